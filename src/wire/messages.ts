@@ -1,0 +1,120 @@
+/**
+ * What service and guest say to each other. The number is the frame's type; the comment says what its id and its payload
+ * are. Numbers below 64 go to the guest, the others come from it.
+ */
+
+/** Service to guest. */
+export const TO_GUEST = {
+  /** id: code. Payload: `CodeMessage`, see `encodeCode`. Sent once; runs name it by its id. */
+  code: 1,
+  /** id: run. Payload: code id u32, then `RunContext` as JSON, or nothing when the code takes no context. */
+  run: 2,
+  /** id: run. Payload: an `AbortReason`. The run's signal aborts; nothing more is expected of the run. */
+  abort: 3,
+  /** id: code. No payload. The guest may drop it; no later run names it. */
+  forget: 4,
+  /** id: a sequence number, given back in `pong`. No payload. */
+  ping: 5,
+  /** id: run. Payload: u32. So many more bytes of the run's body may be sent. */
+  window: 6,
+} as const;
+
+/** Guest to service. */
+export const FROM_GUEST = {
+  /** id: 0. No payload. The guest is warm. */
+  ready: 64,
+  /** id: run. Payload: the whole result as JSON text. The run is over. */
+  result: 65,
+  /** id: run. Payload: `HeadMessage` as JSON. `data` and `end` follow. */
+  head: 66,
+  /** id: run. Payload: bytes of the body, at most `DATA_BYTES`, within the window. */
+  data: 67,
+  /** id: run. No payload. The body is whole and the run is over. */
+  end: 68,
+  /** id: run. Payload: `FaultMessage` as JSON. The run is over; after a head it means that the body broke. */
+  fault: 69,
+  /** id: the ping's. No payload. */
+  pong: 70,
+  /** id: code. Payload: u8, 1 when runs of this code need a `RunContext`, 0 when they never read it. */
+  compiled: 71,
+  /** id: run, or 0 when it cannot be told. Payload: `LogLevel` u8, then text. */
+  log: 72,
+} as const;
+
+/** Bytes of a body that may be under way before the receiver asks for more. */
+export const WINDOW_BYTES = 262_144;
+/** The most that one `data` frame carries. */
+export const DATA_BYTES = 65_536;
+
+export type AbortReason = "deadline" | "gone";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Submitted code, before anybody has looked at it. */
+export interface CodeMessage {
+  /** UTF-8, as submitted. */
+  source: Uint8Array;
+  /** Sent as `application/typescript`: the readings with types stripped come first. */
+  typescript: boolean;
+  /** Further modules of the envelope, by relative specifier. */
+  modules: Readonly<Record<string, string>> | null;
+}
+
+/** The request as the task sees it. Members that hold nothing are left out. */
+export interface RunContext {
+  runId: string;
+  container: string;
+  method: string;
+  /** Absolute, without the reserved parameters. */
+  url: string;
+  headers: Record<string, string>;
+  /** The envelope's `data`. */
+  body?: unknown;
+  /** Readable values of the token. */
+  params?: Record<string, unknown>;
+}
+
+export interface HeadMessage {
+  status: number;
+  /** Name, value, name, value. */
+  headers: string[];
+}
+
+/** How a run failed, in the guest's words. The service decides what the caller is told. */
+export interface FaultMessage {
+  code:
+    | "code_syntax"
+    | "code_shape"
+    | "task_error"
+    | "task_threw"
+    | "task_exited"
+    | "result_unserializable"
+    | "result_too_large";
+  detail: string;
+  hint?: string;
+  /** The integer `status` or `statusCode` of the task's error, when it has one. */
+  status?: number;
+  error?: { name: string; message: string; stack?: string };
+  /** The guest asks to be replaced: something in it is broken beyond this run. */
+  retire?: boolean;
+}
+
+/** The payload of a `code` frame: flags u8, length of the source u32, the source, then the modules as JSON when there are any. */
+export function encodeCode(code: CodeMessage): Uint8Array[] {
+  const head = Buffer.allocUnsafe(5);
+  head[0] = code.typescript ? 1 : 0;
+  head.writeUInt32LE(code.source.length, 1);
+  const parts: Uint8Array[] = [head, code.source];
+  if (code.modules) parts.push(Buffer.from(JSON.stringify(code.modules)));
+  return parts;
+}
+
+export function decodeCode(payload: Buffer): CodeMessage {
+  const sourceEnd = 5 + payload.readUInt32LE(1);
+  return {
+    typescript: payload[0] === 1,
+    source: payload.subarray(5, sourceEnd),
+    modules: sourceEnd < payload.length ? JSON.parse(payload.toString("utf8", sourceEnd)) : null,
+  };
+}
