@@ -1,0 +1,78 @@
+// Makes a bare machine ready, and does nothing on one that is. Runs on Node 20, before anything is installed.
+//   node scripts/setup.mjs --for start|test
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+const root = path.dirname(import.meta.dirname);
+const purpose = process.argv[process.argv.indexOf("--for") + 1];
+
+installDependencies();
+checkRuntime();
+if (process.platform === "linux") installProgram("bwrap", "bubblewrap");
+
+/** `npm ci`, unless what is installed came from this very lock file. */
+function installDependencies() {
+  const lock = createHash("sha256")
+    .update(readFileSync(path.join(root, "package-lock.json")))
+    .digest("hex");
+  const stamp = path.join(root, "node_modules/.caisson-setup");
+  const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
+  if (installed === `${lock} test` || installed === `${lock} ${purpose}`) return;
+  say("installing dependencies from the lock file");
+  const omit = purpose === "start" ? ["--omit=dev"] : [];
+  run("npm", ["ci", "--loglevel=error", "--ignore-scripts", ...omit]);
+  writeFileSync(stamp, `${lock} ${purpose}`);
+}
+
+function checkRuntime() {
+  const version = execFileSync(path.join(root, "scripts/node"), ["-p", "process.versions.node"], { encoding: "utf8" });
+  if (Number.parseInt(version) >= 24) return;
+  fail(`caisson needs Node 24 or newer, and this system has ${version.trim()}: install it from https://nodejs.org`);
+}
+
+/** A program of the system: installed where that needs no password, named with its command where it does. */
+function installProgram(program, debianPackage) {
+  if (onPath(program)) return;
+  const install = `apt-get install -y ${debianPackage}`;
+  const become = process.getuid() === 0 ? [] : ["sudo", "-n"];
+  const allowed = onPath("apt-get") && (become.length === 0 || spawnSync("sudo", ["-n", "true"]).status === 0);
+  if (!allowed) {
+    say(`${program} is missing: install the package ${debianPackage}, on Debian and Ubuntu with: sudo ${install}`);
+    return;
+  }
+  say(`installing ${debianPackage}`);
+  const command = [...become, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
+  const apt = (...words) => spawnSync(command[0], [...command.slice(1), ...words], { encoding: "utf8" });
+  if (apt("install", "-y", debianPackage).status === 0) return;
+  apt("update");
+  const { status, stderr } = apt("install", "-y", debianPackage);
+  if (status !== 0) say(`${debianPackage} could not be installed:\n${stderr}\nInstall it with: sudo ${install}`);
+}
+
+function onPath(program) {
+  return (process.env.PATH ?? "").split(path.delimiter).some((folder) => {
+    try {
+      accessSync(path.join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function run(program, words) {
+  // Its output goes to stderr: stdout belongs to the command that is being set up.
+  const { status, error } = spawnSync(program, words, { cwd: root, stdio: ["ignore", 2, 2] });
+  if (status !== 0) fail(`${program} ${words.join(" ")} failed${error ? `: ${error.message}` : ""}`);
+}
+
+function say(line) {
+  console.error(`caisson: ${line}`);
+}
+
+function fail(line) {
+  say(line);
+  process.exit(1);
+}
