@@ -1,0 +1,51 @@
+import type { Socket } from "node:net";
+
+/** The rungs of the ladder, strongest first. */
+export type Rung = "namespaces";
+
+/** The seam: something that starts guest processes behind a wall. */
+export interface Sandbox {
+  readonly rung: Rung;
+  /** How memory, threads and CPU are held, for people: `cgroup v2`, or the weaker means. */
+  readonly resources: string;
+  /** Starts a guest. It runs only our code until it is given some. */
+  launch(): GuestProcess;
+  /** Removes what the rung made. All guests must be gone. */
+  close(): Promise<void>;
+}
+
+/** One process behind the wall. */
+export interface GuestProcess {
+  /** Frames, both ways. Hostile from the moment that submitted code has run. */
+  readonly socket: Socket;
+  /** Settles when the process is gone and never rejects. */
+  readonly exited: Promise<GuestExit>;
+  /**
+   * Puts the guest under its resource limits. Called once, after it said that it is ready and before it gets code.
+   *
+   * @throws {Error} when it cannot be done.
+   */
+  seal(): Promise<void>;
+  /** What the kernel says of the process now, or null when it is gone. */
+  inspect(): Promise<GuestStatus | null>;
+  /** Ends it at once. */
+  kill(): void;
+}
+
+export interface GuestExit {
+  /** In words, for the log. */
+  readonly how: string;
+  readonly outOfMemory: boolean;
+}
+
+/** Of the guest's main thread, but for memory and threads, which are the whole process's. */
+export interface GuestStatus {
+  /** One letter as in proc(5): `R` is running or runnable, `S` and `D` are asleep. */
+  readonly state: string;
+  /** What the guest calls itself; it names the run that it has entered. A task can forge it. */
+  readonly title: string;
+  /** User and system time. */
+  readonly cpuMs: number;
+  readonly threads: number;
+  readonly memoryBytes: number;
+}
