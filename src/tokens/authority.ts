@@ -1,0 +1,48 @@
+import { join } from "node:path";
+
+import { issue, type Issued } from "./issue.ts";
+import { KeyRing } from "./keys.ts";
+import { makePrivateFolder } from "./private-file.ts";
+import { Registry } from "./registry.ts";
+import { Verifier } from "./verify.ts";
+
+/** All that has to do with tokens, opened from a data folder. */
+export interface Tokens {
+  readonly keys: KeyRing;
+  readonly registry: Registry;
+  readonly verifier: Verifier;
+  /** As `issue` in `issue.ts`, at this moment. `issuedBy` is the `jti` of who asks, or words for what does. */
+  issue(input: unknown, issuedBy: string): Promise<Issued>;
+  /** As `revoke` of the registry, at this moment. */
+  revoke(jti: string, revokedBy: string): boolean;
+  close(): void;
+}
+
+export interface OpenOptions {
+  /** Whether a first key may be made in the folder. `true` for the service, `false` for commands beside it. */
+  create?: boolean;
+  /** The clock, in Unix milliseconds. */
+  nowMs?: () => number;
+}
+
+/**
+ * Opens the keys and the register of tokens.
+ *
+ * @param keysFile the keys that several nodes share, instead of the folder's own. It is never made here: a node that
+ * makes its own in place of a missing one would refuse the tokens of all others.
+ * @throws {Error} when a file is missing, damaged or open to others: it says what to do.
+ */
+export async function openTokens(folder: string, keysFile?: string, options: OpenOptions = {}): Promise<Tokens> {
+  const { create = true, nowMs = Date.now } = options;
+  if (create) await makePrivateFolder(folder);
+  const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), { create: create && keysFile === undefined });
+  const registry = Registry.open(join(folder, "tokens.sqlite"), nowMs());
+  return {
+    keys,
+    registry,
+    verifier: new Verifier(keys, registry, { nowMs }),
+    issue: (input, issuedBy) => issue(input, { keys, registry, issuedBy, nowMs: nowMs() }),
+    revoke: (jti, revokedBy) => registry.revoke(jti, revokedBy, nowMs()),
+    close: () => registry.close(),
+  };
+}

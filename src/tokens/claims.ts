@@ -1,0 +1,55 @@
+/** What a token may be allowed to do. */
+export const VERBS = ["run", "limits", "logs", "tasks", "issue"] as const;
+export type Verb = (typeof VERBS)[number];
+
+/** The windows of a rate limit, as members of the `limits` claim. */
+export const LIMIT_WINDOWS = ["second", "minute", "hour", "day", "week", "month"] as const;
+/** The most runs admitted in a window; a window that is not named is not limited. */
+export type Limits = Readonly<Partial<Record<(typeof LIMIT_WINDOWS)[number], number>>>;
+
+/** The limits that a token brings: for the container it runs in, and for itself. */
+export interface TokenLimits {
+  readonly container?: Limits;
+  readonly token?: Limits;
+}
+
+/** A verified token, as the rest of the service sees it. Frozen in depth, because it is shared by all its requests. */
+export interface Claims {
+  /** The name of the token in URLs and logs. It is no secret. */
+  readonly jti: string;
+  readonly admin: boolean;
+  /** Exact names, or prefixes that end in `*`. `["*"]` for an administrator. */
+  readonly containers: readonly string[];
+  /** All verbs for an administrator. */
+  readonly can: readonly Verb[];
+  /** Unix seconds; `null` when the token does not expire. */
+  readonly exp: number | null;
+  /** Unix seconds; `null` when the token is valid from the start. */
+  readonly nbf: number | null;
+  /** Unix seconds. */
+  readonly iat: number;
+  readonly limits: TokenLimits;
+  /** The `jti`s of the tokens that this one descends from, nearest first. */
+  readonly parents: readonly string[];
+}
+
+/** Whether the token reaches the container of that name. */
+export function permitsContainer(claims: Claims, container: string): boolean {
+  if (claims.admin) return true;
+  for (const pattern of claims.containers) {
+    if (pattern.endsWith("*") ? container.startsWith(pattern.slice(0, -1)) : container === pattern) return true;
+  }
+  return false;
+}
+
+/** Whether the token may do that at all, wherever it may. */
+export function permitsVerb(claims: Claims, verb: Verb): boolean {
+  return claims.admin || claims.can.includes(verb);
+}
+
+/** Whether the text has the form of the `jti`s that this service gives: a UUID in lower case. */
+export function isJti(text: string): boolean {
+  return JTI.test(text);
+}
+
+const JTI = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

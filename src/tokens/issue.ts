@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+
+import { CompactSign } from "jose";
+
+import type { Claims } from "./claims.ts";
+import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, TYPE } from "./format.ts";
+import type { KeyRing } from "./keys.ts";
+import { claimsOf, type Payload } from "./payload.ts";
+import type { Registry } from "./registry.ts";
+import { readTokenRequest, type TokenRequest, tokenRequestProblem } from "./request.ts";
+
+export interface IssueContext {
+  keys: KeyRing;
+  registry: Registry;
+  /** The `jti` of the administrative token that asks, or words for what does. */
+  issuedBy: string;
+  /** Unix milliseconds. */
+  nowMs: number;
+}
+
+export interface Issued {
+  /** The credential itself: for the one who asked, and nowhere else. */
+  token: string;
+  jti: string;
+  claims: Claims;
+}
+
+/**
+ * Issues a token (RFC 7519, signed after RFC 8037) with the members of `POST /api/tokens` as an administrator gives them.
+ *
+ * @throws {Problem} `request_invalid` with every fault at once, `store_unavailable` when it cannot be recorded.
+ */
+export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
+  const payload = payloadOf(readTokenRequest(input, context.nowMs), context.nowMs);
+  const { kid, key } = context.keys.signing;
+  const token = await new CompactSign(Buffer.from(JSON.stringify(payload)))
+    .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+    .sign(key);
+  if (token.length > MAX_TOKEN_BYTES) {
+    const detail = `makes a token of ${token.length} bytes, where ${MAX_TOKEN_BYTES} are allowed; name fewer, or use a star`;
+    throw tokenRequestProblem([{ member: "containers", detail }]);
+  }
+  // Before anybody has it: its limits must be known at its first use, and a token that is not listed cannot be told apart
+  // from a forged one when it is asked about.
+  context.registry.record(payload, context.issuedBy, context.nowMs);
+  return { token, jti: payload.jti, claims: claimsOf(payload) };
+}
+
+function payloadOf({ admin, containers, can, exp, nbf, limits }: TokenRequest, nowMs: number): Payload {
+  return {
+    iss: ISSUER,
+    aud: AUDIENCE,
+    jti: randomUUID(),
+    iat: Math.floor(nowMs / 1_000),
+    ...(exp !== null && { exp }),
+    ...(nbf !== null && { nbf }),
+    ...(admin ? { admin } : { containers, can }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  };
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+
+import { LIMIT_WINDOWS, type TokenLimits, VERBS, type Verb } from "./claims.ts";
+import { MAX_UNIX_S } from "./format.ts";
+
+/** Bounds the walk over the patterns at each run. */
+const MAX_CONTAINERS = 100;
+/** Counts stay far inside what is exact as a number, in memory, in the journal and in headers. */
+const MAX_LIMIT = 1_000_000_000;
+/** An exact name, or what such a name can begin with and one `*`. No regular expressions: those can be made to hang. */
+const CONTAINER = /^(?:[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}\*?|\*)$/;
+
+const CONTAINERS_SIZE = `needs 1 to ${MAX_CONTAINERS} container names`;
+const VERBS_SIZE = `needs 1 to ${VERBS.length} of ${VERBS.join(", ")}`;
+const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
+const LIMIT = `must be a whole number from 1 to ${MAX_LIMIT}`;
+const LIMITS = `must be an object with any of ${LIMIT_WINDOWS.join(", ")}`;
+
+const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
+const verb = z.enum(VERBS, `must be one of ${VERBS.join(", ")}`);
+
+/** The length is checked before the items, so that a huge list gets one fault and not one an item. */
+export const containersMember: z.ZodType<string[]> = z
+  .array(z.unknown(), "must be a list of container names")
+  .min(1, CONTAINERS_SIZE)
+  .max(MAX_CONTAINERS, CONTAINERS_SIZE)
+  .pipe(
+    z.array(
+      z
+        .string("must be a container name, as text")
+        .regex(CONTAINER, "must be a container name such as acme, or its beginning and a star, such as acme-*"),
+    ),
+  );
+
+/** All verbs that a token can have. */
+export const canMember: z.ZodType<Verb[]> = verbsMember(verb);
+
+/** Those that can be asked for: a verb that nothing obeys yet is not given away. */
+export const servedCanMember: z.ZodType<Verb[]> = verbsMember(
+  verb.refine((name) => SERVED_VERBS.has(name), "is a verb that this version does not serve; leave it out"),
+);
+
+/** RFC 7519's NumericDate, without fractions. */
+export const unixSecondsMember: z.ZodType<number> = z
+  .int({ error: UNIX_SECONDS, abort: true })
+  .min(0, UNIX_SECONDS)
+  .max(MAX_UNIX_S, UNIX_SECONDS);
+
+const limitMember = z.int({ error: LIMIT, abort: true }).min(1, LIMIT).max(MAX_LIMIT, LIMIT).exactOptional();
+
+const windowsMember = z
+  .strictObject(
+    {
+      second: limitMember,
+      minute: limitMember,
+      hour: limitMember,
+      day: limitMember,
+      week: limitMember,
+      month: limitMember,
+    },
+    { error: (issue) => (issue.code === "invalid_type" ? LIMITS : undefined) },
+  )
+  .exactOptional();
+
+export const limitsMember: z.ZodType<TokenLimits> = z.strictObject(
+  { container: windowsMember, token: windowsMember },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be an object with container, token or both" : undefined) },
+);
+
+function verbsMember(item: z.ZodType<Verb>): z.ZodType<Verb[]> {
+  return z.array(z.unknown(), VERBS_SIZE).min(1, VERBS_SIZE).max(VERBS.length, VERBS_SIZE).pipe(z.array(item));
+}

@@ -1,0 +1,79 @@
+import { z } from "zod";
+
+import { type Claims, isJti, type TokenLimits, VERBS, type Verb } from "./claims.ts";
+import { AUDIENCE, ISSUER } from "./format.ts";
+import { canMember, containersMember, limitsMember, unixSecondsMember } from "./members.ts";
+
+/** The claims set as it stands in the token (RFC 7519). Members that say nothing are left out. */
+export interface Payload {
+  readonly iss: string;
+  readonly aud: string;
+  readonly jti: string;
+  readonly iat: number;
+  readonly exp?: number;
+  readonly nbf?: number;
+  readonly admin?: true;
+  readonly containers?: readonly string[];
+  readonly can?: readonly Verb[];
+  readonly limits?: TokenLimits;
+  readonly parents?: readonly string[];
+}
+
+/**
+ * Reads a claims set, whose signature was checked before, as strictly as if it was not: a claim that this version does
+ * not know may be one that narrows, so a token that has it gives nothing.
+ *
+ * @throws {z.ZodError} when it is not one that this version writes.
+ */
+export function claimsOf(payload: unknown): Claims {
+  const {
+    jti,
+    iat,
+    exp = null,
+    nbf = null,
+    admin = false,
+    containers,
+    can,
+    limits = {},
+    parents,
+  } = schema.parse(payload);
+  return deepFreeze({
+    jti,
+    admin,
+    containers: containers ?? ["*"],
+    can: can ?? [...VERBS],
+    exp,
+    nbf,
+    iat,
+    limits,
+    parents: parents ?? [],
+  });
+}
+
+const MAX_PARENTS = 4;
+const jti = z.string().refine(isJti);
+
+const schema: z.ZodType<Payload> = z
+  .strictObject({
+    iss: z.literal(ISSUER),
+    aud: z.literal(AUDIENCE),
+    jti,
+    iat: unixSecondsMember,
+    exp: z.exactOptional(unixSecondsMember),
+    nbf: z.exactOptional(unixSecondsMember),
+    admin: z.exactOptional(z.literal(true)),
+    containers: z.exactOptional(containersMember),
+    can: z.exactOptional(canMember),
+    limits: z.exactOptional(limitsMember),
+    parents: z.exactOptional(z.array(jti).max(MAX_PARENTS)),
+  })
+  .refine(({ admin, containers, can, exp }) =>
+    admin
+      ? containers === undefined && can === undefined
+      : containers !== undefined && can !== undefined && exp !== undefined,
+  );
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) deepFreeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,190 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+
+import { Problem } from "../errors.ts";
+import { type Claims, isJti } from "./claims.ts";
+import { LEEWAY_S } from "./format.ts";
+import { claimsOf, type Payload } from "./payload.ts";
+
+export interface IssuedToken {
+  claims: Claims;
+  /** The `jti` of the token that asked for it, or words for what did. */
+  issuedBy: string;
+  /** Unix milliseconds. */
+  issuedAt: number;
+}
+
+/**
+ * Which tokens were issued here, and which were revoked.
+ *
+ * Several processes may have it open and issue. Only one, the service, may revoke: it asks its memory at each request.
+ */
+export class Registry {
+  readonly #database: DatabaseSync;
+  readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
+  readonly #revoked: Set<string>;
+
+  /**
+   * Opens the database, or makes it, readable for its owner only. Its folder must be there.
+   *
+   * @param nowMs Unix milliseconds: what ended long before is forgotten.
+   * @throws {Error} when it cannot be used: it says what to do.
+   */
+  static open(file: string, nowMs: number): Registry {
+    try {
+      // SQLite gives its other files the mode of this one, which must therefore be right before SQLite sees it.
+      closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
+      return new Registry(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs);
+    } catch (error) {
+      throw new Error(
+        `the register of tokens in ${file} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
+          "restore it from a backup. Without it revoked tokens are valid again, unless the signing keys are deleted too",
+        { cause: error },
+      );
+    }
+  }
+
+  private constructor(database: DatabaseSync, nowMs: number) {
+    this.#database = database;
+    try {
+      database.exec(SETTINGS);
+      database.exec(SCHEMA);
+      this.#statements = {
+        issue: database.prepare(STATEMENTS.issue),
+        issued: database.prepare(STATEMENTS.issued),
+        revoke: database.prepare(STATEMENTS.revoke),
+        forgetIssued: database.prepare(STATEMENTS.forgetIssued),
+        forgetRevoked: database.prepare(STATEMENTS.forgetRevoked),
+      };
+      this.#statements.forgetIssued.run(nowMs);
+      this.#statements.forgetRevoked.all(nowMs);
+      this.#revoked = new Set(
+        database
+          .prepare("SELECT jti FROM revoked")
+          .all()
+          .map(({ jti }) => String(jti)),
+      );
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Remembers a token that is about to be handed out.
+   *
+   * @throws {Problem} `store_unavailable` when it cannot be written.
+   */
+  record(payload: Payload, issuedBy: string, nowMs: number): void {
+    this.#write("the token was not issued", () => {
+      this.#forget(nowMs);
+      const { jti, exp } = payload;
+      this.#statements.issue.run(
+        jti,
+        JSON.stringify(payload),
+        issuedBy,
+        nowMs,
+        exp === undefined ? null : forgetAt(exp),
+      );
+    });
+  }
+
+  /** The token of that `jti`, also when another process issued it; `undefined` when it is unknown or long expired. */
+  issued(jti: string): IssuedToken | undefined {
+    const row = this.#statements.issued.get(jti);
+    if (!row) return undefined;
+    return {
+      claims: claimsOf(JSON.parse(String(row["payload"]))),
+      issuedBy: String(row["issued_by"]),
+      issuedAt: Number(row["issued_at"]),
+    };
+  }
+
+  /**
+   * Ends a token, and those below it, at once and for good: on disk before this returns.
+   *
+   * A `jti` that was not issued here is revoked too, for nodes that share keys.
+   *
+   * @returns whether it was this call that revoked it.
+   * @throws {Problem} `request_invalid` when it is no `jti`, `store_unavailable` when it cannot be written.
+   */
+  revoke(jti: string, revokedBy: string, nowMs: number): boolean {
+    if (!isJti(jti)) {
+      throw new Problem("request_invalid", "the jti is not one that this service gives: it is a UUID in lower case");
+    }
+    if (this.#revoked.has(jti)) return false;
+    this.#write("the token was not revoked", () => {
+      this.#forget(nowMs);
+      this.#statements.revoke.run(jti, revokedBy, nowMs, jti);
+    });
+    // After the disk: what was answered as revoked must not come back with a restart.
+    this.#revoked.add(jti);
+    return true;
+  }
+
+  isRevoked(jti: string): boolean {
+    return this.#revoked.has(jti);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** At each write, so that neither the file nor the memory grows with the tokens of the past. */
+  #forget(nowMs: number): void {
+    this.#statements.forgetIssued.run(nowMs);
+    for (const { jti } of this.#statements.forgetRevoked.all(nowMs)) this.#revoked.delete(String(jti));
+  }
+
+  #write(consequence: string, change: () => void): void {
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      try {
+        change();
+        this.#database.exec("COMMIT");
+      } catch (error) {
+        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+        throw error;
+      }
+    } catch (error) {
+      throw new Problem("store_unavailable", `the register of tokens cannot be written; ${consequence}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */
+const BUSY_TIMEOUT_MS = 2_000;
+const DAY_S = 86_400;
+
+/**
+ * With a write-ahead log, `NORMAL` outlives a killed process but not a power failure: it writes without waiting for the
+ * disk. A revocation answers for a stolen token, so it waits (`FULL`). Both are rare enough to pay a flush each.
+ */
+const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS issued (
+    jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS revoked (
+    jti TEXT PRIMARY KEY, revoked_by TEXT NOT NULL, revoked_at INTEGER NOT NULL, forget_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS issued_forget_at ON issued (forget_at) WHERE forget_at IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
+`;
+
+const STATEMENTS = {
+  issue: "INSERT INTO issued (jti, payload, issued_by, issued_at, forget_at) VALUES (?, ?, ?, ?, ?)",
+  issued: "SELECT payload, issued_by, issued_at FROM issued WHERE jti = ?",
+  revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
+    VALUES (?, ?, ?, (SELECT forget_at FROM issued WHERE jti = ?)) ON CONFLICT DO NOTHING`,
+  forgetIssued: "DELETE FROM issued WHERE forget_at < ?",
+  forgetRevoked: "DELETE FROM revoked WHERE forget_at < ? RETURNING jti",
+};
+
+/** A day after nobody can take it for valid, in Unix milliseconds: its record is still asked for when its use is looked at. */
+function forgetAt(expS: number): number {
+  return (expS + LEEWAY_S + DAY_S) * 1_000;
+}

@@ -1,0 +1,146 @@
+import { z } from "zod";
+
+import { Problem } from "../errors.ts";
+import type { TokenLimits, Verb } from "./claims.ts";
+import { DURATION_FORM, durationMs } from "./duration.ts";
+import { MAX_UNIX_S } from "./format.ts";
+import { containersMember, limitsMember, servedCanMember, unixSecondsMember } from "./members.ts";
+
+/** One thing that is wrong with a request for a token, at the path of the member. */
+export interface MemberFault {
+  readonly member: string;
+  readonly detail: string;
+}
+
+/** What a token is to hold, checked, with the defaults filled in. */
+export interface TokenRequest {
+  readonly admin: boolean;
+  readonly containers: readonly string[];
+  readonly can: readonly Verb[];
+  /** Unix seconds. */
+  readonly exp: number | null;
+  readonly nbf: number | null;
+  readonly limits: TokenLimits;
+}
+
+/**
+ * Reads the members of `POST /api/tokens` as an administrator gives them.
+ *
+ * @throws {Problem} `request_invalid` with every fault at once.
+ */
+export function readTokenRequest(input: unknown, nowMs: number): TokenRequest {
+  const parsed = schema.safeParse(input);
+  const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
+  faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs));
+  if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
+  const { admin = false, containers = [], can = ["run", "limits"], nbf = null, limits = {} } = parsed.data;
+  return { admin, containers, can, exp: expOf(parsed.data, nowMs), nbf, limits };
+}
+
+/** The answer to a request with these faults, which are at least one. */
+export function tokenRequestProblem(faults: readonly MemberFault[]): Problem {
+  const { member, detail } = faults[0]!;
+  const count = faults.length === 1 ? "a fault" : `${faults.length} faults, the first`;
+  const fault = member === "" ? `it ${detail}` : `${member} ${detail}`;
+  return new Problem("request_invalid", `the request for a token has ${count}: ${fault}`, {
+    violations: faults.slice(0, MAX_REPORTED),
+  });
+}
+
+const DEFAULT_LIFETIME_MS = 86_400_000;
+/** An answer must not be many times larger than the nonsense that it answers. */
+const MAX_REPORTED = 100;
+const MAX_NAME_CHARS = 64;
+
+interface Members {
+  admin?: true;
+  containers?: string[];
+  can?: Verb[];
+  exp?: number | null;
+  expiresIn?: string;
+  nbf?: number;
+  limits?: TokenLimits;
+}
+
+const schema: z.ZodType<Members> = z.strictObject(
+  {
+    admin: z.exactOptional(z.literal(true, "must be true, or left out")),
+    containers: z.exactOptional(containersMember),
+    can: z.exactOptional(servedCanMember),
+    exp: z.exactOptional(unixSecondsMember.nullable()),
+    expiresIn: z.exactOptional(z.string(DURATION_FORM).refine((text) => durationMs(text) !== undefined, DURATION_FORM)),
+    nbf: z.exactOptional(unixSecondsMember),
+    limits: z.exactOptional(limitsMember),
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
+);
+
+/** Claims that are promised and not there yet. To take one and not obey it would be worse than to refuse it. */
+const PROMISED = new Set(["code", "params", "secrets", "secretsReadable", "net", "fresh", "depth", "selfRevoke"]);
+const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);
+
+function faultsOfIssue(issue: z.core.$ZodIssue): MemberFault[] {
+  const path = issue.path.map(String);
+  if (issue.code !== "unrecognized_keys") return [{ member: path.join("."), detail: issue.message }];
+  return issue.keys.slice(0, MAX_REPORTED).map((key) => ({
+    member: [...path, key.slice(0, MAX_NAME_CHARS)].join("."),
+    detail: path.length === 0 ? whyNot(key) : "is not a member that is known here",
+  }));
+}
+
+function whyNot(member: string): string {
+  if (PROMISED.has(member)) return "is not supported by this version; leave it out";
+  if (SET_BY_SERVICE.has(member)) return "is set by the service; leave it out";
+  return "is not a member that is known here";
+}
+
+/** How the members go together. Those with a fault of their own are left out: they get no second one. */
+function faultsBetween(input: unknown, faulty: ReadonlySet<string | undefined>, nowMs: number): MemberFault[] {
+  if (faulty.has("")) return [];
+  const sound = Object.entries(input ?? {}).filter(([name]) => !faulty.has(name));
+  const given: Members = Object.fromEntries(sound);
+  const faults = [...faultsOfScope(given), ...faultsOfTime(given, faulty, nowMs)];
+  return faults.filter(({ member }) => !faulty.has(member));
+}
+
+function faultsOfScope({ admin, containers, can }: Members): MemberFault[] {
+  const faults: MemberFault[] = [];
+  if (!admin && !containers) {
+    faults.push({ member: "containers", detail: "is missing; name at least one container, or ask for admin: true" });
+  }
+  if (admin && containers) {
+    faults.push({ member: "containers", detail: "narrows what admin: true opens; leave one of them out" });
+  }
+  if (admin && can) {
+    faults.push({ member: "can", detail: "narrows what admin: true opens; leave one of them out" });
+  }
+  return faults;
+}
+
+function faultsOfTime(given: Members, faulty: ReadonlySet<string | undefined>, nowMs: number): MemberFault[] {
+  const { admin, exp, expiresIn, nbf } = given;
+  if (exp !== undefined && expiresIn !== undefined) {
+    return [{ member: "expiresIn", detail: "says the same as exp; give one of them" }];
+  }
+  if (faulty.has("exp") || faulty.has("expiresIn")) return [];
+  const nowS = Math.floor(nowMs / 1_000);
+  const end = expOf(given, nowMs);
+  if (end === null) {
+    if (admin || faulty.has("admin")) return [];
+    return [{ member: "exp", detail: "may be null for an administrative token only; give a time" }];
+  }
+  if (expiresIn !== undefined && (durationMs(expiresIn) === 0 || end > MAX_UNIX_S)) {
+    return [{ member: "expiresIn", detail: "must be more than nothing, and end before the year 10000" }];
+  }
+  if (end <= nowS) return [{ member: "exp", detail: `lies ${nowS - end} s in the past; it is ${nowS} now` }];
+  if (nbf !== undefined && nbf >= end) {
+    return [{ member: "nbf", detail: `is ${nbf - end} s after the token's end at ${end}; give an earlier one` }];
+  }
+  return [];
+}
+
+function expOf({ exp, expiresIn }: Members, nowMs: number): number | null {
+  if (exp !== undefined) return exp;
+  const lifetimeMs = expiresIn === undefined ? DEFAULT_LIFETIME_MS : durationMs(expiresIn)!;
+  return Math.floor(nowMs / 1_000) + Math.ceil(lifetimeMs / 1_000);
+}

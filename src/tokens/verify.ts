@@ -1,0 +1,101 @@
+import { compactVerify } from "jose";
+
+import { Problem } from "../errors.ts";
+import type { Claims } from "./claims.ts";
+import { readCompact } from "./compact.ts";
+import { ALGORITHM, LEEWAY_S } from "./format.ts";
+import type { KeyRing } from "./keys.ts";
+import { claimsOf } from "./payload.ts";
+import type { Registry } from "./registry.ts";
+
+export interface VerifierOptions {
+  /** The clock, in Unix milliseconds. */
+  nowMs?: () => number;
+  /** How many checked tokens are kept. */
+  cacheSize?: number;
+}
+
+/** Turns token texts into claims, after RFC 7519 with the advice of RFC 8725. */
+export class Verifier {
+  readonly #keys: KeyRing;
+  readonly #registry: Pick<Registry, "isRevoked">;
+  readonly #nowMs: () => number;
+  readonly #cacheSize: number;
+  /** Token text to claims, oldest first. Only what was signed here gets in, so strangers cannot push anything out. */
+  readonly #checked = new Map<string, Claims>();
+
+  constructor(keys: KeyRing, registry: Pick<Registry, "isRevoked">, options: VerifierOptions = {}) {
+    this.#keys = keys;
+    this.#registry = registry;
+    this.#nowMs = options.nowMs ?? Date.now;
+    this.#cacheSize = options.cacheSize ?? DEFAULT_CACHE_SIZE;
+  }
+
+  /**
+   * The claims of a valid token: at once when its signature was checked lately, else as a promise. What can change,
+   * its time and its revocation, is looked at in any case.
+   *
+   * @throws {Problem} `token_invalid`, thrown or as a rejection, with one message a cause, none of which shows the token.
+   */
+  verify(token: string): Claims | Promise<Claims> {
+    const claims = this.#checked.get(token);
+    if (claims === undefined) return this.#check(token);
+    this.#mustBeInForce(claims);
+    return claims;
+  }
+
+  async #check(token: string): Promise<Claims> {
+    const { kid, payload } = readCompact(token);
+    const key = this.#keys.verifying(kid);
+    if (!key) throw invalid("the token is signed with a key that this service does not hold", ASK_HERE);
+    try {
+      await compactVerify(token, key, { algorithms: [ALGORITHM] });
+    } catch (error) {
+      throw invalid("the signature of the token does not match what it says", "Copy the token again, whole.", error);
+    }
+    const claims = readClaims(payload);
+    // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come.
+    this.#mustBeInForce(claims);
+    this.#keep(token, claims);
+    return claims;
+  }
+
+  #mustBeInForce(claims: Claims): void {
+    const nowMs = this.#nowMs();
+    if (claims.exp !== null && nowMs >= (claims.exp + LEEWAY_S) * 1_000) {
+      throw invalid(`the token expired ${Math.floor(nowMs / 1_000 - claims.exp)} s ago`, ASK_HERE);
+    }
+    if (claims.nbf !== null && nowMs < (claims.nbf - LEEWAY_S) * 1_000) {
+      throw invalid(`the token becomes valid in ${Math.ceil(claims.nbf - nowMs / 1_000)} s`, "Wait until then.");
+    }
+    if (this.#registry.isRevoked(claims.jti)) throw invalid("the token was revoked", ASK_HERE);
+    for (const parent of claims.parents) {
+      if (this.#registry.isRevoked(parent)) throw invalid("a token that this one descends from was revoked", ASK_HERE);
+    }
+  }
+
+  #keep(token: string, claims: Claims): void {
+    if (this.#cacheSize === 0) return;
+    if (this.#checked.size >= this.#cacheSize) {
+      const [oldest] = this.#checked.keys();
+      this.#checked.delete(oldest!);
+    }
+    // A copy, because V8 keeps the whole text that a substring was cut from: a header, or a URL of 16 KiB.
+    this.#checked.set(Buffer.from(token, "latin1").toString("latin1"), claims);
+  }
+}
+
+const DEFAULT_CACHE_SIZE = 10_000;
+const ASK_HERE = "Ask an administrator of this service for a new one.";
+
+function readClaims(payload: unknown): Claims {
+  try {
+    return claimsOf(payload);
+  } catch (error) {
+    throw invalid("the claims of the token are not those of this version of the service", ASK_HERE, error);
+  }
+}
+
+function invalid(detail: string, hint: string, cause?: unknown): Problem {
+  return new Problem("token_invalid", detail, { hint, cause });
+}
