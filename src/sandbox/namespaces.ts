@@ -46,6 +46,7 @@ export async function openNamespaces(folder: RunFolder, options: NamespacesOptio
   return {
     rung: "namespaces",
     resources: cgroups ? `cgroup v${cgroups.version}` : "rlimits and the watchdog (no cgroup can be written)",
+    holdsResources: cgroups !== null,
     launch: () => {
       const filter = openSync(filterFile, "r");
       try {

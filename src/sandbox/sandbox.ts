@@ -8,6 +8,8 @@ export interface Sandbox {
   readonly rung: Rung;
   /** How memory, threads and CPU are held, for people: `cgroup v2`, or the weaker means. */
   readonly resources: string;
+  /** Whether the kernel holds each guest's memory and threads; where it does not, the service has to watch them. */
+  readonly holdsResources: boolean;
   /** Starts a guest. It runs only our code until it is given some. */
   launch(): GuestProcess;
   /** Removes what the rung made. All guests must be gone. */

@@ -4,6 +4,18 @@
  * Both ends use this file, and each end treats the other's bytes as hostile: a task can write to the guest's socket.
  */
 
+import { uncurry } from "./uncurry.ts";
+
+// Taken now: in the guest a task may replace what it finds on Buffer, and the frames of others must still be right.
+const { allocUnsafe, byteLength, concat } = Buffer;
+const copy = uncurry(Buffer.prototype, "copy");
+const readUInt32LE = uncurry(Buffer.prototype, "readUInt32LE");
+const set = uncurry(Buffer.prototype, "set");
+const subarray = uncurry(Buffer.prototype, "subarray");
+const write = uncurry(Buffer.prototype, "utf8Write");
+const writeUInt32LE = uncurry(Buffer.prototype, "writeUInt32LE");
+const later = setImmediate;
+
 const HEADER_BYTES = 9;
 const COUNTED_HEADER_BYTES = 5;
 const EMPTY = Buffer.alloc(0);
@@ -35,14 +47,14 @@ export class FrameReader {
     if (this.#keptBytes > 0) {
       this.#keep(chunk);
       if (this.#keptBytes < this.#neededBytes) return;
-      chunk = this.#kept.subarray(0, this.#keptBytes);
+      chunk = subarray(this.#kept, 0, this.#keptBytes);
       this.#kept = EMPTY;
       this.#keptBytes = 0;
     }
     let at = 0;
     this.#neededBytes = HEADER_BYTES;
     while (chunk.length - at >= HEADER_BYTES) {
-      const payloadBytes = chunk.readUInt32LE(at) - COUNTED_HEADER_BYTES;
+      const payloadBytes = readUInt32LE(chunk, at) - COUNTED_HEADER_BYTES;
       if (payloadBytes < 0 || payloadBytes > this.#maxPayloadBytes) {
         throw new FrameError(`a frame of ${payloadBytes} bytes, where 0 to ${this.#maxPayloadBytes} are allowed`);
       }
@@ -51,49 +63,49 @@ export class FrameReader {
         this.#neededBytes = end - at;
         break;
       }
-      this.#onFrame(chunk[at + 4]!, chunk.readUInt32LE(at + 5), chunk.subarray(at + HEADER_BYTES, end));
+      this.#onFrame(chunk[at + 4]!, readUInt32LE(chunk, at + 5), subarray(chunk, at + HEADER_BYTES, end));
       at = end;
     }
-    if (at < chunk.length) this.#keep(chunk.subarray(at));
+    if (at < chunk.length) this.#keep(subarray(chunk, at));
   }
 
   /** Doubles what it holds, so that a frame sent byte by byte costs linear work and no object a byte. */
   #keep(chunk: Buffer): void {
     const bytes = this.#keptBytes + chunk.length;
     if (bytes > this.#kept.length) {
-      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#kept.length));
-      this.#kept.copy(larger, 0, 0, this.#keptBytes);
+      const larger = allocUnsafe(Math.max(bytes, 2 * this.#kept.length));
+      copy(this.#kept, larger, 0, 0, this.#keptBytes);
       this.#kept = larger;
     }
-    chunk.copy(this.#kept, this.#keptBytes);
+    copy(chunk, this.#kept, this.#keptBytes);
     this.#keptBytes = bytes;
   }
 }
 
 /** Makes one frame whose payload is text, in UTF-8. */
 export function textFrame(type: number, id: number, text: string): Buffer {
-  const frame = Buffer.allocUnsafe(HEADER_BYTES + Buffer.byteLength(text));
-  frame.write(text, HEADER_BYTES, "utf8");
+  const frame = allocUnsafe(HEADER_BYTES + byteLength(text));
+  write(frame, text, HEADER_BYTES);
   return withHeader(frame, type, id);
 }
 
 /** Makes one frame from the parts of its payload. */
 export function bytesFrame(type: number, id: number, ...parts: readonly Uint8Array[]): Buffer {
   let size = HEADER_BYTES;
-  for (const part of parts) size += part.length;
-  const frame = Buffer.allocUnsafe(size);
+  for (let index = 0; index < parts.length; index += 1) size += parts[index]!.length;
+  const frame = allocUnsafe(size);
   let at = HEADER_BYTES;
-  for (const part of parts) {
-    frame.set(part, at);
-    at += part.length;
+  for (let index = 0; index < parts.length; index += 1) {
+    set(frame, parts[index]!, at);
+    at += parts[index]!.length;
   }
   return withHeader(frame, type, id);
 }
 
 function withHeader(frame: Buffer, type: number, id: number): Buffer {
-  frame.writeUInt32LE(frame.length - 4, 0);
+  writeUInt32LE(frame, frame.length - 4, 0);
   frame[4] = type;
-  frame.writeUInt32LE(id, 5);
+  writeUInt32LE(frame, id, 5);
   return frame;
 }
 
@@ -107,12 +119,12 @@ export class Outbox {
   }
 
   push(frame: Buffer): void {
-    if (this.#frames.push(frame) === 1) setImmediate(this.#flush);
+    if (this.#frames.push(frame) === 1) later(this.#flush);
   }
 
   readonly #flush = (): void => {
     const frames = this.#frames;
     this.#frames = [];
-    this.#write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
+    this.#write(frames.length === 1 ? frames[0]! : concat(frames));
   };
 }

@@ -1,3 +1,11 @@
+import { uncurry } from "./uncurry.ts";
+
+// Taken now: in the guest a task may replace them, and later codes must still be read.
+const { parse } = JSON;
+const readUInt32LE = uncurry(Buffer.prototype, "readUInt32LE");
+const subarray = uncurry(Buffer.prototype, "subarray");
+const toText = uncurry(Buffer.prototype, "toString");
+
 /**
  * What service and guest say to each other. The number is the frame's type; the comment says what its id and its payload
  * are. Numbers below 64 go to the guest, the others come from it.
@@ -111,10 +119,10 @@ export function encodeCode(code: CodeMessage): Uint8Array[] {
 }
 
 export function decodeCode(payload: Buffer): CodeMessage {
-  const sourceEnd = 5 + payload.readUInt32LE(1);
+  const sourceEnd = 5 + readUInt32LE(payload, 1);
   return {
     typescript: payload[0] === 1,
-    source: payload.subarray(5, sourceEnd),
-    modules: sourceEnd < payload.length ? JSON.parse(payload.toString("utf8", sourceEnd)) : null,
+    source: subarray(payload, 5, sourceEnd),
+    modules: sourceEnd < payload.length ? parse(toText(payload, "utf8", sourceEnd)) : null,
   };
 }

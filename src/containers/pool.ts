@@ -1,0 +1,96 @@
+import { Problem } from "../errors.ts";
+import type { Guest } from "./guest.ts";
+
+/** How a guest was come by, as `Server-Timing` says it. */
+export type Start = "warm" | "new" | "cold";
+
+export interface Taken {
+  readonly guest: Guest;
+  readonly start: Start;
+}
+
+/** More at once only slow each other down: a start is mostly processor time. */
+const STARTS_AT_ONCE = 2;
+/** Between attempts to refill after a start has failed and nobody waits. */
+const RETRY_MS = 1_000;
+/** More waiting than this could not be served within a patient client's time. */
+const MAX_WAITING = 256;
+
+/** Blank guests, kept warm so that a container that comes need not wait for a process to start. */
+export class Pool {
+  readonly #launch: () => Promise<Guest>;
+  readonly #size: number;
+  readonly #blanks: Guest[] = [];
+  readonly #waiting: PromiseWithResolvers<Taken>[] = [];
+  #starting = 0;
+  #closed = false;
+  #retry: NodeJS.Timeout | null = null;
+
+  constructor(launch: () => Promise<Guest>, size: number) {
+    this.#launch = launch;
+    this.#size = size;
+  }
+
+  /** @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `overloaded`, `draining`. */
+  take(): Taken | Promise<Taken> {
+    if (this.#closed) throw new Problem("draining", "the service is stopping");
+    for (let guest = this.#blanks.pop(); guest; guest = this.#blanks.pop()) {
+      if (guest.ended) continue;
+      // Off the path of the request that is being served: spawning blocks for a millisecond.
+      setImmediate(() => this.fill());
+      return { guest, start: "new" };
+    }
+    if (this.#waiting.length >= MAX_WAITING) {
+      throw new Problem("overloaded", `${MAX_WAITING} runs wait for a container to start already`, {
+        retryAfterMs: RETRY_MS,
+      });
+    }
+    const waiter = Promise.withResolvers<Taken>();
+    this.#waiting.push(waiter);
+    this.fill();
+    return waiter.promise;
+  }
+
+  fill(): void {
+    while (!this.#closed && this.#starting < STARTS_AT_ONCE && this.#starting < this.#missing()) {
+      this.#starting++;
+      void this.#start();
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#retry) clearTimeout(this.#retry);
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Problem("draining", "the service is stopping"));
+    for (const guest of this.#blanks.splice(0)) guest.end(new Problem("draining", "the service is stopping"));
+  }
+
+  #missing(): number {
+    return this.#waiting.length + this.#size - this.#blanks.length;
+  }
+
+  async #start(): Promise<void> {
+    try {
+      const guest = await this.#launch();
+      this.#starting--;
+      const waiter = this.#waiting.shift();
+      if (waiter) waiter.resolve({ guest, start: "cold" });
+      else if (this.#closed) guest.end(new Problem("draining", "the service is stopping"));
+      else this.#blanks.push(guest);
+    } catch (error) {
+      this.#starting--;
+      const waiter = this.#waiting.shift();
+      waiter?.reject(error);
+      if (!waiter) return this.#retryLater();
+    }
+    this.fill();
+  }
+
+  #retryLater(): void {
+    if (this.#closed) return;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.fill();
+    }, RETRY_MS);
+  }
+}

@@ -1,0 +1,101 @@
+import { Problem } from "../errors.ts";
+import { Container } from "./container.ts";
+import type { Pool } from "./pool.ts";
+
+export interface RegistryOptions {
+  /** Runs in flight, a container. */
+  readonly concurrency: number;
+  readonly maxContainers: number;
+  /** A container that has not been used for so long is closed. */
+  readonly idleMs: number;
+}
+
+const SWEEP_MS = 1_000;
+/** Runs are short: a place is free again after some milliseconds, but nobody can say which. */
+const BUSY_RETRY_MS = 1_000;
+
+/** The containers that are alive, least recently used first. */
+export class Registry {
+  readonly #containers: Map<string, Container> = new Map();
+  readonly #pool: Pool;
+  readonly #options: RegistryOptions;
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(pool: Pool, options: RegistryOptions) {
+    this.#pool = pool;
+    this.#options = options;
+    this.#sweeper = setInterval(() => this.#sweep(), Math.min(SWEEP_MS, options.idleMs)).unref();
+  }
+
+  get size(): number {
+    return this.#containers.size;
+  }
+
+  /**
+   * Takes a place in a container, and the right to a guest, before anything is charged for it.
+   *
+   * @throws {Problem} `container_busy`, `overloaded`.
+   */
+  reserve(name: string, nowMs: number): Container {
+    const container = this.#containers.get(name) ?? this.#open(name);
+    if (container.taken >= this.#options.concurrency) {
+      throw new Problem(
+        "container_busy",
+        `container "${name}" has ${container.taken} runs in flight, and may have no more`,
+        {
+          retryAfterMs: BUSY_RETRY_MS,
+        },
+      );
+    }
+    container.taken++;
+    container.usedMs = nowMs;
+    return container;
+  }
+
+  release(container: Container): void {
+    container.taken--;
+  }
+
+  close(): void {
+    clearInterval(this.#sweeper);
+    for (const container of this.#containers.values()) container.close();
+    this.#containers.clear();
+  }
+
+  #open(name: string): Container {
+    if (this.#containers.size >= this.#options.maxContainers) this.#evict();
+    const container = new Container(name, this.#pool);
+    this.#containers.set(name, container);
+    return container;
+  }
+
+  /** Makes room by closing the container that nobody has used for the longest time. */
+  #evict(): void {
+    let oldest: Container | null = null;
+    for (const container of this.#containers.values()) {
+      if (container.taken === 0 && (!oldest || container.usedMs < oldest.usedMs)) oldest = container;
+    }
+    if (!oldest) {
+      throw new Problem(
+        "overloaded",
+        `${this.#containers.size} containers are at work, and there is room for no more`,
+        {
+          retryAfterMs: BUSY_RETRY_MS,
+        },
+      );
+    }
+    this.#remove(oldest);
+  }
+
+  #sweep(): void {
+    const before = performance.now() - this.#options.idleMs;
+    for (const container of this.#containers.values()) {
+      if (container.taken === 0 && container.usedMs < before) this.#remove(container);
+    }
+  }
+
+  #remove(container: Container): void {
+    this.#containers.delete(container.name);
+    container.close();
+  }
+}

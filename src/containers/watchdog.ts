@@ -1,0 +1,160 @@
+import { Problem } from "../errors.ts";
+import type { GuestStatus } from "../sandbox/sandbox.ts";
+import { formatDuration, formatSize } from "../units.ts";
+import type { Flight, Guest } from "./guest.ts";
+
+export interface WatchdogOptions {
+  readonly wallMs: number;
+  readonly streamMs: number;
+  readonly blockMs: number;
+  readonly memoryBytes: number;
+  readonly threads: number;
+  /** False where no control group holds memory and threads: then the watchdog does. */
+  readonly kernelHoldsResources: boolean;
+}
+
+const TICK_MS = 50;
+const BUSY_PING_MS = 100;
+const IDLE_PING_MS = 1_000;
+const WEIGH_MS = 5_000;
+/** A main thread that had the processor for so much of the time was at work, not waiting for its turn. */
+const BURNING = 0.5;
+
+/**
+ * Watches all guests from outside: the deadlines of their runs, and whether their event loops still turn.
+ *
+ * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
+ * no processor, the machine is busy, and it is given time.
+ */
+export class Watchdog {
+  readonly #guests: ReadonlySet<Guest>;
+  readonly #options: WatchdogOptions;
+  readonly #timer: NodeJS.Timeout;
+  readonly #suspects: WeakMap<Guest, { status: GuestStatus; atMs: number }> = new WeakMap();
+  readonly #weights: WeakMap<Guest, { firstBytes: number; atMs: number; runs: number }> = new WeakMap();
+  #lastTickMs: number = performance.now();
+
+  constructor(guests: ReadonlySet<Guest>, options: WatchdogOptions) {
+    this.#guests = guests;
+    this.#options = options;
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    const nowMs = performance.now();
+    const late = nowMs - this.#lastTickMs > 4 * TICK_MS;
+    this.#lastTickMs = nowMs;
+    // The service itself was held up: answers may lie unread in the sockets, so nobody is judged before the next tick.
+    if (late) return;
+    for (const guest of this.#guests) {
+      this.#checkDeadlines(guest, nowMs);
+      this.#checkPulse(guest, nowMs);
+      void this.#weigh(guest, nowMs);
+    }
+  }
+
+  /** A run that waits too long ends alone; its guest takes no new one, because what the run left behind is still there. */
+  #checkDeadlines(guest: Guest, nowMs: number): void {
+    for (const [id, flight] of guest.flights) {
+      if (flight.deadlineMs > nowMs) continue;
+      guest.abort(id, "deadline");
+      guest.fail(id, this.#overdue(flight));
+      guest.retire();
+    }
+  }
+
+  #overdue(flight: Flight): Problem {
+    const { wallMs, streamMs } = this.#options;
+    return flight.streaming
+      ? new Problem("task_timeout", `the result was still streaming after ${formatDuration(streamMs)}`)
+      : new Problem("task_timeout", `the task gave no result within ${formatDuration(wallMs)}`);
+  }
+
+  #checkPulse(guest: Guest, nowMs: number): void {
+    if (guest.pingedMs === null) {
+      const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
+      if (nowMs - guest.lastPingMs >= every) guest.ping(nowMs);
+      return;
+    }
+    const silentMs = nowMs - guest.pingedMs;
+    if (silentMs >= this.#options.blockMs / 2) void this.#suspect(guest, guest.pingedMs, nowMs);
+  }
+
+  async #suspect(guest: Guest, pingedMs: number, nowMs: number): Promise<void> {
+    const before = this.#suspects.get(guest);
+    const judged = nowMs - pingedMs >= this.#options.blockMs;
+    if (before && before.atMs >= pingedMs && !judged) return;
+    const status = await guest.process.inspect();
+    // It may have answered, or ended, while the kernel was asked.
+    if (!status || guest.ended || guest.pingedMs !== pingedMs) return;
+    if (!before || before.atMs < pingedMs) {
+      this.#suspects.set(guest, { status, atMs: nowMs });
+      return;
+    }
+    const burned = (status.cpuMs - before.status.cpuMs) / (nowMs - before.atMs);
+    const asleep = isAsleep(status) && isAsleep(before.status);
+    if (burned >= BURNING || asleep) this.#endBlocked(guest, status.title);
+    else if (judged) this.#suspects.set(guest, { status, atMs: nowMs });
+  }
+
+  #endBlocked(guest: Guest, title: string): void {
+    const duration = formatDuration(this.#options.blockMs);
+    const culprit = blockedRun(guest, title);
+    const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
+    if (culprit === null) return guest.end(restarted);
+    const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}`, {
+      hint: "Split long work with await, or have the operator raise --block-limit.",
+    });
+    guest.end(restarted, { id: culprit, cause });
+  }
+
+  /** Replaces a guest that has grown past half its limit, and ends one that the kernel does not hold. */
+  async #weigh(guest: Guest, nowMs: number): Promise<void> {
+    const last = this.#weights.get(guest);
+    const held = this.#options.kernelHoldsResources || guest.flights.size === 0;
+    if (last && held && (last.runs === guest.runs || nowMs - last.atMs < WEIGH_MS)) return;
+    const weight = last ?? { firstBytes: 0, atMs: nowMs, runs: 0 };
+    this.#weights.set(guest, weight);
+    weight.atMs = nowMs;
+    weight.runs = guest.runs;
+    const status = await guest.process.inspect();
+    if (!status || guest.ended) return;
+    weight.firstBytes ||= status.memoryBytes;
+    if (!this.#options.kernelHoldsResources) this.#hold(guest, status);
+    if (status.memoryBytes - weight.firstBytes > this.#options.memoryBytes / 2) guest.retire();
+  }
+
+  #hold(guest: Guest, status: GuestStatus): void {
+    const { memoryBytes, threads } = this.#options;
+    const [only, ...others] = guest.flights.keys();
+    const culprit = only !== undefined && others.length === 0 ? only : null;
+    const end = (what: string, cause: Problem): void => {
+      const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
+      guest.end(restarted, culprit === null ? undefined : { id: culprit, cause });
+    };
+    if (status.memoryBytes > memoryBytes) {
+      end(
+        "memory",
+        new Problem("task_memory", `the task needs more than the ${formatSize(memoryBytes)} of its container`),
+      );
+    } else if (status.threads > threads) {
+      end("threads", new Problem("task_exited", `the task started more than the ${threads} threads of its container`));
+    }
+  }
+}
+
+function isAsleep(status: GuestStatus): boolean {
+  return status.state === "S" || status.state === "D";
+}
+
+/** The run that the guest says it has entered (`r` and its id in base 36), or the only one there is; null: untold. */
+function blockedRun(guest: Guest, title: string): number | null {
+  const entered = /^r([0-9a-z]{1,7})$/.exec(title);
+  const id = entered ? Number.parseInt(entered[1]!, 36) : Number.NaN;
+  if (guest.flights.has(id)) return id;
+  return guest.flights.size === 1 ? guest.flights.keys().next().value! : null;
+}
