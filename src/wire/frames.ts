@@ -7,13 +7,16 @@
 import { uncurry } from "./uncurry.ts";
 
 // Taken now: in the guest a task may replace what it finds on Buffer, and the frames of others must still be right.
-const { allocUnsafe, byteLength, concat } = Buffer;
-const copy = uncurry(Buffer.prototype, "copy");
-const readUInt32LE = uncurry(Buffer.prototype, "readUInt32LE");
-const set = uncurry(Buffer.prototype, "set");
-const subarray = uncurry(Buffer.prototype, "subarray");
-const write = uncurry(Buffer.prototype, "utf8Write");
-const writeUInt32LE = uncurry(Buffer.prototype, "writeUInt32LE");
+const allocUnsafe = Buffer.allocUnsafe.bind(Buffer);
+const byteLength = Buffer.byteLength.bind(Buffer);
+const concat = Buffer.concat.bind(Buffer);
+const prototype: Buffer = Buffer.prototype;
+const copy = uncurry(prototype, "copy");
+const readUInt32LE = uncurry(prototype, "readUInt32LE");
+const set = uncurry(prototype, "set");
+const subarray = uncurry(prototype, "subarray");
+const write = uncurry(prototype, "write");
+const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
 const later = setImmediate;
 
 const HEADER_BYTES = 9;
@@ -71,21 +74,22 @@ export class FrameReader {
 
   /** Doubles what it holds, so that a frame sent byte by byte costs linear work and no object a byte. */
   #keep(chunk: Buffer): void {
-    const bytes = this.#keptBytes + chunk.length;
-    if (bytes > this.#kept.length) {
-      const larger = allocUnsafe(Math.max(bytes, 2 * this.#kept.length));
+    const needed = this.#keptBytes + chunk.length;
+    if (needed > this.#kept.length) {
+      const larger = allocUnsafe(Math.max(needed, 2 * this.#kept.length));
       copy(this.#kept, larger, 0, 0, this.#keptBytes);
       this.#kept = larger;
     }
     copy(chunk, this.#kept, this.#keptBytes);
-    this.#keptBytes = bytes;
+    this.#keptBytes = needed;
   }
 }
 
 /** Makes one frame whose payload is text, in UTF-8. */
 export function textFrame(type: number, id: number, text: string): Buffer {
-  const frame = allocUnsafe(HEADER_BYTES + byteLength(text));
-  write(frame, text, HEADER_BYTES);
+  const size = byteLength(text);
+  const frame = allocUnsafe(HEADER_BYTES + size);
+  write(frame, text, HEADER_BYTES, size);
   return withHeader(frame, type, id);
 }
 

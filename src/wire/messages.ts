@@ -2,9 +2,10 @@ import { uncurry } from "./uncurry.ts";
 
 // Taken now: in the guest a task may replace them, and later codes must still be read.
 const { parse } = JSON;
-const readUInt32LE = uncurry(Buffer.prototype, "readUInt32LE");
-const subarray = uncurry(Buffer.prototype, "subarray");
-const toText = uncurry(Buffer.prototype, "toString");
+const prototype: Buffer = Buffer.prototype;
+const readUInt32LE = uncurry(prototype, "readUInt32LE");
+const subarray = uncurry(prototype, "subarray");
+const toText = uncurry(prototype, "toString");
 
 /**
  * What service and guest say to each other. The number is the frame's type; the comment says what its id and its payload
