@@ -1,0 +1,98 @@
+import { z } from "zod";
+
+import { Problem } from "../errors.ts";
+import { parseJson } from "./json.ts";
+
+/** The members of an `application/json` body. */
+export interface Envelope {
+  code: string;
+  modules: Record<string, string> | null;
+  data: unknown;
+}
+
+/**
+ * Reads the envelope `{code, data?, modules?}`. A lone surrogate is refused in code and modules, which become UTF-8, and
+ * kept in `data`, which stays JSON. `data` may have a member `__proto__`: it is an own property and changes nothing else.
+ *
+ * @throws {Problem} `request_invalid` with every fault, or `code_missing` when the only fault is that `code` is not there.
+ */
+export function readEnvelope(body: Buffer, maxDepth: number): Envelope {
+  const value = parseJson(body, maxDepth);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", { hint: HINT });
+  }
+  const result = ENVELOPE.safeParse(value);
+  const faults = result.success ? [] : result.error.issues.flatMap(faultsOf);
+  if ("modules" in value && hasProtoMember(value.modules)) {
+    faults.push({ detail: BAD_SPECIFIER, pointer: pointer(["modules", "__proto__"]) });
+  }
+  if (result.success && faults.length === 0) {
+    const { code, modules, data } = result.data;
+    return { code, modules: modules ?? null, data };
+  }
+  if (faults.length === 1 && !Object.hasOwn(value, "code")) {
+    throw new Problem("code_missing", "the body has no member code", { hint: HINT });
+  }
+  const first = faults[0]!;
+  const more = faults.length === 1 ? "" : `; ${faults.length - 1} more in violations`;
+  throw new Problem("request_invalid", `the body is not an envelope: ${first.pointer} ${first.detail}${more}`, {
+    hint: HINT,
+    violations: faults.slice(0, MAX_VIOLATIONS),
+  });
+}
+
+/** One fault, as in the example of RFC 9457, section 3: `pointer` is a JSON Pointer in a URI fragment (RFC 6901). */
+interface Violation {
+  detail: string;
+  pointer: string;
+}
+
+const HINT = 'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}}; only code must be there.';
+
+/** Names go to the guest's module loader: bounded, so that no envelope fills its table. */
+const MAX_MODULES = 100;
+const MAX_SPECIFIER_LENGTH = 256;
+/** An answer stays small, whatever was sent. */
+const MAX_VIOLATIONS = 20;
+const MAX_NAME_LENGTH = 64;
+
+/** `./` and plain names: no step upwards, nothing that a URL or a path reads otherwise than written. */
+const SPECIFIER = /^\.(?:\/(?!\.{1,2}(?:\/|$))[^\p{Cc}\p{Cs}\s/\\?#%:]+)+$/u;
+
+const BAD_SPECIFIER = `is not a relative specifier such as "./lib.ts" of at most ${MAX_SPECIFIER_LENGTH} characters`;
+
+const text = z
+  .string("must be a string")
+  .refine((value) => value.isWellFormed(), "has a lone surrogate, which UTF-8 cannot hold");
+
+const specifier = z.string().max(MAX_SPECIFIER_LENGTH).regex(SPECIFIER);
+
+const ENVELOPE = z.strictObject({
+  code: text,
+  data: z.unknown().optional(),
+  modules: z
+    .record(specifier, text, "must be an object of texts by their relative specifiers")
+    .refine(
+      (modules) => Object.keys(modules).length <= MAX_MODULES,
+      `has too many members; at most ${MAX_MODULES} modules are taken`,
+    )
+    .optional(),
+});
+
+function faultsOf(issue: z.core.$ZodIssue): Violation[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({ detail: "is not a member of the envelope", pointer: pointer([key]) }));
+  }
+  const detail = issue.code === "invalid_key" ? BAD_SPECIFIER : issue.message;
+  return [{ detail, pointer: pointer(issue.path) }];
+}
+
+/** zod leaves a member of this name out of a record in silence. */
+function hasProtoMember(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "__proto__");
+}
+
+function pointer(path: readonly PropertyKey[]): string {
+  const steps = path.map((step) => String(step).slice(0, MAX_NAME_LENGTH).replaceAll("~", "~0").replaceAll("/", "~1"));
+  return `#/${steps.map((step) => encodeURIComponent(step.toWellFormed())).join("/")}`;
+}

@@ -1,0 +1,21 @@
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import type { Socket } from "node:net";
+
+import { ENCODINGS } from "./response-body.ts";
+
+/** Sends a GET over a connection made for it alone, and waits for the head of the answer. */
+export function requestHead(url: URL, socket: Socket): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = httpRequest({
+    createConnection: () => socket,
+    method: "GET",
+    path: url.pathname + url.search,
+    headers: { Host: url.host, "User-Agent": "caisson", Accept: "*/*", "Accept-Encoding": ENCODINGS },
+  });
+  request.once("response", resolve);
+  request.on("error", reject);
+  // An answer that is none, such as a switch of protocols, closes the connection without an error.
+  request.once("close", () => reject(Object.assign(new Error("closed before the answer"), { code: "ECONNRESET" })));
+  request.end();
+  return promise;
+}

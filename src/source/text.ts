@@ -1,0 +1,27 @@
+/**
+ * Source text without its byte-order mark and the words of a first line `#!`. The end of that line stays, so that lines
+ * and columns of errors are those of the text as submitted. Gives a view, never a copy.
+ */
+export function withoutPreamble(text: Buffer): Buffer {
+  let start = 0;
+  if (text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf) start = 3;
+  if (text[start] === HASH && text[start + 1] === BANG) {
+    const end = text.indexOf(NEWLINE, start);
+    start = end === -1 ? text.length : end;
+  }
+  return start === 0 ? text : text.subarray(start);
+}
+
+/** Whether UTF-8 text holds nothing but white space as JavaScript knows it. */
+export function isBlank(text: Buffer): boolean {
+  for (const byte of text) {
+    const white = byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+    // White space beyond ASCII is rare enough to be decoded.
+    if (!white) return byte >= 0x80 && text.toString("utf8").trim() === "";
+  }
+  return true;
+}
+
+const HASH = 0x23;
+const BANG = 0x21;
+const NEWLINE = 0x0a;
