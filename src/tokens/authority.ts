@@ -12,10 +12,10 @@ export interface Tokens {
   readonly registry: Registry;
   readonly verifier: Verifier;
   /** As `issue` in `issue.ts`, at this moment. `issuedBy` is the `jti` of who asks, or words for what does. */
-  issue(input: unknown, issuedBy: string): Promise<Issued>;
+  readonly issue: (input: unknown, issuedBy: string) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
-  revoke(jti: string, revokedBy: string): boolean;
-  close(): void;
+  readonly revoke: (jti: string, revokedBy: string) => boolean;
+  readonly close: () => void;
 }
 
 export interface OpenOptions {

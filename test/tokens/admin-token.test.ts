@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { ensureAdminToken } from "../../src/tokens/admin-token.ts";
+import { openTokens } from "../../src/tokens/authority.ts";
+import { testTokens } from "./support.ts";
+
+test("the first start writes one line that is an administrative token without expiry, for its owner only", async (t) => {
+  const tokens = await testTokens(t);
+  const file = join(tokens.folder, "admin.token");
+  assert.equal(await ensureAdminToken(file, tokens), true);
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const text = await readFile(file, "utf8");
+  assert.match(text, /^[\w.-]+\n$/);
+  const { admin, exp, jti } = await tokens.verifier.verify(text.trim());
+  assert.deepEqual([admin, exp], [true, null]);
+  assert.ok(tokens.registry.issued(jti));
+});
+
+test("later starts keep it", async (t) => {
+  const tokens = await testTokens(t);
+  const file = join(tokens.folder, "admin.token");
+  await ensureAdminToken(file, tokens);
+  const before = await readFile(file, "utf8");
+  assert.equal(await ensureAdminToken(file, tokens), false);
+  assert.equal(await readFile(file, "utf8"), before);
+});
+
+test("one that was revoked, damaged or not administrative is replaced by one that is valid", async (t) => {
+  const tokens = await testTokens(t);
+  const file = join(tokens.folder, "admin.token");
+  await ensureAdminToken(file, tokens);
+  const revoked = await readFile(file, "utf8");
+  tokens.revoke((await tokens.verifier.verify(revoked.trim())).jti, "me");
+  const narrow = await tokens.issue({ containers: ["demo"] }, "me");
+  for (const text of [revoked, "", "nonsense\n", narrow.token]) {
+    await writeFile(file, text);
+    assert.equal(await ensureAdminToken(file, tokens), true);
+    assert.equal((await tokens.verifier.verify((await readFile(file, "utf8")).trim())).admin, true);
+  }
+});
+
+test("one of keys that are gone is replaced", async (t) => {
+  const tokens = await testTokens(t);
+  const file = join(tokens.folder, "admin.token");
+  await ensureAdminToken(file, tokens);
+  await rm(join(tokens.folder, "keys.json"));
+  const reopened = await openTokens(tokens.folder);
+  t.after(() => reopened.close());
+  assert.equal(await ensureAdminToken(file, reopened), true);
+  assert.equal((await reopened.verifier.verify((await readFile(file, "utf8")).trim())).admin, true);
+});
+
+test("one that others can read stops the start", async (t) => {
+  const tokens = await testTokens(t);
+  const file = join(tokens.folder, "admin.token");
+  await ensureAdminToken(file, tokens);
+  await chmod(file, 0o644);
+  await assert.rejects(ensureAdminToken(file, tokens), /chmod 600/);
+});

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+
+import * as fc from "fast-check";
+import { decodeJwt, decodeProtectedHeader } from "jose";
+
+import { Problem } from "../../src/errors.ts";
+import { issue } from "../../src/tokens/issue.ts";
+import { Registry } from "../../src/tokens/registry.ts";
+import type { MemberFault } from "../../src/tokens/request.ts";
+import { payload, problemOf, START_S, temporaryFolder, testTokens } from "./support.ts";
+
+const DAY_S = 86_400;
+
+test("a token of containers holds what was asked for, and defaults for the rest", async (t) => {
+  const tokens = await testTokens(t);
+  const { token, jti, claims } = await tokens.issue({ containers: ["demo", "a-*"] }, "me");
+  assert.deepEqual(claims, {
+    jti,
+    admin: false,
+    containers: ["demo", "a-*"],
+    can: ["run", "limits"],
+    exp: START_S + DAY_S,
+    nbf: null,
+    iat: START_S,
+    limits: {},
+    parents: [],
+  });
+  assert.deepEqual(await tokens.verifier.verify(token), claims);
+  assert.ok(Object.isFrozen(claims) && Object.isFrozen(claims.containers) && Object.isFrozen(claims.limits));
+});
+
+test("the token is a JWT with three header members and plain claims", async (t) => {
+  const tokens = await testTokens(t);
+  const limits = { container: { minute: 60 }, token: { day: 1_000 } };
+  const { token, jti } = await tokens.issue(
+    { containers: ["demo"], can: ["run"], nbf: START_S + 60, expiresIn: "12h", limits },
+    "me",
+  );
+  assert.deepEqual(decodeProtectedHeader(token), { alg: "EdDSA", typ: "caisson+jwt", kid: tokens.keys.signing.kid });
+  assert.deepEqual(
+    decodeJwt(token),
+    payload({ jti, exp: START_S + 43_200, nbf: START_S + 60, containers: ["demo"], can: ["run"], limits }),
+  );
+});
+
+test("an administrative token expires after a day too, unless exp is null", async (t) => {
+  const tokens = await testTokens(t);
+  assert.equal((await tokens.issue({ admin: true }, "me")).claims.exp, START_S + DAY_S);
+  const { token, claims } = await tokens.issue({ admin: true, exp: null }, "me");
+  assert.equal(claims.exp, null);
+  assert.equal("exp" in decodeJwt(token), false);
+});
+
+test("the token is in the register when it is handed out", async (t) => {
+  const tokens = await testTokens(t);
+  const { jti, claims } = await tokens.issue(
+    { containers: ["demo"], limits: { token: { day: 5 } } },
+    "an administrator",
+  );
+  assert.deepEqual(tokens.registry.issued(jti), { claims, issuedBy: "an administrator", issuedAt: START_S * 1_000 });
+});
+
+test("no token leaves when it cannot be recorded", async (t) => {
+  const { keys } = await testTokens(t);
+  const registry = Registry.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
+  registry.close();
+  const context = { keys, registry, issuedBy: "me", nowMs: START_S * 1_000 };
+  const problem = await problemOf(() => issue({ containers: ["demo"] }, context));
+  assert.equal(problem.code, "store_unavailable");
+});
+
+const FAULTS: [string, unknown, string[]][] = [
+  ["nothing", null, [""]],
+  ["a list", [], [""]],
+  ["a text", "admin", [""]],
+  ["an empty object", {}, ["containers"]],
+  ["both scopes", { admin: true, containers: ["a"] }, ["containers"]],
+  ["admin that is not true", { admin: false, containers: ["a"] }, ["admin"]],
+  ["admin as text", { admin: "true" }, ["admin", "containers"]],
+  ["an administrator with verbs", { admin: true, can: ["run"] }, ["can"]],
+  ["no container", { containers: [] }, ["containers"]],
+  ["containers as text", { containers: "a" }, ["containers"]],
+  ["too many containers", { containers: Array.from({ length: 101 }, () => "a") }, ["containers"]],
+  ["a million bad containers", { containers: Array.from({ length: 1_000_000 }, () => "*x") }, ["containers"]],
+  [
+    "names that are none",
+    { containers: ["", " ", "../x", "a*b", "**", ".a", "-a", "a/b", "é", "a\n", "x".repeat(129), 5, null] },
+    Array.from({ length: 13 }, (_, index) => `containers.${index}`),
+  ],
+  [
+    "containers that do not fit in a token",
+    { containers: Array.from({ length: 100 }, () => "x".repeat(128)) },
+    ["containers"],
+  ],
+  ["no verb", { containers: ["a"], can: [] }, ["can"]],
+  ["unknown verbs", { containers: ["a"], can: ["run", "fly", 5] }, ["can.1", "can.2"]],
+  [
+    "verbs that are not served",
+    { containers: ["a"], can: ["run", "logs", "tasks", "issue"] },
+    ["can.1", "can.2", "can.3"],
+  ],
+  ["an end in the past", { containers: ["a"], exp: START_S - 1 }, ["exp"]],
+  ["an end right now", { containers: ["a"], exp: START_S }, ["exp"]],
+  ["an end in milliseconds", { containers: ["a"], exp: (START_S + 60) * 1_000 }, ["exp"]],
+  ["half a second", { containers: ["a"], exp: START_S + 0.5 }, ["exp"]],
+  ["an end as text", { containers: ["a"], exp: "tomorrow" }, ["exp"]],
+  ["no end for anybody", { containers: ["a"], exp: null }, ["exp"]],
+  ["two ends", { containers: ["a"], exp: START_S + 60, expiresIn: "1m" }, ["expiresIn"]],
+  ["no lifetime", { containers: ["a"], expiresIn: "0s" }, ["expiresIn"]],
+  ["a lifetime without unit", { containers: ["a"], expiresIn: "60" }, ["expiresIn"]],
+  ["a lifetime as number", { containers: ["a"], expiresIn: 60 }, ["expiresIn"]],
+  ["a lifetime past all calendars", { containers: ["a"], expiresIn: "999999999999d" }, ["expiresIn"]],
+  ["a start at the end", { containers: ["a"], exp: START_S + 60, nbf: START_S + 60 }, ["nbf"]],
+  ["a start after the default end", { containers: ["a"], nbf: START_S + 2 * DAY_S }, ["nbf"]],
+  ["a negative start", { containers: ["a"], nbf: -1 }, ["nbf"]],
+  ["limits as number", { containers: ["a"], limits: 5 }, ["limits"]],
+  ["limits of nothing known", { containers: ["a"], limits: { minute: 5 } }, ["limits.minute"]],
+  [
+    "limits that are none",
+    {
+      containers: ["a"],
+      limits: {
+        container: { second: 0, minute: -1, hour: 1.5, day: "5", week: 1e300, month: null, year: 1 },
+        token: [],
+      },
+    },
+    [
+      ...["second", "minute", "hour", "day", "week", "month", "year"].map((name) => `limits.container.${name}`),
+      "limits.token",
+    ],
+  ],
+  ["an unknown member", { containers: ["a"], scope: "x" }, ["scope"]],
+  ["a member of the prototype", JSON.parse(`{"containers":["a"],"__proto__":{"admin":true}}`), ["__proto__"]],
+  ["constructor", { containers: ["a"], constructor: 1 }, ["constructor"]],
+];
+
+describe("a request for a token with a fault gets a problem that names the member", () => {
+  for (const [name, input, members] of FAULTS) {
+    test(name, async (t) => {
+      const tokens = await testTokens(t);
+      const problem = await problemOf(() => tokens.issue(input, "me"));
+      assert.equal(problem.code, "request_invalid");
+      assert.deepEqual(membersOf(problem).toSorted(), members.toSorted());
+    });
+  }
+});
+
+test("what the service sets, and what this version does not know yet, is told apart", async (t) => {
+  const tokens = await testTokens(t);
+  for (const member of ["jti", "iss", "aud", "iat", "parents"]) {
+    const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: "x" }, "me"));
+    assert.match(problem.message, new RegExp(`${member} is set by the service`));
+  }
+  for (const member of ["code", "params", "secrets", "secretsReadable", "net", "fresh", "depth", "selfRevoke"]) {
+    const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: true }, "me"));
+    assert.match(problem.message, new RegExp(`${member} is not supported by this version`));
+  }
+});
+
+test("every fault is reported at once, each with its member", async (t) => {
+  const tokens = await testTokens(t);
+  const input = {
+    containers: ["a", "*b"],
+    can: ["fly"],
+    exp: "x",
+    nbf: -1,
+    limits: { token: { day: 0 } },
+    code: {},
+    jti: 1,
+  };
+  const problem = await problemOf(() => tokens.issue(input, "me"));
+  assert.deepEqual(membersOf(problem).toSorted(), [
+    "can.0",
+    "code",
+    "containers.1",
+    "exp",
+    "jti",
+    "limits.token.day",
+    "nbf",
+  ]);
+  assert.match(problem.message, /has 7 faults/);
+});
+
+test("the answer to nonsense stays small", async (t) => {
+  const tokens = await testTokens(t);
+  const input = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`${index}${"x".repeat(1_000)}`, 1]));
+  const problem = await problemOf(() => tokens.issue(input, "me"));
+  assert.ok(JSON.stringify([problem.message, problem.options.violations]).length < 20_000);
+});
+
+test("whatever is asked for, the answer is a valid token or a problem", async (t) => {
+  const tokens = await testTokens(t);
+  const member = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom("1h", "500ms", true, null, START_S + 5, ["a", "b-*"], ["run"], { token: { day: 1 } }),
+  );
+  const names = ["admin", "containers", "can", "exp", "expiresIn", "nbf", "limits"];
+  const requests = fc.record(Object.fromEntries(names.map((name) => [name, member])), { requiredKeys: [] });
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(requests, fc.jsonValue()), async (input) => {
+      let token: string;
+      try {
+        ({ token } = await tokens.issue(input, "me"));
+      } catch (error) {
+        assert.ok(error instanceof Problem && error.code === "request_invalid" && membersOf(error).length > 0);
+        return;
+      }
+      const nbf = "nbf" in decodeJwt(token) ? decodeJwt(token).nbf! : START_S;
+      tokens.clock.nowMs = Math.max(nbf, START_S) * 1_000;
+      assert.ok(await tokens.verifier.verify(token));
+      tokens.clock.nowMs = START_S * 1_000;
+    }),
+    { numRuns: 300 },
+  );
+});
+
+function membersOf(problem: Problem): string[] {
+  const violations = (problem.options.violations ?? []) as MemberFault[];
+  assert.ok(violations.every(({ detail }) => detail.length > 0));
+  return violations.map(({ member }) => member);
+}

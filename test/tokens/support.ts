@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+
+import { CompactSign } from "jose";
+
+import { Problem } from "../../src/errors.ts";
+import { openTokens, type Tokens } from "../../src/tokens/authority.ts";
+import type { KeyRing } from "../../src/tokens/keys.ts";
+
+/** A moment that is a whole second, so that boundaries are easy to write down. */
+export const START_S = 1_900_000_000;
+
+/** A folder that is gone when the test ends. */
+export async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "caisson-tokens-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Real keys and a real register, at a time that the test sets. */
+export async function testTokens(t: TestContext): Promise<Tokens & { clock: { nowMs: number }; folder: string }> {
+  const folder = await temporaryFolder(t);
+  const clock = { nowMs: START_S * 1_000 };
+  const tokens = await openTokens(folder, undefined, { nowMs: () => clock.nowMs });
+  t.after(() => tokens.close());
+  return { ...tokens, clock, folder };
+}
+
+/** A claims set that is valid, with changes. */
+export function payload(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    iss: "caisson",
+    aud: "caisson",
+    jti: randomUUID(),
+    iat: START_S,
+    exp: START_S + 3_600,
+    containers: ["demo"],
+    can: ["run"],
+    ...changes,
+  };
+}
+
+/** Signs any text with the service's own key, under its usual header. */
+export async function signed(keys: KeyRing, text: string): Promise<string> {
+  const { kid, key } = keys.signing;
+  return await new CompactSign(Buffer.from(text))
+    .setProtectedHeader({ alg: "EdDSA", typ: "caisson+jwt", kid })
+    .sign(key);
+}
+
+/** Waits for a Problem, thrown at once or later. */
+export async function problemOf(action: () => unknown): Promise<Problem> {
+  let thrown: unknown;
+  try {
+    await action();
+  } catch (error) {
+    thrown = error;
+  }
+  assert.ok(thrown instanceof Problem, `not a Problem: ${String(thrown)}`);
+  return thrown;
+}

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, test } from "node:test";
+
+import { claimsOf } from "../../src/tokens/payload.ts";
+import { Verifier } from "../../src/tokens/verify.ts";
+import { payload, problemOf, signed, START_S, testTokens } from "./support.ts";
+
+test("a token is checked once, and found at once after that", async (t) => {
+  const { issue, verifier } = await testTokens(t);
+  const { token, claims } = await issue({ containers: ["demo"] }, "me");
+  const first = verifier.verify(token);
+  assert.ok(first instanceof Promise);
+  assert.deepEqual(await first, claims);
+  const second = verifier.verify(token);
+  assert.ok(!(second instanceof Promise));
+  assert.deepEqual(second, claims);
+});
+
+describe("the time of a token is its own, give or take 5 s, whether it was seen before or not", () => {
+  const exp = START_S + 100;
+  const nbf = START_S + 50;
+  const cases: [number, RegExp | null][] = [
+    [(nbf - 5) * 1_000 - 1, /becomes valid in 6 s/],
+    [(nbf - 5) * 1_000, null],
+    [(exp + 5) * 1_000 - 1, null],
+    [(exp + 5) * 1_000, /expired 5 s ago/],
+    [(exp + 3_600) * 1_000, /expired 3600 s ago/],
+  ];
+  for (const cached of [false, true]) {
+    for (const [nowMs, message] of cases) {
+      test(`${nowMs / 1_000 - START_S} s, ${cached ? "seen before" : "new"}`, async (t) => {
+        const { issue, verifier, clock } = await testTokens(t);
+        const { token } = await issue({ containers: ["demo"], exp, nbf }, "me");
+        if (cached) {
+          clock.nowMs = nbf * 1_000;
+          await verifier.verify(token);
+        }
+        clock.nowMs = nowMs;
+        if (message === null) {
+          assert.equal((await verifier.verify(token)).exp, exp);
+        } else {
+          const problem = await problemOf(() => verifier.verify(token));
+          assert.equal(problem.code, "token_invalid");
+          assert.match(problem.message, message);
+        }
+      });
+    }
+  }
+});
+
+test("a revoked token is refused, whether it was seen before or not", async (t) => {
+  const { issue, verifier, revoke } = await testTokens(t);
+  for (const seen of [true, false]) {
+    const { token, jti } = await issue({ containers: ["demo"] }, "me");
+    if (seen) await verifier.verify(token);
+    revoke(jti, "me");
+    assert.match((await problemOf(() => verifier.verify(token))).message, /the token was revoked/);
+  }
+});
+
+test("a revocation that comes while the signature is checked counts", async (t) => {
+  const { issue, verifier, revoke } = await testTokens(t);
+  const { token, jti } = await issue({ containers: ["demo"] }, "me");
+  const pending = verifier.verify(token);
+  revoke(jti, "me");
+  assert.match((await problemOf(() => pending)).message, /the token was revoked/);
+});
+
+test("a token falls with any token above it", async (t) => {
+  const { keys, verifier, revoke } = await testTokens(t);
+  const parents = [randomUUID(), randomUUID()];
+  const token = await signed(keys, JSON.stringify(payload({ parents })));
+  assert.deepEqual((await verifier.verify(token)).parents, parents);
+  revoke(parents[1]!, "me");
+  assert.match((await problemOf(() => verifier.verify(token))).message, /descends from was revoked/);
+});
+
+test("what is kept is bounded, and the oldest makes place", async (t) => {
+  const { issue, keys, registry, clock } = await testTokens(t);
+  const verifier = new Verifier(keys, registry, { nowMs: () => clock.nowMs, cacheSize: 2 });
+  const tokens: string[] = [];
+  for (const name of ["a", "b", "c"]) {
+    const { token } = await issue({ containers: [name] }, "me");
+    await verifier.verify(token);
+    tokens.push(token);
+  }
+  assert.ok(!(verifier.verify(tokens[2]!) instanceof Promise));
+  assert.ok(!(verifier.verify(tokens[1]!) instanceof Promise));
+  const oldest = verifier.verify(tokens[0]!);
+  assert.ok(oldest instanceof Promise);
+  assert.deepEqual((await oldest).containers, ["a"]);
+});
+
+test("what was refused is not kept", async (t) => {
+  const { issue, verifier } = await testTokens(t);
+  const { token } = await issue({ containers: ["demo"] }, "me");
+  const forged = `${token.slice(0, -86)}${"A".repeat(86)}`;
+  for (let round = 0; round < 2; round++) await problemOf(() => verifier.verify(forged));
+  assert.ok(await verifier.verify(token));
+});
+
+test("the same token checked many times at once gives the same claims", async (t) => {
+  const { issue, verifier } = await testTokens(t);
+  const { token, claims } = await issue({ containers: ["demo"] }, "me");
+  for (const found of await Promise.all(Array.from({ length: 20 }, async () => await verifier.verify(token)))) {
+    assert.deepEqual(found, claims);
+  }
+});
+
+test("claims are frozen in depth, because every request with the token gets the same object", async (t) => {
+  const { keys, verifier } = await testTokens(t);
+  const limits = { container: { minute: 5 } };
+  const claims = await verifier.verify(await signed(keys, JSON.stringify(payload({ limits }))));
+  for (const part of [claims, claims.containers, claims.can, claims.limits, claims.limits.container, claims.parents]) {
+    assert.ok(Object.isFrozen(part));
+  }
+});
+
+describe("a claims set that this version does not write is refused, though the signature is right", () => {
+  const { exp: _, ...endless } = payload();
+  const { jti: __, ...nameless } = payload();
+  const cases: [string, Record<string, unknown>][] = [
+    ["another issuer", payload({ iss: "other" })],
+    ["another audience", payload({ aud: "other" })],
+    ["several audiences", payload({ aud: ["caisson", "other"] })],
+    ["no end without being administrative", endless],
+    ["no name", nameless],
+    ["a name of another form", payload({ jti: "me" })],
+    ["an end as text", payload({ exp: String(START_S + 60) })],
+    ["admin and containers", payload({ admin: true })],
+    ["admin that is not true", payload({ admin: "true" })],
+    ["a claim that may narrow", payload({ net: false })],
+    ["a limit of nothing", payload({ limits: { token: { day: 0 } } })],
+    ["too many parents", payload({ parents: Array.from({ length: 5 }, () => randomUUID()) })],
+    ["a pattern with a star inside", payload({ containers: ["a*b"] })],
+  ];
+  for (const [name, claims] of cases) {
+    test(name, async (t) => {
+      const { keys, verifier } = await testTokens(t);
+      assert.throws(() => claimsOf(claims));
+      const token = await signed(keys, JSON.stringify(claims));
+      const problem = await problemOf(() => verifier.verify(token));
+      assert.equal(problem.code, "token_invalid");
+      assert.match(problem.message, /the claims of the token are not those of this version/);
+    });
+  }
+});
