@@ -8,6 +8,9 @@ export const AUDIENCE = "caisson";
 /** The longest token made or read, so that forged ones cost no more than a look at their length. */
 export const MAX_TOKEN_BYTES = 8_192;
 
+/** An Ed25519 signature, 64 bytes, in base64url. */
+export const SIGNATURE_CHARS = 86;
+
 /** How far the clocks of two nodes may differ before `exp` and `nbf` are seen differently, in seconds. */
 export const LEEWAY_S = 5;
 

@@ -96,16 +96,16 @@ function whyNot(member: string): string {
 
 /** How the members go together. Those with a fault of their own are left out: they get no second one. */
 function faultsBetween(input: unknown, faulty: ReadonlySet<string | undefined>, nowMs: number): MemberFault[] {
-  if (faulty.has("")) return [];
-  const sound = Object.entries(input ?? {}).filter(([name]) => !faulty.has(name));
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
+  const sound = Object.entries(input).filter(([name]) => !faulty.has(name));
   const given: Members = Object.fromEntries(sound);
-  const faults = [...faultsOfScope(given), ...faultsOfTime(given, faulty, nowMs)];
+  const faults = [...faultsOfScope(given, faulty), ...faultsOfTime(given, faulty, nowMs)];
   return faults.filter(({ member }) => !faulty.has(member));
 }
 
-function faultsOfScope({ admin, containers, can }: Members): MemberFault[] {
+function faultsOfScope({ admin, containers, can }: Members, faulty: ReadonlySet<string | undefined>): MemberFault[] {
   const faults: MemberFault[] = [];
-  if (!admin && !containers) {
+  if (!admin && !containers && !faulty.has("admin")) {
     faults.push({ member: "containers", detail: "is missing; name at least one container, or ask for admin: true" });
   }
   if (admin && containers) {

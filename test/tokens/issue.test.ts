@@ -78,7 +78,7 @@ const FAULTS: [string, unknown, string[]][] = [
   ["an empty object", {}, ["containers"]],
   ["both scopes", { admin: true, containers: ["a"] }, ["containers"]],
   ["admin that is not true", { admin: false, containers: ["a"] }, ["admin"]],
-  ["admin as text", { admin: "true" }, ["admin", "containers"]],
+  ["admin as text", { admin: "true" }, ["admin"]],
   ["an administrator with verbs", { admin: true, can: ["run"] }, ["can"]],
   ["no container", { containers: [] }, ["containers"]],
   ["containers as text", { containers: "a" }, ["containers"]],
@@ -133,6 +133,7 @@ const FAULTS: [string, unknown, string[]][] = [
   ],
   ["an unknown member", { containers: ["a"], scope: "x" }, ["scope"]],
   ["a member of the prototype", JSON.parse(`{"containers":["a"],"__proto__":{"admin":true}}`), ["__proto__"]],
+  ["a member without a name, beside others", { "": 1, exp: 1 }, ["", "containers", "exp"]],
   ["constructor", { containers: ["a"], constructor: 1 }, ["constructor"]],
 ];
 
