@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 import { Problem } from "../errors.ts";
+import { parseDuration } from "../units.ts";
 import type { TokenLimits, Verb } from "./claims.ts";
-import { DURATION_FORM, durationMs } from "./duration.ts";
 import { MAX_UNIX_S } from "./format.ts";
 import { containersMember, limitsMember, servedCanMember, unixSecondsMember } from "./members.ts";
 
@@ -62,13 +62,15 @@ interface Members {
   limits?: TokenLimits;
 }
 
+const LIFETIME = "must be a duration such as 30s, 5m, 12h or 7d";
+
 const schema: z.ZodType<Members> = z.strictObject(
   {
     admin: z.exactOptional(z.literal(true, "must be true, or left out")),
     containers: z.exactOptional(containersMember),
     can: z.exactOptional(servedCanMember),
     exp: z.exactOptional(unixSecondsMember.nullable()),
-    expiresIn: z.exactOptional(z.string(DURATION_FORM).refine((text) => durationMs(text) !== undefined, DURATION_FORM)),
+    expiresIn: z.exactOptional(z.string(LIFETIME).refine(isDuration, LIFETIME)),
     nbf: z.exactOptional(unixSecondsMember),
     limits: z.exactOptional(limitsMember),
   },
@@ -78,6 +80,15 @@ const schema: z.ZodType<Members> = z.strictObject(
 /** Claims that are promised and not there yet. To take one and not obey it would be worse than to refuse it. */
 const PROMISED = new Set(["code", "params", "secrets", "secretsReadable", "net", "fresh", "depth", "selfRevoke"]);
 const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);
+
+function isDuration(text: string): boolean {
+  try {
+    parseDuration(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function faultsOfIssue(issue: z.core.$ZodIssue): MemberFault[] {
   const path = issue.path.map(String);
@@ -129,7 +140,7 @@ function faultsOfTime(given: Members, faulty: ReadonlySet<string | undefined>, n
     if (admin || faulty.has("admin")) return [];
     return [{ member: "exp", detail: "may be null for an administrative token only; give a time" }];
   }
-  if (expiresIn !== undefined && (durationMs(expiresIn) === 0 || end > MAX_UNIX_S)) {
+  if (expiresIn !== undefined && (parseDuration(expiresIn) === 0 || end > MAX_UNIX_S)) {
     return [{ member: "expiresIn", detail: "must be more than nothing, and end before the year 10000" }];
   }
   if (end <= nowS) return [{ member: "exp", detail: `lies ${nowS - end} s in the past; it is ${nowS} now` }];
@@ -141,6 +152,6 @@ function faultsOfTime(given: Members, faulty: ReadonlySet<string | undefined>, n
 
 function expOf({ exp, expiresIn }: Members, nowMs: number): number | null {
   if (exp !== undefined) return exp;
-  const lifetimeMs = expiresIn === undefined ? DEFAULT_LIFETIME_MS : durationMs(expiresIn)!;
+  const lifetimeMs = expiresIn === undefined ? DEFAULT_LIFETIME_MS : parseDuration(expiresIn);
   return Math.floor(nowMs / 1_000) + Math.ceil(lifetimeMs / 1_000);
 }
