@@ -53,7 +53,7 @@ const TOKEN =
 const SOUND_PART_OF_STRING = /"[ !#-[\]-\uFFFF]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[ !#-[\]-\uFFFF]*)*/y;
 
 function describe(state: State, text: string, at: number): string {
-  const sound = matchAt(SOUND_PART_OF_STRING, text, at).length;
+  const sound = NEXT[state]["string"] === undefined ? 0 : matchAt(SOUND_PART_OF_STRING, text, at).length;
   // Line breaks in code are what people most often forget to escape.
   if (sound > 0 && text[at + sound] !== '"') {
     return `the string ends or holds an unescaped line break, control character or backslash at ${placeOf(text, at + sound)}`;

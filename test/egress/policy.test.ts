@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { type EgressOptions, EgressDenied, egressPolicy } from "../../src/egress/policy.ts";
+
+const PUBLIC_ADDRESS = "93.184.216.34";
+
+/** Names resolve to what is given here; every question is kept. */
+function policyOver(names: Readonly<Record<string, readonly string[]>>, options: Partial<EgressOptions> = {}) {
+  const asked: string[] = [];
+  const policy = egressPolicy({
+    mode: "public",
+    allow: [],
+    ownAddresses: () => [],
+    resolver: async (name) => {
+      asked.push(name);
+      return (names[name] ?? []).map((address) => ({ address }));
+    },
+    ...options,
+  });
+  return { policy, asked };
+}
+
+function denied(reason: string): (error: unknown) => boolean {
+  return (error) => error instanceof EgressDenied && error.reason === reason;
+}
+
+describe("a policy of mode public", () => {
+  it("gives the addresses of a name, asking once, in lower case and without the final dot", async () => {
+    const { policy, asked } = policyOver({ "example.com": [PUBLIC_ADDRESS, "2606:4700::1111"] });
+    assert.deepEqual(await policy.resolve("EXAMPLE.com.", 443), [
+      { address: PUBLIC_ADDRESS, family: 4 },
+      { address: "2606:4700::1111", family: 6 },
+    ]);
+    assert.deepEqual(asked, ["example.com"]);
+  });
+
+  it("gives a public literal without asking DNS", async () => {
+    const { policy, asked } = policyOver({});
+    assert.deepEqual(await policy.resolve("8.8.8.8", 80), [{ address: "8.8.8.8", family: 4 }]);
+    assert.deepEqual(await policy.resolve("[2606:4700:0::1111]", 80), [{ address: "2606:4700::1111", family: 6 }]);
+    assert.deepEqual(asked, []);
+  });
+
+  it("judges every spelling of an address by what would be dialled", async () => {
+    const { policy } = policyOver({});
+    const spellings = [
+      ...["127.0.0.1", "127.1", "127.0.1", "2130706433", "0177.0.0.1", "0x7f.1", "0x7f000001", "017700000001"],
+      ...[
+        "127.0.0.1.",
+        "2130706433.",
+        "127.0.0.%31",
+        "%31%32%37.1",
+        "１２７.０.０.１",
+        "127。0。0。1",
+        "①②⑦.1",
+        "0",
+        "0x0",
+      ],
+      ...["::1", "[::1]", "[0:0::1]", "::ffff:127.0.0.1", "[::ffff:7f00:1]", "::ffff:8.8.8.8", "[64:ff9b::8.8.8.8]"],
+      ...["0xa9fea9fe", "169.254.43518", "2852039166", "0xA.1", "3232235521", "0300.0250.1", "168.63.33040"],
+    ];
+    for (const host of spellings) await assert.rejects(policy.resolve(host, 80), denied("address"), host);
+  });
+
+  it("refuses what is no host, so that no parser can see another host in it", async () => {
+    const { policy, asked } = policyOver({});
+    const hosts = [
+      ...["", " ", ".", "a..", "127.0.0.1..", "a b", "a/b", "a\\b", "a?b", "a#b", "user@a", "a:80", "a\tb", "a\nb"],
+      ...["8.8.8.8\0", "a%2fb", "a%00b", "[::1", "::1]", "[::1]x", "fe80::1%eth0", "[fe80::1%25eth0]", "[8.8.8.8]"],
+      ...["256.1.1.1", "1.2.3.4.5", "0x100000000"],
+    ];
+    for (const host of hosts) await assert.rejects(policy.resolve(host, 80), denied("host"), JSON.stringify(host));
+    assert.deepEqual(asked, []);
+  });
+
+  it("refuses a name with one private address among public ones, without saying which", async () => {
+    const { policy } = policyOver({ "mixed.example": [PUBLIC_ADDRESS, "10.1.2.3"] });
+    await assert.rejects(policy.resolve("mixed.example", 80), (error) => {
+      assert.ok(error instanceof EgressDenied);
+      assert.equal(error.message, '"mixed.example" leads to an address that is not public');
+      return true;
+    });
+  });
+
+  it("refuses the machine's own addresses, asking for them each time and whatever their spelling", async () => {
+    let own: string[] = [];
+    const { policy } = policyOver({}, { ownAddresses: () => own });
+    await policy.resolve(PUBLIC_ADDRESS, 80);
+    own = [PUBLIC_ADDRESS, "2606:4700:0:0::1"];
+    await assert.rejects(policy.resolve(PUBLIC_ADDRESS, 80), denied("address"));
+    await assert.rejects(policy.resolve("2606:4700::1", 80), denied("address"));
+  });
+
+  it("refuses other ports before it asks DNS", async () => {
+    const { policy, asked } = policyOver({ "example.com": [PUBLIC_ADDRESS] });
+    for (const port of [0, 1, 22, 25, 53, 6379, 65_536, Number.NaN]) {
+      await assert.rejects(policy.resolve("example.com", port), denied("port"), String(port));
+    }
+    assert.deepEqual(asked, []);
+    for (const port of [80, 443, 8080, 8443]) await policy.resolve("example.com", port);
+    const { policy: other } = policyOver({ "example.com": [PUBLIC_ADDRESS] }, { ports: [22] });
+    await other.resolve("example.com", 22);
+    await assert.rejects(other.resolve("example.com", 80), denied("port"));
+  });
+
+  it("hands on the error of a name that does not resolve", async () => {
+    const policy = egressPolicy({ mode: "public", allow: [] });
+    await assert.rejects(policy.resolve("nowhere.invalid", 80), { syscall: "getaddrinfo" });
+    const { policy: empty } = policyOver({});
+    await assert.rejects(empty.resolve("example.com", 80), { code: "ENOTFOUND" });
+  });
+
+  it("refuses localhost by the system's own resolver", async () => {
+    await assert.rejects(egressPolicy({ mode: "public", allow: [] }).resolve("localhost", 80), denied("address"));
+  });
+});
+
+describe("an allowed place", () => {
+  it("may be private and on any port, under the host it was allowed by in any spelling", async () => {
+    const allow = [
+      { host: "DB.internal.", port: 5432 },
+      { host: "127.0.0.1", port: 9000 },
+      { host: "::1", port: 9000 },
+    ];
+    for (const mode of ["none", "public"] as const) {
+      const { policy } = policyOver({ "db.internal": ["10.0.0.5"] }, { allow, mode });
+      assert.deepEqual(await policy.resolve("db.Internal", 5432), [{ address: "10.0.0.5", family: 4 }]);
+      assert.deepEqual(await policy.resolve("2130706433", 9000), [{ address: "127.0.0.1", family: 4 }]);
+      assert.deepEqual(await policy.resolve("[0::1]", 9000), [{ address: "::1", family: 6 }]);
+    }
+  });
+
+  it("opens nothing else: no other port, and no other name for the same address", async () => {
+    const { policy } = policyOver(
+      { "db.internal": ["10.0.0.5"], "rebound.example": ["10.0.0.5"] },
+      { allow: [{ host: "db.internal", port: 80 }] },
+    );
+    await assert.rejects(policy.resolve("db.internal", 443), denied("address"));
+    await assert.rejects(policy.resolve("rebound.example", 80), denied("address"));
+    await assert.rejects(policy.resolve("10.0.0.5", 80), denied("address"));
+  });
+
+  it("must be a host with a port", () => {
+    for (const [host, port] of [
+      ["*", 80],
+      ["*.example.com", 80],
+      ["", 80],
+      ["a b", 80],
+      ["fe80::1%eth0", 80],
+      ["example.com", 0],
+      ["example.com", 65_536],
+      ["example.com", 1.5],
+    ] as const) {
+      assert.throws(() => egressPolicy({ mode: "public", allow: [{ host, port }] }), TypeError);
+    }
+  });
+});
+
+describe("a policy of mode none", () => {
+  it("reaches nothing, and does not even ask DNS", async () => {
+    const { policy, asked } = policyOver({ "example.com": [PUBLIC_ADDRESS] }, { mode: "none" });
+    await assert.rejects(policy.resolve("example.com", 443), denied("mode"));
+    await assert.rejects(policy.resolve("8.8.8.8", 443), denied("mode"));
+    assert.deepEqual(asked, []);
+  });
+});

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { Problem } from "../../src/errors.ts";
+import { readSubmission, type Submission } from "../../src/source/body.ts";
+
+const LIMITS = { codeBytes: 1_000, jsonDepth: 64 };
+const JSON_TYPE = "application/json";
+
+function read(body: string | Buffer, contentType?: string): Submission {
+  return readSubmission(typeof body === "string" ? Buffer.from(body) : body, contentType, LIMITS);
+}
+
+/** The problem that a body gives. */
+function fault(body: string | Buffer, contentType?: string): Problem {
+  try {
+    read(body, contentType);
+  } catch (error) {
+    assert.ok(error instanceof Problem, String(error));
+    return error;
+  }
+  return assert.fail("it was taken");
+}
+
+function envelopeFault(body: unknown): Problem {
+  return fault(JSON.stringify(body), JSON_TYPE);
+}
+
+describe("a body of any type but JSON", () => {
+  it("is the source itself, without a copy", () => {
+    const body = Buffer.from("6 * 7");
+    for (const type of [undefined, "", "text/plain", "application/x-www-form-urlencoded", "text/json", "a;b=c"]) {
+      const submission = readSubmission(body, type, LIMITS);
+      assert.equal(submission.source, body);
+      assert.deepEqual(
+        { ...submission, source: null },
+        { source: null, typescript: false, modules: null, data: undefined },
+      );
+    }
+  });
+
+  it("is TypeScript when it says so", () => {
+    assert.equal(read("1", "application/typescript").typescript, true);
+    assert.equal(read("1", "Application/TypeScript ; charset=utf-8").typescript, true);
+    assert.equal(read("1", "application/javascript").typescript, false);
+    assert.equal(read("1", "text/plain; a=application/typescript").typescript, false);
+  });
+
+  it("loses its byte-order mark and the words of its first line #!", () => {
+    assert.equal(read("\uFEFF#!/usr/bin/env node\n6 * 7").source.toString(), "\n6 * 7");
+  });
+
+  it("is missing when it is blank", () => {
+    for (const body of ["", " \n\t", "\uFEFF", "#!/usr/bin/env node\n", "\u00A0\u3000"]) {
+      assert.equal(fault(body).code, "code_missing", JSON.stringify(body));
+    }
+  });
+
+  it("must be UTF-8", () => {
+    for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0x36, 0xe2, 0x82], [0xfe, 0xff, 0x00, 0x36]]) {
+      assert.equal(fault(Buffer.from(bytes)).code, "request_invalid");
+    }
+  });
+
+  it("may have as many bytes as the limit and not one more", () => {
+    assert.equal(read("é".repeat(500)).source.length, 1_000);
+    const problem = fault("é".repeat(501));
+    assert.equal(problem.code, "code_too_large");
+    assert.equal(problem.message, "the code has 1002 bytes; at most 1000 are taken");
+  });
+});
+
+describe("a body of JSON", () => {
+  it("is an envelope of code, data and modules", () => {
+    const body = JSON.stringify({ code: "6", data: { a: [1, null] }, modules: { "./lib.ts": "7", "./a/b.js": "" } });
+    for (const type of [
+      JSON_TYPE,
+      "APPLICATION/JSON",
+      "application/json; charset=UTF-8",
+      'application/json;charset="utf8"',
+    ]) {
+      assert.deepEqual(read(body, type), {
+        source: Buffer.from("6"),
+        typescript: false,
+        modules: { "./lib.ts": "7", "./a/b.js": "" },
+        data: { a: [1, null] },
+      });
+    }
+  });
+
+  it("needs no more than code", () => {
+    assert.deepEqual(read('\uFEFF{"code":"\uFEFF#!x\\n6"}', JSON_TYPE), {
+      source: Buffer.from("\n6"),
+      typescript: false,
+      modules: null,
+      data: undefined,
+    });
+  });
+
+  it("keeps data as it is: null, false, and a member __proto__ that changes nothing", () => {
+    assert.equal(read('{"code":"6","data":null}', JSON_TYPE).data, null);
+    assert.equal(read('{"code":"6","data":false}', JSON_TYPE).data, false);
+    const { data } = read('{"code":"6","data":{"__proto__":{"polluted":true},"lone":"\\ud800"}}', JSON_TYPE);
+    assert.equal(JSON.stringify(data), '{"__proto__":{"polluted":true},"lone":"\\ud800"}');
+    assert.equal(Object.getPrototypeOf(data), Object.prototype);
+    assert.equal(Reflect.get({}, "polluted"), undefined);
+  });
+
+  it("is missing its code when that is absent or blank", () => {
+    for (const body of [{}, { data: 1 }, { code: "" }, { code: " \n" }, { code: "\uFEFF" }, { code: "#!x" }]) {
+      assert.equal(envelopeFault(body).code, "code_missing", JSON.stringify(body));
+    }
+  });
+
+  it("is refused with all its faults at once", () => {
+    const problem = envelopeFault({ code: 5, cod: "6", "a/b~c": 1, modules: { "./a.ts": 1, "../b.ts": "" } });
+    assert.equal(problem.code, "request_invalid");
+    assert.deepEqual(
+      new Set(problem.options.violations?.map((violation) => Reflect.get(violation, "pointer"))),
+      new Set(["#/code", "#/cod", "#/a~1b~0c", "#/modules/.~1a.ts", "#/modules/..~1b.ts"]),
+    );
+  });
+
+  it("answers a flood of faults with a few", () => {
+    const body = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`${index}${"x".repeat(100)}`, 1]));
+    const problem = envelopeFault({ code: "6", ...body });
+    assert.equal(problem.options.violations?.length, 20);
+    assert.ok(JSON.stringify(problem.options.violations).length < 4_000);
+    assert.match(problem.message, /4999 more/);
+  });
+
+  it("takes no member beyond the three, __proto__ and constructor among them", () => {
+    for (const body of ['{"code":"6","__proto__":{}}', '{"code":"6","constructor":1}', '{"__proto__":{"code":"6"}}']) {
+      assert.equal(fault(body, JSON_TYPE).code, "request_invalid", body);
+    }
+  });
+
+  it("takes only plain relative specifiers for modules", () => {
+    const good = ["./a.ts", "./a", "./dir/b.test.ts", "./.hidden", "./größe.ts", "./@scope/x.js", "./..a"];
+    for (const name of good) read(JSON.stringify({ code: "6", modules: { [name]: "" } }), JSON_TYPE);
+    const bad = [
+      ...["a.ts", "/a.ts", "../a.ts", "./", ".", "./../a", "./a/../b", "./a/./b", "./a//b", "./a/", "node:fs", ""],
+      ...["https://x/a.ts", "./a?b", "./a#b", "./a%2e", ".\\a", "./a b", "./a\n", "./\ud800", `./${"a".repeat(255)}`],
+    ];
+    for (const name of bad) {
+      assert.equal(envelopeFault({ code: "6", modules: { [name]: "" } }).code, "request_invalid", name);
+    }
+    assert.equal(fault('{"code":"6","modules":{"__proto__":"7"}}', JSON_TYPE).code, "request_invalid");
+    for (const notModules of [null, [], ["./a"], "./a", 1]) {
+      assert.equal(envelopeFault({ code: "6", modules: notModules }).code, "request_invalid");
+    }
+  });
+
+  it("takes a hundred modules and not one more", () => {
+    assert.equal(
+      Object.keys(read(JSON.stringify({ code: "6", modules: modules(100) }), JSON_TYPE).modules!).length,
+      100,
+    );
+    assert.match(envelopeFault({ code: "6", modules: modules(101) }).message, /100/);
+  });
+
+  it("counts code and modules together, and data not at all", () => {
+    const code = "x".repeat(500);
+    read(JSON.stringify({ code, modules: { "./a": "é".repeat(250) }, data: "x".repeat(5_000) }), JSON_TYPE);
+    const problem = envelopeFault({ code, modules: { "./a": "é".repeat(251) } });
+    assert.equal(problem.code, "code_too_large");
+    assert.match(problem.message, /1002 bytes; at most 1000/);
+  });
+
+  it("refuses text that UTF-8 cannot hold", () => {
+    assert.equal(fault('{"code":"\\ud800"}', JSON_TYPE).code, "request_invalid");
+    assert.equal(fault('{"code":"6","modules":{"./a":"\\udc00"}}', JSON_TYPE).code, "request_invalid");
+    assert.equal(read('{"code":"\'\\ud83d\\ude00\'"}', JSON_TYPE).source.toString(), "'😀'");
+  });
+
+  it("must be an object", () => {
+    for (const body of ["[]", "null", '"6"', "6", "true"]) {
+      assert.equal(fault(body, JSON_TYPE).code, "request_invalid", body);
+    }
+  });
+
+  it("is refused with the place when it is malformed", () => {
+    for (const body of ["", "{", '{"code":}', "6 * 7", '{"code":"a\nb"}', "{'code':1}", '{"code":"6"}}']) {
+      const problem = fault(body, JSON_TYPE);
+      assert.equal(problem.code, "request_invalid", body);
+      assert.match(problem.message, /^the body is not JSON: .* at line 1, column \d+$/);
+    }
+  });
+
+  it("is UTF-8, whatever else it may say", () => {
+    assert.equal(fault(Buffer.from([0x22, 0xff, 0x22]), JSON_TYPE).code, "request_invalid");
+    for (const charset of ["iso-8859-1", "utf-16", '"UTF-16LE"', ""]) {
+      const problem = fault('{"code":"6"}', `application/json; charset=${charset}`);
+      assert.equal(problem.code, "request_invalid", charset);
+    }
+  });
+
+  it("goes as deep as the limit and no deeper, brackets in strings not counted", () => {
+    // The envelope is the first level.
+    read(`{"code":"6","data":${nested(63)}}`, JSON_TYPE);
+    assert.match(fault(`{"code":"6","data":${nested(64)}}`, JSON_TYPE).message, /deeper than 64 levels at byte 82$/);
+    read(JSON.stringify({ code: "6", data: ['\\"[[{'.repeat(50), nested(100)] }), JSON_TYPE);
+    assert.match(fault("[".repeat(1_000_000), JSON_TYPE).message, /deeper/);
+    assert.match(fault('{"data":'.repeat(100_000), JSON_TYPE).message, /deeper/);
+  });
+});
+
+function modules(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`./m${at}`, ""]));
+}
+
+function nested(levels: number): string {
+  return "[".repeat(levels) + "]".repeat(levels);
+}

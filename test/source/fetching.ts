@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+
+import { type EgressPolicy, egressPolicy } from "../../src/egress/policy.ts";
+import { Problem, type ProblemCode } from "../../src/errors.ts";
+import { type FetchedSource, type FetchLimits, fetchSource } from "../../src/source/fetch.ts";
+import { SELF_SIGNED } from "./self-signed.ts";
+
+/** Long times, so that no test depends on the speed of the machine. */
+export const LIMITS: FetchLimits = {
+  connectMs: 10_000,
+  totalMs: 20_000,
+  maxBytes: 10_000,
+  maxRedirects: 3,
+  urlMaxLength: 2_048,
+};
+
+/** The names that these tests dial all lead to this machine, and only to the ports given. */
+export function allowing(...ports: number[]): EgressPolicy {
+  const hosts = ["127.0.0.1", "code.test", "other.test"];
+  return egressPolicy({
+    mode: "public",
+    allow: ports.flatMap((port) => hosts.map((host) => ({ host, port }))),
+    resolver: async () => [{ address: "127.0.0.1" }],
+  });
+}
+
+/** Fetches from a server of the test. */
+export async function fetchFrom(
+  port: number,
+  path: string = "/",
+  limits: Partial<FetchLimits> = {},
+): Promise<FetchedSource> {
+  return fetchSource(`http://127.0.0.1:${port}${path}`, allowing(port), { ...LIMITS, ...limits });
+}
+
+/** The problem that a fetch ends with. */
+export async function problemOf(work: Promise<unknown>): Promise<Problem> {
+  const outcome = await work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  assert.ok(outcome instanceof Problem, `no problem but ${String(outcome)}`);
+  return outcome;
+}
+
+export async function assertProblem(work: Promise<unknown>, code: ProblemCode, detail: RegExp): Promise<void> {
+  const problem = await problemOf(work);
+  assert.equal(problem.code, code, problem.message);
+  assert.match(problem.message, detail);
+}
+
+/** For one test this process trusts the certificate of the test servers and no other. */
+export function trustTestCertificate(context: TestContext): void {
+  const before = getCACertificates("default");
+  setDefaultCACertificates([SELF_SIGNED.cert]);
+  context.after(() => setDefaultCACertificates(before));
+}

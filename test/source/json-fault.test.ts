@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import * as fc from "fast-check";
+
+import { findJsonFault } from "../../src/source/json-fault.ts";
+
+describe("findJsonFault", () => {
+  it("names the place and what is expected there", () => {
+    for (const [text, fault] of [
+      ["", "a value is expected at line 1, column 1"],
+      ["abc", "a value is expected at line 1, column 1"],
+      ["[1,]", "a value is expected at line 1, column 4"],
+      ["[", "a value or ] is expected at line 1, column 2"],
+      ["[1 2]", "a comma or ] is expected at line 1, column 4"],
+      ["[1}", "a comma or ] is expected at line 1, column 3"],
+      ['{"a": 1\n "b": 2}', "a comma or } is expected at line 2, column 2"],
+      ["{'a': 1}", "a member name in double quotes or } is expected at line 1, column 2"],
+      ['{"a": 1,}', "a member name in double quotes is expected at line 1, column 9"],
+      ['{"a" 1}', "a colon is expected at line 1, column 6"],
+      ['{"a": TRUE}', "a value is expected at line 1, column 7"],
+      ['{"a": 1} x', "nothing more is expected at line 1, column 10"],
+      ["01", "nothing more is expected at line 1, column 2"],
+    ] as const) {
+      assert.equal(findJsonFault(text), fault, text);
+    }
+  });
+
+  it("names the place within a string where it breaks", () => {
+    const broken = "the string ends or holds an unescaped line break, control character or backslash at";
+    assert.equal(findJsonFault('{"code": "a\nb"}'), `${broken} line 1, column 12`);
+    assert.equal(findJsonFault('"abc'), `${broken} line 1, column 5`);
+    assert.equal(findJsonFault(String.raw`["\x"]`), `${broken} line 1, column 3`);
+    assert.equal(findJsonFault('{"a\tb": 1}'), `${broken} line 1, column 4`);
+  });
+
+  it("quotes nothing of the text", () => {
+    assert.ok(!findJsonFault('{"data": "hunter2" "code"}').includes("hunter2"));
+  });
+
+  it("finds a place in whatever JSON.parse refuses, and never after it", () => {
+    const pieces = fc.constantFrom(
+      ...'{}[],:"'.split(""),
+      '"a"',
+      '\\"',
+      "\\u00e9",
+      "\n",
+      " ",
+      "1",
+      "-0.5e3",
+      "true",
+      "\u007f",
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const text = parts.join("");
+        try {
+          JSON.parse(text);
+          return;
+        } catch (error) {
+          const place = /line (\d+), column (\d+)$/.exec(findJsonFault(text));
+          assert.ok(place, text);
+          const theirs = /line (\d+) column (\d+)/.exec(String(error));
+          if (theirs) assert.ok(ahead(place, theirs) <= 0, text);
+        }
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("withstands strings and nesting of any size", () => {
+    assert.match(findJsonFault(`"${"a".repeat(4_000_000)}`), /column 4000002$/);
+    assert.match(findJsonFault("[".repeat(1_000_000)), /column 1000001$/);
+  });
+});
+
+function ahead(ours: RegExpExecArray, theirs: RegExpExecArray): number {
+  return Number(ours[1]) - Number(theirs[1]) || Number(ours[2]) - Number(theirs[2]);
+}

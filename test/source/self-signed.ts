@@ -1,0 +1,18 @@
+/** A certificate that nobody trusts, for `code.test`, valid until 2120. The key opens nothing: it is public by being here. */
+export const SELF_SIGNED: Readonly<{ key: string; cert: string }> = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYedeKsE/cL+dIQe4
+4cpmU9WG1ACGKzNoH7GD1SbS6FyhRANCAASgXeV7Rx2rfb3aubHXoROUNZdqNR2l
+cSwJ40OVoL9R4Qr36MPYT5SxvlPm+Mp3bgcYBehcrxfRMLVMmI6XrV7Q
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBYTCCAQegAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAljb2RlLnRl
+c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+CWNvZGUudGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKBd5XtHHat9vdq5
+sdehE5Q1l2o1HaVxLAnjQ5Wgv1HhCvfow9hPlLG+U+b4ynduBxgF6FyvF9EwtUyY
+jpetXtCjSDBGMBQGA1UdEQQNMAuCCWNvZGUudGVzdDAPBgNVHRMBAf8EBTADAQH/
+MB0GA1UdDgQWBBTiZmSuRCZw9izMg9T7/dkR7ctdcjAKBggqhkjOPQQDAgNIADBF
+AiEAoUHxSl6+XqztYgE7rSjEtMyyYxLGbKXotq9YURrs9bMCIFp0FequKlOQohRv
+P3snz76pp+m4doFiGvxEUC//pWDV
+-----END CERTIFICATE-----`,
+};
