@@ -1,0 +1,144 @@
+import { limitVector, type Limits, type LimitVector, type WindowName } from "./windows.ts";
+
+export type KeyClass = "container" | "token";
+
+/** One key that a run is counted against, and the limits that apply to it in this run. */
+export interface Charge {
+  readonly key: string;
+  readonly class: KeyClass;
+  readonly limits: LimitVector;
+}
+
+/** What is left of one key. The arrays hold six numbers in the order of `WINDOW_NAMES`, 0 where it is not tracked. */
+export interface KeyUsage {
+  readonly class: KeyClass;
+  readonly limits: LimitVector;
+  /** Runs that would be admitted now. */
+  readonly remaining: readonly number[];
+  /** Milliseconds until `remaining` next grows; 0 when nothing is used. */
+  readonly resetMs: readonly number[];
+}
+
+/** A window that has nothing left. */
+export interface Violation {
+  readonly class: KeyClass;
+  readonly window: WindowName;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until this window admits a run again. */
+  readonly retryAfterMs: number;
+}
+
+export interface Decision {
+  readonly admitted: boolean;
+  /** After the decision, in the order of the charges. */
+  readonly usage: readonly KeyUsage[];
+  /** 0 when admitted. Else exact: a run is admitted after so long if nobody else spends it, and not 1 ms earlier. */
+  readonly retryAfterMs: number;
+  readonly violations: readonly Violation[];
+}
+
+/** Where the counts are kept. Every store passes the one conformance suite. */
+export interface LimitStore {
+  /**
+   * Counts one run against all the keys on all six windows, or against none. Resolves when the count is kept.
+   *
+   * @throws {Problem} `store_unavailable` when it cannot be kept: then nothing is counted, and nothing may run.
+   */
+  admit(charges: readonly Charge[]): Promise<Decision>;
+  /** What is left of a key. Makes no state. */
+  read(charge: Charge): Promise<KeyUsage>;
+  /** Clears all six windows of a key at once. */
+  reset(key: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A verified token as the limiter sees it. */
+export interface Holder {
+  readonly jti: string;
+  readonly limits: { readonly container?: Limits | undefined; readonly token?: Limits | undefined };
+  /** The tokens above it, with their own token limits. A run is counted against them too. */
+  readonly parents: readonly { readonly jti: string; readonly limits: Limits | undefined }[];
+}
+
+/** What is the same for every run of a holder. */
+interface Account {
+  container: LimitVector;
+  tokens: readonly Charge[];
+}
+
+/** Decides whether a run may start: which keys it counts against, with which limits. */
+export class Limiter {
+  readonly #store: LimitStore;
+  readonly #defaults: { container: Limits; token: Limits };
+  /** Tokens are verified once and used often: their holder is the same object in every run. */
+  readonly #accounts = new WeakMap<Holder, Account>();
+
+  /** @param defaults the server's own limits, for every container and every token */
+  constructor(store: LimitStore, defaults: { container: Limits; token: Limits }) {
+    this.#store = store;
+    this.#defaults = defaults;
+  }
+
+  /**
+   * Counts a run against its container, its token and the tokens above it, or refuses it and counts nothing.
+   *
+   * @returns the use of the container first, then of the token, then of its parents
+   * @throws {Problem} `store_unavailable` when the run cannot be counted.
+   */
+  admit(container: string, holder: Holder): Promise<Decision> {
+    const account = this.#account(holder);
+    return this.#store.admit([containerCharge(container, account.container), ...account.tokens]);
+  }
+
+  /** What is left of a container for this token. */
+  container(container: string, holder: Holder): Promise<KeyUsage> {
+    return this.#store.read(containerCharge(container, this.#account(holder).container));
+  }
+
+  /** What is left of a token. `limits` are those of its claim. */
+  token(jti: string, limits: Limits | undefined): Promise<KeyUsage> {
+    return this.#store.read(this.#tokenCharge(jti, limits));
+  }
+
+  /** Clears the use of a container. Audit is the caller's. */
+  resetContainer(container: string): Promise<void> {
+    return this.#store.reset(containerKey(container));
+  }
+
+  /** Clears the use of a token. Audit is the caller's. */
+  resetToken(jti: string): Promise<void> {
+    return this.#store.reset(tokenKey(jti));
+  }
+
+  #account(holder: Holder): Account {
+    let account = this.#accounts.get(holder);
+    if (!account) {
+      const tokens = [this.#tokenCharge(holder.jti, holder.limits.token)];
+      for (const parent of holder.parents) tokens.push(this.#tokenCharge(parent.jti, parent.limits));
+      if (new Set(tokens.map((charge) => charge.key)).size < tokens.length) {
+        throw new TypeError(`token "${holder.jti}" and the tokens above it name one token twice`);
+      }
+      account = { container: limitVector(this.#defaults.container, holder.limits.container), tokens };
+      this.#accounts.set(holder, account);
+    }
+    return account;
+  }
+
+  #tokenCharge(jti: string, limits: Limits | undefined): Charge {
+    return { key: tokenKey(jti), class: "token", limits: limitVector(this.#defaults.token, limits) };
+  }
+}
+
+function containerCharge(container: string, limits: LimitVector): Charge {
+  return { key: containerKey(container), class: "container", limits };
+}
+
+/** The first letter keeps a container apart from a token of the same name. */
+function containerKey(container: string): string {
+  return `c:${container}`;
+}
+
+function tokenKey(jti: string): string {
+  return `t:${jti}`;
+}

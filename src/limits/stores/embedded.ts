@@ -1,0 +1,189 @@
+import { Problem } from "../../errors.ts";
+import type { CellLog } from "../cell-log.ts";
+import { SteadyClock, systemClock, type Clock } from "../clock.ts";
+import { decide, usageOf } from "../decide.ts";
+import type { Charge, Decision, KeyUsage, LimitStore } from "../limiter.ts";
+import { Compactor } from "./embedded/compactor.ts";
+import { Folder } from "./embedded/folder.ts";
+import { Journal } from "./embedded/journal.ts";
+import { recover, type Recovered } from "./embedded/recovery.ts";
+import type { KeyTable } from "./embedded/table.ts";
+
+/** Journals shorter than this are not worth a snapshot: they are replayed in a moment. */
+const COMPACT_AT_BYTES = 16 * 2 ** 20;
+
+export interface EmbeddedStoreOptions {
+  /** Whether a count must survive a loss of power before its run starts, and not only the end of the process. */
+  fsync: boolean;
+  clock?: Clock;
+  /** Told what fails in the background and what makes admissions fail; the store goes on and tries again. */
+  onError?: (error: unknown) => void;
+  /** How long the journals grow before they are compacted, when the snapshot is small; in bytes. */
+  compactAtBytes?: number;
+}
+
+/** A change that is made in memory and waits for the journal. */
+interface Waiting {
+  undo(): void;
+  resolve(): void;
+  reject(error: Problem): void;
+}
+
+/**
+ * Counts in memory, with a journal in a folder that this process alone uses.
+ *
+ * A decision is made at once. It is answered when the journal holds it, which is written once an event-loop turn: a run
+ * starts after it is counted on disk, and the end of the process at any instant loses none. When the journal cannot be
+ * written, all that wait for it are refused and taken back; the next turn tries anew.
+ */
+export class EmbeddedStore implements LimitStore {
+  readonly #table: KeyTable;
+  readonly #journal: Journal;
+  readonly #compactor: Compactor;
+  readonly #clock: SteadyClock;
+  readonly #fsync: boolean;
+  readonly #onError: (error: unknown) => void;
+  /** In memory, and not yet written. */
+  #waiting: Waiting[] = [];
+  /** Written, and not yet known to survive a loss of power. */
+  #syncing: Waiting[] = [];
+  #synced: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  private constructor(folder: Folder, recovered: Recovered, options: EmbeddedStoreOptions) {
+    this.#table = recovered.table;
+    this.#clock = new SteadyClock(options.clock ?? systemClock, recovered.newest);
+    this.#fsync = options.fsync;
+    this.#onError = options.onError ?? (() => {});
+    this.#journal = new Journal(recovered.journal, recovered.ids);
+    this.#compactor = new Compactor({
+      folder,
+      table: recovered.table,
+      journal: this.#journal,
+      minimumBytes: options.compactAtBytes ?? COMPACT_AT_BYTES,
+      snapshotBytes: recovered.snapshotBytes,
+      journalBytes: recovered.journalBytes,
+      onError: this.#onError,
+    });
+  }
+
+  /**
+   * Opens the store, or makes it.
+   *
+   * @param path the folder of the store, which no other process may use
+   * @throws {Error} naming the file and the remedy, when the counts on disk are damaged.
+   */
+  static async open(path: string, options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+    const folder = new Folder(path);
+    const recovered = await recover(folder);
+    if (options.fsync) await folder.sync();
+    return new EmbeddedStore(folder, recovered, options);
+  }
+
+  admit(charges: readonly Charge[]): Promise<Decision> {
+    if (this.#closing) return Promise.reject(stopping());
+    const now = this.#clock.now();
+    const found = charges.map((charge) => this.#table.find(charge.key));
+    const decision = decide(charges, found, now);
+    if (!decision.admitted) return Promise.resolve(decision);
+    const keys = charges.map((charge) => charge.key);
+    const before = this.#table.size;
+    const logs = found.map((log, at) => log ?? this.#table.make(keys[at]!));
+    for (const [at, log] of logs.entries()) this.#compactor.snapshot?.keep(keys[at]!, log);
+    this.#journal.admission(now, keys, logs);
+    for (const log of logs) log.charge(now);
+    this.#table.dropIdle(now, this.#table.size - before);
+    return new Promise((resolve, reject) => {
+      this.#wait({ undo: () => this.#takeBack(keys, logs), resolve: () => resolve(decision), reject });
+    });
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- a store elsewhere has to wait
+  async read(charge: Charge): Promise<KeyUsage> {
+    return usageOf(charge, this.#table.find(charge.key), this.#clock.now());
+  }
+
+  reset(key: string): Promise<void> {
+    if (this.#closing) return Promise.reject(stopping());
+    const log = this.#table.find(key);
+    if (!log) return Promise.resolve();
+    this.#compactor.snapshot?.keep(key, log);
+    this.#journal.reset(this.#clock.now(), key, log);
+    this.#table.drop(key);
+    return new Promise((resolve, reject) => {
+      this.#wait({ undo: () => this.#table.put(key, log), resolve, reject });
+    });
+  }
+
+  /** Writes what waits, and ends. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#syncing.length > 0) {
+      this.#flush();
+      await this.#synced;
+    }
+    await this.#compactor.stop();
+    this.#journal.close();
+  }
+
+  #wait(change: Waiting): void {
+    if (this.#waiting.push(change) === 1) setImmediate(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    // While the disk is busy more may gather; the end of the sync comes back here.
+    if (this.#waiting.length === 0 || this.#syncing.length > 0) return;
+    const compact = this.#compactor.due;
+    try {
+      this.#journal.write();
+      // Once a journal, the loop waits for the disk: a snapshot may begin only when everything in memory is safe.
+      if (this.#fsync && compact) this.#journal.syncNow();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#syncing = this.#waiting;
+    this.#waiting = [];
+    if (this.#fsync && !compact) {
+      this.#synced = this.#journal.sync().then(this.#commit, this.#fail);
+      return;
+    }
+    this.#commit();
+    if (compact) this.#compactor.start(this.#clock.now());
+  };
+
+  readonly #commit = (): void => {
+    const changes = this.#syncing;
+    this.#syncing = [];
+    this.#journal.commit();
+    for (const change of changes) change.resolve();
+    this.#flush();
+  };
+
+  readonly #fail = (error: unknown): void => {
+    const changes = [...this.#syncing, ...this.#waiting];
+    this.#syncing = [];
+    this.#waiting = [];
+    this.#journal.rollBack();
+    for (const change of changes.toReversed()) change.undo();
+    const detail = "the count of this run cannot be written, so it was not started; a retry may succeed";
+    const problem = new Problem("store_unavailable", detail, { cause: error });
+    for (const change of changes) change.reject(problem);
+    this.#onError(error);
+  };
+
+  #takeBack(keys: readonly string[], logs: readonly CellLog[]): void {
+    for (const [at, log] of logs.entries()) {
+      log.undo();
+      if (log.empty) this.#table.drop(keys[at]!);
+    }
+  }
+}
+
+function stopping(): Problem {
+  return new Problem("draining", "the service is stopping and counts no more runs");
+}

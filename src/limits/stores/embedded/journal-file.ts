@@ -1,0 +1,97 @@
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { promisify } from "node:util";
+
+import { RecordWriter } from "./records.ts";
+
+const sync = promisify(fdatasync);
+
+/** A file that only grows by whole frames: what a failed write left of one is cut off before the next. */
+export class JournalFile {
+  readonly number: number;
+  readonly #file: number;
+  #bytes: number;
+  #torn = false;
+
+  private constructor(number: number, file: number, bytes: number) {
+    this.number = number;
+    this.#file = file;
+    this.#bytes = bytes;
+  }
+
+  /**
+   * Begins a journal.
+   *
+   * @param time the newest time on record
+   * @throws the system's error; then there is no such file.
+   */
+  static create(path: string, number: number, time: number): JournalFile {
+    const file = openSync(path, "wx", 0o600);
+    const journal = new JournalFile(number, file, 0);
+    const start = new RecordWriter();
+    start.start(time);
+    try {
+      journal.append(start.take());
+    } catch (error) {
+      closeSync(file);
+      // Left behind, it would make a torn end of the journal before it look like damage.
+      unlinkSync(path);
+      throw error;
+    }
+    return journal;
+  }
+
+  /** Goes on with a journal after its whole frames. */
+  static reopen(path: string, number: number, bytes: number): JournalFile {
+    const journal = new JournalFile(number, openSync(path, "r+"), bytes);
+    journal.#repair();
+    return journal;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @throws the system's error; then the journal is as it was before. */
+  append(frame: Buffer): void {
+    if (this.#torn) this.#repair();
+    let written = 0;
+    try {
+      while (written < frame.length) {
+        written += writeSync(this.#file, frame, written, frame.length - written, this.#bytes + written);
+      }
+    } catch (error) {
+      this.cut(this.#bytes);
+      throw error;
+    }
+    this.#bytes += frame.length;
+  }
+
+  /** Takes everything after `bytes` back. Never fails: a disk that refuses is asked again before the next frame. */
+  cut(bytes: number): void {
+    this.#bytes = bytes;
+    this.#torn = true;
+    try {
+      this.#repair();
+    } catch {
+      // `append` throws when it cannot be done then either.
+    }
+  }
+
+  /** What was appended survives a loss of power once this resolves. */
+  sync(): Promise<void> {
+    return sync(this.#file);
+  }
+
+  syncNow(): void {
+    fdatasyncSync(this.#file);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #repair(): void {
+    ftruncateSync(this.#file, this.#bytes);
+    this.#torn = false;
+  }
+}

@@ -1,0 +1,93 @@
+import type { CellLog } from "../../cell-log.ts";
+import type { JournalFile } from "./journal-file.ts";
+import { RecordWriter } from "./records.ts";
+
+/** Writes down what happens, a batch at a time. A key is named once in each journal, and has a number after that. */
+export class Journal {
+  #file: JournalFile;
+  #ids: number;
+  readonly #batch = new RecordWriter();
+  /** What has been written and committed: `rollBack` goes back to here. */
+  #committedBytes: number;
+  /** Keys that got their number in what is written but not committed, and in the batch. */
+  #newInFile: CellLog[] = [];
+  #newInBatch: CellLog[] = [];
+
+  /** @param ids how many numbers the file has given out */
+  constructor(file: JournalFile, ids: number) {
+    this.#file = file;
+    this.#ids = ids;
+    this.#committedBytes = file.bytes;
+  }
+
+  get number(): number {
+    return this.#file.number;
+  }
+
+  get bytes(): number {
+    return this.#file.bytes;
+  }
+
+  admission(time: number, keys: readonly string[], logs: readonly CellLog[]): void {
+    const ids = logs.map((log, at) => this.#id(keys[at]!, log));
+    this.#batch.admission(time, ids);
+  }
+
+  reset(time: number, key: string, log: CellLog): void {
+    this.#batch.reset(time, this.#id(key, log));
+  }
+
+  /** Writes the batch as one frame. @throws the system's error; then `rollBack` is due. */
+  write(): void {
+    this.#file.append(this.#batch.take());
+    this.#newInFile.push(...this.#newInBatch);
+    this.#newInBatch = [];
+  }
+
+  /** What was written will stay. */
+  commit(): void {
+    this.#committedBytes = this.#file.bytes;
+    this.#newInFile = [];
+  }
+
+  /** Forgets the batch, and takes back what was written since the last commit. */
+  rollBack(): void {
+    for (const log of [...this.#newInFile, ...this.#newInBatch]) log.journal = 0;
+    this.#ids -= this.#newInFile.length + this.#newInBatch.length;
+    this.#newInFile = [];
+    this.#newInBatch = [];
+    this.#batch.clear();
+    this.#file.cut(this.#committedBytes);
+  }
+
+  /** Goes on in another file; nothing may be waiting. Returns the file until now, which the caller closes. */
+  continueIn(next: JournalFile): JournalFile {
+    const file = this.#file;
+    this.#file = next;
+    this.#ids = 0;
+    this.#committedBytes = next.bytes;
+    return file;
+  }
+
+  sync(): Promise<void> {
+    return this.#file.sync();
+  }
+
+  syncNow(): void {
+    this.#file.syncNow();
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #id(key: string, log: CellLog): number {
+    if (log.journal !== this.#file.number) {
+      this.#batch.key(key);
+      log.journal = this.#file.number;
+      log.id = this.#ids++;
+      this.#newInBatch.push(log);
+    }
+    return log.id;
+  }
+}

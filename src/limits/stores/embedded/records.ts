@@ -1,0 +1,148 @@
+import { FRAME_HEADER_BYTES, seal } from "./frames.ts";
+
+/**
+ * What stands in the payload of a frame, one record after the other. The first byte tells them apart; up to
+ * `MAX_KEYS` it is an admission and says against how many keys.
+ *
+ * - admission: number of keys u8, time u48, that many ids u32
+ * - reset: tag u8, time u48, id u32
+ * - key: tag u8, length of the name u32, the name in UTF-8. It gets the next id; ids begin at 0 in each journal
+ * - counts: tag u8, length of the name u32, the name, number of entries u32, for each time u48 and runs u48
+ * - start: tag u8, version u8, time u48. The first record of every file
+ * - end: tag u8, number of keys u48. The last record of a snapshot
+ */
+const MAX_KEYS = 200;
+const TAG = { reset: 251, key: 252, counts: 253, start: 254, end: 255 } as const;
+
+/** The version of the format; a file of another one is refused. */
+const VERSION = 1;
+const FIRST_BYTES = 16_384;
+
+/** The records of a file, in order: who writes them and who reads them have the same members. */
+export interface Records {
+  admission(time: number, ids: readonly number[]): void;
+  reset(time: number, id: number): void;
+  key(name: string): void;
+  counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void;
+  start(time: number): void;
+  end(keys: number): void;
+}
+
+/** Gathers records into one frame. */
+export class RecordWriter implements Records {
+  #buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  #at = FRAME_HEADER_BYTES;
+
+  get bytes(): number {
+    return this.#at;
+  }
+
+  admission(time: number, ids: readonly number[]): void {
+    if (ids.length > MAX_KEYS)
+      throw new TypeError(`a run counts against ${ids.length} keys, at most ${MAX_KEYS} can be`);
+    this.#tag(ids.length, 7 + 4 * ids.length);
+    this.#u48(time);
+    for (const id of ids) this.#u32(id);
+  }
+
+  reset(time: number, id: number): void {
+    this.#tag(TAG.reset, 11);
+    this.#u48(time);
+    this.#u32(id);
+  }
+
+  key(name: string): void {
+    this.#named(TAG.key, name, 0);
+  }
+
+  counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void {
+    this.#named(TAG.counts, name, 4 + 12 * entries.length);
+    this.#u32(entries.length);
+    for (const [time, count] of entries) {
+      this.#u48(time);
+      this.#u48(count);
+    }
+  }
+
+  start(time: number): void {
+    this.#tag(TAG.start, 8);
+    this.#buffer[this.#at++] = VERSION;
+    this.#u48(time);
+  }
+
+  end(keys: number): void {
+    this.#tag(TAG.end, 7);
+    this.#u48(keys);
+  }
+
+  /** The frame so far; the next record begins a new one. The bytes are valid until then. */
+  take(): Buffer {
+    const frame = seal(this.#buffer.subarray(0, this.#at));
+    this.clear();
+    return frame;
+  }
+
+  clear(): void {
+    this.#at = FRAME_HEADER_BYTES;
+  }
+
+  #named(tag: number, name: string, moreBytes: number): void {
+    const length = Buffer.byteLength(name);
+    this.#tag(tag, 5 + length + moreBytes);
+    this.#u32(length);
+    this.#at += this.#buffer.write(name, this.#at, "utf8");
+  }
+
+  #tag(tag: number, bytes: number): void {
+    if (this.#at + bytes > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(2 * (this.#at + bytes));
+      this.#buffer.copy(larger, 0, 0, this.#at);
+      this.#buffer = larger;
+    }
+    this.#buffer[this.#at++] = tag;
+  }
+
+  #u32(value: number): void {
+    this.#at = this.#buffer.writeUInt32LE(value, this.#at);
+  }
+
+  #u48(value: number): void {
+    this.#at = this.#buffer.writeUIntLE(value, this.#at, 6);
+  }
+}
+
+/** @throws {RangeError} when the payload holds something else, though its sum is right. */
+export function readRecords(payload: Buffer, reader: Records): void {
+  let at = 0;
+  const u32 = (): number => payload.readUInt32LE((at += 4) - 4);
+  const u48 = (): number => payload.readUIntLE((at += 6) - 6, 6);
+  const name = (): string => {
+    const length = u32();
+    return payload.toString("utf8", at, (at += length));
+  };
+  while (at < payload.length) {
+    const tag = payload[at++]!;
+    if (tag <= MAX_KEYS) {
+      const time = u48();
+      reader.admission(time, Array.from({ length: tag }, u32));
+    } else if (tag === TAG.key) {
+      reader.key(name());
+    } else if (tag === TAG.reset) {
+      reader.reset(u48(), u32());
+    } else if (tag === TAG.counts) {
+      const key = name();
+      reader.counts(
+        key,
+        Array.from({ length: u32() }, () => [u48(), u48()] as const),
+      );
+    } else if (tag === TAG.start) {
+      const version = payload[at++]!;
+      if (version !== VERSION) throw new RangeError(`it has version ${version}, and this release reads ${VERSION}`);
+      reader.start(u48());
+    } else if (tag === TAG.end) {
+      reader.end(u48());
+    } else {
+      throw new RangeError(`it holds a record of the unknown kind ${tag}`);
+    }
+  }
+}

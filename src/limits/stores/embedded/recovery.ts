@@ -1,0 +1,90 @@
+import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
+
+import type { Folder } from "./folder.ts";
+import { readFrames, type FramesEnd } from "./frames.ts";
+import { JournalFile } from "./journal-file.ts";
+import { readRecords } from "./records.ts";
+import { Replay } from "./replay.ts";
+import type { KeyTable } from "./table.ts";
+
+export interface Recovered {
+  table: KeyTable;
+  /** The newest time on record, in milliseconds since 1970, or 0. */
+  newest: number;
+  /** The journal to go on with. */
+  journal: JournalFile;
+  /** How many ids it has given out. */
+  ids: number;
+  snapshotBytes: number;
+  /** Of all journals that the newest snapshot does not hold. */
+  journalBytes: number;
+}
+
+/**
+ * Reads the newest snapshot and the journals after it. A frame that a crash tore off the end of the last journal was never
+ * answered for, and is dropped.
+ *
+ * @throws {Error} naming the file and the remedy, when anything else is wrong: to go on would be to count too little.
+ */
+export async function recover(folder: Folder): Promise<Recovered> {
+  const { journals, snapshots } = folder.list();
+  const newestSnapshot = snapshots.at(-1) ?? 0;
+  const replay = new Replay();
+  let snapshotBytes = 0;
+  if (newestSnapshot > 0) {
+    const path = folder.snapshot(newestSnapshot);
+    const { end } = read(folder, path, replay);
+    if (end !== "whole" || !replay.complete) throw damage(folder, path, "ends before its end");
+    snapshotBytes = statSync(path).size;
+  }
+  const first = newestSnapshot || 1;
+  const last = Math.max(first, journals.at(-1) ?? 0);
+  let bytes = 0;
+  let journalBytes = 0;
+  for (let number = first; number <= last; number++) {
+    const path = folder.journal(number);
+    if (!existsSync(path)) {
+      if (newestSnapshot === 0 && journals.length === 0) break;
+      throw damage(folder, path, "is missing");
+    }
+    replay.beginJournal();
+    const frames = read(folder, path, replay);
+    if (frames.end === "torn" && number < last) throw damage(folder, path, "ends inside a record");
+    bytes = frames.bytes;
+    journalBytes += bytes;
+  }
+  const journal = openJournal(folder, last, bytes, replay.newest);
+  replay.giveIds(journal.number);
+  await folder.tidy(newestSnapshot);
+  return { table: replay.table, newest: replay.newest, journal, ids: replay.ids, snapshotBytes, journalBytes };
+}
+
+function read(folder: Folder, path: string, replay: Replay): FramesEnd {
+  const file = openSync(path, "r");
+  try {
+    const frames = readFrames(file, (payload) => readRecords(payload, replay));
+    if (frames.end === "damaged") throw new RangeError(`its record at byte ${frames.bytes} has a wrong checksum`);
+    return frames;
+  } catch (error) {
+    if (error instanceof RangeError) throw damage(folder, path, `cannot be read: ${error.message}`, error);
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openJournal(folder: Folder, number: number, bytes: number, newest: number): JournalFile {
+  const path = folder.journal(number);
+  if (bytes > 0) return JournalFile.reopen(path, number, bytes);
+  // There is none yet, or its making was cut short.
+  rmSync(path, { force: true });
+  return JournalFile.create(path, number, newest);
+}
+
+function damage(folder: Folder, path: string, what: string, cause?: unknown): Error {
+  return new Error(
+    `the rate limit file ${path} ${what}, so runs that were counted would be forgotten. ` +
+      `Restore it from a backup, or move the folder ${folder.path} away to start counting from zero`,
+    { cause },
+  );
+}

@@ -1,0 +1,73 @@
+import type { Records } from "./records.ts";
+import { KeyTable } from "./table.ts";
+
+/** Makes the counts from the records of a snapshot and of journals. */
+export class Replay implements Records {
+  readonly table: KeyTable = new KeyTable();
+  newest = 0;
+  /** Whether the end of a snapshot was seen, and all its keys before it. */
+  complete = false;
+  #names: string[] = [];
+  #keys = 0;
+
+  /** How many ids the journal has given out. */
+  get ids(): number {
+    return this.#names.length;
+  }
+
+  beginJournal(): void {
+    this.#names = [];
+  }
+
+  /** Tells the keys by which ids the journal knows them. */
+  giveIds(journal: number): void {
+    for (const [id, name] of this.#names.entries()) {
+      const log = this.table.find(name);
+      if (log) Object.assign(log, { journal, id });
+    }
+  }
+
+  start(time: number): void {
+    this.#pass(time);
+  }
+
+  key(name: string): void {
+    this.#names.push(name);
+  }
+
+  admission(time: number, ids: readonly number[]): void {
+    this.#pass(time);
+    const before = this.table.size;
+    for (const id of ids) {
+      const name = this.#name(id);
+      (this.table.find(name) ?? this.table.make(name)).charge(time);
+    }
+    this.table.dropIdle(time, this.table.size - before);
+  }
+
+  reset(time: number, id: number): void {
+    this.#pass(time);
+    this.table.drop(this.#name(id));
+  }
+
+  counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void {
+    this.#keys++;
+    const log = this.table.make(name);
+    for (const [time, count] of entries) log.charge(time, count);
+  }
+
+  end(keys: number): void {
+    if (keys !== this.#keys) throw new RangeError(`it should hold ${keys} keys and holds ${this.#keys}`);
+    this.complete = true;
+  }
+
+  #name(id: number): string {
+    const name = this.#names[id];
+    if (name === undefined) throw new RangeError(`it names the key ${id} before telling what it is`);
+    return name;
+  }
+
+  #pass(time: number): void {
+    this.newest = Math.max(this.newest, time);
+  }
+}

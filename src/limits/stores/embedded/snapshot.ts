@@ -1,0 +1,85 @@
+import { open, rename, type FileHandle } from "node:fs/promises";
+
+import type { CellLog } from "../../cell-log.ts";
+import type { Folder } from "./folder.ts";
+import { RecordWriter } from "./records.ts";
+import type { KeyTable } from "./table.ts";
+
+/** A slice ends after so many bytes or keys: about a millisecond, in which nothing else runs. */
+const SLICE_BYTES = 65_536;
+const SLICE_KEYS = 1_000;
+
+/**
+ * The counts as they were at one instant, written while they go on changing: who changes a key calls `keep` first. What
+ * happens after that instant stands in the journal that began with it, and is not counted twice.
+ */
+export class Snapshot {
+  readonly number: number;
+  readonly #time: number;
+  readonly #records = new RecordWriter();
+  #keys = 0;
+  #bytes = 0;
+  #cancelled = false;
+
+  /** @param time now, in milliseconds since 1970 */
+  constructor(number: number, time: number) {
+    this.number = number;
+    this.#time = time;
+    this.#records.start(time);
+  }
+
+  /** Keeps a key as it is, unless it is kept already. */
+  keep(key: string, log: CellLog): void {
+    if (log.snapshot === this.number) return;
+    log.snapshot = this.number;
+    const entries = [...log.entries(this.#time)];
+    if (entries.length === 0) return;
+    this.#keys++;
+    this.#records.counts(key, entries);
+  }
+
+  /** Makes `write` stop at the next slice. */
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  /**
+   * Writes all keys, and gives the file its name when it is on the disk: a crash leaves a whole snapshot or none.
+   *
+   * @returns its bytes, or `undefined` when it was cancelled
+   * @throws the system's error.
+   */
+  async write(table: KeyTable, folder: Folder): Promise<number | undefined> {
+    const path = folder.unfinished(this.number);
+    const file = await open(path, "w", 0o600);
+    try {
+      if (!(await this.#writeKeys(table, file))) return undefined;
+      this.#records.end(this.#keys);
+      await this.#flush(file);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(path, folder.snapshot(this.number));
+    await folder.sync();
+    return this.#bytes;
+  }
+
+  async #writeKeys(table: KeyTable, file: FileHandle): Promise<boolean> {
+    let keys = 0;
+    for (const [key, log] of table.entries()) {
+      this.keep(key, log);
+      if (this.#records.bytes < SLICE_BYTES && ++keys % SLICE_KEYS > 0) continue;
+      await this.#flush(file);
+      if (this.#cancelled) return false;
+    }
+    return true;
+  }
+
+  async #flush(file: FileHandle): Promise<void> {
+    // Copied, for `keep` goes on filling the buffer meanwhile.
+    const frame = Buffer.from(this.#records.take());
+    this.#bytes += frame.length;
+    await file.appendFile(frame);
+  }
+}
