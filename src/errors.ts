@@ -40,7 +40,7 @@ export const PROBLEMS = {
   internal_error: { status: 500, fault: "service", title: "The service failed" },
   draining: { status: 503, fault: "service", title: "The service is stopping" },
   overloaded: { status: 503, fault: "service", title: "The service takes no more containers" },
-  store_unavailable: { status: 503, fault: "service", title: "The counts cannot be written" },
+  store_unavailable: { status: 503, fault: "service", title: "The store cannot be written" },
 } as const;
 
 /** Whose doing an error is, as sent in `Caisson-Fault`. */

@@ -105,8 +105,13 @@ export class Guest extends EventEmitter<{ end: [] }> {
     return this;
   }
 
-  /** @returns the id that `abort`, `grant` and the guest use for the run. */
+  /**
+   * @param context makes the run's context as JSON; not called for code that never reads it.
+   * @returns the id that `abort`, `grant` and the guest use for the run.
+   * @throws {Problem} `sandbox_failed` when the guest has just ended.
+   */
   run(code: Code, context: () => string, listener: RunListener, nowMs: number): number {
+    if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const id = this.#nextRun;
     this.#nextRun = (id + 1) % MAX_ID || 1;
     const known = this.#codes.use(code);

@@ -20,6 +20,8 @@ export class Registry {
   readonly #pool: Pool;
   readonly #options: RegistryOptions;
   readonly #sweeper: NodeJS.Timeout;
+  #taken = 0;
+  #draining = false;
 
   constructor(pool: Pool, options: RegistryOptions) {
     this.#pool = pool;
@@ -27,16 +29,25 @@ export class Registry {
     this.#sweeper = setInterval(() => this.#sweep(), Math.min(SWEEP_MS, options.idleMs)).unref();
   }
 
-  get size(): number {
-    return this.#containers.size;
+  /** Runs that hold a place. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Takes no new run. */
+  drain(): void {
+    this.#draining = true;
   }
 
   /**
    * Takes a place in a container, and the right to a guest, before anything is charged for it.
    *
-   * @throws {Problem} `container_busy`, `overloaded`.
+   * @throws {Problem} `container_busy`, `overloaded`, `draining`.
    */
   reserve(name: string, nowMs: number): Container {
+    if (this.#draining) {
+      throw new Problem("draining", "the service is stopping", { retryAfterMs: BUSY_RETRY_MS });
+    }
     const container = this.#containers.get(name) ?? this.#open(name);
     if (container.taken >= this.#options.concurrency) {
       throw new Problem(
@@ -47,12 +58,14 @@ export class Registry {
         },
       );
     }
+    this.#taken++;
     container.taken++;
     container.usedMs = nowMs;
     return container;
   }
 
   release(container: Container): void {
+    this.#taken--;
     container.taken--;
   }
 

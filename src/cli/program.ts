@@ -1,0 +1,16 @@
+import { Command } from "commander";
+
+import { VERSION } from "../http/headers.ts";
+import { serveCommand } from "./serve.ts";
+import { tokenCommand } from "./token.ts";
+
+/** The command line: one file a verb. */
+export function program(): Command {
+  return new Command("caisson")
+    .description(
+      "Runs JavaScript and TypeScript that you do not trust, over HTTP, in isolated and throttled containers.",
+    )
+    .version(VERSION)
+    .addCommand(serveCommand())
+    .addCommand(tokenCommand());
+}

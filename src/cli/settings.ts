@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+
+import { type Command, Option } from "commander";
+
+import { type Config, ConfigError, readConfig, SETTINGS, type Setting, variableName } from "../config.ts";
+import { formatDuration, formatSize } from "../units.ts";
+
+/** Gives a command a flag for each of these settings, and `--config`. */
+export function addSettings(command: Command, keys: readonly (keyof Config)[]): Command {
+  command.addOption(
+    new Option("--config <file>", "JSON file of settings; flags and variables win over it").env("CAISSON_CONFIG"),
+  );
+  for (const key of keys) {
+    const setting: Setting<unknown> = SETTINGS[key];
+    const option = new Option(setting.flag, `${setting.help} (${describe(setting, key)})`);
+    // Read by the table, not here: so that all faults are told at once, with their source.
+    if (setting.repeatable)
+      option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value]);
+    command.addOption(option);
+  }
+  return command;
+}
+
+/** @throws {ConfigError} naming every fault. */
+export function settingsOf(command: Command): Config {
+  const { config: file, ...flags } = command.opts<Record<string, unknown>>();
+  // Commander sets what a `--no-` flag negates to true by itself.
+  const given = Object.fromEntries(
+    Object.entries(flags).filter(([key]) => command.getOptionValueSource(key) === "cli"),
+  );
+  return readConfig({ flags: given, environment: process.env, file: typeof file === "string" ? readFile(file) : {} });
+}
+
+function readFile(file: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+    throw new TypeError("it holds no object");
+  } catch (error) {
+    throw new ConfigError(`--config ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function describe(setting: Setting<unknown>, key: string): string {
+  const { fallback } = setting;
+  const isEmpty =
+    fallback === null || typeof fallback === "boolean" || (typeof fallback === "object" && setting.repeatable);
+  return isEmpty ? variableName(key) : `default: ${withUnit(setting, fallback)}; ${variableName(key)}`;
+}
+
+function withUnit({ flag }: Setting<unknown>, value: unknown): string {
+  if (flag.endsWith("<duration>")) return formatDuration(Number(value));
+  if (flag.endsWith("<size>")) return formatSize(Number(value));
+  return String(value);
+}

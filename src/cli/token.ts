@@ -1,0 +1,29 @@
+import path from "node:path";
+
+import { Command } from "commander";
+
+import { openTokens } from "../tokens/authority.ts";
+import { fail } from "./fail.ts";
+import { addSettings, settingsOf } from "./settings.ts";
+
+export function tokenCommand(): Command {
+  const issue = new Command("issue")
+    .description("issue an administrative token from the data folder; it is printed once, to stdout")
+    .requiredOption("--admin", "an administrative token")
+    .option("--expires <duration>", "how long it is valid, such as 12h; without it, until it is revoked");
+  addSettings(issue, ["data", "keys"]);
+  issue.action(async () => {
+    try {
+      const config = settingsOf(issue);
+      const { expires } = issue.opts<{ expires?: string }>();
+      const tokens = await openTokens(path.resolve(config.data), config.keys ?? undefined, { create: false });
+      const validity = expires === undefined ? { exp: null } : { expiresIn: expires };
+      const { token } = await tokens.issue({ admin: true, ...validity }, "command line");
+      tokens.close();
+      process.stdout.write(`${token}\n`);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  return new Command("token").description("tokens").addCommand(issue);
+}

@@ -1,0 +1,91 @@
+import { Readable } from "node:stream";
+
+import type { Guest, RunListener } from "../containers/guest.ts";
+import type { Problem } from "../errors.ts";
+import type { HeadMessage } from "../wire/messages.ts";
+
+/** What a run came to: a buffered result, or the head of an answer whose body streams. */
+export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: Readable };
+
+/** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
+export class Execution implements RunListener {
+  readonly outcome: Promise<Outcome>;
+  /** Settles when the guest is done with the run, which for a stream is after its outcome. Never rejects. */
+  readonly over: Promise<void>;
+  readonly #outcome: PromiseWithResolvers<Outcome> = Promise.withResolvers();
+  readonly #over: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #onLog: (level: number, text: string) => void;
+  #guest: Guest | null = null;
+  #id = 0;
+  #body: Body | null = null;
+
+  constructor(onLog: (level: number, text: string) => void) {
+    this.#onLog = onLog;
+    this.outcome = this.#outcome.promise;
+    this.over = this.#over.promise;
+  }
+
+  /** Says which run of which guest it is. */
+  begin(guest: Guest, id: number): void {
+    this.#guest = guest;
+    this.#id = id;
+  }
+
+  /** The client has left: the task is told, and its answer goes nowhere. */
+  abandon(): void {
+    this.#guest?.abort(this.#id, "gone");
+  }
+
+  result(json: Buffer): void {
+    this.#outcome.resolve({ json });
+    this.#over.resolve();
+  }
+
+  head(head: HeadMessage): void {
+    this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
+    this.#outcome.resolve({ head, body: this.#body });
+  }
+
+  data(bytes: Buffer): void {
+    this.#body?.add(bytes);
+  }
+
+  end(): void {
+    this.#body?.push(null);
+    this.#over.resolve();
+  }
+
+  fault(problem: Problem): void {
+    this.#over.resolve();
+    // After a head there is no other answer to give: the body is cut, so that nobody takes it for whole.
+    if (this.#body) this.#body.destroy(problem);
+    else this.#outcome.reject(problem);
+  }
+
+  log(level: number, text: string): void {
+    this.#onLog(level, text);
+  }
+}
+
+/** A body whose producer waits for its consumer: what has been read is granted to the guest again. */
+class Body extends Readable {
+  readonly #grant: (bytes: number) => void;
+  #unread = 0;
+
+  constructor(grant: (bytes: number) => void) {
+    super();
+    this.#grant = grant;
+  }
+
+  add(bytes: Buffer): void {
+    if (this.destroyed) return this.#grant(bytes.length);
+    this.#unread += bytes.length;
+    this.push(bytes);
+  }
+
+  override _read(): void {
+    const bytes = this.#unread;
+    this.#unread = 0;
+    this.#grant(bytes);
+  }
+}

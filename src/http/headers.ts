@@ -1,0 +1,36 @@
+import packageJson from "../../package.json" with { type: "json" };
+
+export const VERSION: string = packageJson.version;
+
+/** On every answer of the service. Raw: name, value, name, value. */
+export const VERSION_HEADERS: readonly string[] = ["Caisson-Version", VERSION];
+
+const EXPOSED = [
+  "Retry-After",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Caisson-Run",
+  "Caisson-Fault",
+  "Server-Timing",
+  "Caisson-Version",
+].join(", ");
+
+/** Any origin may ask (Fetch standard, CORS protocol): a token travels as a bearer token, never as a cookie. */
+export const CORS_HEADERS: readonly string[] = [
+  "Access-Control-Allow-Origin",
+  "*",
+  "Access-Control-Expose-Headers",
+  EXPOSED,
+];
+
+/** The answer to a preflight for a path with these methods. */
+export function preflightHeaders(methods: string): string[] {
+  return [
+    ...VERSION_HEADERS,
+    ...CORS_HEADERS,
+    ...["Access-Control-Allow-Methods", methods],
+    ...["Access-Control-Allow-Headers", "Authorization, Content-Type"],
+    ...["Access-Control-Max-Age", "86400"],
+    ...["Allow", `${methods}, OPTIONS`],
+  ];
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Duplex } from "node:stream";
+
+import { getRequestListener } from "@hono/node-server";
+
+import type { Config } from "../config.ts";
+import { Problem } from "../errors.ts";
+import { type ApiDependencies, makeApi, methodNotAllowed } from "./api.ts";
+import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
+import { problemAnswer } from "./problem.ts";
+import { discardBody, expectBody } from "./read-body.ts";
+import { type RunDependencies, RunEndpoint } from "./run.ts";
+import { parseTarget } from "./target.ts";
+
+const RUN_PATH = "/api/run/";
+const RUN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+const MAX_HEADER_BYTES = 16 * 2 ** 10;
+/** A request that drips in slower than this holds a connection for nothing. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** The HTTP server: runs go straight to their story, everything else to the API. */
+export function createListener(config: Config, dependencies: RunDependencies & ApiDependencies): Server {
+  const runs = new RunEndpoint(dependencies);
+  const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });
+
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const target = parseTarget(request.url!);
+    const segment = target.path.startsWith(RUN_PATH) ? target.path.slice(RUN_PATH.length) : "/";
+    if (segment.includes("/")) {
+      response.on("finish", () => discardBody(request));
+      void api(request, response);
+      return;
+    }
+    if (request.method === "OPTIONS") {
+      response.writeHead(204, preflightHeaders(RUN_METHODS.join(", "))).end();
+      return;
+    }
+    const running = RUN_METHODS.includes(request.method!)
+      ? runs.handle(request, response, target, segment)
+      : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
+    running.catch((error: unknown) => answerProblem(error, response, dependencies)).finally(() => discardBody(request));
+  };
+
+  const options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    noDelay: true,
+  };
+  const server =
+    config.tlsCert === null || config.tlsKey === null
+      ? createServer(options)
+      : createTlsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) });
+  return server
+    .on("request", handle)
+    .on("checkContinue", (request, response) => {
+      expectBody(response);
+      handle(request, response);
+    })
+    .on("clientError", answerMalformed);
+}
+
+function answerProblem(error: unknown, response: ServerResponse, { log }: RunDependencies): void {
+  if (!(error instanceof Problem)) log.pino.error({ err: error }, "request failed");
+  if (response.headersSent) return void response.destroy();
+  const { status, headers, body } = problemAnswer(error);
+  response.writeHead(status, [...headers, ...VERSION_HEADERS, ...CORS_HEADERS, "Cache-Control", "no-store"]);
+  response.end(body);
+}
+
+/** What is not HTTP is told so, in HTTP, and its connection is closed: where the next request begins cannot be known. */
+function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+  const [status, reason, detail] = malformed(error.code);
+  const answer = problemAnswer(new Problem("request_invalid", detail, { status }));
+  const headers = [...answer.headers, ...VERSION_HEADERS, "Content-Length", String(Buffer.byteLength(answer.body))];
+  let head = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n`;
+  for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  socket.end(`${head}\r\n${answer.body}`);
+}
+
+function malformed(code: string | undefined): [status: number, reason: string, detail: string] {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return [431, "Request Header Fields Too Large", `the headers are longer than ${MAX_HEADER_BYTES} bytes`];
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return [408, "Request Timeout", "the request did not come whole in time"];
+    default:
+      return [400, "Bad Request", "the request is not HTTP/1.1"];
+  }
+}

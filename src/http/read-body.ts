@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { Problem } from "../errors.ts";
+
+/** How much of a body that nobody wants is read, so that its sender sees the answer instead of a reset connection. */
+const DISCARD_BYTES = 256 * 2 ** 20;
+const DISCARD_MS = 10_000;
+
+/** Whether the request announces a body (RFC 9112, section 6). */
+export function hasBody(request: IncomingMessage): boolean {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  return encoding !== undefined || (length !== undefined && length !== "0");
+}
+
+/**
+ * Reads the body, up to a limit.
+ *
+ * @param tooLarge makes the error for a body beyond the limit.
+ * @throws what `tooLarge` makes; {Problem} `request_invalid` when the body breaks off.
+ */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limitBytes: number,
+  tooLarge: () => Problem,
+): Promise<Buffer> {
+  if (Number(request.headers["content-length"] ?? 0) > limitBytes) return Promise.reject(tooLarge());
+  if (request.headers.expect !== undefined) {
+    response.removeHeader("Connection");
+    response.writeContinue();
+  }
+  return new Promise((resolve, reject) => {
+    let first: Buffer | null = null;
+    let chunks: Buffer[] | null = null;
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limitBytes) return reject(tooLarge());
+      if (!first) first = chunk;
+      else (chunks ??= [first]).push(chunk);
+    });
+    request.on("end", () => resolve(chunks ? Buffer.concat(chunks, bytes) : (first ?? EMPTY)));
+    request.on("close", () => {
+      if (!request.complete) reject(new Problem("request_invalid", "the request's body broke off"));
+    });
+    request.on("error", () => {});
+  });
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Keeps a client that asked whether its body is wanted (RFC 9110, section 10.1.1) waiting until somebody reads it. Where
+ * nobody does, the answer stands in for `100 Continue`; whether the body still comes is then unknown, and the connection ends.
+ */
+export function expectBody(response: ServerResponse): void {
+  response.setHeader("Connection", "close");
+}
+
+/** Lets what is left of a body run out, within bounds; beyond them the connection is cut. */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed || !hasBody(request)) return;
+  let bytes = 0;
+  const cut = (): unknown => request.socket.destroy();
+  const timer = setTimeout(cut, DISCARD_MS).unref();
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DISCARD_BYTES) cut();
+  });
+  request.on("close", () => clearTimeout(timer));
+  request.resume();
+}

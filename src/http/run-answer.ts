@@ -1,0 +1,109 @@
+import type { ServerResponse } from "node:http";
+import { pipeline, type Readable } from "node:stream";
+
+import type { Start } from "../containers/pool.ts";
+import type { KeyUsage } from "../limits/limiter.ts";
+import type { HeadMessage } from "../wire/messages.ts";
+import type { Outcome } from "./execution.ts";
+import { CORS_HEADERS, VERSION_HEADERS } from "./headers.ts";
+import { problemAnswer } from "./problem.ts";
+import { rateLimitHeaders } from "./ratelimit-headers.ts";
+
+/** When each step of a run was over, on the clock of `performance.now()`, as far as it has come. */
+export interface Timing {
+  readonly arrivedMs: number;
+  admittedMs?: number;
+  sentMs?: number;
+  start?: Start;
+}
+
+/** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
+const PASSES =
+  /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-(?!accel-|sendfile$|forwarded-)[a-z0-9-]+)$/;
+/** The service frames the body itself, and says these once. */
+const OWN = new Set(["content-length", "x-content-type-options"]);
+const JSON_TYPE = ["Content-Type", "application/json"];
+/** A task's page acts in no origin, least of all in that of the service and its console. */
+const SANDBOX = "sandbox allow-scripts allow-forms";
+/** A page that was opened with the token in its URL could read it there. */
+const SANDBOX_OF_KEY = "sandbox allow-forms";
+
+/** The answer to a run that a token was good for: whatever becomes of it, it carries the run's headers. */
+export class RunAnswer {
+  readonly run: string;
+  readonly timing: Timing;
+  usage: readonly KeyUsage[] = [];
+  readonly #response: ServerResponse;
+  readonly #byKey: boolean;
+
+  constructor(response: ServerResponse, run: string, byKey: boolean, arrivedMs: number) {
+    this.#response = response;
+    this.run = run;
+    this.#byKey = byKey;
+    this.timing = { arrivedMs };
+  }
+
+  send(outcome: Outcome): void {
+    if ("json" in outcome) this.#sendJson(outcome.json);
+    else this.#sendStream(outcome.head, outcome.body);
+  }
+
+  sendProblem(error: unknown): void {
+    const { status, headers, body } = problemAnswer(error, this.run);
+    this.#response.writeHead(status, [...headers, ...this.#headers(), "Cache-Control", "no-store"]);
+    this.#response.end(body);
+  }
+
+  #sendJson(json: Buffer): void {
+    const headers = this.#headers();
+    headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
+    this.#response.writeHead(200, headers);
+    // As Latin-1, which is the same bytes: Node then writes head and body in one piece.
+    this.#response.end(json.toString("latin1"), "latin1");
+  }
+
+  #sendStream(head: HeadMessage, body: Readable): void {
+    const headers = this.#headers();
+    let cacheControl = false;
+    for (let index = 0; index < head.headers.length; index += 2) {
+      const name = head.headers[index]!.toLowerCase();
+      if (!PASSES.test(name) || OWN.has(name)) continue;
+      cacheControl ||= name === "cache-control";
+      headers.push(name, head.headers[index + 1]!);
+    }
+    if (!cacheControl) headers.push("Cache-Control", "no-store");
+    if (head.status > 299) headers.push("Caisson-Fault", "task");
+    this.#response.writeHead(head.status, headers);
+    this.#response.flushHeaders();
+    // A body that breaks destroys the response: the client sees it cut, never ended.
+    pipeline(body, this.#response, () => {});
+  }
+
+  #headers(): string[] {
+    return [
+      "Caisson-Run",
+      this.run,
+      "Server-Timing",
+      serverTiming(this.timing),
+      "X-Content-Type-Options",
+      "nosniff",
+      "Referrer-Policy",
+      "no-referrer",
+      "Content-Security-Policy",
+      this.#byKey ? SANDBOX_OF_KEY : SANDBOX,
+      ...rateLimitHeaders(this.usage),
+      ...VERSION_HEADERS,
+      ...CORS_HEADERS,
+    ];
+  }
+}
+
+/** Server Timing (W3C): milliseconds up to the head. */
+function serverTiming({ arrivedMs, admittedMs, sentMs, start }: Timing): string {
+  const nowMs = performance.now();
+  const queue = `queue;dur=${((admittedMs ?? nowMs) - arrivedMs).toFixed(2)}`;
+  if (admittedMs === undefined) return queue;
+  const started = `${queue}, start;dur=${((sentMs ?? nowMs) - admittedMs).toFixed(2)}`;
+  if (sentMs === undefined) return started;
+  return `${started};desc="${start}", run;dur=${(nowMs - sentMs).toFixed(2)}`;
+}

@@ -1,0 +1,82 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+
+/** Runs code in a guest and gives its JSON result. */
+export type RunInGuest = (source: string) => Promise<unknown>;
+
+/**
+ * Attacks the wall from inside, with places that do exist outside: what does not hold must be known before anybody
+ * relies on it.
+ *
+ * @param hostFile is a file of the host that any of its users may read.
+ * @throws {Error} naming every attack that got through.
+ */
+export async function proveWall(run: RunInGuest, hostFile: string): Promise<void> {
+  const tcp = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+  const name = `\0caisson-self-test-${process.pid}-${Date.now()}`;
+  const unix = createServer((socket) => socket.destroy()).listen(name);
+  try {
+    await Promise.all([once(tcp, "listening"), once(unix, "listening")]);
+    const places = { hostFile, port: (tcp.address() as AddressInfo).port, name, parent: process.pid };
+    const outcomes = await run(`return (${attack.toString()})(${JSON.stringify(places)})`);
+    const through = Object.entries(outcomes as Record<string, string>).filter(([, outcome]) => outcome !== "stopped");
+    if (through.length === 0) return;
+    throw new Error(
+      `the sandbox does not hold: ${through.map(([what, outcome]) => `${what} (${outcome})`).join(", ")}`,
+    );
+  } finally {
+    tcp.close();
+    unix.close();
+  }
+}
+
+interface Places {
+  readonly hostFile: string;
+  readonly port: number;
+  readonly name: string;
+  readonly parent: number;
+}
+
+/** Sent to the guest as text, so it reaches nothing of this file. Each attack ends in an error, or it got through. */
+async function attack(places: Places): Promise<Record<string, string>> {
+  const fs = await import("node:fs");
+  const net = await import("node:net");
+  const dgram = await import("node:dgram");
+  const { spawnSync } = await import("node:child_process");
+  const connect = (options: object): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const socket = net.connect(options as never, resolve).on("error", reject);
+      socket.setTimeout(2_000, () => reject(new Error("timeout")));
+    });
+  const attacks: Record<string, () => unknown> = {
+    "read a file of the host": () => fs.readFileSync(places.hostFile),
+    "read the host's users": () => fs.readFileSync("/etc/passwd"),
+    "list processes": () => fs.readdirSync("/proc"),
+    "list devices": () => fs.readdirSync("/dev"),
+    "write outside its temporary folder": () => fs.writeFileSync("/guest/planted", ""),
+    "start a process": () => {
+      const { error } = spawnSync("/bin/node", ["--version"]);
+      if (error) throw error;
+    },
+    "signal a process of the host": () => process.kill(places.parent, 0),
+    "become root": () => process.setuid!(0),
+    "connect over IPv4": () => connect({ host: "127.0.0.1", port: places.port }),
+    "connect over IPv6": () => connect({ host: "::1", port: places.port }),
+    "connect to an abstract socket": () => connect({ path: places.name }),
+    "send a datagram": () =>
+      new Promise<void>((resolve, reject) => {
+        const socket = dgram.createSocket("udp4").on("error", reject);
+        socket.send("x", places.port, "127.0.0.1", (error) => (error ? reject(error) : resolve()));
+      }),
+  };
+  const outcomes: Record<string, string> = {};
+  for (const [what, tryIt] of Object.entries(attacks)) {
+    try {
+      await tryIt();
+      outcomes[what] = "got through";
+    } catch {
+      outcomes[what] = "stopped";
+    }
+  }
+  return outcomes;
+}

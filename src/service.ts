@@ -1,0 +1,184 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { freemem } from "node:os";
+import path from "node:path";
+
+import type { Config } from "./config.ts";
+import { codeOf } from "./containers/codes.ts";
+import { Guest } from "./containers/guest.ts";
+import { Pool } from "./containers/pool.ts";
+import { Registry } from "./containers/registry.ts";
+import { Watchdog } from "./containers/watchdog.ts";
+import { lockDataFolder } from "./data-lock.ts";
+import { egressPolicy } from "./egress/policy.ts";
+import { Problem } from "./errors.ts";
+import { Execution } from "./http/execution.ts";
+import { createListener } from "./http/listener.ts";
+import { Limiter } from "./limits/limiter.ts";
+import { EmbeddedStore } from "./limits/stores/embedded.ts";
+import { openNamespaces } from "./sandbox/namespaces.ts";
+import { prepareRunFolder } from "./sandbox/run-folder.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+import { proveWall } from "./sandbox/self-test.ts";
+import { openLog } from "./telemetry/log.ts";
+import { RunIds } from "./telemetry/runs.ts";
+import { ensureAdminToken } from "./tokens/admin-token.ts";
+import { openTokens } from "./tokens/authority.ts";
+
+export interface Service {
+  /** Where it listens, as a URL. */
+  readonly url: string;
+  readonly isolation: string;
+  readonly resources: string;
+  readonly adminTokenFile: string;
+  /** Takes no new run, lets those in flight end, and gives up everything it holds. */
+  stop(): Promise<void>;
+}
+
+/** What a container costs when it does nothing, for the default number of them. */
+const CONTAINER_BYTES = 32 * 2 ** 20;
+const DRAIN_MS = 30_000;
+const DRAIN_STEP_MS = 20;
+
+/** The one place that wires everything. @throws {Error} when something that is needed is not there. */
+export async function startService(config: Config): Promise<Service> {
+  const closers = new AsyncDisposableStack();
+  try {
+    return await wire(config, closers);
+  } catch (error) {
+    await closers.disposeAsync();
+    throw error;
+  }
+}
+
+async function wire(config: Config, closers: AsyncDisposableStack): Promise<Service> {
+  const log = openLog(config.logLevel);
+  const data = path.resolve(config.data);
+  closers.adopt(lockDataFolder(data), (held) => held.release());
+  const tokens = closers.adopt(await openTokens(data, config.keys ?? undefined), (open) => open.close());
+  const adminTokenFile = path.join(data, "admin.token");
+  await ensureAdminToken(adminTokenFile, tokens);
+  const store = closers.adopt(await EmbeddedStore.open(path.join(data, "limits"), { fsync: config.fsync }), (open) =>
+    open.close(),
+  );
+  const limiter = new Limiter(store, { container: config.containerLimit, token: config.tokenLimit });
+
+  const folder = closers.adopt(await prepareRunFolder(), (made) => made.remove());
+  const resources = {
+    memoryBytes: config.memoryLimit,
+    threads: config.threadLimit,
+    cpuCores: config.cpuLimit,
+    tmpBytes: config.tmpLimit,
+  };
+  const sandbox = closers.adopt(await openNamespaces(folder, resources), (open) => open.close());
+  const guests = closers.adopt(new Set<Guest>(), endAll);
+  const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
+  const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, resultBytes: config.resultLimit });
+  await proveSandbox(launch, path.join(folder.program, "guest", "main.js"));
+
+  const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());
+  const containers = closers.adopt(
+    new Registry(pool, {
+      concurrency: config.concurrency,
+      maxContainers: config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES)),
+      idleMs: config.idleLimit,
+    }),
+    (open) => open.close(),
+  );
+  const kernelHoldsResources = sandbox.holdsResources;
+  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs: config.blockLimit, kernelHoldsResources });
+  closers.adopt(watchdog, (open) => open.close());
+  pool.fill();
+
+  let draining = false;
+  const egress = egressPolicy({ mode: config.egress, allow: config.egressAllow });
+  const server = createListener(config, {
+    config,
+    tokens,
+    verifier: tokens.verifier,
+    limiter,
+    containers,
+    egress,
+    log,
+    runIds: new RunIds(),
+    isolation: sandbox.rung,
+    trouble: () => (draining ? "draining" : null),
+  });
+  closers.adopt(server, closeServer);
+  await listen(server, config);
+  return {
+    url: urlOf(server, config),
+    isolation: sandbox.rung,
+    resources: sandbox.resources,
+    adminTokenFile,
+    stop: async () => {
+      draining = true;
+      containers.drain();
+      server.close();
+      await drained(containers);
+      await closers.disposeAsync();
+    },
+  };
+}
+
+async function launchGuest(
+  sandbox: Sandbox,
+  guests: Set<Guest>,
+  limits: { wallMs: number; streamMs: number; resultBytes: number },
+): Promise<Guest> {
+  const guest = new Guest(sandbox.launch(), limits);
+  guests.add(guest);
+  guest.once("end", () => guests.delete(guest));
+  return guest.ready();
+}
+
+async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Promise<void> {
+  const guest = await launch();
+  try {
+    await proveWall(async (text) => {
+      const execution = new Execution(() => {});
+      const source = Buffer.from(text);
+      guest.run(codeOf({ source, typescript: false, modules: null }), () => "{}", execution, performance.now());
+      const outcome = await execution.outcome;
+      if (!("json" in outcome)) throw new TypeError("the self-test gave no result");
+      return JSON.parse(outcome.json.toString());
+    }, hostFile);
+  } finally {
+    guest.retire();
+  }
+}
+
+async function listen(server: Server, config: Config): Promise<void> {
+  server.listen(config.port, config.host);
+  // Rejects when the server emits an error, such as a port in use.
+  await once(server, "listening");
+}
+
+function urlOf(server: Server, config: Config): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  const everywhere = address === "0.0.0.0" || address === "::";
+  const host = everywhere ? "127.0.0.1" : family === "IPv6" ? `[${address}]` : address;
+  return `${config.tlsCert === null ? "http" : "https"}://${host}:${port}`;
+}
+
+async function drained(containers: Registry): Promise<void> {
+  const giveUpMs = performance.now() + DRAIN_MS;
+  while (containers.taken > 0 && performance.now() < giveUpMs) {
+    await new Promise((resolve) => setTimeout(resolve, DRAIN_STEP_MS));
+  }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  server.closeAllConnections();
+  if (server.listening) await new Promise((resolve) => server.close(resolve));
+}
+
+/** Waits until the kernel has taken them away, so that their control groups can go too. */
+async function endAll(guests: Set<Guest>): Promise<void> {
+  const exits = [...guests].map((guest) => {
+    guest.end(new Problem("draining", "the service has stopped"));
+    return guest.process.exited;
+  });
+  await Promise.all(exits);
+}

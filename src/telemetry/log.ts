@@ -1,0 +1,35 @@
+import { destination, type Logger, pino } from "pino";
+
+import type { Config } from "../config.ts";
+import { Problem } from "../errors.ts";
+import { LOG_LEVELS } from "../wire/messages.ts";
+
+/** The service's log: JSON lines on stderr. No line holds a token: none is handed to it. */
+export interface Log {
+  readonly pino: Logger;
+  /** A run that did not come to a result. */
+  run(run: string, container: string, jti: string, error: unknown): void;
+  /** A line that a task wrote to its console. */
+  task(run: string, container: string, level: number, text: string): void;
+  /** An act of an administrator, for the audit. */
+  audit(what: string, details: Readonly<Record<string, unknown>>): void;
+}
+
+export function openLog(level: Config["logLevel"]): Log {
+  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
+  return {
+    pino: logger,
+    run: (run, container, jti, error) => {
+      if (!(error instanceof Problem)) return logger.error({ run, container, jti, err: error }, "run failed");
+      const { code, status } = error;
+      logger[error.fault === "service" ? "error" : "info"]({ run, container, jti, code, status, cause: causeOf(error) }, error.message);
+    },
+    // At debug, whatever the task calls it: a task must not fill the log of the service.
+    task: (run, container, taskLevel, text) => logger.debug({ run, container, level: LOG_LEVELS[taskLevel] }, text),
+    audit: (what, details) => logger.info(details, what),
+  };
+}
+
+function causeOf(problem: Problem): string | undefined {
+  return problem.cause instanceof Error ? problem.cause.message : undefined;
+}
