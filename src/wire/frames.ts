@@ -15,7 +15,7 @@ const copy = uncurry(prototype, "copy");
 const readUInt32LE = uncurry(prototype, "readUInt32LE");
 const set = uncurry(prototype, "set");
 const subarray = uncurry(prototype, "subarray");
-const write = uncurry(prototype, "write");
+const writeText = uncurry(prototype, "write");
 const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
 const later = setImmediate;
 
@@ -89,7 +89,7 @@ export class FrameReader {
 export function textFrame(type: number, id: number, text: string): Buffer {
   const size = byteLength(text);
   const frame = allocUnsafe(HEADER_BYTES + size);
-  write(frame, text, HEADER_BYTES, size);
+  writeText(frame, text, HEADER_BYTES, size);
   return withHeader(frame, type, id);
 }
 

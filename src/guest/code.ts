@@ -1,0 +1,132 @@
+import { bytesFrame } from "../wire/frames.ts";
+import { type CodeMessage, FROM_GUEST } from "../wire/messages.ts";
+import { compile, type Evaluation, type Reading } from "./compile.ts";
+import { CodeFault, threwFault } from "./faults.ts";
+import { send } from "./link.ts";
+import { addModules, dropModules } from "./modules.ts";
+import { answer } from "./result.ts";
+import type { Run } from "./run.ts";
+import { isThenable, whenSettled } from "./settle.ts";
+import { outcomeOf } from "./shape.ts";
+import type { Shape } from "./shapes/shape.ts";
+
+const NativePromise = Promise;
+const NEEDS = Uint8Array.of(1);
+const NEEDS_NOT = Uint8Array.of(0);
+const decoder = new TextDecoder();
+const decode = decoder.decode.bind(decoder);
+
+/**
+ * One submitted code. It is evaluated at its first run: a function or a handler is kept, so that module state stays warm between runs; any
+ * other value is the result of that run alone, and the next run evaluates again, because `Date.now()` is not the same twice.
+ */
+export class Code {
+  readonly #id: number;
+  #message: CodeMessage;
+  #text: string;
+  #reading: Reading | null = null;
+  #fault: CodeFault | null = null;
+  #shape: Shape | null = null;
+  /** While the first evaluation awaits something: whoever else comes waits too, because it may leave a function to be kept. */
+  #first: Promise<unknown> | null = null;
+  #announced: boolean | null = null;
+
+  /** @param message Its bytes are read here; they need not stay. */
+  constructor(id: number, message: CodeMessage) {
+    this.#id = id;
+    this.#text = decode(message.source).replace(/^#!/, "//");
+    this.#message = { ...message, source: NONE };
+    if (message.modules) addModules(id, message.modules);
+  }
+
+  /** Runs the code and sees to the answer. To be called inside `enterRun`. Throws what the code throws at once. */
+  enter(run: Run): void {
+    if (this.#shape) this.#shape.run(run);
+    else this.#evaluate(run);
+  }
+
+  /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */
+  forget(): void {
+    dropModules(this.#id);
+  }
+
+  #evaluate(run: Run): void {
+    // The frame's bytes are not ours any more when the evaluation has awaited something.
+    run.keepRequest();
+    if (this.#first)
+      return whenSettled(
+        this.#first,
+        () => this.#retry(run),
+        () => {},
+      );
+    const evaluation = this.#compiled()();
+    if (!isThenable(evaluation.value)) return this.#conclude(run, evaluation, evaluation.value);
+    const release = this.#announced === null ? this.#holdOthers(run) : () => {};
+    whenSettled(
+      evaluation.value,
+      (value) => {
+        release();
+        attempt(run, () => this.#conclude(run, evaluation, value));
+      },
+      (error) => {
+        release();
+        run.fault(threwFault(error));
+      },
+    );
+  }
+
+  #compiled(): Reading {
+    if (this.#fault) throw this.#fault;
+    try {
+      this.#reading ??= compile(this.#id, this.#message, this.#text);
+      return this.#reading;
+    } catch (error) {
+      if (error instanceof CodeFault) this.#fault = error;
+      throw error;
+    } finally {
+      this.#text = "";
+    }
+  }
+
+  #holdOthers(run: Run): () => void {
+    let release = (): void => {};
+    this.#first = new NativePromise<void>((resolve) => {
+      release = () => {
+        this.#first = null;
+        resolve();
+      };
+    });
+    // An evaluation that never ends must not hold the others for ever.
+    run.onAbort = release;
+    return release;
+  }
+
+  #retry(run: Run): void {
+    if (!run.over) attempt(run, () => this.enter(run));
+  }
+
+  #conclude(run: Run, evaluation: Evaluation, value: unknown): void {
+    const outcome = outcomeOf(evaluation, value);
+    this.#shape = outcome.shape;
+    this.#announce(outcome.shape?.needsContext ?? false);
+    if (run.over) return;
+    if (outcome.shape) outcome.shape.run(run);
+    else answer(run, outcome.result);
+  }
+
+  #announce(needsContext: boolean): void {
+    if (this.#announced === needsContext) return;
+    this.#announced = needsContext;
+    send(bytesFrame(FROM_GUEST.compiled, this.#id, needsContext ? NEEDS : NEEDS_NOT));
+  }
+}
+
+const NONE = new Uint8Array();
+
+function attempt(run: Run, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    run.fault(threwFault(error));
+  }
+}

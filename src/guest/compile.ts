@@ -1,0 +1,153 @@
+import type { CodeMessage } from "../wire/messages.ts";
+import { CodeFault } from "./faults.ts";
+import { checkModule, isModuleOnly, mayBeModule } from "./module-check.ts";
+import { importText, MissingModule, moduleUrl, requireOf } from "./modules.ts";
+import { type Compiled, parseBody, parseExpression } from "./parse.ts";
+import { strip } from "./strip.ts";
+import { isFurther, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+
+/** What one evaluation of a text left behind. */
+export interface Evaluation {
+  /** Null for an ES module. */
+  module: { exports: unknown } | null;
+  /** What `module.exports` was at the start. */
+  exports: object | null;
+  /** The namespace of an ES module, else what the expression or the body came to: perhaps a promise. */
+  value: unknown;
+}
+
+/** A text that was understood: evaluates it, each time anew but for an ES module. */
+export type Reading = () => Evaluation;
+
+const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
+
+/**
+ * Finds the reading of a text: an expression, a body, an ES module, then the same with its types stripped. The order matters: each reading takes
+ * texts that a later one would take with another meaning, as `{ a: 1 }`.
+ *
+ * @throws {CodeFault} `code_syntax` when nothing parses.
+ */
+export function compile(codeId: number, code: CodeMessage, text: string): Reading {
+  refuseOther(text);
+  // `name<Type>(` is also JavaScript, a comparison, and is hardly ever meant as one.
+  const typed = code.typescript || /[\w$]<[\w$][^()=;&]*>\(/.test(text);
+  const first = typed ? readStripped(codeId, text) : readPlain(codeId, text);
+  if (typeof first === "function") return first;
+  const second = typed ? readPlain(codeId, text) : readStripped(codeId, text);
+  if (typeof second === "function") return second;
+  const fault = syntaxFault(text, isFurther(second, first) && (typed || isTypes(first)) ? second : first);
+  // The check of modules knows them only roughly; what it refused is tried before it is refused.
+  const body = parseBody(text, moduleUrl(codeId, "task.js"));
+  if (typeof body !== "function" && isModuleOnly(body)) return moduleReading(codeId, "task.js", text, fault);
+  throw fault;
+}
+
+function readPlain(codeId: number, text: string): Reading | SyntaxFailure {
+  const url = moduleUrl(codeId, "task.js");
+  const expression = readExpression(text, url);
+  if (expression) return bodyReading(codeId, expression);
+  const body = parseBody(text, url);
+  if (typeof body === "function") return bodyReading(codeId, body);
+  if (!mayBeModule(body)) return body;
+  const failure = checkModule(text);
+  if (!failure) return moduleReading(codeId, "task.js", text, null);
+  return isModuleOnly(body) ? failure : body;
+}
+
+function readStripped(codeId: number, text: string): Reading | SyntaxFailure {
+  const url = moduleUrl(codeId, "task.ts");
+  const bare = strip("(", withoutSemicolon(text), "\n)");
+  const expression = typeof bare === "string" ? parseExpression(bare, url) : bare;
+  if (typeof expression === "function") return bodyReading(codeId, expression);
+  const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
+  const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
+  if (typeof body === "function") return bodyReading(codeId, body);
+  if (typeof wrapped === "string" && !mayBeModule(body)) return body;
+  const module = strip("", text, "");
+  if (typeof module === "string") return moduleReading(codeId, "task.ts", module, null);
+  return isFurther(module, body) ? module : body;
+}
+
+function readExpression(text: string, url: string): Compiled | null {
+  const parsed = parseExpression(withoutSemicolon(text), url);
+  if (typeof parsed === "function") return parsed;
+  // `6 * 7; // the answer`: nothing but comments follows the semicolon at which V8 stopped.
+  if (!parsed.place || parsed.message !== "Unexpected token ';'") return null;
+  const { line, column } = parsed.place;
+  const at = text
+    .split("\n")
+    .slice(0, line - 1)
+    .reduce((sum, each) => sum + each.length + 1, column - 1);
+  if (!isTrivia(text.slice(at))) return null;
+  const head = parseExpression(text.slice(0, at), url);
+  return typeof head === "function" ? head : null;
+}
+
+function withoutSemicolon(text: string): string {
+  const trimmed = text.trimEnd();
+  return trimmed.endsWith(";") ? trimmed.slice(0, -1) : text;
+}
+
+function isTrivia(text: string): boolean {
+  // Sticky, one token after the other, so that no text takes more than linear time.
+  const token = /\s+|;|\/\/.*|\/\*[^]*?\*\//y;
+  while (token.lastIndex < text.length) if (!token.test(text)) return false;
+  return true;
+}
+
+function bodyReading(codeId: number, compiled: Compiled): Reading {
+  const require = requireOf(codeId);
+  const call = Function.prototype.call.bind(compiled) as (self: unknown, ...args: Parameters<Compiled>) => unknown;
+  return () => {
+    const exports = {};
+    const module = { exports };
+    return { module, exports, value: call(exports, module, exports, require) };
+  };
+}
+
+/** @param known The fault to tell when the module does not load, where it was found before. */
+function moduleReading(codeId: number, name: string, text: string, known: CodeFault | null): Reading {
+  let loaded: Promise<unknown> | null = null;
+  let attempt = 0;
+  return () => {
+    loaded ??= importText(moduleUrl(codeId, name, attempt), text).catch((error: unknown) => {
+      // A module that threw stays broken under its URL: the next run loads it under another, as a body would be evaluated anew.
+      loaded = null;
+      attempt += 1;
+      throw asLoadFault(error, text, known);
+    });
+    return { module: null, exports: null, value: loaded };
+  };
+}
+
+/** Tells the errors of loading a module from those that its code throws. */
+function asLoadFault(error: unknown, text: string, known: CodeFault | null): unknown {
+  if (error instanceof MissingModule) return new CodeFault("code_syntax", error.message);
+  if (!(error instanceof SyntaxError)) return error;
+  const stack = String(error.stack);
+  // An error of linking has its place before the stack; one of parsing comes straight from the loader.
+  if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) return syntaxFault(text, syntaxFailure(error, text, ""));
+  if (!stack.includes("at compileSourceTextModule")) return error;
+  return known ?? new CodeFault("code_syntax", error.message);
+}
+
+/** What V8 says when it meets a type. */
+function isTypes(failure: SyntaxFailure): boolean {
+  return /^Unexpected (?:token '[:?!<]|identifier|strict mode)|^Missing initializer|^missing \)|^Malformed arrow/.test(
+    failure.message,
+  );
+}
+
+function refuseOther(text: string): void {
+  const start = text.slice(0, 256).trimStart().toLowerCase();
+  if (start.startsWith("```")) {
+    throw new CodeFault("code_syntax", "the code begins with a Markdown fence", {
+      hint: "Send what stands between the fences, without them.",
+    });
+  }
+  if (start.startsWith("<!doctype") || start.startsWith("<html")) {
+    throw new CodeFault("code_syntax", "the code is an HTML page", {
+      hint: "Check the URL that the code came from; it may answer with a page about the file.",
+    });
+  }
+}

@@ -1,0 +1,52 @@
+import { Console } from "node:console";
+import { Readable, Writable } from "node:stream";
+
+import type { LogLevel } from "../wire/messages.ts";
+import { logLine } from "./logs.ts";
+import { currentRun } from "./run.ts";
+
+/** Methods that write at a level other than their stream's. */
+const OWN_LEVEL = { debug: "debug", warn: "warn" } as const;
+
+/**
+ * Sends what the task writes to `console`, `process.stdout` and `process.stderr` to the service, each entry with its run.
+ * The sandbox has no terminal and no standard descriptors worth the name.
+ */
+export function captureConsole(): void {
+  let level: LogLevel | null = null;
+  const stdout = sink((text) => logLine(currentRun(), level ?? "info", text));
+  const stderr = sink((text) => logLine(currentRun(), level ?? "error", text));
+  const captured = new Console({ stdout, stderr });
+  for (const name of Object.keys(captured) as (keyof Console)[]) {
+    const method = captured[name] as unknown;
+    if (typeof method === "function") Object.assign(console, { [name]: method });
+  }
+  for (const name of Object.keys(OWN_LEVEL) as (keyof typeof OWN_LEVEL)[]) {
+    const method = captured[name].bind(captured);
+    console[name] = (...values: unknown[]) => {
+      level = OWN_LEVEL[name];
+      try {
+        Reflect.apply(method, undefined, values);
+      } finally {
+        level = null;
+      }
+    };
+  }
+  const stdin = new Readable({ read: () => {} });
+  stdin.push(null);
+  const standard = { stdin, stdout, stderr };
+  for (const [name, value] of Object.entries(standard))
+    Object.defineProperty(process, name, { value, configurable: true });
+}
+
+/** Synchronous, so that a line written before a crash is not lost with it. */
+function sink(write: (text: string) => void): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write: (chunk: string | Buffer, _encoding, done) => {
+      const text = typeof chunk === "string" ? chunk : chunk.toString();
+      write(text.endsWith("\n") ? text.slice(0, -1) : text);
+      done();
+    },
+  });
+}

@@ -1,0 +1,45 @@
+import { Socket } from "node:net";
+
+import { FrameReader, type OnFrame, Outbox } from "../wire/frames.ts";
+
+/** The inherited end of the socket pair. */
+const DESCRIPTOR = 3;
+/** The service's frames are trusted; this only keeps a broken length from eating the memory. */
+const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
+
+let outbox: Outbox | null = null;
+let end: ((done: () => void) => void) | null = null;
+
+/** Queues one frame for the service; all frames of an event-loop turn leave in one write. */
+export function send(frame: Buffer): void {
+  outbox?.push(frame);
+}
+
+/** Calls `done` when all that was queued has left. */
+export function closeLink(done: () => void): void {
+  // The outbox writes in a turn of its own, which was queued before this one.
+  setImmediate(() => (end ? end(done) : done()));
+}
+
+export interface LinkEvents {
+  frame: OnFrame;
+  /** All frames of one read were handed over. */
+  idle: () => void;
+  closed: () => void;
+}
+
+/** Opens the socket to the service. */
+export function openLink(events: LinkEvents): void {
+  const socket = new Socket({ fd: DESCRIPTOR, readable: true, writable: true });
+  const write = socket.write.bind(socket);
+  end = socket.end.bind(socket);
+  outbox = new Outbox((bytes) => void write(bytes));
+  const reader = new FrameReader(MAX_PAYLOAD_BYTES, events.frame);
+  socket.on("data", (chunk: Buffer) => {
+    reader.push(chunk);
+    events.idle();
+  });
+  // A broken pipe is followed by "close"; without a listener it would look like a task's own uncaught error.
+  socket.on("error", () => {});
+  socket.on("close", events.closed);
+}

@@ -1,0 +1,28 @@
+import { bytesFrame } from "../wire/frames.ts";
+import { FROM_GUEST, LOG_LEVELS, type LogLevel } from "../wire/messages.ts";
+import { send } from "./link.ts";
+import type { Run } from "./run.ts";
+
+/** A run that logs in a loop must not fill the service's memory or the reader's screen. */
+const MAX_LOG_BYTES = 262_144;
+
+const toBytes = Buffer.from.bind(Buffer) as (text: string) => Buffer;
+const LEVEL_BYTES = LOG_LEVELS.map((_, level) => Uint8Array.of(level));
+const levels = { debug: 0, info: 1, warn: 2, error: 3 };
+/** Lines that belong to no run share one allowance. */
+const nobody = { id: 0, logBytes: 0, logCut: false };
+
+/** Sends one entry of a run's log. After 256 KiB of a run, one line says that the rest is dropped. */
+export function logLine(run: Run | undefined, level: LogLevel, text: string): void {
+  const owner = run ?? nobody;
+  if (owner.logCut) return;
+  const bytes = toBytes(text);
+  owner.logBytes += bytes.length;
+  if (owner.logBytes <= MAX_LOG_BYTES) return sendLine(owner.id, level, bytes);
+  owner.logCut = true;
+  sendLine(owner.id, "warn", toBytes(`the run has logged ${MAX_LOG_BYTES} bytes; the rest is dropped`));
+}
+
+function sendLine(id: number, level: LogLevel, bytes: Buffer): void {
+  send(bytesFrame(FROM_GUEST.log, id, LEVEL_BYTES[levels[level]]!, bytes));
+}

@@ -1,0 +1,39 @@
+import { bytesFrame } from "../wire/frames.ts";
+import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
+import { captureConsole } from "./console.ts";
+import { openLink, send } from "./link.ts";
+import { installModuleHooks } from "./modules.ts";
+import { exitGuest, guardProcess, showIdle } from "./process.ts";
+import { abortRun, addCode, forgetCode, startRun, widenWindow } from "./runner.ts";
+import { warm } from "./warm.ts";
+
+/** The program inside the sandbox: runs submitted code for one container, and speaks frames on descriptor 3. */
+
+function onFrame(type: number, id: number, payload: Buffer): void {
+  switch (type) {
+    case TO_GUEST.run:
+      return startRun(id, payload);
+    case TO_GUEST.code:
+      return addCode(id, payload);
+    case TO_GUEST.window:
+      return widenWindow(id, payload);
+    case TO_GUEST.ping:
+      return send(bytesFrame(FROM_GUEST.pong, id));
+    case TO_GUEST.abort:
+      return abortRun(id, payload);
+    case TO_GUEST.forget:
+      return forgetCode(id);
+    default:
+      throw new TypeError(`a frame of type ${type}, which no guest knows`);
+  }
+}
+
+process.removeAllListeners("warning");
+guardProcess();
+captureConsole();
+installModuleHooks();
+// Only then the socket: until it is open nothing that the warming sends goes anywhere.
+await warm();
+openLink({ frame: onFrame, idle: showIdle, closed: () => exitGuest(0) });
+showIdle();
+send(bytesFrame(FROM_GUEST.ready, 0));

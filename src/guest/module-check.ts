@@ -1,0 +1,44 @@
+import { parseModuleBody } from "./parse.ts";
+import type { SyntaxFailure } from "./syntax.ts";
+
+/** At the start of a statement, which is the start of a line or follows the end of another statement. */
+const START = String.raw`(?<=^|[;}]|\*/)([ \t]*)`;
+const FROM = String.raw`\s*from\s*(?:"[^"\n]*"|'[^'\n]*')(?:\s*with\s*\{[^}]*\})?`;
+const DEFAULT = new RegExp(String.raw`${START}export(\s+)default\b`, "gm");
+const LIST = new RegExp(String.raw`${START}export\s*(?:\{[^}]*\}(?:${FROM})?|\*(?:\s*as\s+[\w$]+)?${FROM})`, "gm");
+const DECLARED = new RegExp(String.raw`${START}export\b(?=\s)`, "gm");
+const IMPORT = new RegExp(
+  String.raw`${START}import\b(?:[^"'();]*from)?\s*(?:"[^"\n]*"|'[^'\n]*')(?:\s*with\s*\{[^}]*\})?`,
+  "gm",
+);
+
+/** Whether the error of a text, read as a function's body, is only about `import` or `export`. */
+export function isModuleOnly(failure: SyntaxFailure): boolean {
+  return /^Cannot use '?import|^Unexpected token 'export'/.test(failure.message);
+}
+
+/** Whether a text that fails as a function's body may still be a module. */
+export function mayBeModule(failure: SyntaxFailure): boolean {
+  // A module may also declare the names that the wrapper of a body gives as parameters. For the rest its grammar is the stricter one.
+  return isModuleOnly(failure) || /^Identifier '(?:module|exports|require)' has/.test(failure.message);
+}
+
+/**
+ * Looks for what is wrong in the text of a module, beside its imports and exports. V8 tells no place for an error in a module, and parses
+ * none without loading it; so the text is read as a body, with imports and exports made harmless, each character in its place.
+ */
+export function checkModule(text: string): SyntaxFailure | null {
+  const body = text
+    .replace(IMPORT, blank)
+    .replace(LIST, blank)
+    // An assignment takes whatever a default export takes: a function, a class, an object.
+    .replace(DEFAULT, (_, start: string, gap: string) => `${start}_=${blank(`port${gap}default`)}`)
+    .replace(DECLARED, blank)
+    .replace(/\bimport(?=\s*\.\s*meta\b)/g, "_mport");
+  const parsed = parseModuleBody(body);
+  return typeof parsed === "function" ? null : parsed;
+}
+
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, " ");
+}

@@ -1,0 +1,88 @@
+import v8 from "node:v8";
+
+import { describeError, threwFault } from "./faults.ts";
+import { closeLink } from "./link.ts";
+import { logLine } from "./logs.ts";
+import { currentRun } from "./run.ts";
+
+/** What `process.exit` ends in, without the task's own listeners. It has no type because it has no documentation. */
+const realExit = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);
+const realKill = process.kill.bind(process);
+const { pid } = process;
+const { getHeapStatistics } = v8;
+const RADIX = 36;
+const toText = Function.prototype.call.bind(Number.prototype.toString) as (id: number, radix: number) => string;
+
+let exiting = false;
+
+/**
+ * Says outside which run is entered: the title stands in `/proc/<pid>/stat`, readable also while the run blocks.
+ * The title has no setter to be kept: a task that redefines it only makes its own container harder to tell about.
+ */
+export function showEntered(runId: number): void {
+  process.title = `r${toText(runId, RADIX)}`;
+}
+
+/** Says outside that no run is being entered. */
+export function showIdle(): void {
+  process.title = "idle";
+}
+
+/** Ends the guest. */
+export function exitGuest(code: number): void {
+  realExit(code);
+}
+
+/** Puts what the guest can stand in place of what would end the process, or fails without `/proc`. */
+export function guardProcess(): void {
+  const exit = (code?: number | string | null): never => exitTask(`process.exit(${code ?? process.exitCode ?? 0})`);
+  const kill = (target: number, signal?: string | number): true => {
+    // Zero and negative numbers name process groups, which hold this process.
+    if (target === pid || target <= 0)
+      return signal === 0 || exitTask(`process.kill(process.pid, ${signal ?? "SIGTERM"})`);
+    return realKill(target, signal);
+  };
+  Object.assign(process, {
+    exit,
+    reallyExit: exit,
+    abort: () => exitTask("process.abort()"),
+    kill,
+    memoryUsage: memoryUsage(),
+  });
+  // A capture callback, which a task cannot take away by removing listeners.
+  process.setUncaughtExceptionCaptureCallback(onUncaught);
+  process.on("unhandledRejection", onUncaught);
+}
+
+/** Answers the run that asked for the end, and ends as soon as the answer has left. The throw unwinds the task's own code. */
+function exitTask(call: string): never {
+  exiting = true;
+  currentRun()?.fault({ code: "task_exited", detail: `the task ended its process with ${call}`, retire: true });
+  closeLink(() => realExit(0));
+  throw new Error(`${call} ends the container`);
+}
+
+function onUncaught(error: unknown): void {
+  if (exiting) return;
+  const run = currentRun();
+  // Nobody can be told; the service answers all runs in flight when the guest is gone.
+  if (!run) return realExit(1);
+  if (!run.over) return run.fault(threwFault(error));
+  const { name, message, stack } = describeError(error);
+  logLine(run, "error", `after the answer: ${stack ?? `${name}: ${message}`}`);
+}
+
+/** Node's own reads `/proc`, which the sandbox does not have. */
+function memoryUsage(): NodeJS.MemoryUsageFn {
+  const usage = (): NodeJS.MemoryUsage => {
+    const heap = getHeapStatistics();
+    return {
+      rss: heap.total_physical_size + heap.malloced_memory + heap.external_memory,
+      heapTotal: heap.total_heap_size,
+      heapUsed: heap.used_heap_size,
+      external: heap.external_memory,
+      arrayBuffers: 0,
+    };
+  };
+  return Object.assign(usage, { rss: () => usage().rss });
+}

@@ -1,0 +1,55 @@
+import { type AbortReason, decodeCode } from "../wire/messages.ts";
+import { uncurry } from "../wire/uncurry.ts";
+import { Code } from "./code.ts";
+import { threwFault } from "./faults.ts";
+import { showEntered } from "./process.ts";
+import { enterRun, Run } from "./run.ts";
+import { safeMap } from "./tables.ts";
+
+const prototype: Buffer = Buffer.prototype;
+const readUInt32LE = uncurry(prototype, "readUInt32LE");
+const toText = uncurry(prototype, "toString");
+
+const codes = safeMap<number, Code>();
+/** Those that were not answered at once. */
+const runs = safeMap<number, Run>();
+const forgetRun = runs.delete.bind(runs);
+
+/** @param payload Of a `code` frame. */
+export function addCode(id: number, payload: Buffer): void {
+  codes.set(id, new Code(id, decodeCode(payload)));
+}
+
+export function forgetCode(id: number): void {
+  codes.get(id)?.forget();
+  codes.delete(id);
+}
+
+/** @param payload Of a `run` frame. */
+export function startRun(id: number, payload: Buffer, onOver: (id: number) => unknown = forgetRun): void {
+  const code = codes.get(readUInt32LE(payload, 0));
+  if (!code) throw new TypeError(`run ${id} names a code that was not sent`);
+  const run = new Run(id, payload, code, onOver);
+  // Before any of its code runs: whoever looks from outside while it blocks must find it.
+  showEntered(id);
+  enterRun(run, start);
+  if (!run.over) runs.set(id, run);
+}
+
+/** @param payload Of an `abort` frame. The run may be over: the frames crossed. */
+export function abortRun(id: number, payload: Buffer): void {
+  runs.get(id)?.abort(toText(payload) as AbortReason);
+}
+
+/** @param payload Of a `window` frame. */
+export function widenWindow(id: number, payload: Buffer): void {
+  runs.get(id)?.onWindow?.(readUInt32LE(payload, 0));
+}
+
+function start(run: Run): void {
+  try {
+    run.code.enter(run);
+  } catch (error) {
+    run.fault(threwFault(error));
+  }
+}

@@ -1,0 +1,48 @@
+import type { Evaluation } from "./compile.ts";
+import { CodeFault } from "./faults.ts";
+import { isThenable } from "./settle.ts";
+import { fetchShape, isFetchHandler } from "./shapes/fetch.ts";
+import { functionShape } from "./shapes/function.ts";
+import type { Shape } from "./shapes/shape.ts";
+
+/** What a code came to: something to call, or the result itself. */
+export type Outcome = { shape: Shape } | { shape: null; result: unknown };
+
+/**
+ * Decides what a code came to: `module.exports` when it was replaced or filled, then a default export, else the value.
+ *
+ * @param value The evaluation's value, settled.
+ * @throws {CodeFault} `code_shape`.
+ */
+export function outcomeOf(evaluation: Evaluation, value: unknown): Outcome {
+  if (!evaluation.module) return isEmpty(value) ? { shape: null, result: undefined } : ofExport(value);
+  const { exports } = evaluation.module;
+  if (exports !== evaluation.exports || !isEmpty(exports)) return ofExport(exports);
+  return ofHandler(value) ?? { shape: null, result: value };
+}
+
+function isEmpty(exports: unknown): boolean {
+  // All keys: `__esModule` is often not enumerable.
+  return Reflect.ownKeys(exports as object).every((key) => key === Symbol.toStringTag);
+}
+
+function ofExport(exported: unknown): Outcome {
+  // Transpiled modules are exported as `{ __esModule, default }`, and once more when such a one is imported by an ES module.
+  const first = hasDefault(exported) ? exported.default : exported;
+  const main = hasDefault(first) && first.__esModule ? first.default : first;
+  const outcome = ofHandler(main);
+  if (outcome) return outcome;
+  if (typeof main !== "object" || main === null || isThenable(main)) return { shape: null, result: main };
+  throw new CodeFault("code_shape", "the code exports an object without a fetch function", {
+    hint: "Export a function, or an object with fetch(request, env, ctx).",
+  });
+}
+
+function ofHandler(value: unknown): Outcome | null {
+  if (typeof value === "function") return { shape: functionShape(value) };
+  return isFetchHandler(value) ? { shape: fetchShape(value) } : null;
+}
+
+function hasDefault(value: unknown): value is { default: unknown; __esModule?: unknown } {
+  return typeof value === "object" && value !== null && "default" in value;
+}

@@ -1,0 +1,62 @@
+import { contextOf, type TaskContext } from "../context.ts";
+import { describeError } from "../faults.ts";
+import { logLine } from "../logs.ts";
+import { answerResponse } from "../result.ts";
+import type { Run } from "../run.ts";
+import { whenSettled } from "../settle.ts";
+import type { Shape } from "./shape.ts";
+
+export interface FetchHandler {
+  fetch: (request: Request, env: object, ctx: object) => unknown;
+}
+
+/** Whether a value is an object with `fetch`. */
+export function isFetchHandler(value: unknown): value is FetchHandler {
+  return typeof value === "object" && value !== null && typeof (value as { fetch?: unknown }).fetch === "function";
+}
+
+/** An object with `fetch`, which answers a `Request` with a `Response`. */
+export function fetchShape(handler: FetchHandler): Shape {
+  return {
+    needsContext: true,
+    run: (run) => {
+      const context = contextOf(run);
+      const env = Object.assign(Object.create(null) as object, context.params, context.secrets);
+      answerResponse(
+        run,
+        handler.fetch(requestOf(context), env, { waitUntil: (work: unknown) => waitUntil(run, work) }),
+      );
+    },
+  };
+}
+
+function requestOf(context: TaskContext): Request {
+  const { method, url, headers, body, signal } = context;
+  const bodiless = body === undefined || method === "GET" || method === "HEAD";
+  return new Request(url, { method, headers, signal, body: bodiless ? null : bodyOf(body, headers["content-type"]) });
+}
+
+/** The service has parsed the body; it is written again in the form that the headers speak of. */
+function bodyOf(body: unknown, contentType: string | undefined): string {
+  if (typeof body === "string") return body;
+  if (contentType?.startsWith("application/x-www-form-urlencoded") && typeof body === "object" && body !== null) {
+    const form = new URLSearchParams();
+    for (const [name, value] of Object.entries(body)) {
+      for (const each of Array.isArray(value) ? value : [value]) form.append(name, String(each));
+    }
+    return form.toString();
+  }
+  return JSON.stringify(body);
+}
+
+/** The guest lives on after the answer, so such work needs no more than somebody who hears of its failure. */
+function waitUntil(run: Run, work: unknown): void {
+  whenSettled(
+    work,
+    () => {},
+    (error) => {
+      const { name, message } = describeError(error);
+      logLine(run, "error", `waitUntil: ${name}: ${message}`);
+    },
+  );
+}

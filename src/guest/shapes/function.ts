@@ -1,0 +1,63 @@
+import { types } from "node:util";
+
+import { uncurry } from "../../wire/uncurry.ts";
+import { CodeFault } from "../faults.ts";
+import { callbackShape } from "./callback.ts";
+import { nodeShape } from "./node.ts";
+import type { Shape, Submitted } from "./shape.ts";
+import { valueShape } from "./value.ts";
+
+const MAX_PARAMETERS = 3;
+const { isAsyncFunction, isGeneratorFunction } = types;
+const sourceOf = uncurry(Function.prototype as { toString: () => string }, "toString");
+const CALLBACK_NAMES = ["cb", "callback", "done", "next"];
+
+/**
+ * Tells by its parameters what a function expects. They are counted as JavaScript counts `length`: those before the first with a
+ * default and before a rest parameter, because those are the ones that it says it needs.
+ *
+ * @throws {CodeFault} `code_shape` for a class and for more than 3 parameters.
+ */
+export function functionShape(value: object): Shape {
+  const fn = value as Submitted;
+  const source = sourceOf(fn);
+  if (/^class\b/.test(source)) {
+    throw new CodeFault("code_shape", "the code is a class, and a run needs something to call", {
+      hint: "Export a function, or an object with fetch(request, env, ctx), such as an instance.",
+    });
+  }
+  const parameters = Number(fn.length);
+  if (parameters > MAX_PARAMETERS) {
+    throw new CodeFault(
+      "code_shape",
+      `the function takes ${parameters} parameters; at most ${MAX_PARAMETERS} are given`,
+      {
+        hint: "Use (context), (context, cb) or (context, req, res).",
+      },
+    );
+  }
+  if (parameters === 0) return valueShape(fn, mayReadArguments(source));
+  if (isAsyncFunction(fn) || isGeneratorFunction(fn)) return valueShape(fn, true);
+  if (parameters === 3) return nodeShape(fn);
+  if (parameters === 2) return callbackShape(fn, true);
+  return CALLBACK_NAMES.includes(firstParameter(source)) ? callbackShape(fn, false) : valueShape(fn, true);
+}
+
+/** A function without parameters that count may still read the context: by a default, a rest parameter or `arguments`. */
+function mayReadArguments(source: string): boolean {
+  if (/\barguments\b|\[native code\]/.test(source)) return true;
+  const list = parameterList(source);
+  return list === null || /[^\s]/.test(list.slice(0, list.indexOf(")")));
+}
+
+function firstParameter(source: string): string {
+  const bare = /^(?:async\s+)?([\w$]+)\s*=>/.exec(source);
+  return bare?.[1] ?? /^\s*([\w$]*)/.exec(parameterList(source) ?? "")![1]!;
+}
+
+/** The source after the opening bracket of the parameters, without comments. */
+function parameterList(source: string): string | null {
+  const text = source.slice(0, 4096).replace(/\/\*[^]*?\*\/|\/\/.*/g, "");
+  const opening = text.indexOf("(");
+  return opening === -1 ? null : text.slice(opening + 1);
+}

@@ -1,0 +1,125 @@
+import { Readable, Writable } from "node:stream";
+
+import { Body } from "../body.ts";
+import { contextOf, type TaskContext } from "../context.ts";
+import { threwFault } from "../faults.ts";
+import type { Run } from "../run.ts";
+import { isThenable, whenSettled } from "../settle.ts";
+import type { Shape, Submitted } from "./shape.ts";
+
+/** A function that reads from `req` and writes its answer to `res`, in Node's manner. */
+export function nodeShape(fn: Submitted): Shape {
+  return {
+    needsContext: true,
+    run: (run) => {
+      const context = contextOf(run);
+      const returned = fn(context, new TaskRequest(context), new TaskResponse(run));
+      if (isThenable(returned))
+        whenSettled(
+          returned,
+          () => {},
+          (error) => run.fault(threwFault(error)),
+        );
+    },
+  };
+}
+
+/** The request as a stream. The service has parsed the body; what is not text is given as JSON. */
+class TaskRequest extends Readable {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly httpVersion = "1.1";
+  readonly body: unknown;
+
+  constructor(context: TaskContext) {
+    super();
+    this.method = context.method;
+    // A path, as node:http gives it.
+    this.url = context.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "") || "/";
+    this.headers = context.headers;
+    this.body = context.body;
+    if (context.body !== undefined) {
+      this.push(typeof context.body === "string" ? context.body : JSON.stringify(context.body));
+    }
+    this.push(null);
+  }
+
+  override _read(): void {}
+}
+
+/** What a handler writes its answer to: the members of `http.ServerResponse` that handlers use. */
+class TaskResponse extends Writable {
+  statusCode = 200;
+  statusMessage = "";
+  readonly #run: Run;
+  readonly #body: Body;
+  readonly #headers = new Map<string, { name: string; value: string[] }>();
+
+  constructor(run: Run) {
+    super({ decodeStrings: true });
+    this.#run = run;
+    this.#body = new Body(run, () => this.destroy());
+    this.on("error", (error) => run.fault(threwFault(error)));
+  }
+
+  get headersSent(): boolean {
+    return this.#run.headSent;
+  }
+
+  setHeader(name: string, value: number | string | readonly string[]): this {
+    if (this.headersSent)
+      throw new Error(`header "${name}" is set after the head was sent; set it before the first write`);
+    this.#headers.set(name.toLowerCase(), { name, value: Array.isArray(value) ? value.map(String) : [String(value)] });
+    return this;
+  }
+
+  getHeader(name: string): string | string[] | undefined {
+    const value = this.#headers.get(name.toLowerCase())?.value;
+    return value?.length === 1 ? value[0] : value;
+  }
+
+  getHeaders(): Record<string, string | string[] | undefined> {
+    return Object.fromEntries(this.getHeaderNames().map((name) => [name, this.getHeader(name)]));
+  }
+
+  getHeaderNames(): string[] {
+    return [...this.#headers.keys()];
+  }
+
+  hasHeader(name: string): boolean {
+    return this.#headers.has(name.toLowerCase());
+  }
+
+  removeHeader(name: string): void {
+    this.#headers.delete(name.toLowerCase());
+  }
+
+  writeHead(status: number, ...rest: (string | Record<string, number | string | string[]> | undefined)[]): this {
+    if (this.headersSent) throw new Error("the head was sent already; writeHead comes before the first write, once");
+    this.statusCode = status;
+    const headers = rest.find((each) => typeof each === "object");
+    for (const [name, value] of Object.entries(headers ?? {})) this.setHeader(name, value);
+    return this;
+  }
+
+  flushHeaders(): void {
+    if (this.headersSent) return;
+    const headers: string[] = [];
+    this.#headers.forEach(({ name, value }) => value.forEach((each) => headers.push(name, each)));
+    this.#body.head(this.statusCode, headers);
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.flushHeaders();
+    const wait = this.#body.write(chunk);
+    if (wait) void wait.then(() => done(), done);
+    else done();
+  }
+
+  override _final(done: () => void): void {
+    this.flushHeaders();
+    this.#body.end();
+    done();
+  }
+}

@@ -1,0 +1,12 @@
+import type { Run } from "../run.ts";
+
+/** How a function or a handler that a code came to is called. */
+export interface Shape {
+  /** Whether it may look at the request. */
+  needsContext: boolean;
+  /** Calls it and sees to the answer. What the submitted code throws at once is thrown on. */
+  run: (run: Run) => void;
+}
+
+/** Any function that was submitted, called only after it was looked at. */
+export type Submitted = (...args: unknown[]) => unknown;

@@ -1,0 +1,117 @@
+import { Blob as NativeBlob } from "node:buffer";
+import { types } from "node:util";
+
+import { Body } from "./body.ts";
+import { CodeFault, threwFault } from "./faults.ts";
+import type { Run } from "./run.ts";
+
+const OCTETS = "application/octet-stream";
+const { isAnyArrayBuffer, isGeneratorObject } = types;
+const { isView } = ArrayBuffer;
+const NativeStream = ReadableStream;
+const NONE = new Uint8Array();
+const encoder = new TextEncoder();
+const encode = encoder.encode.bind(encoder);
+
+type Generated = Generator | AsyncGenerator;
+export type Streamed = ReadableStream | Generated | ArrayBufferLike | ArrayBufferView | Blob;
+
+/** Stands for the end of a body, because a task's generator may yield anything. */
+const END = Symbol("end");
+/** Gives the next piece of a body. */
+type Next = () => Promise<unknown>;
+
+/** Whether a result is answered as bytes rather than as JSON. */
+export function isStreamed(value: object): value is Streamed {
+  return (
+    isView(value) ||
+    isAnyArrayBuffer(value) ||
+    isGeneratorObject(value) ||
+    value instanceof NativeStream ||
+    value instanceof NativeBlob
+  );
+}
+
+/** Answers a run with bytes. @throws {CodeFault} `result_too_large` for bytes that are there at once, and are more than `maxBytes`. */
+export function stream(run: Run, value: Streamed, maxBytes: number): void {
+  if (value instanceof NativeBlob) {
+    refuseLarger(value.size, maxBytes);
+    return sendStream(run, 200, ["content-type", value.type || OCTETS], value.stream() as ReadableStream);
+  }
+  const headers = ["content-type", OCTETS];
+  if (value instanceof NativeStream) return sendStream(run, 200, headers, value);
+  if (isGeneratorObject(value)) return sendGenerated(run, headers, value as Generated);
+  const bytes = asBytes(value)!;
+  refuseLarger(bytes.length, maxBytes);
+  return pump(run, 200, headers, once(bytes), () => {});
+}
+
+/** Answers a run with a `Response`. */
+export function streamResponse(run: Run, response: Response): void {
+  const headers: string[] = [];
+  response.headers.forEach((value, name) => headers.push(name, value));
+  if (response.bodyUsed) throw new TypeError("the body of the Response was read already; answer with a clone");
+  if (response.body) return sendStream(run, response.status, headers, response.body);
+  return pump(run, response.status, headers, once(NONE), () => {});
+}
+
+function sendStream(run: Run, status: number, headers: string[], source: ReadableStream): void {
+  const reader = source.getReader();
+  const next: Next = async () => {
+    const { done, value } = (await reader.read()) as { done: boolean; value: unknown };
+    return done ? END : value;
+  };
+  pump(run, status, headers, next, () => void reader.cancel().catch(() => {}));
+}
+
+function sendGenerated(run: Run, headers: string[], source: Generated): void {
+  const next: Next = async () => {
+    const { done, value } = await source.next();
+    return done ? END : value;
+  };
+  // `return` runs the generator's `finally`, which may itself reject.
+  pump(run, 200, headers, next, () => void (async () => source.return(undefined))().catch(() => {}));
+}
+
+function once(bytes: Uint8Array): Next {
+  let left: Uint8Array | typeof END = bytes;
+  return async () => {
+    const now = left;
+    left = END;
+    return now;
+  };
+}
+
+/** The head leaves at once; what is there already follows in the same turn and so in the same write. */
+function pump(run: Run, status: number, headers: string[], next: Next, stop: () => void): void {
+  const body = new Body(run, stop);
+  body.head(status, headers);
+  void sendAll(run, body, next, stop);
+}
+
+async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Promise<void> {
+  try {
+    for (let piece = await next(); piece !== END && !run.over; piece = await next()) {
+      const bytes = typeof piece === "string" ? encode(piece) : asBytes(piece);
+      if (!bytes) throw new TypeError(`a stream gave a ${typeof piece}, where bytes and strings can be sent`);
+      const wait = body.write(bytes);
+      if (wait) await wait;
+    }
+    body.end();
+  } catch (error) {
+    if (!run.over) stop();
+    run.fault(threwFault(error));
+  }
+}
+
+function asBytes(value: unknown): Uint8Array | null {
+  if (isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return isAnyArrayBuffer(value) ? new Uint8Array(value) : null;
+}
+
+function refuseLarger(bytes: number, maxBytes: number): void {
+  if (bytes <= maxBytes) return;
+  throw new CodeFault("result_too_large", `the result is ${bytes} bytes; at most ${maxBytes} are answered at once`, {
+    hint: "Answer a ReadableStream, or a Response with one as its body.",
+  });
+}

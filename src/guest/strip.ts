@@ -1,0 +1,46 @@
+import { stripTypeScriptTypes } from "node:module";
+
+import { CodeFault } from "./faults.ts";
+import { type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+
+const TAB_CHARACTERS = 4;
+
+/**
+ * Takes the types out of a text and leaves every other character in its place. The wrapper stands round the text
+ * while that is done, because the stripper reads all as a module and refuses a `return` at its top.
+ *
+ * @throws {CodeFault} for syntax that is not only types, and when the stripper itself breaks.
+ */
+export function strip(head: string, text: string, tail: string): string | SyntaxFailure {
+  try {
+    const stripped = stripTypeScriptTypes(head + text + tail);
+    return stripped.slice(head.length, stripped.length - tail.length);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return place(error, text, head);
+    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
+      const failure = place(error, text, head);
+      throw syntaxFault(text, { ...failure, message: `${message}; only types that can be erased may be used` });
+    }
+    // The stripper is WebAssembly: text that nests too deep breaks its memory, and it stays broken for this process.
+    throw new CodeFault(
+      "code_syntax",
+      "the types could not be stripped: the code nests too deep for the TypeScript parser",
+      {
+        hint: "Nest less deeply, or send plain JavaScript.",
+        retire: true,
+      },
+    );
+  }
+}
+
+/** The stripper shows a tab as four blanks, so its caret stands further right than the text does. */
+function place(error: unknown, text: string, head: string): SyntaxFailure {
+  const failure = syntaxFailure(error, text.replaceAll("\t", " ".repeat(TAB_CHARACTERS)), head);
+  if (!failure.place) return failure;
+  const line = text.split("\n")[failure.place.line - 1]!;
+  let left = failure.place.column - 1;
+  let column = 0;
+  for (; left > 0 && column < line.length; column += 1) left -= line[column] === "\t" ? TAB_CHARACTERS : 1;
+  return { message: failure.message, place: { line: failure.place.line, column: column + 1 } };
+}

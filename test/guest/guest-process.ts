@@ -1,0 +1,223 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+
+import { bytesFrame, FrameReader, Outbox, textFrame } from "../../src/wire/frames.ts";
+import {
+  type AbortReason,
+  encodeCode,
+  type FaultMessage,
+  FROM_GUEST,
+  type HeadMessage,
+  LOG_LEVELS,
+  type RunContext,
+  TO_GUEST,
+  WINDOW_BYTES,
+} from "../../src/wire/messages.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/guest/main.ts", import.meta.url));
+
+/** What came of one run. */
+export interface Outcome {
+  result?: string;
+  fault?: FaultMessage;
+  head?: HeadMessage;
+  body: string;
+  bodyBytes: number;
+  /** The body ended cleanly. */
+  ended: boolean;
+  /** The guest went away before it answered. */
+  gone: boolean;
+}
+
+export interface LogEntry {
+  run: number;
+  level: string;
+  text: string;
+}
+
+interface Pending {
+  outcome: Outcome;
+  chunks: Buffer[];
+  refill: boolean;
+  done: (outcome: Outcome) => void;
+  /** Called at each data frame. */
+  onData: ((bytesSoFar: number) => void) | null;
+}
+
+export interface CodeOptions {
+  typescript?: boolean;
+  modules?: Record<string, string>;
+}
+
+export interface StartedRun {
+  id: number;
+  outcome: Promise<Outcome>;
+}
+
+/** A guest without its sandbox, spoken to over frames as the service does. */
+export class GuestProcess {
+  readonly logs: LogEntry[] = [];
+  /** By code: whether it takes a context. */
+  readonly compiled: Map<number, number> = new Map();
+  readonly exited: Promise<number | null>;
+  readonly #child: ChildProcess;
+  readonly #outbox: Outbox;
+  readonly #socket: Socket;
+  readonly #runs: Map<number, Pending> = new Map();
+  readonly #waiting: { done: (frame: { type: number; id: number }) => void; type: number }[] = [];
+  #nextId = 1;
+
+  private constructor() {
+    this.#child = spawn(process.execPath, ["--no-addons", MAIN], {
+      stdio: ["ignore", "ignore", "inherit", "pipe"],
+      env: {},
+    });
+    this.#socket = this.#child.stdio[3] as Socket;
+    const reader = new FrameReader(64 * 1024 * 1024, (type, id, payload) => this.#onFrame(type, id, payload));
+    this.#socket.on("data", (chunk: Buffer) => reader.push(chunk));
+    this.#socket.on("error", () => {});
+    this.#outbox = new Outbox((bytes) => void this.#socket.write(bytes));
+    this.exited = once(this.#child, "exit").then(([code]) => code as number | null);
+    void once(this.#socket, "close").then(() => {
+      for (const { outcome, done } of this.#runs.values()) done({ ...outcome, gone: true });
+    });
+  }
+
+  /** Starts a guest and waits until it is warm. */
+  static async start(): Promise<GuestProcess> {
+    const guest = new GuestProcess();
+    await guest.frame(FROM_GUEST.ready);
+    return guest;
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  /** Sends a code and gives its id. */
+  code(source: string, options: CodeOptions = {}): number {
+    const id = this.#nextId++;
+    const message = {
+      source: Buffer.from(source),
+      typescript: options.typescript ?? false,
+      modules: options.modules ?? null,
+    };
+    this.#outbox.push(bytesFrame(TO_GUEST.code, id, ...encodeCode(message)));
+    return id;
+  }
+
+  /** Starts a run of a code. */
+  start(
+    code: number,
+    context: Partial<RunContext> | null = {},
+    options: { refill?: boolean; onData?: (bytesSoFar: number) => void } = {},
+  ): StartedRun {
+    const id = this.#nextId++;
+    const head = Buffer.alloc(4);
+    head.writeUInt32LE(code);
+    const full = {
+      runId: `run-${id}`,
+      container: "demo",
+      method: "POST",
+      url: "http://localhost/api/run/demo",
+      headers: {},
+    };
+    const text = context === null ? "" : JSON.stringify({ ...full, ...context });
+    const outcome = new Promise<Outcome>((done) => {
+      this.#runs.set(id, {
+        outcome: { body: "", bodyBytes: 0, ended: false, gone: false },
+        chunks: [],
+        refill: options.refill ?? true,
+        onData: options.onData ?? null,
+        done,
+      });
+    });
+    this.#outbox.push(bytesFrame(TO_GUEST.run, id, head, Buffer.from(text)));
+    return { id, outcome };
+  }
+
+  /** Sends a code, runs it once and gives the outcome. */
+  async run(source: string, context: Partial<RunContext> = {}, options: CodeOptions = {}): Promise<Outcome> {
+    return this.start(this.code(source, options), context).outcome;
+  }
+
+  /** The result of a run as a value. Throws with the fault when there is none. */
+  async value(source: string, context: Partial<RunContext> = {}, options: CodeOptions = {}): Promise<unknown> {
+    const { result, fault } = await this.run(source, context, options);
+    if (result === undefined) throw new Error(`no result: ${JSON.stringify(fault)}`);
+    return JSON.parse(result);
+  }
+
+  /** The fault of a run. Throws when it has none. */
+  async fault(source: string, context: Partial<RunContext> = {}, options: CodeOptions = {}): Promise<FaultMessage> {
+    const outcome = await this.run(source, context, options);
+    if (!outcome.fault) throw new Error(`no fault: ${JSON.stringify(outcome)}`);
+    return outcome.fault;
+  }
+
+  abort(run: number, reason: AbortReason): void {
+    this.#outbox.push(textFrame(TO_GUEST.abort, run, reason));
+  }
+
+  forget(code: number): void {
+    this.#outbox.push(bytesFrame(TO_GUEST.forget, code));
+  }
+
+  window(run: number, bytes: number): void {
+    const payload = Buffer.alloc(4);
+    payload.writeUInt32LE(bytes);
+    this.#outbox.push(bytesFrame(TO_GUEST.window, run, payload));
+  }
+
+  /** Answered after everything that was sent before it was handled. */
+  async ping(): Promise<number> {
+    const id = this.#nextId++;
+    this.#outbox.push(bytesFrame(TO_GUEST.ping, id));
+    return (await this.frame(FROM_GUEST.pong)).id;
+  }
+
+  /** Waits for the next frame of a type. */
+  frame(type: number): Promise<{ type: number; id: number }> {
+    return new Promise((done) => {
+      this.#waiting.push({ type, done });
+    });
+  }
+
+  async close(): Promise<number | null> {
+    this.#socket.destroy();
+    return this.exited;
+  }
+
+  #onFrame(type: number, id: number, payload: Buffer): void {
+    const waiting = this.#waiting.findIndex((each) => each.type === type);
+    if (type === FROM_GUEST.compiled) this.compiled.set(id, payload[0]!);
+    if (type === FROM_GUEST.log)
+      this.logs.push({ run: id, level: LOG_LEVELS[payload[0]!]!, text: payload.toString("utf8", 1) });
+    const pending = this.#runs.get(id);
+    if (pending && type >= FROM_GUEST.result && type <= FROM_GUEST.fault) this.#onAnswer(pending, type, id, payload);
+    if (waiting !== -1) this.#waiting.splice(waiting, 1)[0]!.done({ type, id });
+  }
+
+  #onAnswer(pending: Pending, type: number, id: number, payload: Buffer): void {
+    const { outcome, chunks } = pending;
+    if (type === FROM_GUEST.head) {
+      outcome.head = JSON.parse(payload.toString()) as HeadMessage;
+      return;
+    }
+    if (type === FROM_GUEST.data) {
+      chunks.push(Buffer.from(payload));
+      outcome.bodyBytes += payload.length;
+      pending.onData?.(outcome.bodyBytes);
+      if (pending.refill && outcome.bodyBytes % WINDOW_BYTES < payload.length) this.window(id, WINDOW_BYTES);
+      return;
+    }
+    if (type === FROM_GUEST.result) outcome.result = payload.toString();
+    if (type === FROM_GUEST.fault) outcome.fault = JSON.parse(payload.toString()) as FaultMessage;
+    outcome.ended = type === FROM_GUEST.end;
+    outcome.body = Buffer.concat(chunks).toString();
+    this.#runs.delete(id);
+    pending.done(outcome);
+  }
+}
