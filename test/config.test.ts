@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { ConfigError, readConfig, SETTINGS, type Sources, variableName } from "../src/config.ts";
+
+function read(sources: Partial<Sources>): ReturnType<typeof readConfig> {
+  return readConfig({ flags: {}, environment: {}, file: {}, ...sources });
+}
+
+function faults(sources: Partial<Sources>): string[] {
+  try {
+    read(sources);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message.split("\n");
+  }
+  return [];
+}
+
+describe("readConfig", () => {
+  it("gives every setting its default, frozen", () => {
+    const config = read({});
+    assert.deepEqual(
+      [config.host, config.port, config.wallLimit, config.memoryLimit],
+      ["127.0.0.1", 7_070, 30_000, 2 ** 28],
+    );
+    assert.ok(Object.isFrozen(config));
+  });
+
+  it("lets flags win over variables, and those over the file", () => {
+    const environment = { CAISSON_PORT: "2", CAISSON_POOL: "3" };
+    const config = read({ flags: { port: "1" }, environment, file: { port: 4, pool: 5, concurrency: 6 } });
+    assert.deepEqual([config.port, config.pool, config.concurrency], [1, 3, 6]);
+  });
+
+  it("takes a repeatable setting from repeated flags, from commas in a variable, from a list in the file", () => {
+    const expected = { minute: 60, day: 1_000 };
+    assert.deepEqual(read({ flags: { containerLimit: ["minute=60", "day=1000"] } }).containerLimit, expected);
+    assert.deepEqual(read({ environment: { CAISSON_CONTAINER_LIMIT: "minute=60,day=1000" } }).containerLimit, expected);
+    assert.deepEqual(read({ file: { containerLimit: ["minute=60", "day=1000"] } }).containerLimit, expected);
+  });
+
+  it("takes host:port with names, addresses and IPv6 in brackets", () => {
+    const { egressAllow } = read({ flags: { egressAllow: ["example.com:443", "127.0.0.1:80", "[::1]:9"] } });
+    assert.deepEqual(egressAllow, [
+      { host: "example.com", port: 443 },
+      { host: "127.0.0.1", port: 80 },
+      { host: "::1", port: 9 },
+    ]);
+  });
+
+  it("names all faults at once, each with its source", () => {
+    const found = faults({
+      flags: { wallLimit: "30" },
+      environment: { CAISSON_MEMORY_LIMIT: "256MB" },
+      file: { port: "x", nonsense: 1 },
+    });
+    assert.equal(found.length, 4);
+    for (const source of ["--wall-limit", "CAISSON_MEMORY_LIMIT", "port in the file", '"nonsense"']) {
+      assert.ok(
+        found.some((fault) => fault.includes(source)),
+        `${source} is not named in ${found.join("; ")}`,
+      );
+    }
+  });
+
+  for (const [flag, value] of [
+    ["port", "65536"],
+    ["port", "-1"],
+    ["wallLimit", "0ms"],
+    ["wallLimit", "30 s"],
+    ["wallLimit", "9999d"],
+    ["memoryLimit", "1MiB"],
+    ["isolation", "docker"],
+    ["containerLimit", "minute=0"],
+    ["containerLimit", "year=5"],
+    ["egressAllow", "example.com"],
+    ["egressAllow", "http://example.com:80"],
+    ["trustProxy", "localhost"],
+    ["data", ""],
+  ] as const) {
+    it(`refuses ${value || "nothing"} for ${flag}`, () => {
+      assert.equal(faults({ flags: { [flag]: value } }).length, 1);
+    });
+  }
+
+  it("refuses a host beyond loopback unless TLS, a proxy or the operator's word stands in for it", () => {
+    assert.match(faults({ flags: { host: "0.0.0.0" } })[0]!, /loopback/);
+    assert.deepEqual(faults({ flags: { host: "0.0.0.0", insecureHttp: true } }), []);
+    assert.deepEqual(faults({ flags: { host: "0.0.0.0", trustProxy: "10.0.0.0/8" } }), []);
+    assert.deepEqual(faults({ flags: { host: "0.0.0.0", tlsCert: "c", tlsKey: "k" } }), []);
+    assert.match(faults({ flags: { tlsCert: "c" } })[0]!, /go together/);
+  });
+
+  it("names a variable after each setting", () => {
+    assert.equal(variableName("wallLimit"), "CAISSON_WALL_LIMIT");
+    const names = Object.keys(SETTINGS).map(variableName);
+    assert.equal(new Set(names).size, names.length);
+  });
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import * as fc from "fast-check";
+
+import { bytesFrame, FrameError, FrameReader, textFrame } from "../../src/wire/frames.ts";
+
+type Frame = [type: number, id: number, payload: string];
+
+function read(chunks: readonly Buffer[], maxPayloadBytes = 1_000): Frame[] {
+  const frames: Frame[] = [];
+  const reader = new FrameReader(maxPayloadBytes, (type, id, payload) =>
+    frames.push([type, id, payload.toString("latin1")]),
+  );
+  for (const chunk of chunks) reader.push(chunk);
+  return frames;
+}
+
+describe("FrameReader", () => {
+  it("gives the same frames however the stream is cut", () => {
+    const frame = fc.tuple(fc.nat(255), fc.nat(2 ** 31), fc.uint8Array({ maxLength: 300 }));
+    fc.assert(
+      fc.property(
+        fc.array(frame, { maxLength: 20 }),
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
+        (sent, cuts) => {
+          const stream = Buffer.concat(sent.map(([type, id, payload]) => bytesFrame(type, id, payload)));
+          const chunks: Buffer[] = [];
+          for (let at = 0, turn = 0; at < stream.length; turn++) {
+            const end = at + cuts[turn % cuts.length]!;
+            chunks.push(stream.subarray(at, end));
+            at = end;
+          }
+          const expected = sent.map(([type, id, payload]) => [type, id, Buffer.from(payload).toString("latin1")]);
+          assert.deepEqual(read(chunks), expected);
+        },
+      ),
+    );
+  });
+
+  it("refuses a length beyond the maximum before it stores the frame", () => {
+    const header = Buffer.alloc(9);
+    header.writeUInt32LE(0xffffffff, 0);
+    assert.throws(() => read([header]), FrameError);
+  });
+
+  it("refuses a length that is shorter than a header", () => {
+    const header = Buffer.alloc(9);
+    header.writeUInt32LE(4, 0);
+    assert.throws(() => read([header]), FrameError);
+  });
+
+  it("takes a payload of exactly the maximum, and none of one byte more", () => {
+    assert.equal(read([bytesFrame(1, 1, Buffer.alloc(1_000))]).length, 1);
+    assert.throws(() => read([bytesFrame(1, 1, Buffer.alloc(1_001))]), FrameError);
+  });
+
+  it("never fails otherwise, whatever bytes come", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 }), (chunks) => {
+        try {
+          read(chunks.map((chunk) => Buffer.from(chunk)));
+        } catch (error) {
+          assert.ok(error instanceof FrameError);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("carries text as UTF-8", () => {
+    const payloads: string[] = [];
+    new FrameReader(100, (_type, _id, payload) => payloads.push(payload.toString())).push(textFrame(7, 9, "grüß 🜨"));
+    assert.deepEqual(payloads, ["grüß 🜨"]);
+  });
+});
