@@ -96,7 +96,6 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const server = createListener(config, {
     config,
     tokens,
-    verifier: tokens.verifier,
     limiter,
     containers,
     egress,

@@ -4,13 +4,14 @@ import { type Context, Hono } from "hono";
 import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
 import type { KeyUsage, Limiter } from "../limits/limiter.ts";
-import { limitRecord } from "../limits/record.ts";
+import { toRecord } from "../limits/record.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { readCredential } from "./credential.ts";
 import { errorsPage } from "./errors-page.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION, VERSION_HEADERS } from "./headers.ts";
+import { holderOf } from "./holder.ts";
 import { asProblem, problemAnswer } from "./problem.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
 import { readBody } from "./read-body.ts";
@@ -65,7 +66,7 @@ function serveLimits(api: Api, { limiter, tokens, ...dependencies }: ApiDependen
     return [name, claims];
   };
   const answerContainer = async (name: string, claims: Claims): Promise<Response> => {
-    const usage = await readUsage(limiter, name, claims);
+    const usage = await readUsage(limiter, name, holderOf(claims, tokens.registry));
     return record(usage[0]!, usage);
   };
   resource(api, "/api/limits/container/:name{[^/]*}", {
@@ -184,7 +185,7 @@ function forbidden(): Problem {
 }
 
 function record(usage: KeyUsage, all: readonly KeyUsage[]): Response {
-  return json(200, limitRecord(usage), rateLimitHeaders(all));
+  return json(200, toRecord(usage), rateLimitHeaders(all));
 }
 
 function problem(call: Call, error: unknown): Response {

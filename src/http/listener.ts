@@ -67,7 +67,8 @@ function answerProblem(error: unknown, response: ServerResponse, { log }: RunDep
   if (!(error instanceof Problem)) log.pino.error({ err: error }, "request failed");
   if (response.headersSent) return void response.destroy();
   const { status, headers, body } = problemAnswer(error);
-  response.writeHead(status, [...headers, ...VERSION_HEADERS, ...CORS_HEADERS, "Cache-Control", "no-store"]);
+  headers.push("Content-Length", String(Buffer.byteLength(body)), "Cache-Control", "no-store");
+  response.writeHead(status, [...headers, ...VERSION_HEADERS, ...CORS_HEADERS]);
   response.end(body);
 }
 

@@ -50,7 +50,8 @@ export class RunAnswer {
 
   sendProblem(error: unknown): void {
     const { status, headers, body } = problemAnswer(error, this.run);
-    this.#response.writeHead(status, [...headers, ...this.#headers(), "Cache-Control", "no-store"]);
+    const length = ["Content-Length", String(Buffer.byteLength(body))];
+    this.#response.writeHead(status, [...headers, ...this.#headers(), ...length, "Cache-Control", "no-store"]);
     this.#response.end(body);
   }
 

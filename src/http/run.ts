@@ -11,10 +11,11 @@ import { readSubmission, type Submission } from "../source/body.ts";
 import { fetchSource } from "../source/fetch.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunIds } from "../telemetry/runs.ts";
+import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
-import type { Verifier } from "../tokens/verify.ts";
 import { readCredential } from "./credential.ts";
 import { Execution } from "./execution.ts";
+import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
 import { hasBody, readBody } from "./read-body.ts";
 import { RunAnswer } from "./run-answer.ts";
@@ -24,7 +25,7 @@ import { readUsage } from "./usage.ts";
 
 export interface RunDependencies {
   readonly config: Config;
-  readonly verifier: Verifier;
+  readonly tokens: Tokens;
   readonly limiter: Limiter;
   readonly containers: Registry;
   readonly egress: EgressPolicy;
@@ -48,10 +49,10 @@ export class RunEndpoint {
   /** @throws {Problem} as long as nobody has been authorized; after that every answer is the run's own. */
   async handle(request: IncomingMessage, response: ServerResponse, target: Target, segment: string): Promise<void> {
     const arrivedMs = performance.now();
-    const { config, verifier } = this.#with;
+    const { config, tokens } = this.#with;
     const credential = readCredential(request, target.query, config.queryKey);
     // A token that was seen before is checked without a turn of the event loop.
-    const verified = verifier.verify(credential.token);
+    const verified = tokens.verifier.verify(credential.token);
     const claims = verified instanceof Promise ? await verified : verified;
     const head = readHead(request, target, segment);
     authorize(claims, head.container);
@@ -112,7 +113,7 @@ export class RunEndpoint {
   }
 
   async #admit(container: string, claims: Claims, answer: RunAnswer): Promise<Decision> {
-    const decision = await this.#with.limiter.admit(container, claims);
+    const decision = await this.#with.limiter.admit(container, holderOf(claims, this.#with.tokens.registry));
     answer.usage = decision.usage;
     answer.timing.admittedMs = performance.now();
     if (!decision.admitted) throw limitProblem(container, decision);
@@ -134,8 +135,9 @@ export class RunEndpoint {
 
   /** Answers what went wrong. The rate-limit headers are due even where nothing was asked of the limiter. */
   async #refuse(error: unknown, container: string, claims: Claims, answer: RunAnswer): Promise<void> {
-    const { limiter, log } = this.#with;
-    if (answer.usage.length === 0) answer.usage = await readUsage(limiter, container, claims);
+    const { limiter, log, tokens } = this.#with;
+    if (answer.usage.length === 0)
+      answer.usage = await readUsage(limiter, container, holderOf(claims, tokens.registry));
     log.run(answer.run, container, claims.jti, error);
     answer.sendProblem(error);
   }
