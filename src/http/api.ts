@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
 import type { KeyUsage, Limiter } from "../limits/limiter.ts";
-import { toRecord } from "../limits/record.ts";
+import { limitRecord } from "../limits/record.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
@@ -185,7 +185,7 @@ function forbidden(): Problem {
 }
 
 function record(usage: KeyUsage, all: readonly KeyUsage[]): Response {
-  return json(200, toRecord(usage), rateLimitHeaders(all));
+  return json(200, limitRecord(usage), rateLimitHeaders(all));
 }
 
 function problem(call: Call, error: unknown): Response {
