@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { Limiter, type Charge, type Holder, type LimitStore } from "../../src/limits/limiter.ts";
+import { limitRecord } from "../../src/limits/record.ts";
+import type { Limits } from "../../src/limits/windows.ts";
+import { HandClock, inFolder, withStore } from "./stores/folder.ts";
+
+async function withLimiter(
+  defaults: { container?: Limits; token?: Limits },
+  body: (limiter: Limiter, store: LimitStore) => Promise<void>,
+): Promise<void> {
+  await inFolder((folder) =>
+    withStore(folder, { clock: new HandClock() }, (store) =>
+      body(new Limiter(store, { container: {}, token: {}, ...defaults }), store),
+    ),
+  );
+}
+
+function holder(jti: string, container: Limits, token: Limits, ...parents: Holder[]): Holder {
+  const above = parents.map((parent) => ({ jti: parent.jti, limits: parent.limits.token }));
+  return { jti, limits: { container, token }, parents: above };
+}
+
+describe("the limiter", () => {
+  it("applies the smallest of the server's limits and the token's", async () => {
+    await withLimiter({ container: { minute: 9, day: 50 }, token: { hour: 3 } }, async (limiter) => {
+      const one = holder("one", { minute: 20, second: 4 }, { hour: 2 });
+      assert.deepEqual((await limiter.container("demo", one)).limits, [4, 9, 0, 50, 0, 0]);
+      assert.deepEqual((await limiter.token("one", one.limits.token)).limits, [0, 0, 2, 0, 0, 0]);
+      assert.deepEqual((await limiter.token("unknown", undefined)).limits, [0, 0, 3, 0, 0, 0]);
+    });
+  });
+
+  it("counts a run of any token against the container, each by its own limits", async () => {
+    await withLimiter({}, async (limiter) => {
+      const large = holder("large", { minute: 5 }, {});
+      const small = holder("small", { minute: 2 }, {});
+      for (let run = 0; run < 2; run++) assert.equal((await limiter.admit("demo", large)).admitted, true);
+      assert.equal((await limiter.admit("demo", small)).admitted, false);
+      assert.equal((await limiter.admit("other", small)).admitted, true);
+      assert.equal((await limiter.admit("demo", large)).admitted, true);
+    });
+  });
+
+  it("counts a run against the tokens above it, by their limits, so that issuing multiplies no quota", async () => {
+    await withLimiter({}, async (limiter) => {
+      const parent = holder("parent", {}, { minute: 3 });
+      const children = ["a", "b", "c"].map((jti) => holder(jti, {}, { minute: 2 }, parent));
+      const outcomes = [];
+      for (const child of [...children, ...children]) outcomes.push(await limiter.admit("demo", child));
+      assert.deepEqual(
+        outcomes.map(({ admitted }) => admitted),
+        [true, true, true, false, false, false],
+      );
+      assert.deepEqual(
+        outcomes[0]!.usage.map(({ class: keyClass, remaining }) => [keyClass, remaining[1]]),
+        [
+          ["container", 0],
+          ["token", 1],
+          ["token", 2],
+        ],
+      );
+      assert.equal((await limiter.token("parent", { minute: 3 })).remaining[1], 0);
+      assert.equal((await limiter.admit("demo", parent)).admitted, false);
+    });
+  });
+
+  it("keeps a container and a token of the same name apart, in use and in reset", async () => {
+    await withLimiter({ container: { day: 9 }, token: { day: 9 } }, async (limiter) => {
+      const same = holder("same", {}, {});
+      await limiter.admit("same", same);
+      await limiter.resetContainer("same");
+      assert.equal((await limiter.container("same", same)).remaining[3], 9);
+      assert.equal((await limiter.token("same", {})).remaining[3], 8);
+      await limiter.resetToken("same");
+      assert.equal((await limiter.token("same", {})).remaining[3], 9);
+    });
+  });
+
+  it("asks the store once for all keys", async () => {
+    const asked: (readonly Charge[])[] = [];
+    await withLimiter({}, async (_, store) => {
+      const counting: LimitStore = {
+        admit: (charges) => {
+          asked.push(charges);
+          return store.admit(charges);
+        },
+        read: (charge) => store.read(charge),
+        reset: (key) => store.reset(key),
+        close: () => store.close(),
+      };
+      const limiter = new Limiter(counting, { container: {}, token: {} });
+      await limiter.admit("demo", holder("child", {}, {}, holder("parent", {}, {})));
+      assert.deepEqual(
+        asked.map((charges) => charges.map(({ key }) => key)),
+        [["c:demo", "t:child", "t:parent"]],
+      );
+    });
+  });
+
+  it("takes a token that stands above itself, and a limit that is no positive integer, for a mistake", async () => {
+    await withLimiter({}, async (limiter) => {
+      const loop: Holder = { jti: "a", limits: {}, parents: [{ jti: "a", limits: undefined }] };
+      assert.throws(() => limiter.admit("demo", loop), TypeError);
+      for (const minute of [0, -1, 1.5, Number.NaN]) {
+        assert.throws(() => limiter.admit("demo", holder("b", { minute }, {})), TypeError);
+      }
+    });
+  });
+});
+
+describe("the limit record", () => {
+  it("tells 0 for what is not tracked, -1 for what is used up, and else what is left", async () => {
+    await withLimiter({}, async (limiter) => {
+      const one = holder("one", { second: 1, day: 5 }, {});
+      assert.deepEqual(limitRecord(await limiter.container("demo", one)), {
+        second: 1,
+        minute: 0,
+        hour: 0,
+        day: 5,
+        week: 0,
+        month: 0,
+      });
+      await limiter.admit("demo", one);
+      const record = limitRecord(await limiter.container("demo", one));
+      assert.deepEqual(record, { second: -1, minute: 0, hour: 0, day: 4, week: 0, month: 0 });
+      assert.deepEqual(Object.keys(record), ["second", "minute", "hour", "day", "week", "month"]);
+    });
+  });
+});

@@ -1,0 +1,29 @@
+/**
+ * A process that spends without end, for tests that end it: `spender.ts <folder> <fsync> <compactAtBytes>`. Prints one
+ * line for each turn: how many runs it has been answered for, or why they were refused.
+ */
+import { writeSync } from "node:fs";
+
+import { Problem } from "../../../src/errors.ts";
+import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
+import { charge } from "../../suites/limit-store.ts";
+
+const [folder, fsync, compactAtBytes] = process.argv.slice(2);
+const store = await EmbeddedStore.open(folder!, { fsync: fsync === "fsync", compactAtBytes: Number(compactAtBytes) });
+const limits = { month: 1e9 };
+let answered = 0;
+
+for (let turn = 0; ; turn++) {
+  const runs = Array.from({ length: 20 }, (_, key) =>
+    store.admit([charge("all", limits), charge(`key ${turn} ${key}`, limits)]),
+  );
+  const outcomes = await Promise.allSettled(runs);
+  answered += outcomes.filter(({ status }) => status === "fulfilled").length;
+  const refused = outcomes.find(({ status }) => status === "rejected");
+  const inMemory = 1e9 - (await store.read(charge("all", limits))).remaining.at(-1)!;
+  writeSync(1, `${answered} ${inMemory} ${refused ? codeOf(refused) : "ok"}\n`);
+}
+
+function codeOf(outcome: PromiseSettledResult<unknown>): string {
+  return outcome.status === "rejected" && outcome.reason instanceof Problem ? outcome.reason.code : "unexpected";
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import type { Charge, Decision, KeyUsage, LimitStore } from "../../src/limits/limiter.ts";
+import { limitVector, type Limits } from "../../src/limits/windows.ts";
+
+/** A store and the clock that it goes by. */
+export interface StoreUnderTest {
+  store: LimitStore;
+  /** Lets so many milliseconds pass, for the store. */
+  pass: (milliseconds: number) => Promise<void> | void;
+  /** Ends the store and removes what it left. */
+  end: () => Promise<void>;
+}
+
+/** What every store promises. It needs a clock that stands still between calls of `pass`. */
+export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderTest>): void {
+  const promise = (sentence: string, body: (under: StoreUnderTest) => Promise<void>): void => {
+    it(sentence, async () => {
+      const under = await open();
+      try {
+        await body(under);
+      } finally {
+        await under.end();
+      }
+    });
+  };
+
+  describe(`${subject} as a limit store`, () => {
+    promise("admits the limit and not one more", async ({ store }) => {
+      assert.equal(await admitted(store, 12, charge("a", { minute: 10 })), 10);
+    });
+
+    promise("lets no window hold two bursts across an edge", async ({ store, pass }) => {
+      await pass(59_900 - 1);
+      assert.equal(await admitted(store, 10, charge("a", { minute: 10 })), 10);
+      await pass(200);
+      assert.equal(await admitted(store, 10, charge("a", { minute: 10 })), 0);
+    });
+
+    promise("admits nothing between a burst and the window's end, however slowly it is asked", async (under) => {
+      const { store, pass } = under;
+      assert.equal(await admitted(store, 60, charge("a", { minute: 60 })), 60);
+      for (let second = 1; second < 60; second++) {
+        await pass(1_000);
+        assert.equal(await admitted(store, 1, charge("a", { minute: 60 })), 0, `after ${second} s`);
+      }
+      await pass(1_000);
+      assert.equal(await admitted(store, 61, charge("a", { minute: 60 })), 60);
+    });
+
+    promise("counts against all keys or against none", async ({ store }) => {
+      const container = charge("c", { minute: 5 }, "container");
+      const token = charge("t", { minute: 2 });
+      assert.equal(await admitted(store, 4, container, token), 2);
+      assert.equal(remaining(await store.read(container), 1), 3);
+      const other = charge("o", { minute: 9 });
+      assert.equal(await admitted(store, 9, container, other), 3);
+      assert.equal(remaining(await store.read(other), 1), 6);
+    });
+
+    promise("tells the exact wait, the longest of all violated windows, and each of them", async ({ store, pass }) => {
+      const container = charge("c", { second: 1, hour: 2 }, "container");
+      const token = charge("t", { minute: 2 });
+      await admitOrFail(store, container, token);
+      await pass(1_500);
+      await admitOrFail(store, container, token);
+      await pass(100);
+      const refused = await store.admit([container, token]);
+      assert.deepEqual(refused.violations, [
+        { class: "container", window: "second", limit: 1, remaining: 0, retryAfterMs: 900 },
+        { class: "container", window: "hour", limit: 2, remaining: 0, retryAfterMs: 3_598_400 },
+        { class: "token", window: "minute", limit: 2, remaining: 0, retryAfterMs: 58_400 },
+      ]);
+      assert.equal(refused.retryAfterMs, 3_598_400);
+      await pass(refused.retryAfterMs - 1);
+      assert.equal((await store.admit([container, token])).retryAfterMs, 1);
+      await pass(1);
+      await admitOrFail(store, container, token);
+    });
+
+    promise("tells what is left after the decision, and when it grows", async ({ store, pass }) => {
+      const key = charge("a", { second: 3, day: 9 });
+      assert.deepEqual(await store.read(key), usage(key, [3, 0, 0, 9, 0, 0], [0, 0, 0, 0, 0, 0]));
+      await admitOrFail(store, key);
+      await pass(400);
+      const decision = await admitOrFail(store, key);
+      assert.deepEqual(decision.usage, [usage(key, [1, 0, 0, 7, 0, 0], [600, 0, 0, 86_399_600, 0, 0])]);
+      assert.deepEqual(await store.read(key), decision.usage[0]);
+    });
+
+    promise("counts windows that are not tracked, for a limit that comes later", async ({ store }) => {
+      assert.equal(await admitted(store, 7, charge("a", {})), 7);
+      const { remaining: left } = await store.read(charge("a", { second: 10, month: 10 }));
+      assert.deepEqual(left, [3, 0, 0, 0, 0, 3]);
+    });
+
+    promise("leaves nothing when a limit is lowered below the use, and waits until it is undercut", async (under) => {
+      const { store, pass } = under;
+      for (let run = 0; run < 5; run++) {
+        await admitOrFail(store, charge("a", { minute: 10 }));
+        await pass(1_000);
+      }
+      const lowered = charge("a", { minute: 2 });
+      assert.deepEqual(await store.read(lowered), usage(lowered, [0, 0, 0, 0, 0, 0], [0, 58_000, 0, 0, 0, 0]));
+      assert.equal((await store.admit([lowered])).retryAfterMs, 58_000);
+      await pass(57_999);
+      assert.equal(await admitted(store, 1, lowered), 0);
+      await pass(1);
+      assert.equal(await admitted(store, 2, lowered), 1);
+    });
+
+    promise("makes no state by reading, and none by refusing", async ({ store }) => {
+      const empty = charge("a", { minute: 3 });
+      const full = charge("b", { minute: 1 });
+      await admitOrFail(store, full);
+      for (let again = 0; again < 3; again++) {
+        assert.equal(remaining(await store.read(empty), 1), 3);
+        assert.equal((await store.admit([empty, full])).admitted, false);
+      }
+      assert.deepEqual(await store.read(empty), usage(empty, [0, 3, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]));
+    });
+
+    promise("resets all windows of a key at once, of that key alone, as often as it is asked", async ({ store }) => {
+      const limits = { second: 1, minute: 1, hour: 1, day: 1, week: 1, month: 1 };
+      await admitOrFail(store, charge("a", limits), charge("b", limits));
+      await store.reset("a");
+      await store.reset("a");
+      await store.reset("never used");
+      assert.deepEqual((await store.read(charge("a", limits))).remaining, [1, 1, 1, 1, 1, 1]);
+      assert.deepEqual((await store.read(charge("b", limits))).remaining, [0, 0, 0, 0, 0, 0]);
+      assert.equal(await admitted(store, 2, charge("a", limits)), 1);
+    });
+
+    promise("keeps what is asked for at the same moment in order", async ({ store }) => {
+      const key = charge("a", { minute: 10 });
+      const before = Array.from({ length: 15 }, () => store.admit([key]));
+      const reset = store.reset("a");
+      const after = Array.from({ length: 4 }, () => store.admit([key]));
+      await reset;
+      assert.equal((await Promise.all(before)).filter((decision) => decision.admitted).length, 10);
+      assert.equal((await Promise.all(after)).filter((decision) => decision.admitted).length, 4);
+      assert.equal(remaining(await store.read(key), 1), 6);
+    });
+
+    promise("keeps names apart, whatever is in them", async ({ store }) => {
+      const names = ["{a}", "a", "A", "a\u0000", "ä", "__proto__", "constructor", "x".repeat(300), ""];
+      for (const name of names) await admitOrFail(store, charge(name, { day: 1 }));
+      for (const name of names) assert.equal(await admitted(store, 1, charge(name, { day: 1 })), 0, name);
+    });
+
+    promise(
+      "keeps the promise and 64/65 of the throughput when a window holds more than it can list",
+      async (under) => {
+        const { store, pass } = under;
+        const key = charge("a", { minute: 1_000 });
+        const times: number[] = [];
+        const stepMs = 20;
+        for (let now = 0; now < 600_000; now += stepMs) {
+          if ((await store.admit([key])).admitted) times.push(now);
+          await pass(stepMs);
+        }
+        for (const [at, time] of times.entries()) {
+          assert.ok((times[at + 1_000] ?? Infinity) >= time + 60_000, `1 001 runs in the minute from ${time}`);
+        }
+        assert.ok(times.length >= 10_000 * (64 / 65), `${times.length} of 10 000`);
+      },
+    );
+  });
+}
+
+export function charge(key: string, limits: Limits, keyClass: "container" | "token" = "token"): Charge {
+  return { key, class: keyClass, limits: limitVector(limits) };
+}
+
+/** How many of so many runs, one after the other, are admitted. */
+export async function admitted(store: LimitStore, runs: number, ...charges: Charge[]): Promise<number> {
+  let count = 0;
+  for (let run = 0; run < runs; run++) if ((await store.admit(charges)).admitted) count++;
+  return count;
+}
+
+async function admitOrFail(store: LimitStore, ...charges: Charge[]): Promise<Decision> {
+  const decision = await store.admit(charges);
+  assert.deepEqual([decision.admitted, decision.retryAfterMs, decision.violations], [true, 0, []]);
+  return decision;
+}
+
+function remaining({ remaining: left }: KeyUsage, window: number): number {
+  return left[window]!;
+}
+
+function usage({ class: keyClass, limits }: Charge, left: number[], resetMs: number[]): KeyUsage {
+  return { class: keyClass, limits, remaining: left, resetMs };
+}
