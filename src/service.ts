@@ -128,7 +128,7 @@ async function launchGuest(
 ): Promise<Guest> {
   const guest = new Guest(sandbox.launch(), limits);
   guests.add(guest);
-  guest.once("end", () => guests.delete(guest));
+  void guest.process.exited.then(() => guests.delete(guest));
   return guest.ready();
 }
 

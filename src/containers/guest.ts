@@ -1,5 +1,3 @@
-import { EventEmitter } from "node:events";
-
 import { Problem } from "../errors.ts";
 import type { GuestExit, GuestProcess } from "../sandbox/sandbox.ts";
 import { bytesFrame, FrameReader, Outbox, textFrame } from "../wire/frames.ts";
@@ -55,7 +53,7 @@ const FRAME_SLACK_BYTES = 65_536;
  *
  * Every frame that comes is hostile input. One that is out of order costs the guest its life and nobody else anything.
  */
-export class Guest extends EventEmitter<{ end: [] }> {
+export class Guest {
   readonly process: GuestProcess;
   readonly flights: Map<number, Flight> = new Map();
   readonly startedMs: number = performance.now();
@@ -74,7 +72,6 @@ export class Guest extends EventEmitter<{ end: [] }> {
   #nextRun = 1;
 
   constructor(process: GuestProcess, limits: GuestLimits) {
-    super();
     this.process = process;
     this.#limits = limits;
     this.#reader = new FrameReader(limits.resultBytes + FRAME_SLACK_BYTES, (type, id, payload) =>
@@ -170,7 +167,6 @@ export class Guest extends EventEmitter<{ end: [] }> {
     const flights = [...this.flights];
     this.flights.clear();
     for (const [id, flight] of flights) flight.listener.fault(id === culprit?.id ? culprit.cause : cause);
-    this.emit("end");
   }
 
   #receive(type: number, id: number, payload: Buffer): void {

@@ -51,6 +51,7 @@ export class Watchdog {
     // The service itself was held up: answers may lie unread in the sockets, so nobody is judged before the next tick.
     if (late) return;
     for (const guest of this.#guests) {
+      if (guest.ended) continue;
       this.#checkDeadlines(guest, nowMs);
       this.#checkPulse(guest, nowMs);
       void this.#weigh(guest, nowMs);

@@ -1,6 +1,10 @@
 import { constants } from "node:fs";
 import { access, mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
+
+const REMOVE_ATTEMPTS = 20;
+const REMOVE_STEP_MS = 5;
 
 /** What one guest may use. */
 export interface ResourceLimits {
@@ -94,7 +98,7 @@ class V2Cgroups implements Cgroups {
     return {
       add: (pid) => set(folder, "cgroup.procs", pid),
       ranOutOfMemory: async () => killed(await readFile(path.join(folder, "memory.events"), "utf8")),
-      remove: () => rmdir(folder),
+      remove: () => removeEmpty(folder),
     };
   }
 }
@@ -144,9 +148,21 @@ class V1Cgroups implements Cgroups {
       },
       ranOutOfMemory: async () => killed(await readFile(path.join(memory, "memory.oom_control"), "utf8")),
       remove: async () => {
-        await Promise.all(folders.map((folder) => rmdir(folder)));
+        await Promise.all(folders.map((folder) => removeEmpty(folder)));
       },
     };
+  }
+}
+
+/** A process that has ended stays a member for a moment, until the kernel has taken it apart. */
+async function removeEmpty(folder: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await rmdir(folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EBUSY" || attempt === REMOVE_ATTEMPTS) throw error;
+      await setTimeout(attempt * REMOVE_STEP_MS);
+    }
   }
 }
 

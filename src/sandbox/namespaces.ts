@@ -104,15 +104,10 @@ class NamespacedGuest implements GuestProcess {
   }
 
   kill(): void {
-    // Process 1 of a PID namespace takes all others with it; bwrap goes when it has gone.
-    if (this.#knownPid !== null) {
-      try {
-        process.kill(this.#knownPid, "SIGKILL");
-      } catch {
-        // It was gone already.
-      }
-    }
-    this.#child.kill("SIGKILL");
+    // Process 1 of a PID namespace takes all others with it. bwrap goes when it has gone: killed itself, it would be
+    // gone first, and nobody would know when its control group is empty.
+    if (this.#knownPid === null) this.#child.kill("SIGKILL");
+    else signal(this.#knownPid);
   }
 
   async #readPid(): Promise<number> {
@@ -127,7 +122,8 @@ class NamespacedGuest implements GuestProcess {
       // `close` and not `exit`: by then stderr has been read to its end.
       this.#child.once("close", (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
     });
-    const outOfMemory = V8_OUT_OF_MEMORY.test(this.#complaint) || (await this.#removeCgroup());
+    const killedForMemory = await this.#removeCgroup();
+    const outOfMemory = killedForMemory || V8_OUT_OF_MEMORY.test(this.#complaint);
     const complaint = this.#complaint.trim().split("\n")[0];
     return { how: complaint ? `${how}: ${complaint}` : how, outOfMemory };
   }
@@ -135,13 +131,21 @@ class NamespacedGuest implements GuestProcess {
   async #removeCgroup(): Promise<boolean> {
     if (!this.#cgroup) return false;
     try {
-      const outOfMemory = await this.#cgroup.ranOutOfMemory();
-      await this.#cgroup.remove();
-      return outOfMemory;
+      return await this.#cgroup.ranOutOfMemory();
     } catch {
-      // A group that cannot be read or removed changes nothing for the run that is being answered.
+      // A group that cannot be read changes nothing for the run that is being answered.
       return false;
+    } finally {
+      await this.#cgroup.remove().catch(() => {});
     }
+  }
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It was gone already.
   }
 }
 
