@@ -14,7 +14,7 @@ export function lockDataFolder(folder: string): { release(): void } {
   const database = new DatabaseSync(file);
   try {
     chmodSync(file, 0o600);
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
     throw new Error(`the data folder ${folder} is in use by another service; stop that one, or give --data`, {

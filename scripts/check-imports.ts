@@ -1,0 +1,48 @@
+/** Holds the direction of imports: each room may use the rooms listed with it, and nothing goes round in a circle. */
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+const LEAVES = ["config", "errors", "units"];
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  main: ["cli"],
+  cli: ["service", "tokens", "http", ...LEAVES],
+  service: ["http", "tokens", "limits", "source", "containers", "sandbox", "egress", "telemetry", "data-lock", ...LEAVES],
+  http: ["tokens", "limits", "source", "containers", "egress", "telemetry", "wire", ...LEAVES],
+  tokens: [...LEAVES],
+  limits: [...LEAVES],
+  source: ["egress", ...LEAVES],
+  containers: ["sandbox", "wire", ...LEAVES],
+  sandbox: ["wire", ...LEAVES],
+  egress: [...LEAVES],
+  telemetry: ["wire", ...LEAVES],
+  // The guest stands alone: what it imports is what submitted code can reach.
+  guest: ["wire"],
+  wire: [],
+  "data-lock": [],
+  config: ["units"],
+  errors: [],
+  units: [],
+};
+
+const faults = globSync("src/**/*.ts").flatMap((file) => {
+  const room = roomOf(file);
+  const allowed = ROOMS[room];
+  if (!allowed) return [`${file}: there is no room ${room} in this check`];
+  return importsOf(file)
+    .map((target) => ({ target, other: roomOf(target) }))
+    .filter(({ other }) => other !== room && !allowed.includes(other))
+    .map(({ target }) => `${file} imports ${target}: ${room} may use ${allowed.join(", ") || "nothing"}`);
+});
+for (const fault of faults) console.error(fault);
+process.exitCode = faults.length > 0 ? 1 : 0;
+
+function roomOf(file: string): string {
+  const [, first, ...rest] = file.split(path.sep);
+  return rest.length > 0 ? first! : path.basename(first!, ".ts");
+}
+
+/** Relative imports, static and dynamic, of values and of types. */
+function importsOf(file: string): string[] {
+  const matches = readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+\.ts)"/g);
+  return [...matches].map(([, target]) => path.join(path.dirname(file), target!));
+}
