@@ -85,7 +85,7 @@ export class Guest {
       try {
         this.#reader.push(chunk);
       } catch (error) {
-        this.end(new Problem("task_exited", "the task broke the protocol of its container", { cause: error }));
+        this.end(forgeryCause(error, this.flights.size));
       }
     });
     void process.exited.then((exit) => this.end(exitCause(exit, this.flights.size)));
@@ -232,6 +232,12 @@ export class Guest {
   #break(what: string): never {
     throw new Error(what);
   }
+}
+
+/** What the runs of a guest are answered that sent what it should not have: submitted code wrote to its descriptor. */
+function forgeryCause(cause: unknown, runs: number): Problem {
+  if (runs > 1) return new Problem("container_restarted", "another run broke the protocol of the container", { cause });
+  return new Problem("task_exited", "the task broke the protocol of its container", { cause });
 }
 
 const REPLACED = new Problem("container_restarted", "the container was replaced");
