@@ -136,7 +136,8 @@ async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Pro
   const guest = await launch();
   try {
     await proveWall(async (text) => {
-      const execution = new Execution(() => {});
+      const ignore = (): void => {};
+      const execution = new Execution(ignore, ignore);
       const source = Buffer.from(text);
       guest.run(codeOf({ source, typescript: false, modules: null }), () => "{}", execution, performance.now());
       const outcome = await execution.outcome;

@@ -1,5 +1,4 @@
 import { Problem } from "../errors.ts";
-import type { Guest } from "./guest.ts";
 import type { Pool, Taken } from "./pool.ts";
 
 /** A guest is replaced after this many runs or this long, whatever it looks like from outside. */
@@ -13,7 +12,7 @@ export class Container {
   taken = 0;
   usedMs = 0;
   readonly #pool: Pool;
-  #guest: Guest | null = null;
+  #warm: Taken | null = null;
   #arriving: Promise<Taken> | null = null;
 
   constructor(name: string, pool: Pool) {
@@ -22,13 +21,12 @@ export class Container {
   }
 
   /** The guest that may take a run now, if there is one. */
-  warm(nowMs: number): Guest | null {
-    const guest = this.#guest;
-    if (!guest) return null;
+  warm(nowMs: number): Taken | null {
+    if (!this.#warm) return null;
+    const { guest } = this.#warm;
     if (guest.runs >= MAX_RUNS || nowMs - guest.startedMs > MAX_AGE_MS) guest.retire();
-    if (!guest.draining) return guest;
-    this.#guest = null;
-    return null;
+    if (guest.draining) this.#warm = null;
+    return this.#warm;
   }
 
   /** A guest from the pool; runs that come meanwhile wait for the same one. @throws {Problem} when there is none. */
@@ -39,14 +37,14 @@ export class Container {
 
   /** Ends what is left of it. */
   close(): void {
-    this.#guest?.end(new Problem("container_restarted", "the container was closed"));
-    this.#guest = null;
+    this.#warm?.guest.end(new Problem("container_restarted", "the container was closed"));
+    this.#warm = null;
   }
 
   async #take(): Promise<Taken> {
     try {
       const taken = await this.#pool.take();
-      this.#guest = taken.guest;
+      this.#warm = { guest: taken.guest, start: "warm" };
       return taken;
     } finally {
       this.#arriving = null;

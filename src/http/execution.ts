@@ -10,19 +10,22 @@ export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; 
 /** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
 export class Execution implements RunListener {
   readonly outcome: Promise<Outcome>;
-  /** Settles when the guest is done with the run, which for a stream is after its outcome. Never rejects. */
-  readonly over: Promise<void>;
-  readonly #outcome: PromiseWithResolvers<Outcome> = Promise.withResolvers();
-  readonly #over: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #resolve: (outcome: Outcome) => void;
+  readonly #reject: (problem: Problem) => void;
+  readonly #onOver: () => void;
   readonly #onLog: (level: number, text: string) => void;
   #guest: Guest | null = null;
   #id = 0;
   #body: Body | null = null;
 
-  constructor(onLog: (level: number, text: string) => void) {
+  /** @param onOver is called once, when the guest is done with the run: for a stream that is after its outcome. */
+  constructor(onOver: () => void, onLog: (level: number, text: string) => void) {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    this.outcome = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#onOver = onOver;
     this.#onLog = onLog;
-    this.outcome = this.#outcome.promise;
-    this.over = this.#over.promise;
   }
 
   /** Says which run of which guest it is. */
@@ -37,13 +40,13 @@ export class Execution implements RunListener {
   }
 
   result(json: Buffer): void {
-    this.#outcome.resolve({ json });
-    this.#over.resolve();
+    this.#resolve({ json });
+    this.#onOver();
   }
 
   head(head: HeadMessage): void {
     this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
-    this.#outcome.resolve({ head, body: this.#body });
+    this.#resolve({ head, body: this.#body });
   }
 
   data(bytes: Buffer): void {
@@ -52,14 +55,14 @@ export class Execution implements RunListener {
 
   end(): void {
     this.#body?.push(null);
-    this.#over.resolve();
+    this.#onOver();
   }
 
   fault(problem: Problem): void {
-    this.#over.resolve();
+    this.#onOver();
     // After a head there is no other answer to give: the body is cut, so that nobody takes it for whole.
     if (this.#body) this.#body.destroy(problem);
-    else this.#outcome.reject(problem);
+    else this.#reject(problem);
   }
 
   log(level: number, text: string): void {

@@ -40,10 +40,7 @@ export function readBody(
       else (chunks ??= [first]).push(chunk);
     });
     request.on("end", () => resolve(chunks ? Buffer.concat(chunks, bytes) : (first ?? EMPTY)));
-    request.on("close", () => {
-      if (!request.complete) reject(new Problem("request_invalid", "the request's body broke off"));
-    });
-    request.on("error", () => {});
+    request.on("error", () => reject(new Problem("request_invalid", "the request's body broke off")));
   });
 }
 

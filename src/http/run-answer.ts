@@ -9,14 +9,6 @@ import { CORS_HEADERS, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
 
-/** When each step of a run was over, on the clock of `performance.now()`, as far as it has come. */
-export interface Timing {
-  readonly arrivedMs: number;
-  admittedMs?: number;
-  sentMs?: number;
-  start?: Start;
-}
-
 /** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
 const PASSES =
   /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-(?!accel-|sendfile$|forwarded-)[a-z0-9-]+)$/;
@@ -31,16 +23,38 @@ const SANDBOX_OF_KEY = "sandbox allow-forms";
 /** The answer to a run that a token was good for: whatever becomes of it, it carries the run's headers. */
 export class RunAnswer {
   readonly run: string;
-  readonly timing: Timing;
+  /** What is left of the keys that the run counts against. */
   usage: readonly KeyUsage[] = [];
   readonly #response: ServerResponse;
   readonly #byKey: boolean;
+  // When each step was over, on the clock of `performance.now()`; 0 until then.
+  readonly #arrivedMs: number;
+  #admittedMs = 0;
+  #sentMs = 0;
+  #start: Start = "warm";
 
   constructor(response: ServerResponse, run: string, byKey: boolean, arrivedMs: number) {
     this.#response = response;
     this.run = run;
     this.#byKey = byKey;
-    this.timing = { arrivedMs };
+    this.#arrivedMs = arrivedMs;
+  }
+
+  get hasUsage(): boolean {
+    return this.usage.length > 0;
+  }
+
+  /** The limiter has decided. */
+  admitted(usage: readonly KeyUsage[]): void {
+    this.usage = usage;
+    this.#admittedMs = performance.now();
+  }
+
+  /** The run goes to its guest, now. @returns that moment. */
+  sent(start: Start): number {
+    this.#start = start;
+    this.#sentMs = performance.now();
+    return this.#sentMs;
   }
 
   send(outcome: Outcome): void {
@@ -85,7 +99,7 @@ export class RunAnswer {
       "Caisson-Run",
       this.run,
       "Server-Timing",
-      serverTiming(this.timing),
+      this.#serverTiming(),
       "X-Content-Type-Options",
       "nosniff",
       "Referrer-Policy",
@@ -97,14 +111,14 @@ export class RunAnswer {
       ...CORS_HEADERS,
     ];
   }
-}
 
-/** Server Timing (W3C): milliseconds up to the head. */
-function serverTiming({ arrivedMs, admittedMs, sentMs, start }: Timing): string {
-  const nowMs = performance.now();
-  const queue = `queue;dur=${((admittedMs ?? nowMs) - arrivedMs).toFixed(2)}`;
-  if (admittedMs === undefined) return queue;
-  const started = `${queue}, start;dur=${((sentMs ?? nowMs) - admittedMs).toFixed(2)}`;
-  if (sentMs === undefined) return started;
-  return `${started};desc="${start}", run;dur=${(nowMs - sentMs).toFixed(2)}`;
+  /** Server Timing (W3C): milliseconds up to the head. */
+  #serverTiming(): string {
+    const nowMs = performance.now();
+    const queue = `queue;dur=${((this.#admittedMs || nowMs) - this.#arrivedMs).toFixed(2)}`;
+    if (this.#admittedMs === 0) return queue;
+    const start = `${queue}, start;dur=${((this.#sentMs || nowMs) - this.#admittedMs).toFixed(2)}`;
+    if (this.#sentMs === 0) return start;
+    return `${start};desc="${this.#start}", run;dur=${(nowMs - this.#sentMs).toFixed(2)}`;
+  }
 }
