@@ -1,5 +1,5 @@
 // Makes a bare machine ready, and does nothing on one that is. Runs on Node 20, before anything is installed.
-//   node scripts/setup.mjs --for start|test
+//   node scripts/setup.mjs --for start|test|bench
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,10 @@ const purpose = process.argv[process.argv.indexOf("--for") + 1];
 
 installDependencies();
 checkRuntime();
-if (process.platform === "linux") installProgram("bwrap", "bubblewrap");
+if (process.platform === "linux") {
+  installProgram("bwrap", "bubblewrap");
+  if (purpose === "bench") installProgram("wrk", "wrk");
+}
 
 /** `npm ci`, unless what is installed came from this very lock file. */
 function installDependencies() {
@@ -19,11 +22,12 @@ function installDependencies() {
     .digest("hex");
   const stamp = path.join(root, "node_modules/.caisson-setup");
   const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
-  if (installed === `${lock} test` || installed === `${lock} ${purpose}`) return;
+  const extent = purpose === "test" ? "all" : "production";
+  if (installed === `${lock} all` || installed === `${lock} ${extent}`) return;
   say("installing dependencies from the lock file");
-  const omit = purpose === "start" ? ["--omit=dev"] : [];
+  const omit = extent === "production" ? ["--omit=dev"] : [];
   run("npm", ["ci", "--loglevel=error", "--ignore-scripts", ...omit]);
-  writeFileSync(stamp, `${lock} ${purpose}`);
+  writeFileSync(stamp, `${lock} ${extent}`);
 }
 
 function checkRuntime() {
