@@ -89,13 +89,12 @@ export class Code {
   }
 
   #holdOthers(run: Run): () => void {
-    let release = (): void => {};
-    this.#first = new NativePromise<void>((resolve) => {
-      release = () => {
-        this.#first = null;
-        resolve();
-      };
-    });
+    const { promise, resolve } = NativePromise.withResolvers<void>();
+    this.#first = promise;
+    const release = (): void => {
+      this.#first = null;
+      resolve();
+    };
     // An evaluation that never ends must not hold the others for ever.
     run.onAbort = release;
     return release;

@@ -64,8 +64,10 @@ function readStripped(codeId: number, text: string): Reading | SyntaxFailure {
   if (typeof body === "function") return bodyReading(codeId, body);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
-  if (typeof module === "string") return moduleReading(codeId, "task.ts", module, null);
-  return isFurther(module, body) ? module : body;
+  if (typeof module !== "string") return isFurther(module, body) ? module : body;
+  const failure = checkModule(module);
+  if (!failure) return moduleReading(codeId, "task.ts", module, null);
+  return isModuleOnly(body) ? moduleReading(codeId, "task.ts", module, syntaxFault(text, failure)) : body;
 }
 
 function readExpression(text: string, url: string): Compiled | null {

@@ -55,7 +55,7 @@ function queryOf(url: string): Record<string, string | string[]> {
   const pairs = new Query(url.slice(start));
   pairs.forEach((value, name) => {
     const before = query[name];
-    query[name] = before === undefined ? value : isArray(before) ? [...before, value] : [before, value];
+    query[name] = before === undefined ? value : isArray(before) ? before.concat(value) : [before, value];
   });
   return query;
 }

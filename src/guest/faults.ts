@@ -58,9 +58,10 @@ export function describeError(error: unknown): ErrorText {
   }
 }
 
+/** A thrown plain object says more as JSON than as [object Object]. */
 function asText(error: object): string {
-  // A thrown plain object says more as JSON than as [object Object].
-  return String(Object.getPrototypeOf(error) === Object.prototype ? JSON.stringify(error) : error);
+  if (Object.getPrototypeOf(error) === Object.prototype) return JSON.stringify(error);
+  return (error as Error).toString();
 }
 
 /** The integer status that an error asks for, when it lies in 400..599. */

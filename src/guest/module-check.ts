@@ -14,7 +14,7 @@ const IMPORT = new RegExp(
 
 /** Whether the error of a text, read as a function's body, is only about `import` or `export`. */
 export function isModuleOnly(failure: SyntaxFailure): boolean {
-  return /^Cannot use '?import|^Unexpected token 'export'/.test(failure.message);
+  return /^Cannot use '?import|^Unexpected token 'export'|^'import', and 'export'/.test(failure.message);
 }
 
 /** Whether a text that fails as a function's body may still be a module. */

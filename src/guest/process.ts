@@ -1,5 +1,6 @@
 import v8 from "node:v8";
 
+import { uncurry } from "../wire/uncurry.ts";
 import { describeError, threwFault } from "./faults.ts";
 import { closeLink } from "./link.ts";
 import { logLine } from "./logs.ts";
@@ -9,9 +10,9 @@ import { currentRun } from "./run.ts";
 const realExit = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);
 const realKill = process.kill.bind(process);
 const { pid } = process;
-const { getHeapStatistics } = v8;
+const getHeapStatistics = v8.getHeapStatistics.bind(v8);
 const RADIX = 36;
-const toText = Function.prototype.call.bind(Number.prototype.toString) as (id: number, radix: number) => string;
+const toText = uncurry(Number.prototype, "toString");
 
 let exiting = false;
 
@@ -35,23 +36,24 @@ export function exitGuest(code: number): void {
 
 /** Puts what the guest can stand in place of what would end the process, or fails without `/proc`. */
 export function guardProcess(): void {
-  const exit = (code?: number | string | null): never => exitTask(`process.exit(${code ?? process.exitCode ?? 0})`);
-  const kill = (target: number, signal?: string | number): true => {
-    // Zero and negative numbers name process groups, which hold this process.
-    if (target === pid || target <= 0)
-      return signal === 0 || exitTask(`process.kill(process.pid, ${signal ?? "SIGTERM"})`);
-    return realKill(target, signal);
-  };
-  Object.assign(process, {
-    exit,
-    reallyExit: exit,
-    abort: () => exitTask("process.abort()"),
-    kill,
-    memoryUsage: memoryUsage(),
-  });
+  Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });
   // A capture callback, which a task cannot take away by removing listeners.
   process.setUncaughtExceptionCaptureCallback(onUncaught);
   process.on("unhandledRejection", onUncaught);
+}
+
+function exit(code?: number | string | null): never {
+  return exitTask(`process.exit(${code ?? process.exitCode ?? 0})`);
+}
+
+function abort(): never {
+  return exitTask("process.abort()");
+}
+
+function kill(target: number, signal: string | number = "SIGTERM"): true {
+  // Zero and negative numbers name process groups, which hold this process.
+  if (target > 0 && target !== pid) return realKill(target, signal);
+  return signal === 0 || exitTask(`process.kill(process.pid, ${signal})`);
 }
 
 /** Answers the run that asked for the end, and ends as soon as the answer has left. The throw unwinds the task's own code. */
@@ -73,16 +75,18 @@ function onUncaught(error: unknown): void {
 }
 
 /** Node's own reads `/proc`, which the sandbox does not have. */
-function memoryUsage(): NodeJS.MemoryUsageFn {
-  const usage = (): NodeJS.MemoryUsage => {
-    const heap = getHeapStatistics();
-    return {
-      rss: heap.total_physical_size + heap.malloced_memory + heap.external_memory,
-      heapTotal: heap.total_heap_size,
-      heapUsed: heap.used_heap_size,
-      external: heap.external_memory,
-      arrayBuffers: 0,
-    };
+function memoryUsage(): NodeJS.MemoryUsage {
+  const heap = getHeapStatistics();
+  return {
+    rss: rss(),
+    heapTotal: heap.total_heap_size,
+    heapUsed: heap.used_heap_size,
+    external: heap.external_memory,
+    arrayBuffers: 0,
   };
-  return Object.assign(usage, { rss: () => usage().rss });
+}
+
+function rss(): number {
+  const heap = getHeapStatistics();
+  return heap.total_physical_size + heap.malloced_memory + heap.external_memory;
 }

@@ -38,7 +38,10 @@ export function startRun(id: number, payload: Buffer, onOver: (id: number) => un
 
 /** @param payload Of an `abort` frame. The run may be over: the frames crossed. */
 export function abortRun(id: number, payload: Buffer): void {
-  runs.get(id)?.abort(toText(payload) as AbortReason);
+  const run = runs.get(id);
+  const reason = toText(payload) as AbortReason;
+  // In the run's own context: its listeners may log, throw and exit.
+  if (run) enterRun(run, () => run.abort(reason));
 }
 
 /** @param payload Of a `window` frame. */

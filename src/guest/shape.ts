@@ -29,7 +29,7 @@ function isEmpty(exports: unknown): boolean {
 function ofExport(exported: unknown): Outcome {
   // Transpiled modules are exported as `{ __esModule, default }`, and once more when such a one is imported by an ES module.
   const first = hasDefault(exported) ? exported.default : exported;
-  const main = hasDefault(first) && first.__esModule ? first.default : first;
+  const main = hasDefault(first) && "__esModule" in first ? first.default : first;
   const outcome = ofHandler(main);
   if (outcome) return outcome;
   if (typeof main !== "object" || main === null || isThenable(main)) return { shape: null, result: main };
@@ -43,6 +43,6 @@ function ofHandler(value: unknown): Outcome | null {
   return isFetchHandler(value) ? { shape: fetchShape(value) } : null;
 }
 
-function hasDefault(value: unknown): value is { default: unknown; __esModule?: unknown } {
+function hasDefault(value: unknown): value is { default: unknown } {
   return typeof value === "object" && value !== null && "default" in value;
 }

@@ -7,7 +7,7 @@ import type { Run } from "./run.ts";
 
 const OCTETS = "application/octet-stream";
 const { isAnyArrayBuffer, isGeneratorObject } = types;
-const { isView } = ArrayBuffer;
+const isView = ArrayBuffer.isView.bind(ArrayBuffer);
 const NativeStream = ReadableStream;
 const NONE = new Uint8Array();
 const encoder = new TextEncoder();

@@ -12,6 +12,8 @@ export interface SyntaxFailure {
   place: Place | null;
 }
 
+/** Node draws no caret line that is longer, so further right no column can be told. */
+const MAX_CARET_LINE = 1000;
 /** A longer line, such as minified code has, is shown around its fault. */
 const SHOWN_CHARACTERS = 100;
 
@@ -44,6 +46,7 @@ export function syntaxFailure(error: unknown, text: string, prefix: string): Syn
   if (submitted === undefined) return endOfText(lines);
   // The stripper shows some lines around the one at fault; V8 shows one, and below it no caret at the end of the text.
   const caret = shown.find((each, index) => index > 1 && /^\s*\^+\s*$/.test(each)) ?? shown[2] ?? "";
+  if (caret.length > MAX_CARET_LINE) return { message: `${message} (line ${line})`, place: null };
   const column = /^\s*/.exec(caret)![0].length - (line === 1 ? prefix.length : 0) + 1;
   return { message, place: { line, column: Math.min(Math.max(column, 1), submitted.length + 1) } };
 }

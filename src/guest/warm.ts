@@ -1,4 +1,3 @@
-import { bytesFrame } from "../wire/frames.ts";
 import { encodeCode } from "../wire/messages.ts";
 import { addCode, forgetCode, startRun } from "./runner.ts";
 

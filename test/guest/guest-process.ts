@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 
@@ -79,8 +78,10 @@ export class GuestProcess {
     this.#socket.on("data", (chunk: Buffer) => reader.push(chunk));
     this.#socket.on("error", () => {});
     this.#outbox = new Outbox((bytes) => void this.#socket.write(bytes));
-    this.exited = once(this.#child, "exit").then(([code]) => code as number | null);
-    void once(this.#socket, "close").then(() => {
+    this.exited = new Promise((resolve) => {
+      this.#child.once("exit", (code) => resolve(code));
+    });
+    this.#socket.once("close", () => {
       for (const { outcome, done } of this.#runs.values()) done({ ...outcome, gone: true });
     });
   }

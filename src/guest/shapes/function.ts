@@ -26,7 +26,7 @@ export function functionShape(value: object): Shape {
       hint: "Export a function, or an object with fetch(request, env, ctx), such as an instance.",
     });
   }
-  const parameters = Number(fn.length);
+  const parameters = fn.length;
   if (parameters > MAX_PARAMETERS) {
     throw new CodeFault(
       "code_shape",

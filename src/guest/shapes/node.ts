@@ -113,8 +113,13 @@ class TaskResponse extends Writable {
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
     this.flushHeaders();
     const wait = this.#body.write(chunk);
-    if (wait) void wait.then(() => done(), done);
+    if (wait) void this.#whenSent(wait, done);
     else done();
+  }
+
+  async #whenSent(wait: Promise<void>, done: (error?: Error | null) => void): Promise<void> {
+    await wait;
+    done();
   }
 
   override _final(done: () => void): void {

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { GuestProcess } from "./guest-process.ts";
+
+describe("the shapes of code", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  const VALUES: [title: string, text: string, value: unknown][] = [
+    ["an async function is a value shape whatever its parameters", "async (cb, more) => typeof cb", "object"],
+    ["one parameter is the context", "(ctx) => ctx.container", "demo"],
+    ["one parameter called cb is a callback", "(cb) => { cb(null, 42) }", 42],
+    ["one parameter called done is a callback", "function (done) { setImmediate(done, null, 42) }", 42],
+    ["one parameter called next, without brackets, is a callback", "next => { next(null, 42) }", 42],
+    ["a callback's name is found behind a comment", "function (/* first */ callback) { callback(null, 42) }", 42],
+    ["a method may be a callback shape", "({ run(cb) { cb(null, 42) } }).run", 42],
+    ["two parameters are context and callback", "(context, cb) => cb(null, context.container)", "demo"],
+    ["the first answer of a callback wins", "(context, cb) => { cb(null, 1); cb(new Error('late')); cb(null, 2) }", 1],
+    ["a promise that a callback shape returns is adopted", "(context, cb) => Promise.resolve(42)", 42],
+    [
+      "a promise of nothing leaves the answer to the callback",
+      "(context, cb) => Promise.resolve().then(() => { setImmediate(cb, null, 42) })",
+      42,
+    ],
+    ["a callback may give a promise", "(cb) => { cb(null, Promise.resolve(42)) }", 42],
+    [
+      "a default of the only parameter is not needed but given",
+      "(context = { container: 'own' }) => context.container",
+      "demo",
+    ],
+    ["a thenable is awaited", "() => ({ then(resolve) { resolve(42) } })", 42],
+    [
+      "an instance of a class may be a fetch handler",
+      "class A { fetch() { return new Response('x') } }; return typeof new A().fetch",
+      "function",
+    ],
+  ];
+  for (const [title, text, value] of VALUES) {
+    it(title, async () => {
+      assert.deepEqual(await guest.value(text), value);
+    });
+  }
+
+  it("a class, too many parameters and an object without fetch are code_shape", async () => {
+    for (const text of [
+      "class X {}",
+      "export default class {}",
+      "(a, b, c, d) => 1",
+      "async (a, b, c, d) => 1",
+      "module.exports = { a: 1 }",
+      "exports.a = 1",
+      "export default { a: 1 }",
+      "export const a = 1",
+    ]) {
+      assert.equal((await guest.fault(text)).code, "code_shape", text);
+    }
+  });
+
+  it("an error given to the callback is task_error, with its own status when it has one", async () => {
+    const fault = await guest.fault("(cb) => cb(new TypeError('bad'))");
+    assert.equal(fault.code, "task_error");
+    assert.equal(fault.error?.name, "TypeError");
+    assert.equal(fault.error?.message, "bad");
+    assert.equal(fault.status, undefined);
+    assert.equal((await guest.fault("(cb) => cb('plain')")).error?.message, "plain");
+    assert.equal((await guest.fault("(cb) => cb(Object.assign(new Error('x'), { status: 404 }))")).status, 404);
+  });
+
+  it("a callback shape that throws or whose promise rejects is task_threw", async () => {
+    assert.equal((await guest.fault("(cb) => { throw new Error('x') }")).code, "task_threw");
+    assert.equal((await guest.fault("(context, cb) => Promise.reject(new Error('x'))")).code, "task_threw");
+  });
+
+  it("a Node handler answers what it writes", async () => {
+    const text = `(context, req, res) => {
+      res.setHeader("X-One", "1");
+      res.setHeader("x-gone", "1");
+      res.removeHeader("X-Gone");
+      res.writeHead(201, { "content-type": "text/plain", "transfer-encoding": "chunked" });
+      res.write("a");
+      res.end("b");
+    }`;
+    const { head, body, ended } = await guest.run(text);
+    assert.deepEqual(head, { status: 201, headers: ["X-One", "1", "content-type", "text/plain"] });
+    assert.equal(body, "ab");
+    assert.ok(ended);
+  });
+
+  it("a Node handler reads its request as a stream", async () => {
+    const text = `(context, req, res) => {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk });
+      req.on("end", () => res.end(req.method + " " + req.url + " " + req.headers["x-a"] + " " + body));
+    }`;
+    const { body } = await guest.run(text, {
+      method: "PUT",
+      url: "http://h/p?q=1",
+      headers: { "x-a": "b" },
+      body: { n: 1 },
+    });
+    assert.equal(body, 'PUT /p?q=1 b {"n":1}');
+  });
+
+  it("a Node handler that throws before its head is task_threw", async () => {
+    const { fault, head } = await guest.run("(context, req, res) => { throw new Error('x') }");
+    assert.equal(fault?.code, "task_threw");
+    assert.equal(head, undefined);
+  });
+
+  it("a fetch handler gets request, env and ctx", async () => {
+    const text = `export default {
+      greeting: "hi",
+      async fetch(request, env, ctx) {
+        ctx.waitUntil(Promise.resolve());
+        const json = await request.json();
+        return new Response([this.greeting, request.method, request.url, request.headers.get("x-a"), json.n, env.p].join(" "), {
+          status: 202, headers: { "x-b": "c" },
+        });
+      },
+    }`;
+    const context = { url: "http://h/p?q=1", headers: { "x-a": "b" }, body: { n: 1 }, params: { p: "param" } };
+    const { head, body, ended } = await guest.run(text, context);
+    assert.equal(body, "hi POST http://h/p?q=1 b 1 param");
+    assert.equal(head?.status, 202);
+    assert.deepEqual(head?.headers, ["content-type", "text/plain;charset=UTF-8", "x-b", "c"]);
+    assert.ok(ended);
+  });
+
+  it("a fetch handler reads a form in the form it came in", async () => {
+    const text = "export default { async fetch(r) { return new Response((await r.formData()).getAll('a').join()) } }";
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    assert.equal((await guest.run(text, { headers, body: { a: ["1", "2"] } })).body, "1,2");
+  });
+
+  it("a fetch handler may be a named export, a value or module.exports", async () => {
+    for (const text of [
+      "export const fetch = () => new Response('x')",
+      "({ fetch: () => new Response('x') })",
+      "module.exports = { fetch: () => new Response('x') }",
+      "exports.fetch = async () => new Response('x')",
+    ]) {
+      assert.equal((await guest.run(text)).body, "x", text);
+    }
+  });
+
+  it("a fetch handler that answers no Response is task_threw", async () => {
+    const fault = await guest.fault("export default { fetch: () => 5 }");
+    assert.equal(fault.code, "task_threw");
+    assert.match(fault.detail, /not a Response/);
+  });
+
+  it("work given to waitUntil that fails is logged", async () => {
+    await guest.run(
+      "export default { fetch(r, e, ctx) { ctx.waitUntil(Promise.reject(new Error('later'))); return new Response('') } }",
+    );
+    await guest.ping();
+    assert.ok(guest.logs.some(({ level, text }) => level === "error" && text === "waitUntil: Error: later"));
+  });
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { GuestProcess } from "./guest-process.ts";
+
+describe("code that does not parse", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  const DETAILS: [title: string, text: string, detail: string][] = [
+    [
+      "shows the line with a caret",
+      "let a = 1;\n\n  let x = ;\n",
+      "Unexpected token ';' (line 3, column 11)\n    let x = ;\n            ^",
+    ],
+    [
+      "counts columns of the first line in the submitted text",
+      "let x = ;",
+      "Unexpected token ';' (line 1, column 9)\n  let x = ;\n          ^",
+    ],
+    [
+      "counts columns of a first line that awaits in the submitted text",
+      "let x = await ;",
+      "Unexpected token ';' (line 1, column 15)\n  let x = await ;\n                ^",
+    ],
+    [
+      "tells the fault in a module, not that it is one",
+      "import fs from 'node:fs';\nexport default async () => {\n  let x = ;\n}",
+      "Unexpected token ';' (line 3, column 11)\n    let x = ;\n            ^",
+    ],
+    [
+      "tells an end that comes too soon",
+      "let x = (",
+      "Unexpected end of input (line 1, column 10)\n  let x = (\n           ^",
+    ],
+    [
+      "tells an end that comes too soon in a text that awaits",
+      "if (await 1) {\n",
+      "Unexpected end of input (line 2, column 1)\n  \n  ^",
+    ],
+    [
+      "tells the fault in TypeScript, not the first type",
+      "const a: number = 1;\nlet b: string = ;",
+      "Expression expected (line 2, column 17)\n  let b: string = ;\n                  ^",
+    ],
+    [
+      "counts a tab as one column",
+      "const a: number = 1;\n\tlet b: string = ;",
+      "Expression expected (line 2, column 18)\n   let b: string = ;\n                   ^",
+    ],
+    [
+      "tells a name that a built-in module lacks",
+      "import { nope } from 'node:fs';\nexport default 1",
+      "The requested module 'node:fs' does not provide an export named 'nope' (line 1, column 10)\n" +
+        "  import { nope } from 'node:fs';\n           ^",
+    ],
+  ];
+  for (const [title, text, detail] of DETAILS) {
+    it(title, async () => {
+      const fault = await guest.fault(text);
+      assert.equal(fault.code, "code_syntax");
+      assert.equal(fault.detail, detail);
+    });
+  }
+
+  it("shows a long line around its fault", async () => {
+    const { detail } = await guest.fault(`${"a + ".repeat(100)}; )`);
+    const [message, line, caret] = detail.split("\n");
+    assert.match(message!, /\(line 1, column 401\)/);
+    assert.ok(line!.length < 110);
+    assert.equal(line![caret!.indexOf("^")], ";");
+  });
+
+  it("tells only the line where V8 tells no column", async () => {
+    assert.equal((await guest.fault(`\n${"a + ".repeat(1000)}; )`)).detail, "Unexpected token ';' (line 2)");
+  });
+
+  it("names the TypeScript that is more than types", async () => {
+    const texts = {
+      enum: "enum A { B }",
+      namespace: "namespace N { export const a = 1 }",
+      "parameter property": "class A { constructor(private x) {} }",
+    };
+    for (const [construct, text] of Object.entries(texts)) {
+      const fault = await guest.fault(text);
+      assert.equal(fault.code, "code_syntax");
+      assert.match(fault.detail, new RegExp(construct));
+    }
+  });
+
+  it("hints at Markdown and HTML", async () => {
+    assert.match((await guest.fault("```js\n1\n```")).hint!, /fences/);
+    assert.match((await guest.fault("\n<!DOCTYPE html><p>")).hint!, /page/);
+    assert.match((await guest.fault("<html>")).hint!, /page/);
+  });
+
+  it("answers the same to each run of the code", async () => {
+    const code = guest.code("let x = ;");
+    const first = await guest.start(code).outcome;
+    assert.equal(first.fault?.code, "code_syntax");
+    assert.deepEqual(await guest.start(code).outcome, first);
+  });
+
+  it("that breaks the type stripper asks for the guest to be replaced, and JavaScript goes on", async () => {
+    const broken = await GuestProcess.start();
+    const fault = await broken.fault(`const x: number = ${"(".repeat(1500)}1${")".repeat(1500)}`);
+    assert.equal(fault.code, "code_syntax");
+    assert.equal(fault.retire, true);
+    assert.equal(await broken.value("6 * 7"), 42);
+    await broken.close();
+  });
+
+  it("does not trouble the type stripper when it is plain JavaScript, however deep", async () => {
+    assert.equal(await guest.value(`return ${"(".repeat(1500)}1${")".repeat(1500)}`), 1);
+  });
+});
+
+describe("the envelope's modules", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+  const modules = {
+    "./lib.ts": "import { two } from './deep/two.js'; export const six: number = 3 * two;",
+    "./deep/two.js": "export const two = 2",
+    "./old.js": "exports.seven = 7",
+  };
+
+  it("are imported, TypeScript too", async () => {
+    assert.equal(
+      await guest.value("import { six } from './lib.ts'; export default () => six * 7", {}, { modules }),
+      42,
+    );
+  });
+
+  it("are imported by import() and by require", async () => {
+    assert.equal(await guest.value("(await import('./lib.ts')).six", {}, { modules }), 6);
+    assert.equal(await guest.value("require('./old.js').seven", {}, { modules }), 7);
+  });
+
+  it("belong to their code alone", async () => {
+    assert.equal((await guest.fault("import { six } from './lib.ts'; export default six")).code, "code_syntax");
+  });
+
+  it("are listed when one is missing", async () => {
+    const fault = await guest.fault("import x from './nope.ts'; export default x", {}, { modules });
+    assert.equal(fault.code, "code_syntax");
+    assert.match(
+      fault.detail,
+      /no module "\.\/nope\.ts": the request gives \.\/lib\.ts, \.\/deep\/two\.js, \.\/old\.js/,
+    );
+  });
+
+  it("are named in their own errors", async () => {
+    const given = { "./bad.ts": "export const a: number = ;" };
+    assert.match(
+      (await guest.fault("import { a } from './bad.ts'; export default a", {}, { modules: given })).detail,
+      /^bad\.ts: .*line 1, column 26/,
+    );
+    const thrower = { "./thrower.js": "export const f = () => {\n  throw new Error('from there') }" };
+    const { error } = await guest.fault(
+      "import { f } from './thrower.js'; export default () => f()",
+      {},
+      { modules: thrower },
+    );
+    assert.match(error!.stack!, /at f \(thrower\.js:2:9\)\n.*task\.js:1:/);
+  });
+
+  it("do not make packages importable", async () => {
+    assert.match((await guest.fault("import _ from 'lodash'; export default 1")).detail, /no module "lodash"/);
+  });
+});
