@@ -81,7 +81,7 @@ export class Code {
       this.#reading ??= compile(this.#id, this.#message, this.#text);
       return this.#reading;
     } catch (error) {
-      if (error instanceof CodeFault) this.#fault = error;
+      if (CodeFault.is(error)) this.#fault = error;
       throw error;
     } finally {
       this.#text = "";

@@ -3,6 +3,7 @@ import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule } from "./module-check.ts";
 import { importText, MissingModule, moduleUrl, requireOf } from "./modules.ts";
 import { type Compiled, parseBody, parseExpression } from "./parse.ts";
+import { onRejection } from "./settle.ts";
 import { strip } from "./strip.ts";
 import { isFurther, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 
@@ -112,7 +113,7 @@ function moduleReading(codeId: number, name: string, text: string, known: CodeFa
   let loaded: Promise<unknown> | null = null;
   let attempt = 0;
   return () => {
-    loaded ??= importText(moduleUrl(codeId, name, attempt), text).catch((error: unknown) => {
+    loaded ??= onRejection(importText(moduleUrl(codeId, name, attempt), text), (error) => {
       // A module that threw stays broken under its URL: the next run loads it under another, as a body would be evaluated anew.
       loaded = null;
       attempt += 1;

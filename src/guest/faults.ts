@@ -11,17 +11,26 @@ type ErrorText = NonNullable<FaultMessage["error"]>;
 
 /** A fault of the submitted code that the harness itself found. */
 export class CodeFault extends Error {
-  readonly fault: FaultMessage;
+  readonly #fault: FaultMessage;
 
   constructor(code: FaultMessage["code"], detail: string, more: Partial<FaultMessage> = {}) {
     super(detail);
-    this.fault = { code, detail, ...more };
+    this.#fault = { code, detail, ...more };
+  }
+
+  get fault(): FaultMessage {
+    return this.#fault;
+  }
+
+  /** Unlike `instanceof`, asks nothing of a thrown Proxy. */
+  static is(error: unknown): error is CodeFault {
+    return typeof error === "object" && error !== null && #fault in error;
   }
 }
 
 /** A throw or a rejection of a task, in the guest's words. Never throws, whatever was thrown. */
 export function threwFault(error: unknown): FaultMessage {
-  if (error instanceof CodeFault) return error.fault;
+  if (CodeFault.is(error)) return error.fault;
   return taskFault("task_threw", error);
 }
 

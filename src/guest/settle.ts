@@ -5,9 +5,9 @@ import { uncurry } from "../wire/uncurry.ts";
 const { isPromise } = types;
 const then = uncurry(Promise.prototype as Promise<unknown>, "then") as (
   promise: Promise<unknown>,
-  onValue: (value: unknown) => void,
-  onError: (error: unknown) => void,
-) => void;
+  onValue: ((value: unknown) => void) | undefined,
+  onError: (error: unknown) => unknown,
+) => Promise<unknown>;
 const NativePromise = Promise;
 
 /**
@@ -21,9 +21,14 @@ export function whenSettled(
   onValue: (value: unknown) => void,
   onError: (error: unknown) => void,
 ): void {
-  if (isPromise(value)) then(value, onValue, onError);
-  else if (isThenable(value)) then(adopt(value), onValue, onError);
+  if (isPromise(value)) void then(value, onValue, onError);
+  else if (isThenable(value)) void then(adopt(value), onValue, onError);
   else onValue(value);
+}
+
+/** `promise.catch(onError)`, which would go through a `then` that a task may have replaced. */
+export function onRejection(promise: Promise<unknown>, onError: (error: unknown) => unknown): Promise<unknown> {
+  return then(promise, undefined, onError);
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -4,6 +4,7 @@ import { types } from "node:util";
 import { Body } from "./body.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import type { Run } from "./run.ts";
+import { onRejection } from "./settle.ts";
 
 const OCTETS = "application/octet-stream";
 const { isAnyArrayBuffer, isGeneratorObject } = types;
@@ -61,7 +62,7 @@ function sendStream(run: Run, status: number, headers: string[], source: Readabl
     const { done, value } = (await reader.read()) as { done: boolean; value: unknown };
     return done ? END : value;
   };
-  pump(run, status, headers, next, () => void reader.cancel().catch(() => {}));
+  pump(run, status, headers, next, () => void onRejection(reader.cancel(), () => {}));
 }
 
 function sendGenerated(run: Run, headers: string[], source: Generated): void {
@@ -70,7 +71,7 @@ function sendGenerated(run: Run, headers: string[], source: Generated): void {
     return done ? END : value;
   };
   // `return` runs the generator's `finally`, which may itself reject.
-  pump(run, 200, headers, next, () => void (async () => source.return(undefined))().catch(() => {}));
+  pump(run, 200, headers, next, () => void onRejection((async () => source.return(undefined))(), () => {}));
 }
 
 function once(bytes: Uint8Array): Next {

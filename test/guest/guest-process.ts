@@ -191,6 +191,12 @@ export class GuestProcess {
     return this.exited;
   }
 
+  /** So that `await using` ends the guest also when an assertion fails. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.exited;
+  }
+
   #onFrame(type: number, id: number, payload: Buffer): void {
     const waiting = this.#waiting.findIndex((each) => each.type === type);
     if (type === FROM_GUEST.compiled) this.compiled.set(id, payload[0]!);

@@ -10,6 +10,12 @@ describe("how a text is read", () => {
   });
   after(() => guest.close());
 
+  const needs = async (text: string): Promise<number | undefined> => {
+    const code = guest.code(text);
+    await guest.start(code).outcome;
+    return guest.compiled.get(code);
+  };
+
   const VALUES: [title: string, text: string, value: unknown][] = [
     ["an expression is its value", "6 * 7", 42],
     ["a semicolon after an expression is dropped", "6 * 7;\n", 42],
@@ -129,11 +135,6 @@ describe("how a text is read", () => {
   });
 
   it("says whether a code takes a context", async () => {
-    const needs = async (text: string): Promise<number | undefined> => {
-      const code = guest.code(text);
-      await guest.start(code).outcome;
-      return guest.compiled.get(code);
-    };
     assert.equal(await needs("() => 42"), 0);
     assert.equal(await needs("async function main( /* nothing */ ) { return 1 }"), 0);
     assert.equal(await needs("module.exports = (cb) => cb(null, 1)"), 0);

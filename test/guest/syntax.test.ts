@@ -105,12 +105,11 @@ describe("code that does not parse", () => {
   });
 
   it("that breaks the type stripper asks for the guest to be replaced, and JavaScript goes on", async () => {
-    const broken = await GuestProcess.start();
+    await using broken = await GuestProcess.start();
     const fault = await broken.fault(`const x: number = ${"(".repeat(1500)}1${")".repeat(1500)}`);
     assert.equal(fault.code, "code_syntax");
     assert.equal(fault.retire, true);
     assert.equal(await broken.value("6 * 7"), 42);
-    await broken.close();
   });
 
   it("does not trouble the type stripper when it is plain JavaScript, however deep", async () => {

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { GuestProcess } from "./guest-process.ts";
+
+describe("what a task throws", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  it("has a stack of lines and columns of the submitted text, and nothing else", async () => {
+    const stacks: [text: string, stack: string][] = [
+      ["null.x", "TypeError: Cannot read properties of null (reading 'x')\n    at Object.<anonymous> (task.js:1:6)"],
+      [
+        "const f = () => {\n  throw new RangeError('deep')\n}\nreturn f()",
+        "RangeError: deep\n    at f (task.js:2:9)\n    at Object.<anonymous> (task.js:4:8)",
+      ],
+      ["await 1; throw new Error('late')", "Error: late\n    at Object.<anonymous> (task.js:1:16)"],
+      ["export default function main() {\n  throw new Error('m')\n}", "Error: m\n    at main (task.js:2:9)"],
+      ["const x: number = 1;\nthrow new Error('t' + x)", "Error: t1\n    at Object.<anonymous> (task.ts:2:7)"],
+    ];
+    for (const [text, stack] of stacks) {
+      const fault = await guest.fault(text);
+      assert.equal(fault.code, "task_threw");
+      assert.equal(fault.error?.stack, stack);
+    }
+  });
+
+  it("keeps its own status when that is an integer in 400..599", async () => {
+    assert.equal((await guest.fault("throw Object.assign(new Error('x'), { status: 404 })")).status, 404);
+    assert.equal((await guest.fault("throw Object.assign(new Error('x'), { statusCode: 599 })")).status, 599);
+    for (const status of ["200", "600", "404.5", "'404'"]) {
+      assert.equal((await guest.fault(`throw Object.assign(new Error('x'), { status: ${status} })`)).status, undefined);
+    }
+  });
+
+  it("may be anything", async () => {
+    assert.equal((await guest.fault("throw 5")).error?.message, "5");
+    assert.equal((await guest.fault("throw null")).error?.message, "null");
+    assert.equal((await guest.fault("throw Symbol('s')")).error?.message, "Symbol(s)");
+    assert.equal((await guest.fault("throw { code: 7 }")).error?.message, '{"code":7}');
+    const hostile = [
+      "throw new Proxy({}, { get() { throw new Error('trap') }, getPrototypeOf() { throw 1 } })",
+      "throw Object.create(null)",
+      "throw { get message() { throw 1 } }",
+      "const e = new Error('x'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); throw e",
+      "Error.prepareStackTrace = () => { throw 1 }; throw new Error('x')",
+    ];
+    for (const text of hostile) assert.equal((await guest.fault(text)).code, "task_threw", text);
+    assert.equal(await guest.value("delete Error.prepareStackTrace"), true);
+  });
+
+  it("is cut to 8 KiB of message and 32 KiB of stack", async () => {
+    const { error } = await guest.fault("throw new Error('x'.repeat(1e6))");
+    assert.equal(error?.message.length, 8192);
+    assert.ok(error.stack!.length <= 32_768);
+  });
+});

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, it } from "node:test";
+
+import { GuestProcess } from "./guest-process.ts";
+
+describe("the process of a guest", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  it("an uncaught exception is the fault of its run alone", async () => {
+    const bystander = guest.start(guest.code("await new Promise((resolve) => { globalThis.free = resolve })"));
+    for (const text of [
+      "() => new Promise(() => setTimeout(() => { throw new Error('timer') }, 1))",
+      "() => new Promise(() => process.nextTick(() => { throw new Error('tick') }))",
+      "() => { Promise.reject(new Error('floating')); return new Promise(() => {}) }",
+      "(cb) => { require('zlib').gunzip('x', () => { throw new Error('callback') }) }",
+    ]) {
+      const fault = await guest.fault(text);
+      assert.equal(fault.code, "task_threw", text);
+      assert.match(fault.error!.stack!, /at .*task\.js:1:/);
+    }
+    assert.equal(await guest.value("free(), 1"), 1);
+    assert.equal((await bystander.outcome).result, "null");
+  });
+
+  it("an uncaught exception after the answer is logged, and the guest goes on", async () => {
+    const { id, outcome } = guest.start(
+      guest.code("() => { setImmediate(() => { throw new Error('late') }); return 1 }"),
+    );
+    assert.equal((await outcome).result, "1");
+    while (
+      !guest.logs.some(
+        ({ run, level, text }) => run === id && level === "error" && /after the answer: Error: late/.test(text),
+      )
+    ) {
+      await guest.ping();
+    }
+    assert.equal(await guest.value("2"), 2);
+  });
+
+  it("a task that ends the process is answered so, and then the guest ends", async () => {
+    for (const [text, said] of [
+      ["() => process.exit(3)", /process\.exit\(3\)/],
+      ["() => new Promise(() => setImmediate(() => process.exit()))", /process\.exit\(0\)/],
+      ["try { process.exit(1) } catch { return 5 }", /process\.exit\(1\)/],
+      ["process.abort()", /process\.abort/],
+      ["process.kill(process.pid, 'SIGKILL')", /process\.kill/],
+      ["process.reallyExit(1)", /process\.exit/],
+    ] as const) {
+      await using own = await GuestProcess.start();
+      const fault = await own.fault(text);
+      assert.equal(fault.code, "task_exited", text);
+      assert.equal(fault.retire, true);
+      assert.match(fault.detail, said);
+      assert.equal(await own.exited, 0);
+    }
+  });
+
+  it("ends when the service is gone", async () => {
+    await using own = await GuestProcess.start();
+    own.start(own.code("await new Promise((resolve) => setTimeout(resolve, 1e6))"));
+    await own.ping();
+    assert.equal(await own.close(), 0);
+  });
+
+  it("shows outside which run is entered, while it blocks", async () => {
+    await using own = await GuestProcess.start();
+    const name = async (): Promise<string> =>
+      (await readFile(`/proc/${own.pid}/stat`, "utf8")).replace(/^.*\((.*)\).*$/s, "$1");
+    assert.equal(await name(), "idle");
+    const { id } = own.start(own.code("for (;;);"));
+    while ((await name()) === "idle") await new Promise(setImmediate);
+    assert.equal(await name(), `r${id.toString(36)}`);
+  });
+
+  it("has memory usage and standard streams without /proc and terminal", async () => {
+    assert.ok((await guest.value("process.memoryUsage().rss > 0 && process.memoryUsage.rss() > 0")) === true);
+    assert.equal(await guest.value("let n = 0; for await (const chunk of process.stdin) n += 1; return n"), 0);
+  });
+
+  it("aborts the signal of a run and forgets the run", async () => {
+    const text =
+      "async ({ signal }) => { signal.addEventListener('abort', () => console.log(signal.reason.name)); globalThis.waiting = true; await new Promise(() => {}) }";
+    for (const [reason, name] of [
+      ["deadline", "TimeoutError"],
+      ["gone", "AbortError"],
+    ] as const) {
+      const run = guest.start(guest.code(text));
+      await guest.ping();
+      guest.abort(run.id, reason);
+      while (!guest.logs.some((line) => line.run === run.id && line.text === name)) await guest.ping();
+    }
+    guest.abort(4_000_000, "gone");
+    guest.window(4_000_000, 1);
+    assert.equal(await guest.value("1"), 1);
+  });
+
+  it("a signal asked for after the abort is aborted", async () => {
+    const run = guest.start(
+      guest.code(
+        "async (context) => { await new Promise((resolve) => { globalThis.go = resolve }); console.log(String(context.signal.aborted)) }",
+      ),
+    );
+    await guest.ping();
+    guest.abort(run.id, "gone");
+    await guest.value("go(), 1");
+    while (!guest.logs.some((line) => line.run === run.id && line.text === "true")) await guest.ping();
+  });
+
+  it("a task that replaces what the language gives stops no later run of other code", async () => {
+    for (const poison of [
+      "JSON.stringify = () => { throw new Error('poison') }; JSON.parse = JSON.stringify",
+      "Promise.prototype.then = () => { throw new Error('poison') }",
+      "Array.prototype[Symbol.iterator] = () => { throw new Error('poison') }",
+      "Buffer.prototype.write = Buffer.prototype.toString = Buffer.prototype.readUInt32LE = () => { throw new Error('poison') }",
+      "Map.prototype.get = Map.prototype.set = Map.prototype.delete = () => { throw new Error('poison') }",
+    ]) {
+      await using own = await GuestProcess.start();
+      const poisoner = own.start(own.code(`() => { ${poison} }`));
+      await poisoner.outcome;
+      assert.equal(await own.value("6 * 7"), 42, poison);
+      assert.deepEqual(
+        await own.value("module.exports = async (context) => ({ n: await context.data.n })", { body: { n: 1 } }),
+        { n: 1 },
+        poison,
+      );
+      assert.equal(await own.value("const x = await 6; return x * 7"), 42, poison);
+      // V8's own `import()` calls the `then` that the task replaced; all that needs no loading goes on.
+      if (!poison.startsWith("Promise")) assert.equal(await own.value("export default () => 42"), 42, poison);
+      assert.equal(
+        await own.value("(context, cb) => cb(null, context.query.a)", { url: "http://h/?a=1" }),
+        "1",
+        poison,
+      );
+      assert.equal((await own.fault("throw new Error('x')")).error?.message, "x", poison);
+      assert.equal((await own.fault("let x = ;")).code, "code_syntax", poison);
+    }
+  });
+});
+
+describe("the log of a run", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  it("has what the task writes, at its level", async () => {
+    const { id, outcome } = guest.start(
+      guest.code(`() => {
+        console.log("a %d %o", 1, { b: 2 });
+        console.debug("d"); console.info("i"); console.warn("w"); console.error("e");
+        process.stdout.write("out\\n"); process.stderr.write("err");
+        console.group("g"); console.log("in"); console.groupEnd();
+      }`),
+    );
+    await outcome;
+    assert.deepEqual(
+      guest.logs.filter(({ run }) => run === id).map(({ level, text }) => [level, text]),
+      [
+        ["info", "a 1 { b: 2 }"],
+        ["debug", "d"],
+        ["info", "i"],
+        ["warn", "w"],
+        ["error", "e"],
+        ["info", "out"],
+        ["error", "err"],
+        ["info", "g"],
+        ["info", "  in"],
+      ],
+    );
+  });
+
+  it("belongs to the run whose code wrote it, however late", async () => {
+    const code = guest.code("async (context) => { await new Promise(setImmediate); console.log(context.body) }");
+    const runs = [1, 2, 3].map((body) => ({ body, run: guest.start(code, { body }) }));
+    for (const { body, run } of runs) {
+      await run.outcome;
+      assert.deepEqual(
+        guest.logs.filter((line) => line.run === run.id).map(({ text }) => text),
+        [String(body)],
+      );
+    }
+  });
+
+  it("ends at 256 KiB with a line that says so", async () => {
+    const { id, outcome } = guest.start(
+      guest.code("() => { for (let i = 0; i < 400; i += 1) console.log('x'.repeat(1024)) }"),
+    );
+    await outcome;
+    const lines = guest.logs.filter(({ run }) => run === id);
+    assert.equal(lines.length, 257);
+    assert.match(lines.at(-1)!.text, /262144 bytes; the rest is dropped/);
+  });
+});
+
+describe("the context of a run", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  it("has every member of the request", async () => {
+    const request = {
+      runId: "r1",
+      method: "PUT",
+      url: "http://h/api/run/demo?a=1&a=2&b=3",
+      headers: { "x-a": "b" },
+      body: { b: 4, c: 5 },
+      params: { c: 6 },
+    };
+    assert.deepEqual(
+      await guest.value("(context) => ({ ...context, signal: context.signal instanceof AbortSignal })", request),
+      {
+        ...request,
+        container: "demo",
+        query: { a: ["1", "2"], b: "3" },
+        secrets: {},
+        data: { a: ["1", "2"], b: 4, c: 6 },
+        signal: true,
+      },
+    );
+  });
+
+  it("takes __proto__ as a name like any other", async () => {
+    const text = "(c) => [c.query.admin, c.data.admin, c.params.admin, Object.keys(c.data), ({}).admin]";
+    const body = JSON.parse('{"__proto__":{"admin":true}}') as object;
+    assert.deepEqual(await guest.value(text, { url: "http://h/?__proto__=1", body }), [
+      null,
+      null,
+      null,
+      ["__proto__"],
+      null,
+    ]);
+  });
+
+  it("overlays data only with a body that is an object", async () => {
+    for (const body of [[1], "text", null, 5]) {
+      assert.deepEqual(await guest.value("(c) => [c.data, c.body]", { url: "http://h/?a=1", body }), [
+        { a: "1" },
+        body,
+      ]);
+    }
+  });
+});
