@@ -11,6 +11,8 @@ export interface Taken {
 
 /** More at once only slow each other down: a start is mostly processor time. */
 const STARTS_AT_ONCE = 2;
+/** Spawning blocks for a millisecond or two: the run that took the blank is answered first. */
+const REFILL_DELAY_MS = 10;
 /** Between attempts to refill after a start has failed and nobody waits. */
 const RETRY_MS = 1_000;
 /** More waiting than this could not be served within a patient client's time. */
@@ -24,7 +26,7 @@ export class Pool {
   readonly #waiting: PromiseWithResolvers<Taken>[] = [];
   #starting = 0;
   #closed = false;
-  #retry: NodeJS.Timeout | null = null;
+  #later: NodeJS.Timeout | null = null;
 
   constructor(launch: () => Promise<Guest>, size: number) {
     this.#launch = launch;
@@ -36,8 +38,7 @@ export class Pool {
     if (this.#closed) throw new Problem("draining", "the service is stopping");
     for (let guest = this.#blanks.pop(); guest; guest = this.#blanks.pop()) {
       if (guest.ended) continue;
-      // Off the path of the request that is being served: spawning blocks for a millisecond.
-      setImmediate(() => this.fill());
+      this.#fillLater();
       return { guest, start: "new" };
     }
     if (this.#waiting.length >= MAX_WAITING) {
@@ -60,7 +61,7 @@ export class Pool {
 
   close(): void {
     this.#closed = true;
-    if (this.#retry) clearTimeout(this.#retry);
+    if (this.#later) clearTimeout(this.#later);
     for (const waiter of this.#waiting.splice(0)) waiter.reject(new Problem("draining", "the service is stopping"));
     for (const guest of this.#blanks.splice(0)) guest.end(new Problem("draining", "the service is stopping"));
   }
@@ -81,16 +82,16 @@ export class Pool {
       this.#starting--;
       const waiter = this.#waiting.shift();
       waiter?.reject(error);
-      if (!waiter) return this.#retryLater();
+      if (!waiter) return this.#fillLater(RETRY_MS);
     }
     this.fill();
   }
 
-  #retryLater(): void {
+  #fillLater(delayMs: number = REFILL_DELAY_MS): void {
     if (this.#closed) return;
-    this.#retry ??= setTimeout(() => {
-      this.#retry = null;
+    this.#later ??= setTimeout(() => {
+      this.#later = null;
       this.fill();
-    }, RETRY_MS);
+    }, delayMs);
   }
 }
