@@ -70,6 +70,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     threads: config.threadLimit,
     cpuCores: config.cpuLimit,
     tmpBytes: config.tmpLimit,
+    resultBytes: config.resultLimit,
   };
   const sandbox = closers.adopt(await openNamespaces(folder, resources), (open) => open.close());
   const guests = closers.adopt(new Set<Guest>(), endAll);
@@ -136,7 +137,6 @@ async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Pro
   const guest = await launch();
   try {
     await proveWall(async (text) => {
-      const ignore = (): void => {};
       const execution = new Execution(ignore, ignore);
       const source = Buffer.from(text);
       guest.run(codeOf({ source, typescript: false, modules: null }), () => "{}", execution, performance.now());
@@ -148,6 +148,8 @@ async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Pro
     guest.retire();
   }
 }
+
+function ignore(): void {}
 
 async function listen(server: Server, config: Config): Promise<void> {
   server.listen(config.port, config.host);

@@ -45,8 +45,8 @@ export interface Flight {
 /** Nobody has so many runs under way that an id could come round while its run lives. */
 const MAX_ID = 2 ** 32;
 const HEAD_BYTES = 65_536;
-/** Framing, and the members around a fault's own bounded texts. */
-const FRAME_SLACK_BYTES = 65_536;
+/** Heads, faults and data are bounded by themselves; a result is what may be longest. */
+const OTHER_FRAME_BYTES = 131_072;
 
 /**
  * The service's end of a guest: frames out and in, the runs in flight, and the one cause of its end.
@@ -74,7 +74,7 @@ export class Guest {
   constructor(process: GuestProcess, limits: GuestLimits) {
     this.process = process;
     this.#limits = limits;
-    this.#reader = new FrameReader(limits.resultBytes + FRAME_SLACK_BYTES, (type, id, payload) =>
+    this.#reader = new FrameReader(Math.max(limits.resultBytes, OTHER_FRAME_BYTES), (type, id, payload) =>
       this.#receive(type, id, payload),
     );
     this.#outbox = new Outbox((bytes) => {
@@ -125,6 +125,12 @@ export class Guest {
     if (this.flights.has(id)) this.#outbox.push(textFrame(TO_GUEST.abort, id, reason));
   }
 
+  /** Gives up a run whose client has left: the task is told, and what it still answers is ignored. */
+  abandon(id: number): void {
+    this.abort(id, "gone");
+    this.#take(id);
+  }
+
   /** Lets the guest send more of a body. */
   grant(id: number, bytes: number): void {
     const flight = this.flights.get(id);
@@ -173,7 +179,6 @@ export class Guest {
     if (this.ended) return;
     switch (type) {
       case FROM_GUEST.result:
-        if (payload.length > this.#limits.resultBytes) return this.#break(`a result of ${payload.length} bytes`);
         return this.#take(id)?.listener.result(payload);
       case FROM_GUEST.head:
         return this.#receiveHead(id, payload);

@@ -36,7 +36,8 @@ export class Pool {
   /** @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `overloaded`, `draining`. */
   take(): Taken | Promise<Taken> {
     if (this.#closed) throw new Problem("draining", "the service is stopping");
-    for (let guest = this.#blanks.pop(); guest; guest = this.#blanks.pop()) {
+    // The oldest first: it is the warmest.
+    for (let guest = this.#blanks.shift(); guest; guest = this.#blanks.shift()) {
       if (guest.ended) continue;
       this.#fillLater();
       return { guest, start: "new" };

@@ -5,13 +5,14 @@ import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
 import { exitGuest, guardProcess, showIdle } from "./process.ts";
 import { abortRun, addCode, forgetCode, startRun, widenWindow } from "./runner.ts";
-import { warm } from "./warm.ts";
+import { stopWarming, warm, warmFurther } from "./warm.ts";
 
 /** The program inside the sandbox: runs submitted code for one container, and speaks frames on descriptor 3. */
 
 function onFrame(type: number, id: number, payload: Buffer): void {
   switch (type) {
     case TO_GUEST.run:
+      stopWarming();
       return startRun(id, payload);
     case TO_GUEST.code:
       return addCode(id, payload);
@@ -37,3 +38,4 @@ await warm();
 openLink({ frame: onFrame, idle: showIdle, closed: () => exitGuest(0) });
 showIdle();
 send(bytesFrame(FROM_GUEST.ready, 0));
+warmFurther();

@@ -5,8 +5,8 @@ import type { Run } from "./run.ts";
 import { whenSettled } from "./settle.ts";
 import { isStreamed, stream, streamResponse } from "./stream.ts";
 
-/** A bigger result would be held whole by guest and service alike; a stream is not. */
-const MAX_RESULT_BYTES = 6_291_456;
+/** A bigger result would be held whole by guest and service alike; a stream is not. The service says how big it may be. */
+const MAX_RESULT_BYTES = Number(process.argv[2] ?? 6_291_456);
 /** UTF-8 needs at most three bytes for one unit of a JavaScript string. */
 const MAX_BYTES_A_UNIT = 3;
 

@@ -17,6 +17,7 @@ export class Execution implements RunListener {
   #guest: Guest | null = null;
   #id = 0;
   #body: Body | null = null;
+  #over = false;
 
   /** @param onOver is called once, when the guest is done with the run: for a stream that is after its outcome. */
   constructor(onOver: () => void, onLog: (level: number, text: string) => void) {
@@ -34,14 +35,15 @@ export class Execution implements RunListener {
     this.#id = id;
   }
 
-  /** The client has left: the task is told, and its answer goes nowhere. */
+  /** The client has left: nobody waits for the outcome any more. */
   abandon(): void {
-    this.#guest?.abort(this.#id, "gone");
+    this.#guest?.abandon(this.#id);
+    this.#finish();
   }
 
   result(json: Buffer): void {
     this.#resolve({ json });
-    this.#onOver();
+    this.#finish();
   }
 
   head(head: HeadMessage): void {
@@ -55,14 +57,20 @@ export class Execution implements RunListener {
 
   end(): void {
     this.#body?.push(null);
-    this.#onOver();
+    this.#finish();
   }
 
   fault(problem: Problem): void {
-    this.#onOver();
+    this.#finish();
     // After a head there is no other answer to give: the body is cut, so that nobody takes it for whole.
     if (this.#body) this.#body.destroy(problem);
     else this.#reject(problem);
+  }
+
+  /** Once: the client may leave while the last of a stream is on its way. */
+  #finish(): void {
+    if (!this.#over) this.#onOver();
+    this.#over = true;
   }
 
   log(level: number, text: string): void {

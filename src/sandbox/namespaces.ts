@@ -15,6 +15,8 @@ import { guestUids } from "./uids.ts";
 
 export interface NamespacesOptions extends ResourceLimits {
   readonly tmpBytes: number;
+  /** Of a buffered result. */
+  readonly resultBytes: number;
 }
 
 /** Descriptors of the guest and of bwrap, by their place in `stdio`. */
@@ -107,7 +109,7 @@ class NamespacedGuest implements GuestProcess {
     // Process 1 of a PID namespace takes all others with it. bwrap goes when it has gone: killed itself, it would be
     // gone first, and nobody would know when its control group is empty.
     if (this.#knownPid === null) this.#child.kill("SIGKILL");
-    else signal(this.#knownPid);
+    else killProcess(this.#knownPid);
   }
 
   async #readPid(): Promise<number> {
@@ -141,7 +143,7 @@ class NamespacedGuest implements GuestProcess {
   }
 }
 
-function signal(pid: number): void {
+function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
@@ -189,7 +191,14 @@ async function bwrapArguments(folder: RunFolder, options: NamespacesOptions): Pr
       "/tmp",
     ],
     ...["--info-fd", String(INFO), "--seccomp", String(FILTER), "--"],
-    ...["/bin/node", "--no-addons", "--v8-pool-size=1", `--max-old-space-size=${heapMiB}`, "/guest/guest/main.js"],
+    ...[
+      "/bin/node",
+      "--no-addons",
+      "--v8-pool-size=1",
+      `--max-old-space-size=${heapMiB}`,
+      "/guest/guest/main.js",
+      String(options.resultBytes),
+    ],
   ];
 }
 

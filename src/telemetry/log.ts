@@ -22,7 +22,10 @@ export function openLog(level: Config["logLevel"]): Log {
     run: (run, container, jti, error) => {
       if (!(error instanceof Problem)) return logger.error({ run, container, jti, err: error }, "run failed");
       const { code, status } = error;
-      logger[error.fault === "service" ? "error" : "info"]({ run, container, jti, code, status, cause: causeOf(error) }, error.message);
+      logger[error.fault === "service" ? "error" : "info"](
+        { run, container, jti, code, status, cause: causeOf(error) },
+        error.message,
+      );
     },
     // At debug, whatever the task calls it: a task must not fill the log of the service.
     task: (run, container, taskLevel, text) => logger.debug({ run, container, level: LOG_LEVELS[taskLevel] }, text),
