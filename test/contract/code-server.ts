@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A server that `task_url` can lead to. */
+export interface CodeServer {
+  readonly url: string;
+  readonly address: string;
+  /** What was asked for, oldest first. */
+  readonly requests: readonly IncomingMessage[];
+  close(): Promise<void>;
+}
+
+/** Listens on a free port of 127.0.0.1. */
+export async function serveCode(answer: RequestListener): Promise<CodeServer> {
+  const requests: IncomingMessage[] = [];
+  const server: Server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: `http://${address}`,
+    address,
+    requests,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** An address on which nothing listens any more. */
+export async function closedAddress(): Promise<string> {
+  const server = await serveCode(() => {});
+  await server.close();
+  return server.address;
+}

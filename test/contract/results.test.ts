@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { collect, respond } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { type Service, startService } from "./service.ts";
+
+const MIB = 2 ** 20;
+
+let service: Service;
+
+before(async () => {
+  service = await startService();
+});
+after(() => service.stop());
+
+describe("JSON", () => {
+  const results: Record<string, string> = {
+    "'text'": '"text"',
+    "''": '""',
+    "'\\u2028é\\u{1F600}'": '"\u2028é\u{1F600}"',
+    "0": "0",
+    "-0": "0",
+    false: "false",
+    null: "null",
+    undefined: "null",
+    NaN: "null",
+    "[undefined, () => 1, Symbol()]": "[null,null,null]",
+    "({ a: undefined, b: () => 1, c: 1 })": '{"c":1}',
+    "({ toJSON: () => 'own' })": '"own"',
+    "new Date(0)": '"1970-01-01T00:00:00.000Z"',
+    "new Map([[1, 2]])": "{}",
+    "new Set([1])": "{}",
+    "/x/": "{}",
+    "new Boolean(false)": "false",
+    "Object.create({ inherited: 1 })": "{}",
+    "JSON.parse('{\"__proto__\": 1}')": '{"__proto__":1}',
+    "[new Error('inside')]": "[{}]",
+  };
+  for (const [code, expected] of Object.entries(results)) {
+    it(`${code} is ${expected}`, async () => {
+      const answer = await service.run("json", code);
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(answer.headers["content-type"]!, /^application\/json/);
+      assert.equal(answer.text, expected);
+      assert.equal(answer.headers["content-length"], `${Buffer.byteLength(expected)}`);
+    });
+  }
+
+  const unserializable = [
+    "1n",
+    "({ a: [1n] })",
+    "const a = {}; a.a = a; return a",
+    "Symbol()",
+    "() => () => 1",
+    "(cb) => cb(null, () => 1)",
+  ];
+  for (const code of unserializable) {
+    it(`${code} cannot be written`, async () => {
+      assertProblem(await service.run("json", code), 500, "result_unserializable");
+    });
+  }
+
+  it("a returned Error is a throw", async () => {
+    const problem = assertProblem(await service.run("json", "new RangeError('given back')"), 500, "task_threw");
+    assert.equal(`${problem.error!.name} ${problem.error!.message}`, "RangeError given back");
+  });
+
+  it("a toJSON that throws is the task's error", async () => {
+    const answer = await service.run("json", "({ toJSON() { throw new Error('no') } })");
+    assert.equal(answer.status, 500);
+    assert.equal(answer.headers["caisson-fault"], "task");
+  });
+
+  it("may have 6 MiB and not a byte more", async () => {
+    const exact = await service.run("json", `"x".repeat(${6 * MIB - 2})`);
+    assert.equal(exact.bytes.length, 6 * MIB);
+    assertProblem(await service.run("json", `"x".repeat(${6 * MIB - 1})`), 500, "result_too_large");
+    assertProblem(await service.run("json", `"é".repeat(${3 * MIB})`), 500, "result_too_large");
+    assertProblem(await service.run("json", `new Array(5e6).fill("xx")`), 500, "result_too_large");
+  });
+});
+
+describe("a Response", () => {
+  it("answers with its status, headers and body", async () => {
+    const code =
+      "new Response('made', { status: 201, headers: { 'content-type': 'text/x-own', 'x-own': 'a', etag: '\"1\"' } })";
+    const answer = await service.run("response", code);
+    assert.equal(answer.status, 201);
+    assert.equal(answer.text, "made");
+    assert.equal(answer.headers["content-type"], "text/x-own");
+    assert.equal(answer.headers["x-own"], "a");
+    assert.equal(answer.headers["etag"], '"1"');
+    assert.equal(answer.headers["caisson-fault"], undefined);
+  });
+
+  for (const status of [301, 400, 401, 403, 404, 418, 429, 500, 503, 599]) {
+    it(`of status ${status} is passed on, as the task's doing`, async () => {
+      const answer = await service.run(
+        "response",
+        `new Response('own', { status: ${status}, headers: { location: '/x' } })`,
+      );
+      assert.equal(answer.status, status);
+      assert.equal(answer.text, "own");
+      assert.equal(answer.headers["caisson-fault"], "task");
+      assert.equal(answer.headers["location"], "/x");
+    });
+  }
+
+  for (const status of [204, 205, 304]) {
+    it(`of status ${status} has no body`, async () => {
+      const answer = await service.run("response", `new Response(null, { status: ${status} })`);
+      assert.equal(`${answer.status} ${answer.text}`, `${status} `);
+      assert.equal((await service.run("response", "6 * 7")).text, "42");
+    });
+  }
+
+  it("keeps bytes as they are, of any size", async () => {
+    const bytes = await service.run("response", "new Response(Uint8Array.of(0, 255, 13, 10, 128))");
+    assert.deepEqual([...bytes.bytes], [0, 255, 13, 10, 128]);
+    const large = await service.run("response", `new Response(new Uint8Array(${8 * MIB}).fill(7))`);
+    assert.equal(large.status, 200, large.text.slice(0, 200));
+    assert.equal(large.bytes.length, 8 * MIB);
+    assert.ok(large.bytes.every((byte) => byte === 7));
+  });
+
+  it("is streamed: what is there comes before the rest is made", async () => {
+    const code = `(context) => new Response(new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode("first"));
+        globalThis.goOn = () => { controller.enqueue(new TextEncoder().encode(" last")); controller.close(); };
+      },
+    }))`;
+    const response = await respond(service.port, "POST", "/api/run/response", { token: service.admin, body: code });
+    const first = new Promise((resolve) => response.once("data", (chunk: Buffer) => resolve(chunk.toString())));
+    const whole = collect(response);
+    assert.equal(await first, "first");
+    await service.run("response", "goOn()");
+    assert.equal((await whole).text, "first last");
+  });
+
+  it("that breaks after its head is cut, never ended cleanly", async () => {
+    const code = `new Response(new ReadableStream({
+      pull(controller) { this.n ??= 0; if (this.n++ < 2) controller.enqueue(new Uint8Array(9)); else controller.error(new Error("broken")); },
+    }))`;
+    const answer = await service.run("response", code);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.complete, false);
+    assert.equal((await service.run("response", "6 * 7")).text, "42");
+  });
+
+  it("passes only the headers of the allow-list", async () => {
+    const kept = {
+      "cache-control": "max-age=5",
+      "content-disposition": "inline",
+      "content-language": "de",
+      etag: '"a"',
+      expires: "0",
+      "last-modified": "Thu, 01 Jan 1970 00:00:00 GMT",
+      link: "</a>; rel=next",
+      location: "/b",
+      "retry-after": "5",
+      vary: "accept",
+      "x-own": "1",
+    };
+    const dropped = {
+      "access-control-allow-origin": "https://evil.example",
+      "access-control-allow-credentials": "true",
+      "alt-svc": 'h3=":1"',
+      "caisson-run": "forged",
+      "caisson-fault": "service",
+      "clear-site-data": "*",
+      connection: "close",
+      "content-security-policy": "default-src *",
+      "content-security-policy-report-only": "default-src *",
+      "keep-alive": "timeout=999",
+      ratelimit: "forged",
+      "ratelimit-policy": "forged",
+      "referrer-policy": "unsafe-url",
+      refresh: "0",
+      server: "forged",
+      "server-timing": "forged",
+      "service-worker-allowed": "/",
+      "set-cookie": "a=b",
+      "strict-transport-security": "max-age=1",
+      trailer: "x-a",
+      upgrade: "h2c",
+      "www-authenticate": "Basic",
+      "x-accel-redirect": "/etc/passwd",
+      "x-accel-buffering": "no",
+      "x-content-type-options": "forged",
+      "x-forwarded-for": "1.2.3.4",
+      "x-sendfile": "/etc/passwd",
+    };
+    const headers = JSON.stringify({ ...kept, ...dropped });
+    const codes = [
+      `new Response("a", { headers: ${headers} })`,
+      `(context, req, res) => { for (const [n, v] of Object.entries(${headers})) res.setHeader(n, v); res.end("a") }`,
+    ];
+    for (const code of codes) {
+      const answer = await service.run("headers", code);
+      assert.equal(answer.text, "a");
+      for (const [name, value] of Object.entries(kept)) assert.equal(answer.headers[name], value, name);
+      for (const [name, value] of Object.entries(dropped)) assert.notEqual(answer.headers[name], value, name);
+      assert.equal(answer.headers["set-cookie"], undefined);
+      assert.equal(answer.headers["x-content-type-options"], "nosniff");
+    }
+  });
+
+  it("cannot lie about its length", async () => {
+    for (const length of [1, 100]) {
+      const answer = await service.run(
+        "headers",
+        `new Response("hello", { headers: { "content-length": "${length}" } })`,
+      );
+      assert.ok(
+        answer.status === 500 || answer.text === "hello" || !answer.complete,
+        `${answer.status} ${answer.text}`,
+      );
+    }
+    assert.equal((await service.run("headers", "6 * 7")).text, "42");
+  });
+
+  it("cannot split the answer by a header", async () => {
+    const code = "(context, req, res) => { res.setHeader('x-a', 'b\\r\\nset-cookie: a=b'); res.end() }";
+    const answer = await service.run("headers", code);
+    assert.equal(answer.headers["set-cookie"], undefined);
+  });
+});

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { type Answer, type RequestOptions, request, sendRaw } from "./http.ts";
+import { until } from "./until.ts";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+const START_MS = 60_000;
+const STOP_MS = 10_000;
+
+/** A service that was started as a user starts it, and what a test may do to it. */
+export interface Service {
+  readonly url: string;
+  readonly port: number;
+  /** The text of the administrative token. */
+  readonly admin: string;
+  readonly data: string;
+  /** Sends the administrative token unless told otherwise. */
+  request(method: string, target: string, options?: RequestOptions): Promise<Answer>;
+  /** Posts code to a container. */
+  run(container: string, code: string | Uint8Array, options?: RequestOptions): Promise<Answer>;
+  /** Issues a token that has these claims, and gives its text. */
+  issue(claims: object): Promise<string>;
+  /** Writes bytes to a fresh connection and gives all that comes back until it closes. */
+  raw(...bytes: readonly (string | Uint8Array)[]): Promise<string>;
+  stdout(): string;
+  stderr(): string;
+  /** Ends it as a user does, and fails when a process or a file of it stays behind. */
+  stop(): Promise<void>;
+  kill9(): Promise<void>;
+}
+
+/** A folder that outlives a service, for those that are started again on it. */
+export interface Home extends AsyncDisposable {
+  readonly data: string;
+  readonly tmp: string;
+}
+
+/** Starts a service on a free port. Without a home it gets one of its own, which `stop` removes. */
+export async function startService(flags: readonly string[] = [], home?: Home): Promise<Service> {
+  const place = home ?? (await makeHome());
+  const child = launch(flags, place);
+  const output = { stdout: "", stderr: "" };
+  child.stdout!.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const exited = once(child, "exit");
+  const killAtExit = (): void => void child.kill("SIGKILL");
+  process.once("exit", killAtExit);
+  const gone = async (): Promise<void> => {
+    await exited;
+    process.off("exit", killAtExit);
+    await until(async () => (await processesOf(place)).length === 0, "the guests have ended");
+    if (!home) await place[Symbol.asyncDispose]();
+  };
+  const ready = (): boolean => /^curl .*\n/m.test(output.stdout) || child.exitCode !== null;
+  await until(ready, "the service has started", START_MS);
+  if (child.exitCode !== null) {
+    await gone();
+    throw new Error(`the service ended with ${child.exitCode} before it served: ${output.stderr}`);
+  }
+
+  const url = /serves at (http:\/\/\S+)/.exec(output.stdout)![1]!;
+  const admin = (await readFile(path.join(place.data, "admin.token"), "utf8")).trim();
+  const port = Number(new URL(url).port);
+  const send: Service["request"] = (method, target, options = {}) => {
+    return request(port, method, target, { token: admin, ...options });
+  };
+  return {
+    url,
+    port,
+    admin,
+    data: place.data,
+    request: send,
+    run: (container, code, options = {}) => send("POST", `/api/run/${container}`, { body: code, ...options }),
+    issue: async (claims) => {
+      const answer = await send("POST", "/api/tokens", { json: claims });
+      if (answer.status !== 201) throw new Error(`no token was issued: ${answer.text}`);
+      return (answer.json() as { token: string }).token;
+    },
+    raw: (...bytes) => sendRaw(port, bytes),
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    stop: async () => {
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+      const [code, signal] = (await exited) as [number | null, string | null];
+      clearTimeout(timer);
+      const left = await readdir(place.tmp);
+      await gone();
+      if (code !== 0) throw new Error(`the service ended with ${code ?? signal} when it was stopped: ${output.stderr}`);
+      if (left.length > 0) throw new Error(`the service left behind: ${left.join(", ")}`);
+    },
+    kill9: async () => {
+      child.kill("SIGKILL");
+      await gone();
+    },
+  };
+}
+
+/** Makes a data folder and a folder for temporary files, removed when it is disposed of. */
+export async function makeHome(): Promise<Home> {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-contract-"));
+  // A guest that runs under a uid of its own must be able to walk through the folder to its program.
+  await chmod(folder, 0o755);
+  const home = { data: path.join(folder, "data"), tmp: path.join(folder, "tmp") };
+  await mkdir(home.tmp);
+  return { ...home, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Starts the command line on a home, the verb first. */
+export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
+  return spawn("scripts/node", ["src/main.ts", ...words, "--data", home.data], {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(inherited), TMPDIR: home.tmp },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+function launch(flags: readonly string[], home: Home): ChildProcess {
+  return caisson(home, "serve", "--port", "0", ...flags);
+}
+
+/** The processes whose command line names the home: those of guests do, by the program that is bound into them. */
+async function processesOf(home: Home): Promise<string[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
+  const commands = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
+  return commands.filter((command) => command.includes(home.tmp));
+}

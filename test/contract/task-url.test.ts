@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
+import type { Answer } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { tokenRecord } from "./record.ts";
+import { type Service, startService } from "./service.ts";
+
+const MIB = 2 ** 20;
+
+let service: Service;
+let code: CodeServer;
+let other: CodeServer;
+let closed: string;
+
+before(async () => {
+  other = await serveCode((_, response) => response.end("'reached'"));
+  closed = await closedAddress();
+  code = await serveCode((request, response) => {
+    const path = new URL(request.url!, "http://x").pathname;
+    const page = PAGES[path.slice(1)];
+    if (page) page(response);
+    else response.end(decodeURIComponent(path.slice(1)));
+  });
+  service = await startService(["--egress-allow", code.address, "--egress-allow", closed]);
+});
+after(async () => {
+  await service.stop();
+  await code.close();
+  await other.close();
+});
+
+const PAGES: Record<string, (response: ServerResponse) => void> = {
+  absent: (response) => response.writeHead(404).end("6 * 7"),
+  broken: (response) => response.writeHead(500).end("6 * 7"),
+  html: (response) => response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><p>6 * 7"),
+  undeclared: (response) => response.end("<!DOCTYPE html>\n<p>6 * 7"),
+  latin: (response) => response.end(Buffer.from([0x22, 0xff, 0x22])),
+  blank: (response) => response.end(" \n"),
+  marked: (response) => response.end("\uFEFF#!/usr/bin/env node\n6 * 7"),
+  typed: (response) =>
+    response.writeHead(200, { "content-type": "application/typescript" }).end("const n: number = 42; return n"),
+  zipped: (response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("6 * 7")),
+  bomb: (response) =>
+    response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(64 * MIB, " "))),
+  torn: (response) => {
+    response.writeHead(200, { "content-length": 100 }).write("6 * 7");
+    response.socket!.end();
+  },
+  exact: (response) => response.end(`42 //${"x".repeat(MIB - 5)}`),
+  large: (response) => response.end(`42 //${"x".repeat(MIB - 4)}`),
+  announced: (response) => response.writeHead(200, { "content-length": 50 * MIB }).write("6 * 7"),
+  endless: (response) => {
+    const more = (): void => {
+      while (response.write(" ".repeat(16_384))) if (response.destroyed) return;
+      response.once("drain", more);
+    };
+    more();
+  },
+  dripping: (response) => {
+    const timer = setInterval(() => response.write(" "), 100);
+    response.on("close", () => clearInterval(timer));
+  },
+  silent: () => {},
+  fresh: (response) => response.writeHead(200, { "cache-control": "no-store" }).end(`${code.requests.length}`),
+  loop: (response) => response.writeHead(302, { location: "/loop" }).end(),
+  lost: (response) => response.writeHead(302).end(),
+  "hop-4": (response) => response.writeHead(301, { location: "/hop-3" }).end(),
+  "hop-3": (response) => response.writeHead(302, { location: "hop-2" }).end(),
+  "hop-2": (response) => response.writeHead(307, { location: `${code.url}/hop-1` }).end(),
+  "hop-1": (response) => response.writeHead(308, { location: "/6*7" }).end(),
+  away: (response) => response.writeHead(302, { location: other.url }).end(),
+  metadata: (response) => response.writeHead(302, { location: "http://169.254.169.254/latest" }).end(),
+  file: (response) => response.writeHead(302, { location: "file:///etc/passwd" }).end(),
+};
+
+function runFrom(path: string, method = "GET"): Promise<Answer> {
+  return runUrl(`${code.url}/${path}`, method);
+}
+
+function runUrl(url: string, method = "GET"): Promise<Answer> {
+  return service.request(method, "/api/run/fetched", { query: { task_url: url } });
+}
+
+describe("code from task_url", () => {
+  it("runs, and the rest of the query is the task's", async () => {
+    assert.equal((await runFrom("6*7")).text, "42");
+    const query = { task_url: `${code.url}/(c)=>c.query`, a: "1" };
+    assert.deepEqual((await service.request("GET", "/api/run/fetched", { query })).json(), { a: "1" });
+  });
+
+  for (const page of ["marked", "typed", "zipped", "exact", "hop-1", "hop-2", "hop-3"]) {
+    it(`runs when it is ${page}`, async () => {
+      const answer = await runFrom(page);
+      assert.equal(answer.text, "42");
+    });
+  }
+
+  it("is asked for without the caller's credentials", async () => {
+    const target = `/api/run/fetched?key=${service.admin}&task_url=${encodeURIComponent(`${code.url}/7`)}`;
+    const headers = { cookie: "a=b", "x-mine": "yes", referer: "http://x/" };
+    assert.equal((await service.request("GET", target, { token: null, headers })).text, "7");
+    assert.equal(
+      (await service.request("GET", "/api/run/fetched", { query: { task_url: `${code.url}/8` }, headers })).text,
+      "8",
+    );
+    for (const request of code.requests) {
+      assert.doesNotMatch(JSON.stringify(request.rawHeaders) + request.url, /eyJ|cookie|x-mine|referer|authorization/i);
+      assert.equal(request.method, "GET");
+    }
+  });
+
+  it("is asked for again when it may not be stored", async () => {
+    const [first, second] = [await runFrom("fresh"), await runFrom("fresh")];
+    assert.equal(Number(second.text), Number(first.text) + 1);
+  });
+});
+
+describe("a URL that is none", () => {
+  const invalid = ["", "x", "/relative", "//host/x", "ftp://example.com/x", "file:///etc/passwd", "data:text/plain,1"];
+  for (const url of [
+    ...invalid,
+    "javascript:1",
+    "http://",
+    "http://user@example.com/",
+    "http://user:pass@example.com/",
+  ]) {
+    it(`is refused: ${url}`, async () => {
+      assertProblem(await runUrl(url), 400, "task_url_invalid");
+    });
+  }
+});
+
+describe("a place that is not allowed", () => {
+  const literal = [
+    "127.0.0.1:PORT",
+    "[::1]:PORT",
+    "0.0.0.0:PORT",
+    "2130706433:PORT",
+    "0x7f.1:PORT",
+    "0177.0.0.1:PORT",
+    "127.1:PORT",
+  ];
+  const wrapped = ["[::ffff:127.0.0.1]:PORT", "[::127.0.0.1]:PORT", "[64:ff9b::7f00:1]:PORT", "[2002:7f00:1::]:PORT"];
+  const ranges = [
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "224.0.0.1",
+    "168.63.129.16",
+    "[fd00::1]",
+  ];
+  for (const place of [...literal, ...wrapped, ...ranges, "[fe80::1]", "localhost:PORT", "LOCALHOST.:PORT"]) {
+    it(`is not reached: ${place}`, async () => {
+      const url = `http://${place.replace("PORT", new URL(other.url).port)}/`;
+      const problem = assertProblem(await runUrl(url), 400, "task_url_forbidden");
+      if (!place.includes("127.0.0.1")) assert.doesNotMatch(problem.detail, /127\.0\.0\.1|::1/);
+      assert.equal(other.requests.length, 0);
+    });
+  }
+
+  for (const page of ["away", "metadata"]) {
+    it(`is not reached by a redirect: ${page}`, async () => {
+      assertProblem(await runFrom(page), 400, "task_url_forbidden");
+      assert.equal(other.requests.length, 0);
+    });
+  }
+});
+
+describe("a server that gives no code", () => {
+  const pages: Record<string, string> = {
+    absent: "task_url_status",
+    broken: "task_url_status",
+    html: "task_url_not_code",
+    undeclared: "task_url_not_code",
+    latin: "task_url_not_code",
+    large: "task_url_too_large",
+    announced: "task_url_too_large",
+    endless: "task_url_too_large",
+    bomb: "task_url_too_large",
+    torn: "task_url_unreachable",
+    loop: "task_url_unreachable",
+    "hop-4": "task_url_unreachable",
+  };
+  for (const [page, expected] of Object.entries(pages)) {
+    it(`is told apart: ${page} is ${expected}`, async () => {
+      const problem = assertProblem(await runFrom(page), 400, expected);
+      if (page === "absent") assert.match(problem.detail, /\b404\b/);
+    });
+  }
+
+  for (const page of ["blank", "lost", "file"]) {
+    it(`is refused: ${page}`, async () => {
+      const answer = await runFrom(page);
+      assert.equal(answer.status, 400, answer.text);
+      assertProblem(answer, 400, (answer.json() as { code: string }).code);
+    });
+  }
+
+  it("is refused when nothing listens", async () => {
+    assertProblem(await runUrl(`http://${closed}/`), 400, "task_url_unreachable");
+  });
+
+  it("is given up when it never ends, silent or dripping, while others are served", async () => {
+    const slow = [runFrom("silent"), runFrom("dripping")];
+    assert.equal((await runFrom("6*7")).text, "42");
+    for (const answer of await Promise.all(slow)) assertProblem(answer, 400, "task_url_unreachable");
+  });
+
+  it("is refused when its name does not exist", async () => {
+    assertProblem(await runUrl("http://no-such-name.invalid/"), 400, "task_url_unreachable");
+  });
+});
+
+describe("what a run by task_url counts", () => {
+  it("is one, however many redirects, and whether or not the code came", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { token: { day: 100 } } });
+    for (const [index, page] of ["6*7", "hop-3", "loop", "absent", "away"].entries()) {
+      await service.request("GET", "/api/run/fetched", { token, query: { task_url: `${code.url}/${page}` } });
+      assert.equal((await tokenRecord(service, token)).day, 99 - index, page);
+    }
+  });
+});

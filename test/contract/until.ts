@@ -1,0 +1,19 @@
+const STEP_MS = 20;
+
+/** Polls until the condition holds. @throws {Error} when it does not in time. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs: number = 20_000,
+): Promise<void> {
+  const giveUpMs = performance.now() + timeoutMs;
+  while (!(await holds())) {
+    if (performance.now() > giveUpMs) throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+    await pause(STEP_MS);
+  }
+}
+
+/** For a wait whose length is itself what is tested, such as the one that `Retry-After` asks for. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
