@@ -10,6 +10,7 @@ import {
   WINDOW_BYTES,
 } from "../wire/messages.ts";
 import { CodeTable, type Code } from "./codes.ts";
+import { Flights } from "./flights.ts";
 import { parseFault, parseHead } from "./messages.ts";
 
 /** What a run tells whoever waits for it: `result` or `fault` alone, or `head`, then `data`, then `end` or `fault`. */
@@ -42,8 +43,6 @@ export interface Flight {
   streaming: boolean;
 }
 
-/** Nobody has so many runs under way that an id could come round while its run lives. */
-const MAX_ID = 2 ** 32;
 const HEAD_BYTES = 65_536;
 /** Heads, faults and data are bounded by themselves; a result is what may be longest. */
 const OTHER_FRAME_BYTES = 131_072;
@@ -55,7 +54,7 @@ const OTHER_FRAME_BYTES = 131_072;
  */
 export class Guest {
   readonly process: GuestProcess;
-  readonly flights: Map<number, Flight> = new Map();
+  readonly flights: Flights<Flight> = new Flights();
   readonly startedMs: number = performance.now();
   /** Takes no new run; it ends when those in flight have. */
   draining = false;
@@ -69,7 +68,6 @@ export class Guest {
   readonly #reader: FrameReader;
   readonly #limits: GuestLimits;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
-  #nextRun = 1;
 
   constructor(process: GuestProcess, limits: GuestLimits) {
     this.process = process;
@@ -109,20 +107,19 @@ export class Guest {
    */
   run(code: Code, context: () => string, listener: RunListener, nowMs: number): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
-    const id = this.#nextRun;
-    this.#nextRun = (id + 1) % MAX_ID || 1;
+    const deadlineMs = nowMs + this.#limits.wallMs;
+    const id = this.flights.add({ listener, deadlineMs, window: WINDOW_BYTES, streaming: false });
     const known = this.#codes.use(code);
     const codeId = Buffer.allocUnsafe(4);
     codeId.writeUInt32LE(known.id);
     const parts = known.needsContext ? [codeId, Buffer.from(context())] : [codeId];
     this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
-    this.flights.set(id, { listener, deadlineMs: nowMs + this.#limits.wallMs, window: WINDOW_BYTES, streaming: false });
     this.runs++;
     return id;
   }
 
   abort(id: number, reason: AbortReason): void {
-    if (this.flights.has(id)) this.#outbox.push(textFrame(TO_GUEST.abort, id, reason));
+    if (this.flights.get(id)) this.#outbox.push(textFrame(TO_GUEST.abort, id, reason));
   }
 
   /** Gives up a run whose client has left: the task is told, and what it still answers is ignored. */
@@ -170,9 +167,7 @@ export class Guest {
     this.draining = true;
     this.process.kill();
     this.process.socket.destroy();
-    const flights = [...this.flights];
-    this.flights.clear();
-    for (const [id, flight] of flights) flight.listener.fault(id === culprit?.id ? culprit.cause : cause);
+    for (const [id] of this.flights) this.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
   #receive(type: number, id: number, payload: Buffer): void {
@@ -225,12 +220,10 @@ export class Guest {
     flight.listener.data(payload);
   }
 
-  #take(id: number): Flight | undefined {
-    const flight = this.flights.get(id);
-    if (!flight) return undefined;
-    this.flights.delete(id);
+  #take(id: number): Flight | null {
+    const flight = this.flights.take(id);
     // After the caller has been told: the end must not overtake the answer.
-    if (this.draining && this.flights.size === 0) queueMicrotask(() => this.end(REPLACED));
+    if (flight && this.draining && this.flights.size === 0) queueMicrotask(() => this.end(REPLACED));
     return flight;
   }
 

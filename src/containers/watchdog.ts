@@ -131,8 +131,7 @@ export class Watchdog {
 
   #hold(guest: Guest, status: GuestStatus): void {
     const { memoryBytes, threads } = this.#options;
-    const [only, ...others] = guest.flights.keys();
-    const culprit = only !== undefined && others.length === 0 ? only : null;
+    const culprit = guest.flights.only;
     const end = (what: string, cause: Problem): void => {
       const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
       guest.end(restarted, culprit === null ? undefined : { id: culprit, cause });
@@ -156,6 +155,5 @@ function isAsleep(status: GuestStatus): boolean {
 function blockedRun(guest: Guest, title: string): number | null {
   const entered = /^r([0-9a-z]{1,7})$/.exec(title);
   const id = entered ? Number.parseInt(entered[1]!, 36) : Number.NaN;
-  if (guest.flights.has(id)) return id;
-  return guest.flights.size === 1 ? guest.flights.keys().next().value! : null;
+  return guest.flights.get(id) ? id : guest.flights.only;
 }

@@ -11,9 +11,12 @@ const readUInt32LE = uncurry(prototype, "readUInt32LE");
 const toText = uncurry(prototype, "toString");
 
 const codes = safeMap<number, Code>();
-/** Those that were not answered at once. */
-const runs = safeMap<number, Run>();
-const forgetRun = runs.delete.bind(runs);
+/**
+ * Those that were not answered at once, by the low half of their id, which no two have at a time. Not a Map: V8 keeps what
+ * the many copies of one held that is filled and emptied all the time.
+ */
+const runs: (Run | null)[] = [];
+const SLOTS = 2 ** 16;
 
 /** @param payload Of a `code` frame. */
 export function addCode(id: number, payload: Buffer): void {
@@ -33,12 +36,12 @@ export function startRun(id: number, payload: Buffer, onOver: (id: number) => un
   // Before any of its code runs: whoever looks from outside while it blocks must find it.
   showEntered(id);
   enterRun(run, start);
-  if (!run.over) runs.set(id, run);
+  if (!run.over) runs[id % SLOTS] = run;
 }
 
 /** @param payload Of an `abort` frame. The run may be over: the frames crossed. */
 export function abortRun(id: number, payload: Buffer): void {
-  const run = runs.get(id);
+  const run = runOf(id);
   const reason = toText(payload) as AbortReason;
   // In the run's own context: its listeners may log, throw and exit.
   if (run) enterRun(run, () => run.abort(reason));
@@ -46,7 +49,16 @@ export function abortRun(id: number, payload: Buffer): void {
 
 /** @param payload Of a `window` frame. */
 export function widenWindow(id: number, payload: Buffer): void {
-  runs.get(id)?.onWindow?.(readUInt32LE(payload, 0));
+  runOf(id)?.onWindow?.(readUInt32LE(payload, 0));
+}
+
+function runOf(id: number): Run | null {
+  const run = runs[id % SLOTS];
+  return run?.id === id ? run : null;
+}
+
+function forgetRun(id: number): void {
+  if (runOf(id)) runs[id % SLOTS] = null;
 }
 
 function start(run: Run): void {

@@ -16,7 +16,7 @@ const toText = uncurry(prototype, "toString");
 export const TO_GUEST = {
   /** id: code. Payload: `CodeMessage`, see `encodeCode`. Sent once; runs name it by its id. */
   code: 1,
-  /** id: run. Payload: code id u32, then `RunContext` as JSON, or nothing when the code takes no context. */
+  /** id: run, in its low half a slot that no other run holds. Payload: code id u32, then `RunContext` as JSON, or nothing when the code takes no context. */
   run: 2,
   /** id: run. Payload: an `AbortReason`. The run's signal aborts; nothing more is expected of the run. */
   abort: 3,

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import * as fc from "fast-check";
+
+import { Flights } from "../../src/containers/flights.ts";
+
+describe("Flights", () => {
+  it("gives back what was added under an id, once", () => {
+    const flights = new Flights<string>();
+    const id = flights.add("a");
+    assert.equal(flights.get(id), "a");
+    assert.equal(flights.take(id), "a");
+    assert.equal(flights.take(id), null);
+    assert.equal(flights.get(id), null);
+  });
+
+  it("does not take a slot's next flight for its last one", () => {
+    const flights = new Flights<string>();
+    const first = flights.add("a");
+    flights.take(first);
+    const second = flights.add("b");
+    assert.notEqual(second, first);
+    assert.equal(flights.get(first), null);
+    assert.equal(flights.get(second), "b");
+  });
+
+  it("knows the only one there is", () => {
+    const flights = new Flights<string>();
+    assert.equal(flights.only, null);
+    const id = flights.add("a");
+    assert.equal(flights.only, id);
+    const other = flights.add("b");
+    assert.equal(flights.only, null);
+    flights.take(id);
+    assert.equal(flights.only, other);
+  });
+
+  it("knows no id that a stranger makes up", () => {
+    const flights = new Flights<string>();
+    flights.add("a");
+    for (const id of [1, 65_535, 65_536, 2 ** 32 - 1]) assert.equal(flights.take(id), null);
+    assert.equal(flights.size, 1);
+  });
+
+  it("behaves as a map from ids would", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(9), { maxLength: 200 }), (steps) => {
+        const flights = new Flights<number>();
+        const model = new Map<number, number>();
+        for (const [turn, step] of steps.entries()) {
+          const known = [...model.keys()];
+          if (step < 6 || known.length === 0) model.set(flights.add(turn), turn);
+          else {
+            const id = known[step % known.length]!;
+            assert.equal(flights.take(id), model.get(id));
+            model.delete(id);
+          }
+          assert.equal(flights.size, model.size);
+          assert.deepEqual(new Map(flights), model);
+        }
+      }),
+    );
+  });
+});
