@@ -203,9 +203,9 @@ describe("the query", () => {
   }
 
   it("what is not reserved reaches the task, and what is does not", async () => {
-    const text = "(context) => [context.query, context.url, context.data]";
+    const body = "(context) => [context.query, context.url, context.data]";
     const target = `/api/run/query?a=1&key=${service.admin}&b=x%20y&Task_c=2&keys=3`;
-    const answer = await service.request("POST", target, { token: null, body: text });
+    const answer = await service.request("POST", target, { token: null, body });
     const [query, url, data] = answer.json() as [Record<string, string>, string, Record<string, string>];
     assert.deepEqual(query, { a: "1", b: "x y", Task_c: "2", keys: "3" });
     assert.deepEqual(data, query);

@@ -135,16 +135,8 @@ describe("a URL that is none", () => {
 });
 
 describe("a place that is not allowed", () => {
-  const literal = [
-    "127.0.0.1:PORT",
-    "[::1]:PORT",
-    "0.0.0.0:PORT",
-    "2130706433:PORT",
-    "0x7f.1:PORT",
-    "0177.0.0.1:PORT",
-    "127.1:PORT",
-  ];
-  const wrapped = ["[::ffff:127.0.0.1]:PORT", "[::127.0.0.1]:PORT", "[64:ff9b::7f00:1]:PORT", "[2002:7f00:1::]:PORT"];
+  const literal = ["127.0.0.1", "[::1]", "0.0.0.0", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "127.255.255.254"];
+  const wrapped = ["[::ffff:127.0.0.1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[::ffff:0:7f00:1]"];
   const ranges = [
     "10.0.0.1",
     "172.16.0.1",
@@ -153,13 +145,14 @@ describe("a place that is not allowed", () => {
     "100.64.0.1",
     "224.0.0.1",
     "168.63.129.16",
-    "[fd00::1]",
   ];
-  for (const place of [...literal, ...wrapped, ...ranges, "[fe80::1]", "localhost:PORT", "LOCALHOST.:PORT"]) {
-    it(`is not reached: ${place}`, async () => {
-      const url = `http://${place.replace("PORT", new URL(other.url).port)}/`;
-      const problem = assertProblem(await runUrl(url), 400, "task_url_forbidden");
-      if (!place.includes("127.0.0.1")) assert.doesNotMatch(problem.detail, /127\.0\.0\.1|::1/);
+  for (const host of [...literal, ...wrapped, ...ranges, "[fd00::1]", "[fe80::1]", "localhost", "LOCALHOST."]) {
+    it(`is not reached: ${host}`, async () => {
+      // On a port of the web only the address speaks against it; on the other port something would answer.
+      for (const port of [80, new URL(other.url).port]) {
+        const problem = assertProblem(await runUrl(`http://${host}:${port}/`), 400, "task_url_forbidden");
+        if (/localhost/i.test(host)) assert.doesNotMatch(problem.detail, /127\.0\.0\.1|::1/);
+      }
       assert.equal(other.requests.length, 0);
     });
   }

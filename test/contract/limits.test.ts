@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { assertProblem } from "./problem.ts";
+import { containerRecord, jtiOf, limitRecord, recordOf, tokenRecord } from "./record.ts";
+import { type Service, startService } from "./service.ts";
+import { pause } from "./until.ts";
+
+let service: Service;
+
+before(async () => {
+  service = await startService();
+});
+after(() => service.stop());
+
+/** Runs so often, one after the other, and gives the statuses. */
+async function runs(container: string, token: string, times: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let time = 0; time < times; time += 1) statuses.push((await service.run(container, "1", { token })).status);
+  return statuses;
+}
+
+describe("the record", () => {
+  it("is 0 for what is not tracked, what is left for what is, and -1 when nothing is left", async () => {
+    const token = await service.issue({
+      containers: ["*"],
+      limits: { container: { hour: 2, month: 100 }, token: { day: 2 } },
+    });
+    assert.deepEqual(await containerRecord(service, "semantics", token), limitRecord({ hour: 2, month: 100 }));
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: 2 }));
+    assert.deepEqual(await runs("semantics", token, 1), [200]);
+    assert.deepEqual(await containerRecord(service, "semantics", token), limitRecord({ hour: 1, month: 99 }));
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: 1 }));
+    assert.deepEqual(await runs("semantics", token, 3), [200, 429, 429]);
+    assert.deepEqual(await containerRecord(service, "semantics", token), limitRecord({ hour: -1, month: 98 }));
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: -1 }));
+  });
+
+  it("keeps its promise in all six windows", async () => {
+    const limits = { second: 100, minute: 200, hour: 300, day: 400, week: 500, month: 600 };
+    const token = await service.issue({ containers: ["*"], limits: { container: limits, token: limits } });
+    await runs("all-windows", token, 3);
+    const left = { minute: 197, hour: 297, day: 397, week: 497, month: 597 };
+    for (const read of [await containerRecord(service, "all-windows", token), await tokenRecord(service, token)]) {
+      assert.ok(read.second >= 97 && read.second <= 100);
+      assert.deepEqual({ ...read, second: 0 }, limitRecord(left));
+    }
+  });
+
+  it("is never changed by reading it", async () => {
+    const token = await service.issue({
+      containers: ["*"],
+      limits: { container: { minute: 1 }, token: { minute: 1 } },
+    });
+    for (let time = 0; time < 5; time += 1) {
+      assert.deepEqual(await containerRecord(service, "read-only", token), limitRecord({ minute: 1 }));
+      assert.deepEqual(await tokenRecord(service, token), limitRecord({ minute: 1 }));
+    }
+    assert.deepEqual(await runs("read-only", token, 1), [200]);
+  });
+
+  it("of a container shows the limits as they apply to the one who asks", async () => {
+    const wide = await service.issue({ containers: ["*"], limits: { container: { day: 10 } } });
+    const narrow = await service.issue({ containers: ["*"], limits: { container: { day: 3, week: 7 } } });
+    await runs("views", wide, 2);
+    assert.deepEqual(await containerRecord(service, "views", wide), limitRecord({ day: 8 }));
+    assert.deepEqual(await containerRecord(service, "views", narrow), limitRecord({ day: 1, week: 5 }));
+    assert.deepEqual(await containerRecord(service, "views"), limitRecord({}));
+  });
+
+  it("of a token is known before its first use, to itself and to administrators", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { token: { hour: 5 }, container: { hour: 2 } } });
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ hour: 5 }));
+    const answer = await service.request("GET", `/api/limits/token/${jtiOf(token)}`);
+    assert.deepEqual(recordOf(answer), limitRecord({ hour: 5 }));
+  });
+
+  it("of an unknown jti is the server's defaults, for an administrator", async () => {
+    for (const jti of [crypto.randomUUID(), "x", "a%20b", "%C3%BC"]) {
+      assert.deepEqual(recordOf(await service.request("GET", `/api/limits/token/${jti}`)), limitRecord({}));
+    }
+  });
+});
+
+describe("the decision", () => {
+  it("charges the container and the token, or neither: the token refuses", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { container: { day: 10 }, token: { day: 2 } } });
+    assert.deepEqual(await runs("atomic-token", token, 5), [200, 200, 429, 429, 429]);
+    assert.deepEqual(await containerRecord(service, "atomic-token", token), limitRecord({ day: 8 }));
+  });
+
+  it("charges the container and the token, or neither: the container refuses", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { container: { day: 2 }, token: { day: 10 } } });
+    assert.deepEqual(await runs("atomic-container", token, 5), [200, 200, 429, 429, 429]);
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: 8 }));
+  });
+
+  it("counts a container over all tokens, and a token over all containers", async () => {
+    const claims = { containers: ["*"], limits: { container: { day: 3 }, token: { day: 4 } } };
+    const [one, two] = [await service.issue(claims), await service.issue(claims)];
+    assert.deepEqual(await runs("shared", one, 2), [200, 200]);
+    assert.deepEqual(await runs("shared", two, 2), [200, 429]);
+    assert.deepEqual(await runs("shared-2", one, 3), [200, 200, 429]);
+    assert.deepEqual(await tokenRecord(service, one), limitRecord({ day: -1 }));
+    assert.deepEqual(await tokenRecord(service, two), limitRecord({ day: 3 }));
+  });
+
+  it("admits exactly as many as the limit says, however many come at once", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { container: { hour: 7 }, token: { hour: 20 } } });
+    const answers = await Promise.all(Array.from({ length: 40 }, () => service.run("burst", "1", { token })));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 7);
+    assert.equal(answers.filter(({ status }) => status === 429).length, 33);
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ hour: 13 }));
+  });
+
+  it("counts use on every window, since a limit may come later, and leaves nothing when it is lowered", async () => {
+    await runs("later", service.admin, 3);
+    const narrow = await service.issue({ containers: ["*"], limits: { container: { week: 2, month: 4 } } });
+    assert.deepEqual(await containerRecord(service, "later", narrow), limitRecord({ week: -1, month: 1 }));
+    assert.deepEqual(await runs("later", narrow, 1), [429]);
+  });
+});
+
+describe("a throttled run", () => {
+  it("is told what refused it, and when the next fits", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { container: { minute: 1, day: 50 } } });
+    await runs("refused", token, 1);
+    const answer = await service.run("refused", "1", { token });
+    const problem = assertProblem(answer, 429, "container_limited");
+    assert.match(problem.detail, /refused/);
+    assert.match(problem.detail, /\b1 runs? a minute/);
+    const { retryAfterMs } = problem;
+    assert.ok(retryAfterMs! > 0 && retryAfterMs! <= 60_000);
+    assert.equal(problem.retryAfter, Math.max(1, Math.ceil(retryAfterMs! / 1000)));
+    assert.equal(answer.headers["retry-after"], `${problem.retryAfter}`);
+    assert.equal(problem.violations!.length, 1);
+    const { class: of, window, limit, remaining } = problem.violations![0]!;
+    assert.deepEqual({ of, window, limit, remaining }, { of: "container", window: "minute", limit: 1, remaining: 0 });
+    assert.ok(answer.headers["caisson-run"]);
+  });
+
+  it("succeeds when it is tried again after the wait that it was told", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { token: { second: 1 } } });
+    await runs("again", token, 1);
+    for (let time = 0; time < 3; time += 1) {
+      const refused = await service.run("again", "1", { token });
+      const { retryAfterMs } = assertProblem(refused, 429, "token_limited");
+      assert.equal(refused.headers["retry-after"], "1");
+      await pause(retryAfterMs!);
+      assert.deepEqual(await runs("again", token, 1), [200]);
+    }
+  });
+
+  it("names the longer wait when both refuse, and every window that does", async () => {
+    const limits = { container: { second: 1, hour: 1 }, token: { minute: 1 } };
+    const token = await service.issue({ containers: ["*"], limits });
+    await runs("both", token, 1);
+    const problem = assertProblem(await service.run("both", "1", { token }), 429, "container_limited");
+    const windows = problem.violations!.map(
+      (violation) => `${String(violation["class"])}-${String(violation["window"])}`,
+    );
+    assert.ok(windows.includes("container-hour") && windows.includes("token-minute"), windows.join());
+    assert.ok(problem.retryAfterMs! > 60_000);
+    const other = await service.issue({ containers: ["*"], limits: { container: { minute: 1 }, token: { day: 1 } } });
+    await runs("both-2", other, 1);
+    assertProblem(await service.run("both-2", "1", { token: other }), 429, "token_limited");
+  });
+
+  it("never names the token itself", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { token: { day: 1 } } });
+    await runs("unnamed", token, 1);
+    assert.ok(!(await service.run("unnamed", "1", { token })).text.includes(token));
+  });
+});
+
+describe("a reset", () => {
+  it("clears all six windows of a container at once, and nothing of a token", async () => {
+    const limits = { container: { minute: 1, month: 1 }, token: { day: 5 } };
+    const token = await service.issue({ containers: ["*"], limits });
+    assert.deepEqual(await runs("cleared", token, 2), [200, 429]);
+    recordOf(await service.request("DELETE", "/api/limits/container/cleared"));
+    assert.deepEqual(await containerRecord(service, "cleared", token), limitRecord({ minute: 1, month: 1 }));
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: 4 }));
+    assert.deepEqual(await runs("cleared", token, 2), [200, 429]);
+  });
+
+  it("clears a token, answers its record, and nothing of a container", async () => {
+    const token = await service.issue({
+      containers: ["*"],
+      limits: { container: { day: 5 }, token: { hour: 1, week: 1 } },
+    });
+    assert.deepEqual(await runs("kept", token, 2), [200, 429]);
+    const answer = await service.request("DELETE", `/api/limits/token/${jtiOf(token)}`);
+    assert.deepEqual(recordOf(answer), limitRecord({ hour: 1, week: 1 }));
+    assert.deepEqual(await containerRecord(service, "kept", token), limitRecord({ day: 4 }));
+    assert.deepEqual(await runs("kept", token, 2), [200, 429]);
+  });
+
+  it("may be done again, and where nothing is", async () => {
+    for (const target of ["container/never-used", `token/${crypto.randomUUID()}`]) {
+      for (let time = 0; time < 2; time += 1) {
+        assert.deepEqual(recordOf(await service.request("DELETE", `/api/limits/${target}`)), limitRecord({}));
+      }
+    }
+  });
+
+  it("is logged for audit, with who did it", async () => {
+    await service.request("DELETE", "/api/limits/container/audited");
+    const line = service
+      .stderr()
+      .split("\n")
+      .find((text) => text.includes("audited"))!;
+    assert.match(line, /reset/);
+    assert.ok(line.includes(jtiOf(service.admin)));
+  });
+
+  it("is for administrators only, and others change nothing", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { container: { day: 5 } } });
+    await runs("guarded", token, 1);
+    assertProblem(await service.request("DELETE", "/api/limits/container/guarded", { token }), 403, "token_forbidden");
+    assertProblem(
+      await service.request("DELETE", `/api/limits/token/${jtiOf(token)}`, { token }),
+      403,
+      "token_forbidden",
+    );
+    assert.deepEqual(await containerRecord(service, "guarded", token), limitRecord({ day: 4 }));
+  });
+});
