@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 import { parseDuration, parseSize } from "./units.ts";
 
 /** Positive integers by window; a window that is not named is not limited. */
@@ -256,7 +258,11 @@ function size(leastBytes: number): (given: string) => number {
 }
 
 function cidr(given: string): string {
-  if (!/^[0-9a-fA-F.:]+\/\d{1,3}$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is not a CIDR range`);
+  const [address = "", prefix = "", ...rest] = given.split("/");
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
+  if (rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > longest) {
+    throw new TypeError(`${JSON.stringify(given)} is not a CIDR range such as 10.0.0.0/8`);
+  }
   return given;
 }
 

@@ -17,6 +17,7 @@ import { readCredential } from "./credential.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
+import { type OriginOf, originReader } from "./proxy.ts";
 import { hasBody, readBody } from "./read-body.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { runContext } from "./run-context.ts";
@@ -52,9 +53,11 @@ interface Call {
 /** The story of a run. The order of its steps is a promise: it decides the answer when several things are wrong. */
 export class RunEndpoint {
   readonly #with: RunDependencies;
+  readonly #originOf: OriginOf;
 
   constructor(dependencies: RunDependencies) {
     this.#with = dependencies;
+    this.#originOf = originReader(dependencies.config.trustProxy);
   }
 
   /** @throws {Problem} as long as nobody has been authorized; after that every answer is the run's own. */
@@ -92,7 +95,7 @@ export class RunEndpoint {
       const execution = new Execution(release, (level, text) => this.#log(call, level, text));
       execution.begin(
         guest,
-        guest.run(codeOf(code), () => contextOf(call, data), execution, call.answer.sent(start)),
+        guest.run(codeOf(code), () => this.#contextOf(call, data), execution, call.answer.sent(start)),
       );
       begun = true;
       abandonWithClient(call.response, execution);
@@ -149,13 +152,14 @@ export class RunEndpoint {
     answer.sendProblem(error);
   }
 
+  #contextOf({ request, target, container, answer }: Call, data: unknown): string {
+    const origin = this.#originOf(request);
+    return JSON.stringify(runContext(request, target, { id: answer.run, container, data, origin }));
+  }
+
   #log({ answer, container }: Call, level: number, text: string): void {
     this.#with.log.task(answer.run, container, level, text);
   }
-}
-
-function contextOf({ request, target, container, answer }: Call, data: unknown): string {
-  return JSON.stringify(runContext(request, target, { id: answer.run, container, data }));
 }
 
 function abandonWithClient(response: ServerResponse, execution: Execution): void {
