@@ -7,8 +7,10 @@ const FROM = String.raw`\s*from\s*(?:"[^"\n]*"|'[^'\n]*')(?:\s*with\s*\{[^}]*\})
 const DEFAULT = new RegExp(String.raw`${START}export(\s+)default\b`, "gm");
 const LIST = new RegExp(String.raw`${START}export\s*(?:\{[^}]*\}(?:${FROM})?|\*(?:\s*as\s+[\w$]+)?${FROM})`, "gm");
 const DECLARED = new RegExp(String.raw`${START}export\b(?=\s)`, "gm");
+/** An import of types is no JavaScript; `import type from` and `{ type as x }` are. */
+const TYPES = String.raw`\s+type(?:\s*[{*]|\s+(?!from\b)[\w$])|[^"'();]*[{,]\s*type\s+(?!as\b)[\w$]`;
 const IMPORT = new RegExp(
-  String.raw`${START}import\b(?:[^"'();]*from)?\s*(?:"[^"\n]*"|'[^'\n]*')(?:\s*with\s*\{[^}]*\})?`,
+  String.raw`${START}import\b(?!${TYPES})(?:[^"'();]*from)?\s*(?:"[^"\n]*"|'[^'\n]*')(?:\s*with\s*\{[^}]*\})?`,
   "gm",
 );
 

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 
@@ -36,7 +38,8 @@ const TOKEN_REQUEST_BYTES = 64 * 2 ** 10;
 
 /** Everything but the runs. */
 export function makeApi(dependencies: ApiDependencies): Api {
-  const api: Api = new Hono();
+  // The path as it came: resolved as a URL, a container named ".." would be another path.
+  const api: Api = new Hono({ getPath: (_, options) => parseTarget(incomingOf(options).url!).path });
   serveLimits(api, dependencies);
   serveTokens(api, dependencies);
   servePublic(api, dependencies);
@@ -138,6 +141,10 @@ function servePublic(api: Api, { tokens, trouble, isolation }: ApiDependencies):
   resource(api, "/.well-known/jwks.json", { GET: () => json(200, tokens.keys.jwks()) });
   const page = errorsPage();
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });
+}
+
+function incomingOf(options: unknown): IncomingMessage {
+  return (options as { env: HttpBindings }).env.incoming;
 }
 
 /** One path and its methods: others are 405, `OPTIONS` answers preflights. */

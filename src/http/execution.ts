@@ -7,26 +7,33 @@ import type { HeadMessage } from "../wire/messages.ts";
 /** What a run came to: a buffered result, or the head of an answer whose body streams. */
 export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: Readable };
 
+/** Who wants to know more of a run than its outcome. */
+export interface RunObserver {
+  /** Once: the guest is done with the run, or nobody waits for it. For a stream that is after its outcome. */
+  over(): void;
+  /** A stream broke after its head. */
+  broke(problem: Problem): void;
+  /** The task wrote to its console. */
+  log(level: number, text: string): void;
+}
+
 /** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
 export class Execution implements RunListener {
   readonly outcome: Promise<Outcome>;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (problem: Problem) => void;
-  readonly #onOver: () => void;
-  readonly #onLog: (level: number, text: string) => void;
+  readonly #observer: RunObserver;
   #guest: Guest | null = null;
   #id = 0;
   #body: Body | null = null;
   #over = false;
 
-  /** @param onOver is called once, when the guest is done with the run: for a stream that is after its outcome. */
-  constructor(onOver: () => void, onLog: (level: number, text: string) => void) {
+  constructor(observer: RunObserver) {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     this.outcome = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#onOver = onOver;
-    this.#onLog = onLog;
+    this.#observer = observer;
   }
 
   /** Says which run of which guest it is. */
@@ -63,18 +70,19 @@ export class Execution implements RunListener {
   fault(problem: Problem): void {
     this.#finish();
     // After a head there is no other answer to give: the body is cut, so that nobody takes it for whole.
-    if (this.#body) this.#body.destroy(problem);
-    else this.#reject(problem);
+    if (!this.#body) return this.#reject(problem);
+    this.#observer.broke(problem);
+    this.#body.destroy(problem);
   }
 
   /** Once: the client may leave while the last of a stream is on its way. */
   #finish(): void {
-    if (!this.#over) this.#onOver();
+    if (!this.#over) this.#observer.over();
     this.#over = true;
   }
 
   log(level: number, text: string): void {
-    this.#onLog(level, text);
+    this.#observer.log(level, text);
   }
 }
 
@@ -86,6 +94,8 @@ class Body extends Readable {
   constructor(grant: (bytes: number) => void) {
     super();
     this.#grant = grant;
+    // It may break before anybody reads it, and an error that nobody hears would end the service.
+    this.on("error", () => {});
   }
 
   add(bytes: Buffer): void {

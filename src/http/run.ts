@@ -14,7 +14,7 @@ import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { readCredential } from "./credential.ts";
-import { Execution, type Outcome } from "./execution.ts";
+import { Execution, type Outcome, type RunObserver } from "./execution.ts";
 import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
 import { type OriginOf, originReader } from "./proxy.ts";
@@ -92,7 +92,7 @@ export class RunEndpoint {
       await this.#admit(call);
       const { data, ...code } = submission ?? (await this.#fetchCode(call.taskUrl!));
       const { guest, start } = container.warm(performance.now()) ?? (await container.arrive());
-      const execution = new Execution(release, (level, text) => this.#log(call, level, text));
+      const execution = new Execution(this.#observe(call, release));
       execution.begin(
         guest,
         guest.run(codeOf(code), () => this.#contextOf(call, data), execution, call.answer.sent(start)),
@@ -157,8 +157,13 @@ export class RunEndpoint {
     return JSON.stringify(runContext(request, target, { id: answer.run, container, data, origin }));
   }
 
-  #log({ answer, container }: Call, level: number, text: string): void {
-    this.#with.log.task(answer.run, container, level, text);
+  #observe({ answer, container, holder }: Call, release: () => void): RunObserver {
+    const { log } = this.#with;
+    return {
+      over: release,
+      broke: (problem) => log.run(answer.run, container, holder.jti, problem),
+      log: (level, text) => log.task(answer.run, container, level, text),
+    };
   }
 }
 
