@@ -42,6 +42,7 @@ export interface Home extends AsyncDisposable {
 /** Starts a service on a free port. Without a home it gets one of its own, which `stop` removes. */
 export async function startService(flags: readonly string[] = [], home?: Home): Promise<Service> {
   const place = home ?? (await makeHome());
+  const foundThere = await readdir(place.tmp);
   const child = launch(flags, place);
   const output = { stdout: "", stderr: "" };
   child.stdout!.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
@@ -88,7 +89,7 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
       const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
       const [code, signal] = (await exited) as [number | null, string | null];
       clearTimeout(timer);
-      const left = await readdir(place.tmp);
+      const left = (await readdir(place.tmp)).filter((name) => !foundThere.includes(name));
       await gone();
       if (code !== 0) throw new Error(`the service ended with ${code ?? signal} when it was stopped: ${output.stderr}`);
       if (left.length > 0) throw new Error(`the service left behind: ${left.join(", ")}`);

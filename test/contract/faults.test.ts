@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { Answer } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { containerRecord, limitRecord } from "./record.ts";
+import { type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+const WALL_MS = 2_000;
+const BLOCK_MS = 700;
+/** What a busy machine may add to the 250 ms of the contract, which a benchmark measures. */
+const SLACK_MS = 8_000;
+const LIMITS = { wall: `${WALL_MS}ms`, stream: `${WALL_MS}ms`, block: `${BLOCK_MS}ms`, memory: "128MiB" };
+
+let service: Service;
+
+before(async () => {
+  service = await startService(Object.entries(LIMITS).flatMap(([name, value]) => [`--${name}-limit`, value]));
+});
+after(() => service.stop());
+
+/** Runs code that does harm; holds that neighbours answer meanwhile, and its container afterwards. */
+async function harm(container: string, code: string): Promise<Answer> {
+  const startMs = performance.now();
+  let over = false;
+  const harmful = service.run(container, code).finally(() => (over = true));
+  await until(
+    async () => {
+      assert.equal((await service.run(`beside-${container}`, "6 * 7")).text, "42");
+      return over;
+    },
+    "the harm is answered",
+    WALL_MS + SLACK_MS,
+  );
+  const answer = await harmful;
+  const tookMs = performance.now() - startMs;
+  assert.ok(tookMs < WALL_MS + SLACK_MS, `answered after ${tookMs} ms`);
+  assert.equal((await service.run(container, "6 * 7")).text, "42");
+  return answer;
+}
+
+describe("a task that blocks", () => {
+  const blocking = {
+    "loops for ever": "while (true) {}",
+    "sleeps for ever": "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
+    "loops in microtasks": "const again = () => queueMicrotask(again); again(); await new Promise(() => {})",
+    "loops in process.nextTick": "const again = () => process.nextTick(again); again(); await new Promise(() => {})",
+    "is caught in a regular expression": "/^(a+)+$/.test('a'.repeat(64) + 'b')",
+    "blocks after an await": "await null; for (;;);",
+    "blocks in a getter of its result": "({ get a() { for (;;); } })",
+    "blocks in toJSON": "({ toJSON() { for (;;); } })",
+  };
+  for (const [what, code] of Object.entries(blocking)) {
+    it(`is ended and told so: ${what}`, async () => {
+      assertProblem(await harm(`block-${what.replaceAll(/[^a-z]/g, "-")}`, code), 500, "task_blocked");
+    });
+  }
+
+  it("takes those that share its guest with it, who are told that it was not they", async () => {
+    const victim = service.run("shared", "(context) => { globalThis.waiting = true; return new Promise(() => {}) }");
+    await until(
+      async () => (await service.run("shared", "globalThis.waiting ?? false")).text === "true",
+      "the other runs",
+    );
+    assertProblem(await service.run("shared", "for (;;);"), 500, "task_blocked");
+    assertProblem(await victim, 500, "container_restarted");
+    assert.equal((await service.run("shared", "6 * 7")).text, "42");
+  });
+});
+
+describe("a task that is never done", { concurrency: 4 }, () => {
+  it("is ended by its deadline, alone: the others in its container end as they would", async () => {
+    const late = service.run("waits", "await new Promise(() => {})");
+    const other = service.run("waits", `await new Promise((end) => setTimeout(end, ${WALL_MS - 500}, 'mine'))`);
+    assert.equal((await other).text, '"mine"');
+    assertProblem(await late, 500, "task_timeout");
+    assert.equal((await service.run("waits", "6 * 7")).text, "42");
+  });
+
+  for (const code of [
+    "(cb) => {}",
+    "(context, req, res) => {}",
+    "(context, req, res) => { res.write('half') }",
+    "setInterval(() => {}, 5); await new Promise(() => {})",
+  ]) {
+    it(`is ended by its deadline: ${code}`, async () => {
+      const answer = await harm(`late-${code.length}`, code);
+      if (answer.status === 200) assert.equal(answer.complete, false);
+      else assertProblem(answer, 500, "task_timeout");
+    });
+  }
+
+  it("sees its signal abort at its deadline", async () => {
+    const aborting = "c.signal.addEventListener('abort', () => { globalThis.aborted = true })";
+    const halfway = `setTimeout(() => { globalThis.halfway = true }, ${WALL_MS / 2})`;
+    const late = service.run("signalled", `(c) => new Promise(() => { ${aborting}; ${halfway} })`);
+    await untilFlag("signalled", "halfway");
+    const look = "const timer = setInterval(() => globalThis.aborted && end(clearInterval(timer)), 10)";
+    const seen = service.run("signalled", `await new Promise((end) => { ${look} }); return "aborted"`);
+    assertProblem(await late, 500, "task_timeout");
+    assert.equal((await seen).text, '"aborted"');
+  });
+
+  it("sees its signal abort when its caller goes away", async () => {
+    const leaving = new AbortController();
+    const code = `(c) => new Promise((end) => {
+      c.signal.addEventListener("abort", () => { globalThis.left = true; end() });
+      globalThis.entered = true;
+    })`;
+    const held = service.run("left", code, { signal: leaving.signal }).catch(() => null);
+    await untilFlag("left", "entered");
+    leaving.abort();
+    await held;
+    await untilFlag("left", "left");
+  });
+});
+
+describe("a task that takes too much", () => {
+  const greedy = {
+    heap: "const all = []; for (;;) all.push(new Array(10_000).fill({}))",
+    buffers: "const all = []; for (;;) all.push(Buffer.alloc(4 << 20, 1))",
+  };
+  for (const [what, code] of Object.entries(greedy)) {
+    it(`ends for want of memory: ${what}`, async () => {
+      const answer = await harm(`greedy-${what}`, code);
+      assertProblem(answer, 500, "task_memory");
+    });
+  }
+
+  it("finds its temporary disk full before the host's is", async () => {
+    const code =
+      "const fs = require('node:fs'); for (let n = 0; n < 200; n++) fs.writeFileSync(`/tmp/${n}`, Buffer.alloc(1 << 20))";
+    const answer = await harm("disk", code);
+    assert.equal(answer.status, 500);
+    assert.match(answer.text, /ENOSPC|task_memory/);
+  });
+
+  it("finds no room for ever more threads", async () => {
+    const code = `const { Worker } = require('node:worker_threads');
+      for (let n = 0; n < 300; n++) new Worker('setInterval(() => {}, 1000)', { eval: true }).on('error', () => {});
+      await new Promise((end) => setTimeout(end, 500)); return 'alive'`;
+    await harm("threads", code);
+  });
+
+  it("may write as much to its console as it likes", async () => {
+    const answer = await harm(
+      "console",
+      "for (let n = 0; n < 100_000; n++) console.log('x'.repeat(100)); return 'done'",
+    );
+    assert.equal(answer.text, '"done"');
+  });
+});
+
+describe("a task that ends its process", () => {
+  for (const code of [
+    "process.exit()",
+    "process.exit(0)",
+    "process.exit(7)",
+    "await null; process.exit(1)",
+    "process.reallyExit(3)",
+    "process.abort()",
+    "process.kill(process.pid, 'SIGKILL')",
+  ]) {
+    it(`is told so, or prevented: ${code}`, async () => {
+      const answer = await harm(`exit-${code.replaceAll(/[^a-z0-9]/g, "-")}`, code);
+      assertProblem(answer, 500, /kill|abort|really/.test(code) ? codeOf(answer) : "task_exited");
+      assert.ok(["task_exited", "task_threw"].includes(codeOf(answer)), answer.text);
+    });
+  }
+});
+
+describe("a task that does harm after its answer", () => {
+  const later = {
+    "throws later": "setTimeout(() => { throw new Error('later') }, 5); return 1",
+    "rejects later": "setTimeout(() => Promise.reject(new Error('later')), 5); return 1",
+    "exits later": "setTimeout(() => process.exit(1), 5); return 1",
+    "answers again": "(cb) => { cb(null, 1); setTimeout(cb, 5, null, 2) }",
+    "answers twice": "(context, req, res) => { res.end('1'); setTimeout(() => { res.write('2'); res.end('3') }, 5) }",
+    "breaks what others use": "Promise.prototype.then = Array.prototype.push = JSON.stringify = null; return 1",
+    "closes every descriptor":
+      "const fs = require('node:fs'); setTimeout(() => { for (let n = 3; n < 30; n++) try { fs.closeSync(n) } catch {} }, 5); return 1",
+    "forges frames":
+      "const fs = require('node:fs'); setTimeout(() => { for (let n = 3; n < 30; n++) try { fs.writeSync(n, 'forged'.repeat(9)) } catch {} }, 5); return 1",
+  };
+  for (const [what, code] of Object.entries(later)) {
+    it(`hurts nobody for long: ${what}`, async () => {
+      const container = `later-${what.replaceAll(" ", "-")}`;
+      const answer = await service.run(container, code);
+      assert.ok(answer.status === 200 || answer.status === 500, answer.text);
+      await until(async () => (await service.run(container, "6 * 7")).text === "42", "its container answers", 10_000);
+      assert.equal((await service.run(`beside-${container}`, "6 * 7")).text, "42");
+    });
+  }
+
+  it("may throw as it likes beside others in its container: they end as they would", async () => {
+    const other = service.run("thrown", "await new Promise((end) => setTimeout(end, 300, 'mine'))");
+    assertProblem(await service.run("thrown", "throw new Error('own')"), 500, "task_threw");
+    assertProblem(
+      await service.run("thrown", "Promise.reject(new Error('own')); await new Promise(() => {})"),
+      500,
+      "task_threw",
+    );
+    assert.equal((await other).text, '"mine"');
+  });
+});
+
+describe("a task that looks for a way out", () => {
+  const attempts = [
+    "require('node:child_process').execSync('id')",
+    "require('node:child_process').spawnSync('/bin/node', ['-v']).error ? (() => { throw 1 })() : 1",
+    "require('node:fs').readFileSync('/etc/passwd')",
+    "require('node:fs').readdirSync('/proc')",
+    "require('node:fs').writeFileSync('/guest/x', '')",
+    "await fetch('http://127.0.0.1:1/')",
+    `await new Promise((end, fail) => require('node:net').connect(22, '127.0.0.1').on('error', fail).on('connect', end))`,
+    `await new Promise((end, fail) => require('node:net').createServer().on('error', fail).listen(0, end))`,
+    "await require('node:dns/promises').lookup('example.com')",
+  ];
+  for (const code of attempts) {
+    it(`finds none: ${code}`, async () => {
+      assertProblem(await harm("escape", code), 500, "task_threw");
+    });
+  }
+
+  it("sees nothing of the host's environment", async () => {
+    const seen = (await service.run("escape", "Object.keys(process.env)")).json() as string[];
+    assert.ok(!seen.some((name) => /^(PATH|HOME|USER|CAISSON)/.test(name)), seen.join());
+  });
+
+  it("sees nothing of another container", async () => {
+    await service.run("one", "globalThis.left = 1; require('node:fs').writeFileSync('/tmp/left', '1')");
+    const seen = await service.run("two", "[globalThis.left ?? null, require('node:fs').existsSync('/tmp/left')]");
+    assert.deepEqual(seen.json(), [null, false]);
+  });
+});
+
+describe("a run that fails", () => {
+  it("is counted once, whatever became of it", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { container: { day: 50 } } });
+    const codes = ["for (;;);", "process.exit(1)", "throw 1", "await new Promise(() => {})"];
+    for (const [index, code] of codes.entries()) {
+      assert.equal((await service.run("counted", code, { token })).status, 500);
+      assert.deepEqual(await containerRecord(service, "counted", token), limitRecord({ day: 49 - index }));
+    }
+  });
+});
+
+/** Waits until a run of the container has set a global of this name. */
+function untilFlag(container: string, name: string): Promise<void> {
+  return until(async () => (await service.run(container, `globalThis.${name} ?? false`)).text === "true", name);
+}
+
+function codeOf(answer: Answer): string {
+  return (answer.json() as { code: string }).code;
+}
