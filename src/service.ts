@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { freemem } from "node:os";
+import { freemem, tmpdir } from "node:os";
 import path from "node:path";
 
 import type { Config } from "./config.ts";
@@ -17,8 +17,9 @@ import { Execution } from "./http/execution.ts";
 import { createListener } from "./http/listener.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
+import { removeLeftovers } from "./sandbox/leftovers.ts";
 import { openNamespaces } from "./sandbox/namespaces.ts";
-import { prepareRunFolder } from "./sandbox/run-folder.ts";
+import { prepareRunFolder, RUN_FOLDER } from "./sandbox/run-folder.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import { proveWall } from "./sandbox/self-test.ts";
 import { openLog } from "./telemetry/log.ts";
@@ -64,6 +65,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   );
   const limiter = new Limiter(store, { container: config.containerLimit, token: config.tokenLimit });
 
+  await removeLeftovers(tmpdir(), RUN_FOLDER);
   const folder = closers.adopt(await prepareRunFolder(), (made) => made.remove());
   const resources = {
     memoryBytes: config.memoryLimit,

@@ -1,10 +1,12 @@
 import { constants } from "node:fs";
-import { access, mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 const REMOVE_ATTEMPTS = 20;
 const REMOVE_STEP_MS = 5;
+
+import { isLeft } from "./leftovers.ts";
 
 /** What one guest may use. */
 export interface ResourceLimits {
@@ -32,6 +34,9 @@ const CPU_PERIOD_US = 100_000;
 const CPU_WEIGHT = 25;
 const CPU_SHARES = 256;
 
+/** How the name of a guest's group begins; the id of the service's process follows. */
+export const GUEST_GROUP = "caisson-guest-";
+
 /** The control groups that this process may make, or null where the kernel or the operator gives it none. */
 export async function openCgroups(limits: ResourceLimits): Promise<Cgroups | null> {
   const mounts = await readMounts();
@@ -48,6 +53,7 @@ async function openV2(mounts: Mounts, own: OwnGroups, limits: ResourceLimits): P
     if (!offered.includes("memory") || !offered.includes("pids")) return null;
     if (own.get("") !== "/") await moveIntoLeaf(base);
     const wanted = ["memory", "pids", "cpu"].filter((controller) => offered.includes(controller));
+    await removeLeftGroups(base);
     await set(base, "cgroup.subtree_control", wanted.map((controller) => `+${controller}`).join(" "));
     return new V2Cgroups(base, wanted.includes("cpu"), limits);
   } catch (error) {
@@ -110,7 +116,9 @@ async function openV1(mounts: Mounts, own: OwnGroups, limits: ResourceLimits): P
   const pids = base("pids");
   if (!memory || !pids || !(await isWritable(memory)) || !(await isWritable(pids))) return null;
   const cpu = base("cpu");
-  return new V1Cgroups(memory, pids, cpu && (await isWritable(cpu)) ? cpu : null, limits);
+  const bases = cpu && (await isWritable(cpu)) ? [memory, pids, cpu] : [memory, pids];
+  for (const each of bases) await removeLeftGroups(each);
+  return new V1Cgroups(memory, pids, bases[2] ?? null, limits);
 }
 
 class V1Cgroups implements Cgroups {
@@ -151,6 +159,13 @@ class V1Cgroups implements Cgroups {
         await Promise.all(folders.map((folder) => removeEmpty(folder)));
       },
     };
+  }
+}
+
+/** Groups of a service that was killed: empty, or about to be. */
+async function removeLeftGroups(base: string): Promise<void> {
+  for (const name of await readdir(base)) {
+    if (isLeft(name, GUEST_GROUP)) await rmdir(path.join(base, name)).catch(() => {});
   }
 }
 

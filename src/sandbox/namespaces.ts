@@ -6,7 +6,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 
-import { openCgroups, type Cgroup, type Cgroups, type ResourceLimits } from "./cgroup.ts";
+import { openCgroups, type Cgroup, type Cgroups, GUEST_GROUP, type ResourceLimits } from "./cgroup.ts";
 import { processStatus } from "./proc.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { GuestExit, GuestProcess, GuestStatus, Sandbox } from "./sandbox.ts";
@@ -58,7 +58,7 @@ export async function openNamespaces(folder: RunFolder, options: NamespacesOptio
           env: {},
           ...nextUid(),
         });
-        return new NamespacedGuest(child, cgroups, `caisson-${process.pid}-${++started}`);
+        return new NamespacedGuest(child, cgroups, `${GUEST_GROUP}${process.pid}-${++started}`);
       } finally {
         closeSync(filter);
       }
@@ -106,10 +106,9 @@ class NamespacedGuest implements GuestProcess {
   }
 
   kill(): void {
-    // Process 1 of a PID namespace takes all others with it. bwrap goes when it has gone: killed itself, it would be
-    // gone first, and nobody would know when its control group is empty.
-    if (this.#knownPid === null) this.#child.kill("SIGKILL");
-    else killProcess(this.#knownPid);
+    // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Never bwrap itself: killed
+    // before it has set up the namespace, it leaves behind a child that waits for it for ever.
+    void this.#pid.then(killProcess, () => this.#child.kill("SIGKILL"));
   }
 
   async #readPid(): Promise<number> {

@@ -25,6 +25,8 @@ export interface RunFolder {
   remove(): Promise<void>;
 }
 
+/** How its name begins; the id of the service's process follows, so that a later start knows whose it was. */
+export const RUN_FOLDER = "caisson-run-";
 const SOURCE = path.dirname(import.meta.dirname);
 /** All that the guest program is made of. */
 const PARTS = ["guest", "guest/shapes", "wire"];
@@ -36,7 +38,7 @@ const PARTS = ["guest", "guest/shapes", "wire"];
  * everything a guest needs is put where that uid can reach it.
  */
 export async function prepareRunFolder(): Promise<RunFolder> {
-  const folder = await mkdtemp(path.join(tmpdir(), "caisson-"));
+  const folder = await mkdtemp(path.join(tmpdir(), `${RUN_FOLDER}${process.pid}-`));
   await chmod(folder, 0o755);
   const program = path.join(folder, "program");
   await mkdir(program);
