@@ -10,7 +10,7 @@ import { Problem } from "../errors.ts";
 import { type ApiDependencies, makeApi, methodNotAllowed } from "./api.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
-import { discardBody, expectBody } from "./read-body.ts";
+import { discardBody, endAnswer, expectBody } from "./read-body.ts";
 import { type RunDependencies, RunEndpoint } from "./run.ts";
 import { parseTarget } from "./target.ts";
 
@@ -27,6 +27,11 @@ export function createListener(config: Config, dependencies: RunDependencies & A
   const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.headers.host === undefined && request.httpVersion === "1.1") {
+      response.setHeader("Connection", "close");
+      answerProblem(new Problem("request_invalid", "the request has no Host header"), response, dependencies);
+      return;
+    }
     const target = parseTarget(request.url!);
     const segment = target.path.startsWith(RUN_PATH) ? target.path.slice(RUN_PATH.length) : "/";
     if (segment.includes("/")) {
@@ -49,6 +54,8 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     noDelay: true,
+    // Checked here, for the sake of a clear answer.
+    requireHostHeader: false,
   };
   const server =
     config.tlsCert === null || config.tlsKey === null
@@ -69,7 +76,7 @@ function answerProblem(error: unknown, response: ServerResponse, { log }: RunDep
   const { status, headers, body } = problemAnswer(error);
   headers.push("Content-Length", String(Buffer.byteLength(body)), "Cache-Control", "no-store");
   response.writeHead(status, [...headers, ...VERSION_HEADERS, ...CORS_HEADERS]);
-  response.end(body);
+  endAnswer(response, body);
 }
 
 /** What is not HTTP is told so, in HTTP, and its connection is closed: where the next request begins cannot be known. */

@@ -54,9 +54,19 @@ export function expectBody(response: ServerResponse): void {
   response.setHeader("Connection", "close");
 }
 
+/**
+ * Ends an answer whose request may not have been read to its end. The answer goes out at once; the connection stays until the rest of the body
+ * has run out, within bounds, because a client that is still sending would see it reset and never read the answer.
+ */
+export function endAnswer(response: ServerResponse, body: string): void {
+  if (!hasRest(response.req)) return void response.end(body);
+  response.write(body);
+  discardBody(response.req, () => response.end());
+}
+
 /** Lets what is left of a body run out, within bounds; beyond them the connection is cut. */
-export function discardBody(request: IncomingMessage): void {
-  if (request.complete || request.destroyed || !hasBody(request)) return;
+export function discardBody(request: IncomingMessage, onEnd: () => void = () => {}): void {
+  if (!hasRest(request)) return;
   let bytes = 0;
   const cut = (): unknown => request.socket.destroy();
   const timer = setTimeout(cut, DISCARD_MS).unref();
@@ -64,6 +74,12 @@ export function discardBody(request: IncomingMessage): void {
     bytes += chunk.length;
     if (bytes > DISCARD_BYTES) cut();
   });
+  request.on("end", onEnd);
   request.on("close", () => clearTimeout(timer));
   request.resume();
+}
+
+/** A body that waits for `100 Continue` and did not get it does not come. */
+function hasRest(request: IncomingMessage): boolean {
+  return !request.complete && !request.destroyed && hasBody(request) && request.headers.expect === undefined;
 }

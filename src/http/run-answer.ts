@@ -8,6 +8,7 @@ import type { Outcome } from "./execution.ts";
 import { CORS_HEADERS, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
+import { endAnswer } from "./read-body.ts";
 
 /** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
 const PASSES =
@@ -66,7 +67,7 @@ export class RunAnswer {
     const { status, headers, body } = problemAnswer(error, this.run);
     const length = ["Content-Length", String(Buffer.byteLength(body))];
     this.#response.writeHead(status, [...headers, ...this.#headers(), ...length, "Cache-Control", "no-store"]);
-    this.#response.end(body);
+    endAnswer(this.#response, body);
   }
 
   #sendJson(json: Buffer): void {
