@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, limitRecord, tokenRecord } from "./record.ts";
-import { caisson, type Home, makeHome, type Service, startService } from "./service.ts";
+import { caisson, type Home, leave, makeHome, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const LIMIT = 1_000_000;
@@ -18,10 +18,7 @@ before(async () => {
   home = await makeHome();
   service = await startService([], home);
 });
-after(async () => {
-  await service.stop();
-  await home[Symbol.asyncDispose]();
-});
+after(() => leave(service, home));
 
 async function restart(end: "stop" | "kill9", flags: readonly string[] = []): Promise<void> {
   await service[end]();

@@ -206,10 +206,7 @@ describe("a reset", () => {
 
   it("is logged for audit, with who did it", async () => {
     await service.request("DELETE", "/api/limits/container/audited");
-    const line = service
-      .stderr()
-      .split("\n")
-      .find((text) => text.includes("audited"))!;
+    const line = await service.logLine((text) => text.includes("audited"));
     assert.match(line, /reset/);
     assert.ok(line.includes(jtiOf(service.admin)));
   });

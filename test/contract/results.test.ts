@@ -81,6 +81,32 @@ describe("JSON", () => {
   });
 });
 
+describe("bytes and streams", () => {
+  const sources = {
+    "an ArrayBuffer": "Uint8Array.of(0, 255, 10).buffer",
+    "a typed array": "Uint8Array.of(0, 255, 10)",
+    "a view that is part of a buffer": "Uint8Array.of(9, 0, 255, 10, 9).subarray(1, 4)",
+    "a Buffer": "Buffer.from([0, 255, 10])",
+    "a ReadableStream":
+      "new ReadableStream({ start(c) { c.enqueue(Uint8Array.of(0, 255)); c.enqueue(Uint8Array.of(10)); c.close() } })",
+    "a generator's iterator": "function* () { yield Uint8Array.of(0); yield Uint8Array.of(255, 10) }",
+    "an async generator's iterator":
+      "async function* () { yield Uint8Array.of(0); await null; yield Uint8Array.of(255, 10) }",
+  };
+  for (const [what, code] of Object.entries(sources)) {
+    it(`${what} is answered as it is`, async () => {
+      const answer = await service.run("bytes", code);
+      assert.equal(answer.headers["content-type"], "application/octet-stream");
+      assert.deepEqual([...answer.bytes], [0, 255, 10]);
+    });
+  }
+
+  it("a Blob is answered with its own type", async () => {
+    const answer = await service.run("bytes", "new Blob(['text'], { type: 'text/x-own' })");
+    assert.equal(`${answer.headers["content-type"]} ${answer.text}`, "text/x-own text");
+  });
+});
+
 describe("a Response", () => {
   it("answers with its status, headers and body", async () => {
     const code =
@@ -170,7 +196,6 @@ describe("a Response", () => {
       "caisson-run": "forged",
       "caisson-fault": "service",
       "clear-site-data": "*",
-      connection: "close",
       "content-security-policy": "default-src *",
       "content-security-policy-report-only": "default-src *",
       "keep-alive": "timeout=999",

@@ -47,6 +47,12 @@ describe("every answer to an authorized run", () => {
     });
   }
 
+  it("says nothing of limits when no window is tracked, since a list of nothing is no header", async () => {
+    const answer = await service.run("headers", "1");
+    assert.equal(answer.headers["ratelimit"], undefined);
+    assert.equal(answer.headers["ratelimit-policy"], undefined);
+  });
+
   it("carries a run id of its own", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.run("headers", "1")));
     assert.equal(new Set(answers.map((answer) => answer.headers["caisson-run"])).size, 20);

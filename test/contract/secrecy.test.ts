@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
 import { altered } from "./jwt.ts";
-import { caisson, type Home, makeHome, type Service, startService } from "./service.ts";
+import { caisson, type Home, leave, makeHome, type Service, startService } from "./service.ts";
 
 let home: Home;
 let service: Service;
@@ -17,10 +17,7 @@ before(async () => {
   service = await startService(["--log-level", "debug"], home);
   token = await service.issue({ containers: ["solo"] });
 });
-after(async () => {
-  await service.stop();
-  await home[Symbol.asyncDispose]();
-});
+after(() => leave(service, home));
 
 describe("what must stay secret", () => {
   it("is readable by its owner only", async () => {

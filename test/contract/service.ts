@@ -28,6 +28,8 @@ export interface Service {
   raw(...bytes: readonly (string | Uint8Array)[]): Promise<string>;
   stdout(): string;
   stderr(): string;
+  /** Waits for a line of its log, which may be written after the answer that it is about. */
+  logLine(matches: (line: string) => boolean): Promise<string>;
   /** Ends it as a user does, and fails when a process or a file of it stays behind. */
   stop(): Promise<void>;
   kill9(): Promise<void>;
@@ -53,8 +55,11 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   const gone = async (): Promise<void> => {
     await exited;
     process.off("exit", killAtExit);
-    await until(async () => (await processesOf(place)).length === 0, "the guests have ended");
-    if (!home) await place[Symbol.asyncDispose]();
+    try {
+      await until(async () => (await processesOf(place)).length === 0, "the guests have ended");
+    } finally {
+      if (!home) await place[Symbol.asyncDispose]();
+    }
   };
   const ready = (): boolean => /^curl .*\n/m.test(output.stdout) || child.exitCode !== null;
   await until(ready, "the service has started", START_MS);
@@ -84,6 +89,11 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
     raw: (...bytes) => sendRaw(port, bytes),
     stdout: () => output.stdout,
     stderr: () => output.stderr,
+    logLine: async (matches) => {
+      const find = (): string | undefined => output.stderr.split("\n").find(matches);
+      await until(() => find() !== undefined, "the log has the line");
+      return find()!;
+    },
     stop: async () => {
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
@@ -99,6 +109,15 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
       await gone();
     },
   };
+}
+
+/** Stops a service and removes its home, also when the stop fails. */
+export async function leave(service: Service, home: Home): Promise<void> {
+  try {
+    await service.stop();
+  } finally {
+    await home[Symbol.asyncDispose]();
+  }
 }
 
 /** Makes a data folder and a folder for temporary files, removed when it is disposed of. */
