@@ -7,10 +7,11 @@ import { getRequestListener } from "@hono/node-server";
 
 import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
-import { type ApiDependencies, makeApi, methodNotAllowed } from "./api.ts";
+import { makeApi } from "./api.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import { discardBody, endAnswer, expectBody } from "./read-body.ts";
+import { type ApiDependencies, methodNotAllowed } from "./resources.ts";
 import { type RunDependencies, RunEndpoint } from "./run.ts";
 import { parseTarget } from "./target.ts";
 

@@ -1,0 +1,101 @@
+import type { IncomingMessage } from "node:http";
+
+import type { HttpBindings } from "@hono/node-server";
+import type { Context, Hono } from "hono";
+
+import type { Config } from "../config.ts";
+import { Problem } from "../errors.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Tokens } from "../tokens/authority.ts";
+import type { Claims } from "../tokens/claims.ts";
+import { readCredential } from "./credential.ts";
+import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
+import { problemAnswer } from "./problem.ts";
+import { parseTarget } from "./target.ts";
+
+export interface ApiDependencies {
+  readonly config: Config;
+  readonly tokens: Tokens;
+  readonly limiter: Limiter;
+  readonly log: Log;
+  /** Why no run would be taken now, or null when one would. */
+  readonly trouble: () => string | null;
+  readonly isolation: string;
+}
+
+export type Call = Context<{ Bindings: HttpBindings }>;
+export type Handler = (call: Call) => Promise<Response> | Response;
+export type Api = Hono<{ Bindings: HttpBindings }>;
+
+export function notFound(path: string): Problem {
+  return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`);
+}
+
+export function methodNotAllowed(method: string, allow: string): Problem {
+  return new Problem("method_not_allowed", `${method} does not apply here; ${allow} do`, { headers: { Allow: allow } });
+}
+
+export function incomingOf(options: unknown): IncomingMessage {
+  return (options as { env: HttpBindings }).env.incoming;
+}
+
+/** One path and its methods: others are 405, `OPTIONS` answers preflights. */
+export function resource(api: Api, path: string, handlers: Readonly<Record<string, Handler>>): void {
+  const isApi = path.startsWith("/api/");
+  const methods = Object.keys(handlers).join(", ");
+  for (const [method, handler] of Object.entries(handlers)) {
+    api.on(method, path, (call) => {
+      // Hono serves HEAD by GET; under /api it is no method.
+      if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
+      return handler(call);
+    });
+  }
+  api.on("OPTIONS", path, () => answer(204, null, preflightHeaders(methods)));
+  api.all(path, (call) => {
+    throw methodNotAllowed(call.req.method, `${methods}, OPTIONS`);
+  });
+}
+
+export async function authenticate(call: Call, { tokens, config }: ApiDependencies): Promise<Claims> {
+  const { query } = parseTarget(call.env.incoming.url!);
+  return tokens.verifier.verify(readCredential(call.env.incoming, query, config.queryKey).token);
+}
+
+/** As it came: Hono would decode it before we can judge it. */
+export function lastSegment(call: Call): string {
+  const { path } = parseTarget(call.env.incoming.url!);
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+export function forbidden(): Problem {
+  return new Problem("token_forbidden", "the token does not permit this");
+}
+
+export function problem(call: Call, error: unknown): Response {
+  const { status, headers, body } = problemAnswer(error);
+  // A body that nobody read: the listener lets it run out.
+  return answer(status, call.req.raw.method === "HEAD" ? null : body, [...headers, ...COMMON]);
+}
+
+export function json(status: number, body: unknown, headers: readonly string[] = []): Response {
+  return answer(status, JSON.stringify(body), ["Content-Type", "application/json", ...headers, ...COMMON]);
+}
+
+export function text(status: number, body: string, type: string): Response {
+  return answer(status, body, ["Content-Type", type, ...COMMON]);
+}
+
+function answer(status: number, body: string | null, headers: readonly string[]): Response {
+  const pairs: [string, string][] = [];
+  for (let index = 0; index < headers.length; index += 2) pairs.push([headers[index]!, headers[index + 1]!]);
+  return new Response(body, { status, headers: pairs });
+}
+
+const COMMON: readonly string[] = [
+  ...VERSION_HEADERS,
+  ...CORS_HEADERS,
+  ...["Cache-Control", "no-store"],
+  ...["X-Content-Type-Options", "nosniff"],
+  ...["Referrer-Policy", "no-referrer"],
+];
