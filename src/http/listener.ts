@@ -10,7 +10,7 @@ import { Problem } from "../errors.ts";
 import { makeApi } from "./api.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
-import { discardBody, endAnswer, expectBody } from "./read-body.ts";
+import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import { type ApiDependencies, methodNotAllowed } from "./resources.ts";
 import { type RunDependencies, RunEndpoint } from "./run.ts";
 import { parseTarget } from "./target.ts";
@@ -36,7 +36,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     const target = parseTarget(request.url!);
     const segment = target.path.startsWith(RUN_PATH) ? target.path.slice(RUN_PATH.length) : "/";
     if (segment.includes("/")) {
-      response.on("finish", () => discardBody(request));
+      if (hasBody(request)) lingerAtEnd(response);
       void api(request, response);
       return;
     }

@@ -64,8 +64,19 @@ export function endAnswer(response: ServerResponse, body: string): void {
   discardBody(response.req, () => response.end());
 }
 
+/** Makes an answer that others end do so as `endAnswer` does. */
+export function lingerAtEnd(response: ServerResponse): void {
+  const end = response.end.bind(response) as (...words: unknown[]) => ServerResponse;
+  response.end = (...words: unknown[]) => {
+    if (!hasRest(response.req)) return end(...words);
+    if (typeof words[0] === "string" || words[0] instanceof Uint8Array) response.write(words[0]);
+    discardBody(response.req, () => end());
+    return response;
+  };
+}
+
 /** Lets what is left of a body run out, within bounds; beyond them the connection is cut. */
-export function discardBody(request: IncomingMessage, onEnd: () => void = () => {}): void {
+function discardBody(request: IncomingMessage, onEnd: () => void): void {
   if (!hasRest(request)) return;
   let bytes = 0;
   const cut = (): unknown => request.socket.destroy();
