@@ -47,7 +47,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     const running = RUN_METHODS.includes(request.method!)
       ? runs.handle(request, response, target, segment)
       : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
-    running.catch((error: unknown) => answerProblem(error, response, dependencies)).finally(() => discardBody(request));
+    running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
 
   const options = {
