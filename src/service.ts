@@ -153,10 +153,15 @@ async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Pro
 
 function ignore(): void {}
 
-async function listen(server: Server, config: Config): Promise<void> {
-  server.listen(config.port, config.host);
-  // Rejects when the server emits an error, such as a port in use.
-  await once(server, "listening");
+async function listen(server: Server, { host, port }: Config): Promise<void> {
+  try {
+    server.listen(port, host);
+    // Rejects when the server emits an error.
+    await once(server, "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    throw new Error(`port ${port} of ${host} is in use; give another with --port`, { cause: error });
+  }
 }
 
 function urlOf(server: Server, config: Config): string {
