@@ -186,7 +186,7 @@ async function closeServer(server: Server): Promise<void> {
 /** Waits until the kernel has taken them away, so that their control groups can go too. */
 async function endAll(guests: Set<Guest>): Promise<void> {
   const exits = [...guests].map((guest) => {
-    guest.end(new Problem("draining", "the service has stopped"));
+    guest.end(new Problem("container_restarted", "the service stopped before the run had ended"));
     return guest.process.exited;
   });
   await Promise.all(exits);

@@ -29,6 +29,11 @@ export class Container {
     return this.#warm;
   }
 
+  /** Whether a run would have to wait for a guest that nobody has asked for yet. */
+  get isCold(): boolean {
+    return this.#warm === null && this.#arriving === null;
+  }
+
   /** A guest from the pool; runs that come meanwhile wait for the same one. @throws {Problem} when there is none. */
   async arrive(): Promise<Taken> {
     this.#arriving ??= this.#take();

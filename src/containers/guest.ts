@@ -43,6 +43,8 @@ export interface Flight {
   streaming: boolean;
 }
 
+/** A guest is ready within a tenth of a second; a busy machine takes longer. */
+const START_MS = 15_000;
 const HEAD_BYTES = 65_536;
 /** Heads, faults and data are bounded by themselves; a result is what may be longest. */
 const OTHER_FRAME_BYTES = 131_072;
@@ -95,9 +97,15 @@ export class Guest {
       const exit = await this.process.exited;
       throw new Problem("sandbox_failed", "a container could not be started", { cause: new Error(exit.how) });
     };
-    await Promise.race([this.#warm.promise, failed()]);
-    await Promise.race([this.process.seal(), failed()]);
-    return this;
+    // A start that hangs must not hold up those that wait behind it.
+    const timer = setTimeout(() => this.end(REPLACED), START_MS);
+    try {
+      await Promise.race([this.#warm.promise, failed()]);
+      await Promise.race([this.process.seal(), failed()]);
+      return this;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /**

@@ -18,6 +18,9 @@ const RETRY_MS = 1_000;
 /** More waiting than this could not be served within a patient client's time. */
 const MAX_WAITING = 256;
 
+/** Of runs that were counted, and so are not told that they can be tried again for nothing. */
+const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
+
 /** Blank guests, kept warm so that a container that comes need not wait for a process to start. */
 export class Pool {
   readonly #launch: () => Promise<Guest>;
@@ -33,19 +36,19 @@ export class Pool {
     this.#size = size;
   }
 
-  /** @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `overloaded`, `draining`. */
+  /** Whether so many wait for a guest already that one more could not be served in time. */
+  get full(): boolean {
+    return this.#waiting.length >= MAX_WAITING;
+  }
+
+  /** @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `sandbox_failed`. */
   take(): Taken | Promise<Taken> {
-    if (this.#closed) throw new Problem("draining", "the service is stopping");
+    if (this.#closed) throw STOPPED;
     // The oldest first: it is the warmest.
     for (let guest = this.#blanks.shift(); guest; guest = this.#blanks.shift()) {
       if (guest.ended) continue;
       this.#fillLater();
       return { guest, start: "new" };
-    }
-    if (this.#waiting.length >= MAX_WAITING) {
-      throw new Problem("overloaded", `${MAX_WAITING} runs wait for a container to start already`, {
-        retryAfterMs: RETRY_MS,
-      });
     }
     const waiter = Promise.withResolvers<Taken>();
     this.#waiting.push(waiter);
@@ -63,8 +66,8 @@ export class Pool {
   close(): void {
     this.#closed = true;
     if (this.#later) clearTimeout(this.#later);
-    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Problem("draining", "the service is stopping"));
-    for (const guest of this.#blanks.splice(0)) guest.end(new Problem("draining", "the service is stopping"));
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(STOPPED);
+    for (const guest of this.#blanks.splice(0)) guest.end(STOPPED);
   }
 
   #missing(): number {
@@ -77,7 +80,7 @@ export class Pool {
       this.#starting--;
       const waiter = this.#waiting.shift();
       if (waiter) waiter.resolve({ guest, start: "cold" });
-      else if (this.#closed) guest.end(new Problem("draining", "the service is stopping"));
+      else if (this.#closed) guest.end(STOPPED);
       else this.#blanks.push(guest);
     } catch (error) {
       this.#starting--;

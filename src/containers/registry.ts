@@ -58,6 +58,9 @@ export class Registry {
         },
       );
     }
+    if (container.isCold && this.#pool.full) {
+      throw new Problem("overloaded", "too many containers wait to be started", { retryAfterMs: BUSY_RETRY_MS });
+    }
     this.#taken++;
     container.taken++;
     container.usedMs = nowMs;

@@ -28,6 +28,8 @@ const FILTER = 5;
 /** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
 const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
 const MAX_DESCRIPTORS = 128;
+/** By then bubblewrap has set up the namespace, or never will. */
+const SETUP_MS = 5_000;
 const STDERR_BYTES = 16_384;
 const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
 
@@ -109,6 +111,7 @@ class NamespacedGuest implements GuestProcess {
     // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Never bwrap itself: killed
     // before it has set up the namespace, it leaves behind a child that waits for it for ever.
     void this.#pid.then(killProcess, () => this.#child.kill("SIGKILL"));
+    if (this.#knownPid === null) setTimeout(() => this.#child.kill("SIGKILL"), SETUP_MS).unref();
   }
 
   async #readPid(): Promise<number> {
