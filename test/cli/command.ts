@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command line to its end, with no setting in its environment but these. */
+export async function command(
+  words: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
+  const child = spawn("scripts/node", ["src/main.ts", ...words], {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(inherited), ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(child, "close") as Promise<[number | null]>;
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  return { code, stdout, stderr };
+}

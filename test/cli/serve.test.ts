@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { containerRecord, limitRecord } from "../contract/record.ts";
+import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { command } from "./command.ts";
+
+let home: Home;
+let service: Service;
+
+before(async () => {
+  home = await makeHome();
+  const file = path.join(home.tmp, "caisson.json");
+  const settings = { containerLimit: ["minute=60", "day=9"], pool: 1, logLevel: "debug", queryKey: false };
+  await writeFile(file, JSON.stringify(settings));
+  service = await startService(["--config", file, "--container-limit", "minute=5", "--log-level", "error"], home);
+});
+after(() => leave(service, home));
+
+function issue(...words: string[]): ReturnType<typeof command> {
+  return command(["token", "issue", "--admin", "--data", home.data, ...words]);
+}
+
+describe("serve --config", () => {
+  it("takes its settings from the file, where no flag says otherwise", async () => {
+    assert.deepEqual(await containerRecord(service, "demo", service.admin), limitRecord({ minute: 5 }));
+    assert.equal((await service.request("GET", `/api/run/demo?key=${service.admin}`, { token: null })).status, 403);
+    assert.equal((await service.run("demo", "throw new Error('told at info')")).status, 500);
+    assert.equal(service.stderr(), "");
+  });
+});
+
+describe("token issue --admin", () => {
+  it("prints one token that the running service accepts as administrative, and nothing else", async () => {
+    const { code, stdout, stderr } = await issue();
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    const token = stdout.trim();
+    assert.equal((await service.run("demo", "6 * 7", { token })).text, "42");
+    const reset = await service.request("DELETE", "/api/limits/container/demo", { token });
+    assert.equal(reset.status, 200, reset.text);
+    const { exp } = claimsOf(token);
+    assert.ok(exp === undefined || exp === null);
+  });
+
+  it("gives the token the validity that is asked for", async () => {
+    const { stdout } = await issue("--expires", "12h");
+    const { iat, exp } = claimsOf(stdout.trim());
+    assert.equal(Number(exp) - Number(iat), 12 * 3_600);
+  });
+
+  it("names a validity that is none, and prints no token", async () => {
+    for (const expires of ["12", "soon", "0h"]) {
+      const { code, stdout, stderr } = await issue("--expires", expires);
+      assert.notEqual(code, 0);
+      assert.equal(stdout, "");
+      assert.match(stderr, /expires/i);
+    }
+  });
+
+  it("makes no data folder where there is none: a token of new keys would be good for nothing", async () => {
+    const nowhere = path.join(home.tmp, "none");
+    const { code, stdout, stderr } = await command(["token", "issue", "--admin", "--data", nowhere]);
+    assert.notEqual(code, 0);
+    assert.equal(stdout, "");
+    assert.match(stderr, /^caisson: /);
+    assert.doesNotMatch(stderr, /\n\s+at /);
+  });
+
+  it("says what is missing without --admin", async () => {
+    const { code, stdout, stderr } = await command(["token", "issue", "--data", home.data]);
+    assert.notEqual(code, 0);
+    assert.equal(stdout, "");
+    assert.match(stderr, /--admin/);
+  });
+});
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as Record<string, unknown>;
+}

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, it, type TestContext } from "node:test";
+
+import { SETTINGS, variableName } from "../../src/config.ts";
+import { VERSION } from "../../src/http/headers.ts";
+import { command } from "./command.ts";
+
+async function configFile(t: TestContext, content: string): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-cli-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const file = path.join(folder, "caisson.json");
+  await writeFile(file, content);
+  return file;
+}
+
+describe("serve --help", () => {
+  it("lists every setting with its variable and what it is for, and the defaults with their units", async () => {
+    const { code, stdout } = await command(["serve", "--help"]);
+    assert.equal(code, 0);
+    const help = stdout.replaceAll(/\s+/g, " ");
+    for (const [key, { flag, help: purpose }] of Object.entries(SETTINGS)) {
+      const at = help.indexOf(` ${flag} `);
+      assert.ok(at >= 0, `${flag} is not listed`);
+      const line = help.slice(at, at + flag.length + purpose.length + 120);
+      assert.ok(line.includes(purpose), `${flag} does not say that it ${purpose}`);
+      assert.ok(new RegExp(`\\b${variableName(key)}\\)`).test(line), `${variableName(key)} is not told at ${flag}`);
+    }
+    for (const told of ["--config", "default: 30s;", "default: 256MiB;", "default: 7070;", "CAISSON_CONFIG"]) {
+      assert.ok(help.includes(told), `${told} is not in the help`);
+    }
+  });
+});
+
+describe("settings that are wrong", () => {
+  it("end the command with exit code 2 and are all named, each with where it came from", async (t) => {
+    const file = await configFile(t, JSON.stringify({ pool: "many", wall_limit: "30s", cpuLimit: 0 }));
+    const flags = ["--wall-limit", "30", "--container-limit", "minutes=5", "--port", "70000"];
+    const { code, stdout, stderr } = await command(["serve", "--config", file, ...flags], {
+      CAISSON_MEMORY_LIMIT: "256",
+      CAISSON_BLOCK_LIMIT: "1ms",
+    });
+    assert.equal(code, 2);
+    assert.equal(stdout, "");
+    const lines = stderr.trimEnd().split("\n");
+    const sources = [
+      "--wall-limit",
+      "--container-limit",
+      "--port",
+      "CAISSON_MEMORY_LIMIT",
+      "CAISSON_BLOCK_LIMIT",
+      "pool in the file",
+      "cpuLimit in the file",
+      '"wall_limit"',
+    ];
+    assert.equal(lines.length, sources.length, stderr);
+    for (const source of sources) {
+      assert.equal(lines.filter((line) => line.includes(source)).length, 1, `${source} in ${stderr}`);
+    }
+    for (const line of lines) assert.match(line, /^caisson: /);
+  });
+
+  it("end the command with exit code 2 when they contradict each other", async () => {
+    const { code, stderr } = await command(["serve", "--host", "0.0.0.0", "--tls-cert", "cert.pem"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /--tls-cert and --tls-key go together/);
+  });
+
+  for (const content of ["{", "[]", "null", '"text"']) {
+    it(`end the command with exit code 2 when the file holds ${content}`, async (t) => {
+      const file = await configFile(t, content);
+      const { code, stderr } = await command(["serve", "--config", file]);
+      assert.equal(code, 2);
+      assert.match(stderr, /^caisson: --config .*caisson\.json cannot be read/);
+      assert.equal(stderr.trimEnd().split("\n").length, 1);
+    });
+  }
+
+  it("end the command with exit code 2 when the file is not there, also when a variable names it", async () => {
+    const { code, stderr } = await command(["serve"], { CAISSON_CONFIG: "/nowhere/caisson.json" });
+    assert.equal(code, 2);
+    assert.match(stderr, /\/nowhere\/caisson\.json cannot be read/);
+  });
+});
+
+describe("the command line", () => {
+  it("tells its version", async () => {
+    assert.deepEqual(await command(["--version"]), { code: 0, stdout: `${VERSION}\n`, stderr: "" });
+  });
+
+  it("refuses a verb and a flag that it does not have, and names them", async () => {
+    for (const words of [["serv"], ["serve", "--prot", "1"], ["token", "isue"]]) {
+      const { code, stdout, stderr } = await command(words);
+      assert.notEqual(code, 0);
+      assert.equal(stdout, "");
+      assert.match(stderr, new RegExp(words[1] ?? words[0]!));
+    }
+  });
+});

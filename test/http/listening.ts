@@ -1,0 +1,22 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+
+export type Exchange = [request: IncomingMessage, response: ServerResponse];
+
+/** A real HTTP server for one test. @returns its port. */
+export async function listening(
+  t: TestContext,
+  handlers: { request?: RequestListener; checkContinue?: RequestListener },
+): Promise<number> {
+  const server = createServer({ requireHostHeader: false });
+  for (const [event, handler] of Object.entries(handlers)) server.on(event, handler);
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}

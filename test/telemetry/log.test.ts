@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+import { it } from "node:test";
+
+const SAY = path.join(import.meta.dirname, "say.ts");
+
+/** The lines that a process logs, in order. */
+function lines(level: string, what: string): Record<string, unknown>[] {
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", SAY, level, what],
+    {
+      encoding: "utf8",
+    },
+  );
+  assert.equal(`${status} ${stdout}`, "0 ", stderr);
+  return stderr
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+it("a failed run is told with its names and code, as an error only where the service is at fault", () => {
+  const [task, service, defect] = lines("info", "failures");
+  const names = { container: "demo", jti: "jti-1" };
+  const { time, level, ...told } = task!;
+  assert.deepEqual(told, { ...names, run: "r-1", code: "task_threw", status: 500, msg: "of the task" });
+  assert.match(String(time), /^\d{4}-\d\d-\d\dT.*Z$/);
+  assert.equal(service!["cause"], "exit code 139");
+  assert.equal(service!["code"], "sandbox_failed");
+  assert.ok(Number(service!["level"]) > Number(level));
+  assert.equal(defect!["run"], "r-3");
+  assert.equal((defect!["err"] as { message: string }).message, "a defect");
+  assert.equal(defect!["level"], service!["level"]);
+});
+
+it("the failures of tasks are not told where only errors are asked for, those of the service are", () => {
+  assert.deepEqual(
+    lines("error", "failures").map(({ run }) => run),
+    ["r-2", "r-3"],
+  );
+});
+
+it("what a task writes is one line each, at debug only, whatever level the task gave it", () => {
+  assert.deepEqual(lines("info", "task"), []);
+  const [written, odd] = lines("debug", "task");
+  assert.equal(written!["msg"], 'two\nlines "and quotes"');
+  assert.deepEqual([written!["run"], written!["container"]], ["r-1", "demo"]);
+  assert.equal(odd!["msg"], "a level that a guest made up");
+});
+
+it("an act of an administrator is told with what it was done to", () => {
+  const [line] = lines("info", "audit");
+  assert.deepEqual([line!["msg"], line!["container"], line!["by"]], ["limits reset", "demo", "jti-1"]);
+});

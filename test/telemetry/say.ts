@@ -1,0 +1,21 @@
+/** Writes to the service's log, for a test that reads this process's stderr: level, then what to log. */
+import { Problem } from "../../src/errors.ts";
+import { openLog } from "../../src/telemetry/log.ts";
+
+const [level, what] = process.argv.slice(2) as ["debug" | "info" | "error", string];
+const log = openLog(level);
+const cause = new Error("exit code 139");
+switch (what) {
+  case "failures":
+    log.run("r-1", "demo", "jti-1", new Problem("task_threw", "of the task"));
+    log.run("r-2", "demo", "jti-1", new Problem("sandbox_failed", "of the service", { cause }));
+    log.run("r-3", "demo", "jti-1", new TypeError("a defect"));
+    break;
+  case "task":
+    log.task("r-1", "demo", 3, 'two\nlines "and quotes"');
+    log.task("r-1", "demo", 255, "a level that a guest made up");
+    break;
+  case "audit":
+    log.audit("limits reset", { container: "demo", by: "jti-1" });
+    break;
+}
