@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import * as fc from "fast-check";
+
+import { type Code, codeOf, CodeTable } from "../../src/containers/codes.ts";
+import { FrameReader } from "../../src/wire/frames.ts";
+import { decodeCode, TO_GUEST } from "../../src/wire/messages.ts";
+
+function code(source: string | Buffer, typescript = false, modules: Record<string, string> | null = null): Code {
+  return codeOf({ source: Buffer.from(source), typescript, modules });
+}
+
+/** A table, and what it sends: `code` or `forget` with an id. */
+function table(): { codes: CodeTable; sent: string[]; payloads: Buffer[] } {
+  const sent: string[] = [];
+  const payloads: Buffer[] = [];
+  const reader = new FrameReader(2 ** 26, (type, id, payload) => {
+    sent.push(`${type === TO_GUEST.code ? "code" : "forget"} ${id}`);
+    payloads.push(payload);
+  });
+  return { codes: new CodeTable((frame) => reader.push(frame)), sent, payloads };
+}
+
+describe("codeOf", () => {
+  it("gives two codes one key when they are the same in all that a guest sees, and only then", () => {
+    const source = fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes));
+    const text = fc.string({ maxLength: 3, unit: fc.constantFrom("a", "Ā", "ā", '"', "{") });
+    const modules = fc.oneof(fc.constant(null), fc.dictionary(text, text, { maxKeys: 2 }));
+    const any = fc.tuple(source, fc.boolean(), modules);
+    fc.assert(
+      fc.property(any, any, (one, other) => {
+        const seen = ([bytes, typescript, files]: typeof one): string =>
+          JSON.stringify([bytes.toString("hex"), typescript, files]);
+        assert.equal(code(...one).key === code(...other).key, seen(one) === seen(other));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("does not take source text for the marks that tell TypeScript and modules apart", () => {
+    const keys = [
+      code("a").key,
+      code("a", true).key,
+      code("a\u{101}true").key,
+      code("a", false, {}).key,
+      code("a\u{100}{}").key,
+    ];
+    assert.equal(new Set(keys).size, keys.length);
+  });
+});
+
+describe("the codes that a guest holds", () => {
+  it("are sent whole at their first use, and never again while they are held", () => {
+    const { codes, sent, payloads } = table();
+    const typed = code("let a: number = 1", true, { "./b.ts": "export {}" });
+    const known = codes.use(typed);
+    assert.equal(codes.use(code("let a: number = 1", true, { "./b.ts": "export {}" })), known);
+    assert.notEqual(codes.use(code("let a: number = 1")).id, known.id);
+    assert.equal(sent.length, 2);
+    const { source, ...rest } = decodeCode(payloads[0]!);
+    assert.equal(Buffer.from(source).toString(), "let a: number = 1");
+    assert.deepEqual(rest, { typescript: true, modules: { "./b.ts": "export {}" } });
+  });
+
+  it("need their context until the guest has said otherwise of just that code", () => {
+    const { codes } = table();
+    const [one, other] = [codes.use(code("1")), codes.use(code("2"))];
+    codes.compiled(one.id, false);
+    codes.compiled(999, false);
+    assert.deepEqual([one.needsContext, other.needsContext], [false, true]);
+    codes.compiled(one.id, true);
+    assert.equal(codes.use(code("1")).needsContext, true);
+  });
+
+  it("are at most a thousand: the oldest is forgotten before one more is sent, and sent anew when it comes back", () => {
+    const { codes, sent } = table();
+    for (let count = 0; count < 1_000; count++) codes.use(code(`${count}`));
+    assert.equal(sent.length, 1_000);
+    codes.use(code("one more"));
+    assert.deepEqual(sent.slice(1_000), ["forget 1", "code 1001"]);
+    codes.use(code("1"));
+    assert.equal(sent.length, 1_002);
+    codes.use(code("0"));
+    assert.deepEqual(sent.slice(1_002), ["forget 2", "code 1002"]);
+  });
+
+  it("are bounded in bytes, whatever their number, but one is always held", () => {
+    const { codes, sent } = table();
+    const large = Buffer.alloc(6 * 2 ** 20, "x");
+    for (const mark of ["a", "b", "c"]) codes.use(code(Buffer.concat([large, Buffer.from(mark)])));
+    assert.deepEqual(sent, ["code 1", "code 2", "forget 1", "code 3"]);
+    codes.use(code(Buffer.alloc(20 * 2 ** 20, "x")));
+    assert.deepEqual(sent.slice(4), ["forget 2", "forget 3", "code 4"]);
+    codes.use(code(Buffer.alloc(20 * 2 ** 20, "x")));
+    assert.equal(sent.length, 7);
+  });
+
+  it("ignore what a guest says of a code that it should have forgotten", () => {
+    const { codes } = table();
+    const oldest = codes.use(code("0"));
+    for (let count = 1; count <= 1_000; count++) codes.use(code(`${count}`));
+    codes.compiled(oldest.id, false);
+    assert.equal(codes.use(code("0")).needsContext, true);
+  });
+});

@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+
+import { Guest, type GuestLimits } from "../../src/containers/guest.ts";
+import type { GuestExit, GuestProcess, GuestStatus } from "../../src/sandbox/sandbox.ts";
+import { bytesFrame, FrameReader, textFrame } from "../../src/wire/frames.ts";
+import { FROM_GUEST } from "../../src/wire/messages.ts";
+
+export const LIMITS: GuestLimits = { wallMs: 60_000, streamMs: 120_000, resultBytes: 2 ** 20 };
+const MIB = 2 ** 20;
+/** What the kernel would say of a guest that has nothing to do. */
+export const IDLE: GuestStatus = { state: "S", title: "", cpuMs: 0, threads: 7, memoryBytes: 40 * MIB };
+
+export interface Frame {
+  readonly type: number;
+  readonly id: number;
+  readonly payload: Buffer;
+}
+
+/** The other end of a guest, over a real pair of sockets: it says and does what a test wants, as hostile code could. */
+export class Puppet implements GuestProcess {
+  readonly socket: Socket;
+  readonly exited: Promise<GuestExit>;
+  /** What `inspect` answers, called each time. */
+  status: () => GuestStatus | null = () => IDLE;
+  sealed = 0;
+  killed = false;
+  readonly received: Frame[] = [];
+  readonly #end: Socket;
+  readonly #exit: (exit: GuestExit) => void;
+  #changed: PromiseWithResolvers<void> = Promise.withResolvers();
+
+  private constructor(service: Socket, end: Socket) {
+    this.socket = service;
+    this.#end = end;
+    const { promise, resolve } = Promise.withResolvers<GuestExit>();
+    this.exited = promise;
+    this.#exit = resolve;
+    const reader = new FrameReader(64 * MIB, (type, id, payload) => {
+      this.received.push({ type, id, payload: Buffer.from(payload) });
+      this.#changed.resolve();
+      this.#changed = Promise.withResolvers();
+    });
+    end.on("data", (chunk: Buffer) => reader.push(chunk)).on("error", () => {});
+    service.on("error", () => {});
+  }
+
+  static async make(t: TestContext): Promise<Puppet> {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const service = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    const [end] = (await once(server, "connection")) as [Socket];
+    server.close();
+    t.after(() => {
+      service.destroy();
+      end.destroy();
+    });
+    return new Puppet(service, end);
+  }
+
+  async seal(): Promise<void> {
+    this.sealed++;
+  }
+
+  async inspect(): Promise<GuestStatus | null> {
+    return this.status();
+  }
+
+  kill(): void {
+    this.killed = true;
+    this.exit({ how: "signal SIGKILL" });
+  }
+
+  exit({ how = "exit code 0", outOfMemory = false }: Partial<GuestExit> = {}): void {
+    this.#exit({ how, outOfMemory });
+  }
+
+  /** Sends one frame. */
+  say(type: number, id: number, payload: string | Uint8Array | object = ""): void {
+    if (payload instanceof Uint8Array) return this.write(bytesFrame(type, id, payload));
+    this.write(textFrame(type, id, typeof payload === "string" ? payload : JSON.stringify(payload)));
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#end.write(bytes);
+  }
+
+  /** Waits for the frame of this type that was not asked for before. */
+  async next(type: number): Promise<Frame> {
+    for (;;) {
+      const at = this.received.findIndex((frame) => frame.type === type);
+      if (at >= 0) return this.received.splice(at, 1)[0]!;
+      await this.#changed.promise;
+    }
+  }
+}
+
+/** A guest that is ready, and whoever pulls its strings. */
+export async function makeGuest(
+  t: TestContext,
+  limits: Partial<GuestLimits> = {},
+): Promise<{ guest: Guest; puppet: Puppet }> {
+  const puppet = await Puppet.make(t);
+  const guest = new Guest(puppet, { ...LIMITS, ...limits });
+  puppet.say(FROM_GUEST.ready, 0);
+  await guest.ready();
+  return { guest, puppet };
+}

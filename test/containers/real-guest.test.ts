@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+
+import { openRealGuests, type RealGuests } from "./real-guests.ts";
+import { start } from "./recorder.ts";
+
+let real: RealGuests;
+
+before(async () => {
+  real = await openRealGuests();
+});
+after(() => real.close());
+
+it("runs of one guest are answered in the order in which they end, and share what they left there", async () => {
+  const guest = await real.make();
+  const slow = start(
+    guest,
+    "globalThis.left = 1; await new Promise((end) => { globalThis.wake = end }); return 'slow'",
+  );
+  const quick = start(guest, "globalThis.wake(); return ['quick', left]");
+  assert.equal(await quick.outcome(), 'result ["quick",1]');
+  assert.equal(await slow.outcome(), 'result "slow"');
+  assert.equal(guest.flights.size, 0);
+});
+
+it("code is compiled once for all its runs, and forgotten code is sent and compiled anew", async () => {
+  const guest = await real.make();
+  for (let count = 0; count <= 1_000; count++) start(guest, `${count} * 2`);
+  const again = start(guest, "0 * 2 + 0");
+  const oldest = start(guest, "0 * 2");
+  assert.equal(await oldest.outcome(), "result 0");
+  assert.equal(await again.outcome(), "result 0");
+});
+
+it("a stream waits for its reader at the end of its window, and goes on when it is granted more", async () => {
+  const guest = await real.make();
+  const run = start(
+    guest,
+    `let sent = 0;
+     return new Response(new ReadableStream({ pull(c) { sent += 65536; c.enqueue(new Uint8Array(65536)); if (sent === 10 * 65536) c.close() } }))`,
+  );
+  let granted = 0;
+  run.data = (bytes) => {
+    run.bodyBytes += bytes.length;
+    // Only when the window is all but used up: a guest that did not wait would break the protocol and be ended.
+    if (run.bodyBytes - granted < 262_144) return;
+    granted += 262_144;
+    guest.grant(run.id, 262_144);
+  };
+  assert.equal(await run.outcome(), "end");
+  assert.equal(run.bodyBytes, 10 * 65_536);
+});
+
+it("a task that ends its process, or writes what is no frame to it, ends its guest and not another", async () => {
+  const [guest, beside] = [await real.make(), await real.make()];
+  const waits = start(beside, "await new Promise((end) => { globalThis.wake = end }); return 'alive'");
+  const exits = start(guest, "process.reallyExit(3)");
+  assert.equal(await exits.outcome(), "task_exited");
+  await guest.process.exited;
+  const forger = await real.make();
+  const [forges, other] = [
+    start(forger, "await new Promise(() => {})"),
+    start(forger, "require('node:fs').writeSync(3, 'forged'.repeat(9)); await new Promise(() => {})"),
+  ];
+  assert.equal(await forges.outcome(), "container_restarted");
+  assert.equal(await other.outcome(), "container_restarted");
+  const { how } = await forger.process.exited;
+  assert.match(how, /code|signal/);
+  start(beside, "globalThis.wake()");
+  assert.equal(await waits.outcome(), 'result "alive"');
+});
+
+it("a guest whose heap is full is out of memory, told by its exit", async () => {
+  const guest = await real.make();
+  const run = start(guest, "const kept = []; for (;;) kept.push(new Array(10_000).fill(kept.length))");
+  assert.equal(await run.outcome(), "task_memory");
+  assert.equal((await guest.process.exited).outOfMemory, true);
+});
+
+it("a run that is aborted hears of it and answers nothing more, and a retired guest goes with the last that is given up", async () => {
+  const guest = await real.make();
+  const context = { runId: "1", container: "demo", method: "POST", url: "http://localhost/", headers: {} };
+  const code = `(context) => new Promise((end) => {
+    context.signal.addEventListener("abort", () => { globalThis.wake(); end("late") });
+    console.log("listens");
+  })`;
+  const other = start(guest, "await new Promise((end) => { globalThis.wake = end }); return 'woken'");
+  const aborted = start(guest, code, () => JSON.stringify(context));
+  await aborted.told("log 1 listens");
+  guest.abort(aborted.id, "deadline");
+  assert.equal(await other.outcome(), 'result "woken"');
+  guest.retire();
+  assert.equal(guest.ended, false);
+  guest.abandon(aborted.id);
+  await guest.process.exited;
+  assert.deepEqual([guest.ended, aborted.heard], [true, ["log 1 listens"]]);
+});

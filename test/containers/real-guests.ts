@@ -1,0 +1,42 @@
+import { Guest } from "../../src/containers/guest.ts";
+import { Problem } from "../../src/errors.ts";
+import { type NamespacesOptions, openNamespaces } from "../../src/sandbox/namespaces.ts";
+import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
+import { LIMITS } from "./puppet.ts";
+
+const MIB = 2 ** 20;
+export const RESOURCES: NamespacesOptions = {
+  memoryBytes: 128 * MIB,
+  threads: 64,
+  cpuCores: 1,
+  tmpBytes: 16 * MIB,
+  resultBytes: LIMITS.resultBytes,
+};
+
+/** Guests behind the real wall, made as the service makes them. */
+export interface RealGuests {
+  /** All that were made, also those that have ended. */
+  readonly made: Set<Guest>;
+  make(limits?: { wallMs?: number; streamMs?: number }): Promise<Guest>;
+  close(): Promise<void>;
+}
+
+export async function openRealGuests(): Promise<RealGuests> {
+  const folder = await prepareRunFolder();
+  const sandbox = await openNamespaces(folder, RESOURCES);
+  const made = new Set<Guest>();
+  return {
+    made,
+    make: (limits) => {
+      const guest = new Guest(sandbox.launch(), { ...LIMITS, ...limits });
+      made.add(guest);
+      return guest.ready();
+    },
+    close: async () => {
+      for (const guest of made) guest.end(new Problem("container_restarted", "the test is over"));
+      await Promise.all([...made].map(({ process }) => process.exited));
+      await sandbox.close();
+      await folder.remove();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { codeOf } from "../../src/containers/codes.ts";
+import type { Guest, RunListener } from "../../src/containers/guest.ts";
+import type { Problem } from "../../src/errors.ts";
+import type { HeadMessage } from "../../src/wire/messages.ts";
+
+/** Takes down what a run is told, in order. */
+export class Recorder implements RunListener {
+  readonly heard: string[] = [];
+  readonly problems: Problem[] = [];
+  readonly ended: Promise<void>;
+  id = -1;
+  bodyBytes = 0;
+  readonly #end: () => void;
+  readonly #waiting: { said: string; resolve: () => void }[] = [];
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.#end = resolve;
+  }
+
+  /** What ended the run: the text of its result, or the code of its fault. */
+  async outcome(): Promise<string> {
+    await this.ended;
+    return this.heard.at(-1)!;
+  }
+
+  /** Waits until the run was told this. */
+  async told(said: string): Promise<void> {
+    if (this.heard.includes(said)) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ said, resolve }));
+  }
+
+  result(json: Buffer): void {
+    this.#take(`result ${json.toString()}`);
+    this.#end();
+  }
+
+  head(head: HeadMessage): void {
+    this.#take(`head ${head.status}`);
+  }
+
+  data(bytes: Buffer): void {
+    this.bodyBytes += bytes.length;
+    this.#take(`data ${bytes.length}`);
+  }
+
+  end(): void {
+    this.#take("end");
+    this.#end();
+  }
+
+  fault(problem: Problem): void {
+    this.problems.push(problem);
+    this.#take(problem.code);
+    this.#end();
+  }
+
+  log(level: number, text: string): void {
+    this.#take(`log ${level} ${text}`);
+  }
+
+  #take(said: string): void {
+    this.heard.push(said);
+    for (const { resolve } of this.#waiting.filter((each) => each.said === said)) resolve();
+  }
+}
+
+/** Starts a run of this source. */
+export function start(guest: Guest, source: string, context: () => string = () => "{}"): Recorder {
+  const recorder = new Recorder();
+  const code = codeOf({ source: Buffer.from(source), typescript: false, modules: null });
+  recorder.id = guest.run(code, context, recorder, performance.now());
+  return recorder;
+}

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { it, type TestContext } from "node:test";
+
+import type { Container } from "../../src/containers/container.ts";
+import type { Guest } from "../../src/containers/guest.ts";
+import { Pool } from "../../src/containers/pool.ts";
+import { Registry, type RegistryOptions } from "../../src/containers/registry.ts";
+import { makeGuest } from "./puppet.ts";
+
+function makeRegistry(t: TestContext, options: Partial<RegistryOptions>): Registry {
+  const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
+  const registry = new Registry(pool, { concurrency: 64, maxContainers: 8, idleMs: 60_000, ...options });
+  t.after(() => {
+    registry.close();
+    pool.close();
+  });
+  return registry;
+}
+
+/** A container that was used at a time, and its guest. */
+async function used(registry: Registry, name: string, atMs: number): Promise<{ container: Container; guest: Guest }> {
+  const container = registry.reserve(name, atMs);
+  const { guest } = await container.arrive();
+  registry.release(container);
+  return { container, guest };
+}
+
+it("a name is one container for as long as it lives, and the places in it are its own", (t) => {
+  const registry = makeRegistry(t, { concurrency: 2 });
+  const demo = registry.reserve("demo", 0);
+  assert.equal(registry.reserve("demo", 1), demo);
+  assert.throws(() => registry.reserve("demo", 2), { code: "container_busy", status: 429, message: /"demo" has 2 / });
+  assert.notEqual(registry.reserve("other", 3), demo);
+  assert.equal(registry.taken, 3);
+  registry.release(demo);
+  assert.equal(registry.reserve("demo", 4), demo);
+  assert.equal(registry.taken, 3);
+});
+
+it("a refusal takes no place, and says when to come back", (t) => {
+  const registry = makeRegistry(t, { concurrency: 1, maxContainers: 1 });
+  const demo = registry.reserve("demo", 0);
+  for (const [name, code] of [
+    ["demo", "container_busy"],
+    ["other", "overloaded"],
+  ] as const) {
+    assert.throws(
+      () => registry.reserve(name, 1),
+      (problem: { code: string; options: { retryAfterMs?: number } }) =>
+        problem.code === code && problem.options.retryAfterMs! > 0,
+    );
+  }
+  assert.equal(registry.taken, 1);
+  registry.release(demo);
+  registry.reserve("other", 2);
+  assert.equal(registry.taken, 1);
+});
+
+it("one container too many takes the room of the one that was not used for longest", async (t) => {
+  const registry = makeRegistry(t, { maxContainers: 3 });
+  const [a, b, c] = [await used(registry, "a", 1), await used(registry, "b", 2), await used(registry, "c", 3)];
+  await used(registry, "a", 4);
+  await used(registry, "d", 5);
+  assert.deepEqual([a.guest.ended, b.guest.ended, c.guest.ended], [false, true, false]);
+  assert.equal(registry.reserve("a", 6), a.container);
+  assert.notEqual(registry.reserve("b", 7), b.container);
+  assert.deepEqual([a.guest.ended, c.guest.ended], [false, true]);
+});
+
+it("no container is closed for another while a run holds a place in it, however long ago that began", async (t) => {
+  const registry = makeRegistry(t, { maxContainers: 2 });
+  const held = registry.reserve("held", 0);
+  const { guest } = await held.arrive();
+  const idle = await used(registry, "idle", 1_000);
+  registry.reserve("new", 2_000);
+  assert.deepEqual([guest.ended, idle.guest.ended], [false, true]);
+  assert.throws(() => registry.reserve("newer", 3_000), { code: "overloaded", status: 503 });
+  assert.equal(guest.ended, false);
+});
+
+it("a container that nobody uses is closed after its idle time, and one in use is not", async (t) => {
+  const registry = makeRegistry(t, { idleMs: 20 });
+  const held = registry.reserve("held", performance.now());
+  const { guest: busy } = await held.arrive();
+  const idle = await used(registry, "idle", performance.now());
+  await idle.guest.process.exited;
+  assert.ok(idle.guest.ended);
+  assert.equal(busy.ended, false);
+  registry.release(held);
+  await busy.process.exited;
+  assert.ok(busy.ended);
+});
+
+it("a container that would have to wait behind too many others is refused, one that has its guest is not", async (t) => {
+  const starting = new Pool(() => new Promise(() => {}), 0);
+  const registry = new Registry(starting, { concurrency: 2, maxContainers: 300, idleMs: 60_000 });
+  t.after(() => registry.close());
+  const waiting = Array.from({ length: 256 }, (_, index) => {
+    return assert.rejects(registry.reserve(`waits-${index}`, 0).arrive(), { code: "sandbox_failed" });
+  });
+  assert.throws(() => registry.reserve("late", 1), { code: "overloaded", status: 503 });
+  assert.equal(registry.reserve("waits-7", 1).taken, 2);
+  assert.equal(registry.taken, 257);
+  starting.close();
+  await Promise.all(waiting);
+});
+
+it("a registry that drains takes no run, and lets those go on that hold a place", async (t) => {
+  const registry = makeRegistry(t, {});
+  const container = registry.reserve("demo", 0);
+  const { guest } = await container.arrive();
+  registry.drain();
+  assert.throws(() => registry.reserve("demo", 1), { code: "draining", status: 503 });
+  assert.throws(() => registry.reserve("other", 1), { code: "draining" });
+  assert.deepEqual([registry.taken, guest.ended], [1, false]);
+  registry.release(container);
+  assert.equal(registry.taken, 0);
+});
+
+it("a registry that is closed ends every guest", async (t) => {
+  const registry = makeRegistry(t, {});
+  const [a, b] = [await used(registry, "a", 1), await used(registry, "b", 2)];
+  registry.close();
+  assert.ok(a.guest.ended && b.guest.ended);
+});

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+
+import type { Guest } from "../../src/containers/guest.ts";
+import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts";
+import { FROM_GUEST, TO_GUEST } from "../../src/wire/messages.ts";
+import { until } from "../contract/until.ts";
+import { IDLE, makeGuest } from "./puppet.ts";
+import { openRealGuests, type RealGuests, RESOURCES } from "./real-guests.ts";
+import { start } from "./recorder.ts";
+
+const BLOCK_MS = 300;
+const MIB = 2 ** 20;
+const CONTEXT = JSON.stringify({
+  runId: "1",
+  container: "demo",
+  method: "POST",
+  url: "http://localhost/",
+  headers: {},
+});
+const OPTIONS: WatchdogOptions = {
+  wallMs: 60_000,
+  streamMs: 60_000,
+  blockMs: BLOCK_MS,
+  memoryBytes: RESOURCES.memoryBytes,
+  threads: RESOURCES.threads,
+  kernelHoldsResources: true,
+};
+
+let real: RealGuests;
+
+before(async () => {
+  real = await openRealGuests();
+});
+after(() => real.close());
+
+function watch(t: TestContext, guest: Guest, options: Partial<WatchdogOptions> = {}): Guest {
+  const watchdog = new Watchdog(new Set([guest]), { ...OPTIONS, ...options });
+  t.after(() => watchdog.close());
+  return guest;
+}
+
+async function makeWatched(t: TestContext, options: Partial<WatchdogOptions> = {}): Promise<Guest> {
+  const { wallMs, streamMs } = { ...OPTIONS, ...options };
+  return watch(t, await real.make({ wallMs, streamMs }), options);
+}
+
+describe("a guest that is blocked", () => {
+  const ways = {
+    "burns its processor": "for (;;);",
+    sleeps: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
+  };
+  for (const [what, code] of Object.entries(ways)) {
+    it(`is ended, and of two runs the one that entered last is told that it did it: ${what}`, async (t) => {
+      const guest = await makeWatched(t);
+      const waits = start(guest, "console.log('entered'); await new Promise(() => {})");
+      await waits.told("log 1 entered");
+      const blocks = start(guest, code);
+      assert.equal(await blocks.outcome(), "task_blocked");
+      assert.equal(await waits.outcome(), "container_restarted");
+      assert.match(blocks.problems[0]!.message, /300ms/);
+      await guest.process.exited;
+      assert.equal(await guest.process.inspect(), null);
+    });
+  }
+
+  it("is not one whose only run waits longer than the limit and lets go of its event loop", async (t) => {
+    const guest = await makeWatched(t);
+    const run = start(guest, `await new Promise((end) => setTimeout(end, ${4 * BLOCK_MS}, "waited"))`);
+    assert.equal(await run.outcome(), 'result "waited"');
+    assert.equal(guest.ended, false);
+  });
+
+  it("is not one that gets no processor on a busy machine: it is given time until it burns what it gets", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const silent = Promise.withResolvers<void>();
+    let cpuMs = 0;
+    let burns = false;
+    let looks = 0;
+    puppet.status = () => {
+      if (++looks === 8) silent.resolve();
+      if (burns) cpuMs = performance.now();
+      return { ...IDLE, state: "R", cpuMs };
+    };
+    const run = start(guest, "a");
+    watch(t, guest);
+    await silent.promise;
+    assert.deepEqual([guest.ended, run.heard], [false, []]);
+    burns = true;
+    assert.equal(await run.outcome(), "task_blocked");
+  });
+
+  it("blames nobody when the name that it gives its run is forged, unless there is only one", async (t) => {
+    for (const [runs, outcome] of [
+      [2, "container_restarted"],
+      [1, "task_blocked"],
+    ] as const) {
+      const { guest, puppet } = await makeGuest(t);
+      puppet.status = () => ({ ...IDLE, title: "rzzzzz)" });
+      const all = Array.from({ length: runs }, () => start(guest, "a"));
+      watch(t, guest);
+      for (const run of all) assert.equal(await run.outcome(), outcome);
+    }
+  });
+
+  it("is not one that answers in the end, however late", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const looked = Promise.withResolvers<void>();
+    puppet.status = () => {
+      if (guest.pingedMs !== null && performance.now() - guest.pingedMs >= BLOCK_MS) looked.resolve();
+      return { ...IDLE, state: "R" };
+    };
+    const run = start(guest, "a");
+    watch(t, guest);
+    await looked.promise;
+    puppet.received.length = 0;
+    puppet.say(FROM_GUEST.pong, 0);
+    // Pinged again: the answer has been taken.
+    await puppet.next(TO_GUEST.ping);
+    puppet.say(FROM_GUEST.pong, 0);
+    puppet.say(FROM_GUEST.result, run.id, "1");
+    assert.equal(await run.outcome(), "result 1");
+    assert.equal(guest.ended, false);
+  });
+});
+
+describe("a run past its deadline", () => {
+  it("ends alone: its signal aborts, the others come to their results, and then the guest goes", async (t) => {
+    const wallMs = 700;
+    const guest = await makeWatched(t, { wallMs });
+    const late = start(
+      guest,
+      `(context) => new Promise(() => context.signal.addEventListener("abort", () => { globalThis.told = true }))`,
+      () => CONTEXT,
+    );
+    // Begun later, so that its own deadline comes later.
+    const began = start(guest, `await new Promise((end) => setTimeout(end, ${wallMs / 2}))`);
+    assert.equal(await began.outcome(), "result null");
+    const other = start(
+      guest,
+      `await new Promise((end) => { const timer = setInterval(() => globalThis.told && end(clearInterval(timer)), 5) });
+       return "told"`,
+    );
+    assert.equal(await late.outcome(), "task_timeout");
+    assert.match(late.problems[0]!.message, /within 700ms/);
+    assert.deepEqual([guest.draining, guest.ended], [true, false]);
+    assert.equal(await other.outcome(), 'result "told"');
+    await guest.process.exited;
+    assert.deepEqual(late.heard, ["task_timeout"]);
+  });
+
+  it("is cut when it streams for longer than a stream may, though its head came in time", async (t) => {
+    const guest = await makeWatched(t, { streamMs: 400 });
+    const run = start(guest, `new Response(new ReadableStream({ start(c) { c.enqueue(new Uint8Array(3)) } }))`);
+    assert.equal(await run.outcome(), "task_timeout");
+    assert.deepEqual(run.heard, ["head 200", "data 3", "task_timeout"]);
+    assert.match(run.problems[0]!.message, /streaming after 400ms/);
+    await guest.process.exited;
+  });
+});
+
+describe("where no control group holds a guest", () => {
+  const held = { kernelHoldsResources: false };
+
+  it("the watchdog ends one that takes more memory than it may", async (t) => {
+    const guest = await makeWatched(t, { ...held, memoryBytes: 90 * MIB });
+    const run = start(guest, "const kept = Buffer.alloc(50 << 20, 1); await new Promise(() => {}); kept");
+    assert.equal(await run.outcome(), "task_memory");
+    assert.match(run.problems[0]!.message, /90MiB/);
+    await guest.process.exited;
+  });
+
+  it("the watchdog ends one that starts more threads than it may, and blames none of several runs", async (t) => {
+    const guest = await real.make();
+    const { threads } = (await guest.process.inspect())!;
+    watch(t, guest, { ...held, threads: threads + 2 });
+    const waits = start(guest, "await new Promise(() => {})");
+    const greedy = start(
+      guest,
+      `const { Worker } = require("node:worker_threads");
+       for (let n = 0; n < 4; n++) new Worker("setInterval(() => {}, 1000)", { eval: true });
+       await new Promise(() => {})`,
+    );
+    for (const run of [waits, greedy]) assert.equal(await run.outcome(), "container_restarted");
+    assert.match(greedy.problems[0]!.message, /threads/);
+    await guest.process.exited;
+  });
+
+  it("one that has grown past half its limit is replaced once its run has its result", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    let memoryBytes = 40 * MIB;
+    puppet.status = () => {
+      memoryBytes = Math.min(memoryBytes + 10 * MIB, 120 * MIB);
+      return { ...IDLE, memoryBytes };
+    };
+    const run = start(guest, "a");
+    watch(t, guest, { ...held, blockMs: 60_000 });
+    await until(() => guest.draining, "the guest is retired");
+    assert.deepEqual([guest.ended, run.heard], [false, []]);
+    puppet.say(FROM_GUEST.result, run.id, "1");
+    assert.equal(await run.outcome(), "result 1");
+    await puppet.exited;
+  });
+});
