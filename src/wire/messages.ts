@@ -24,7 +24,7 @@ export const TO_GUEST = {
   forget: 4,
   /** id: a sequence number, given back in `pong`. No payload. */
   ping: 5,
-  /** id: run. Payload: u32. So many more bytes of the run's body may be sent. */
+  /** id: run. Payload: u32. So much more of the run's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
   window: 6,
 } as const;
 
@@ -52,6 +52,8 @@ export const FROM_GUEST = {
 
 /** Bytes of a body that may be under way before the receiver asks for more. */
 export const WINDOW_BYTES = 262_144;
+/** What a `data` frame counts against the window beside its bytes: a body of single bytes must not cost a hundred times its window. */
+export const DATA_FRAME_COST_BYTES = 256;
 /** The most that one `data` frame carries. */
 export const DATA_BYTES = 65_536;
 
