@@ -4,7 +4,6 @@ import { describe, it } from "node:test";
 import * as fc from "fast-check";
 
 import { type Code, codeOf, CodeTable } from "../../src/containers/codes.ts";
-import { FrameReader } from "../../src/wire/frames.ts";
 import { decodeCode, TO_GUEST } from "../../src/wire/messages.ts";
 
 function code(source: string | Buffer, typescript = false, modules: Record<string, string> | null = null): Code {
@@ -15,11 +14,11 @@ function code(source: string | Buffer, typescript = false, modules: Record<strin
 function table(): { codes: CodeTable; sent: string[]; payloads: Buffer[] } {
   const sent: string[] = [];
   const payloads: Buffer[] = [];
-  const reader = new FrameReader(2 ** 26, (type, id, payload) => {
-    sent.push(`${type === TO_GUEST.code ? "code" : "forget"} ${id}`);
-    payloads.push(payload);
+  const codes = new CodeTable((frame) => {
+    sent.push(`${frame[4] === TO_GUEST.code ? "code" : "forget"} ${frame.readUInt32LE(5)}`);
+    payloads.push(frame.subarray(9));
   });
-  return { codes: new CodeTable((frame) => reader.push(frame)), sent, payloads };
+  return { codes, sent, payloads };
 }
 
 describe("codeOf", () => {

@@ -56,8 +56,8 @@ export class Recorder implements RunListener {
     this.#end();
   }
 
-  log(level: number, text: string): void {
-    this.#take(`log ${level} ${text}`);
+  log(level: number, text: string | Buffer): void {
+    this.#take(`log ${level} ${text.toString()}`);
   }
 
   #take(said: string): void {

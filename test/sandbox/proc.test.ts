@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { it } from "node:test";
+
+import * as fc from "fast-check";
+
+import { parseStat, processStatus } from "../../src/sandbox/proc.ts";
+
+/** As proc(5) has it: pid, title, state, then numbers that are those of their fields' places, from the fourth on. */
+function stat(title: string, state: string): string {
+  const numbers = Array.from({ length: 49 }, (_, index) => index + 4);
+  return `17 (${title}) ${state} ${numbers.join(" ")}\n`;
+}
+
+it("user and system time, threads and resident pages are read from their places", () => {
+  // Fields 14 and 15 in ticks of 10 ms, field 20, field 24 in pages of 4 KiB.
+  const expected = { title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes: 24 * 4_096 };
+  assert.deepEqual(parseStat(stat("node", "S")), expected);
+});
+
+it("a title cannot pass for the rest of the line, whatever parentheses and blanks it holds", () => {
+  const evil = fc.string({ maxLength: 15, unit: fc.constantFrom(")", "(", " ", "R", "0", "\n", "x") });
+  fc.assert(
+    fc.property(evil, fc.constantFrom("R", "S", "D"), (title, state) => {
+      const parsed = parseStat(stat(title, state));
+      assert.deepEqual([parsed.title, parsed.state, parsed.threads], [title, state, 20]);
+    }),
+  );
+});
+
+it("a living process is read as the kernel tells of it, its forged title too, and one that has gone is null", async () => {
+  const child = spawn(
+    process.execPath,
+    ["-e", "process.title = ') R 1 2 3'; console.log(1); setInterval(() => {}, 1e4)"],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  const exited = once(child, "exit");
+  try {
+    await once(child.stdout, "data");
+    const status = await processStatus(child.pid!);
+    assert.equal(status?.title, ") R 1 2 3");
+    assert.match(status.state, /^[RSD]$/);
+    assert.ok(status.threads > 1 && status.memoryBytes > 2 ** 20);
+    const threads = /^Threads:\s+(\d+)$/m.exec(await readFile(`/proc/${child.pid}/status`, "utf8"))![1];
+    assert.equal(String(status.threads), threads);
+  } finally {
+    child.kill("SIGKILL");
+    await exited;
+  }
+  assert.equal(await processStatus(child.pid!), null);
+});

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { after, before, it } from "node:test";
+
+import { prepareRunFolder, RUN_FOLDER, type RunFolder } from "../../src/sandbox/run-folder.ts";
+
+let folder: RunFolder;
+
+before(async () => {
+  folder = await prepareRunFolder();
+});
+after(() => folder.remove());
+
+it("a run folder names the process whose it is, so that a later start knows when it is left", () => {
+  assert.ok(path.basename(folder.path).startsWith(`${RUN_FOLDER}${process.pid}-`));
+});
+
+it("the program is JavaScript that parses, and every import of it is there", () => {
+  const files = readdirSync(folder.program, { recursive: true, encoding: "utf8" }).filter((name) => !isFolder(name));
+  assert.ok(files.includes("guest/main.js"));
+  assert.deepEqual(
+    files.filter((name) => !/\.js$|package\.json$/.test(name)),
+    [],
+  );
+  for (const name of files.filter((each) => each.endsWith(".js"))) {
+    const file = path.join(folder.program, name);
+    assert.equal(spawnSync(process.execPath, ["--check", file]).status, 0, name);
+    for (const [, target] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)"/g)) {
+      assert.ok(existsSync(path.join(path.dirname(file), target!)), `${name} imports ${target}`);
+    }
+  }
+});
+
+it("the guest stands alone: it imports nothing of the service but what both share", () => {
+  const folders = readdirSync(folder.program).toSorted();
+  assert.deepEqual(folders, ["guest", "wire"]);
+});
+
+it("any user of the host may read what a guest is started from, and write none of it", () => {
+  for (const name of [folder.path, folder.program, path.join(folder.program, "guest/main.js"), folder.node]) {
+    const { mode } = statSync(name);
+    assert.equal(mode & 0o004, 0o004, name);
+    assert.equal(mode & 0o022, 0, name);
+  }
+});
+
+it("a user that is nobody can run the Node of the guests", { skip: process.getuid?.() !== 0 }, () => {
+  const version = execFileSync(folder.node, ["--version"], { uid: 65_534, gid: 65_534, cwd: "/", encoding: "utf8" });
+  assert.equal(version.trim(), process.version);
+});
+
+it("a folder that is removed is gone with all that is in it, and can be removed again", async () => {
+  const other = await prepareRunFolder();
+  assert.notEqual(other.path, folder.path);
+  await other.remove();
+  assert.equal(existsSync(other.path), false);
+  await other.remove();
+  assert.ok(existsSync(folder.program));
+});
+
+function isFolder(name: string): boolean {
+  return statSync(path.join(folder.program, name)).isDirectory();
+}
