@@ -1,4 +1,5 @@
 import { Problem, type ProblemCode } from "../errors.ts";
+import { checkHead, HEAD_BYTES } from "../wire/head.ts";
 import type { HeadMessage } from "../wire/messages.ts";
 
 /**
@@ -19,10 +20,6 @@ const CLAIMABLE: ReadonlySet<string> = new Set<ProblemCode>([
 /** Statuses that stay the service's own, whatever a task asks for. */
 const RESERVED_STATUSES: ReadonlySet<number> = new Set([401, 403, 407, 429, 503]);
 const MAX_TEXT = 65_536;
-const MAX_HEADERS = 200;
-const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// Field content of RFC 9110, section 5.5, without obsolete folding; Node sends it as Latin-1.
-const HEADER_VALUE = /^[\t\u{20}-\u{7e}\u{80}-\u{ff}]*$/u;
 
 /** @throws {TypeError} when the message does not fit. */
 export function parseFault(payload: Buffer): { problem: Problem; retire: boolean } {
@@ -49,18 +46,9 @@ export function parseFault(payload: Buffer): { problem: Problem; retire: boolean
 
 /** @throws {TypeError} when the message does not fit. */
 export function parseHead(payload: Buffer): HeadMessage {
+  if (payload.length > HEAD_BYTES) throw new TypeError(`a head of ${payload.length} bytes`);
   const { status, headers } = members(JSON.parse(payload.toString()));
-  if (!Number.isInteger(status) || (status as number) < 200 || (status as number) > 599) {
-    throw new TypeError("a head without a status");
-  }
-  if (!Array.isArray(headers) || headers.length % 2 !== 0 || headers.length > 2 * MAX_HEADERS) {
-    throw new TypeError("a head without headers");
-  }
-  for (const [index, part] of headers.entries()) {
-    const fits = typeof part === "string" && (index % 2 === 0 ? HEADER_NAME : HEADER_VALUE).test(part);
-    if (!fits) throw new TypeError("a header that does not fit");
-  }
-  return { status: status as number, headers };
+  return checkHead(status, headers);
 }
 
 function askedStatus(status: unknown): number | undefined {

@@ -2,6 +2,7 @@ import { DATA_BYTES, WINDOW_BYTES } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import type { Run } from "./run.ts";
 
+const lowerCase = uncurry(String.prototype as string, "toLowerCase");
 const subarray = uncurry(Uint8Array.prototype, "subarray");
 const NativePromise = Promise;
 /** Of one connection only (RFC 9110, 7.6.1), or made by the service's own HTTP layer. */
@@ -28,15 +29,12 @@ export class Body {
 
   /**
    * @param headers Name, value, name, value.
-   * @throws {TypeError} when the status is none that an answer can have.
+   * @throws {TypeError} when no answer can have such a status or header.
    */
   head(status: number, headers: string[]): void {
-    if (!(status % 1 === 0 && status >= 200 && status <= 599)) {
-      throw new TypeError(`a Response has status ${String(status)}, where 200 to 599 can be answered`);
-    }
     const kept: string[] = [];
     for (let at = 0; at + 1 < headers.length; at += 2) {
-      if (!HOP_BY_HOP.includes(headers[at]!.toLowerCase())) kept.push(headers[at]!, headers[at + 1]!);
+      if (!HOP_BY_HOP.includes(lowerCase(headers[at]!))) kept.push(headers[at]!, headers[at + 1]!);
     }
     this.#run.head(status, kept);
   }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { bytesFrame, textFrame } from "../wire/frames.ts";
+import { encodeHead } from "../wire/head.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { send } from "./link.ts";
@@ -94,10 +95,12 @@ export class Run {
     send(textFrame(FROM_GUEST.fault, this.id, stringify(fault)));
   }
 
+  /** @throws {TypeError} when no answer can have such a head; another may still be sent. */
   head(status: number, headers: string[]): void {
     if (this.over || this.headSent) return;
+    const text = encodeHead({ status, headers });
     this.headSent = true;
-    send(textFrame(FROM_GUEST.head, this.id, stringify({ status, headers })));
+    send(textFrame(FROM_GUEST.head, this.id, text));
   }
 
   /** @param bytes At most `DATA_BYTES`, within the window. */

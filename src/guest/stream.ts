@@ -86,8 +86,15 @@ function once(bytes: Uint8Array): Next {
 /** The head leaves at once; what is there already follows in the same turn and so in the same write. */
 function pump(run: Run, status: number, headers: string[], next: Next, stop: () => void): void {
   const body = new Body(run, stop);
-  body.head(status, headers);
-  void sendAll(run, body, next, stop);
+  try {
+    body.head(status, headers);
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  // Given up before there was a body: nobody else would tell its source.
+  if (run.over) stop();
+  else void sendAll(run, body, next, stop);
 }
 
 async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Promise<void> {

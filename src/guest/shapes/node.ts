@@ -1,5 +1,6 @@
 import { Readable, Writable } from "node:stream";
 
+import { checkHeader } from "../../wire/head.ts";
 import { Body } from "../body.ts";
 import { contextOf, type TaskContext } from "../context.ts";
 import { threwFault } from "../faults.ts";
@@ -70,7 +71,10 @@ class TaskResponse extends Writable {
   setHeader(name: string, value: number | string | readonly string[]): this {
     if (this.headersSent)
       throw new Error(`header "${name}" is set after the head was sent; set it before the first write`);
-    this.#headers.set(name.toLowerCase(), { name, value: Array.isArray(value) ? value.map(String) : [String(value)] });
+    const values = Array.isArray(value) ? value.map(String) : [String(value)];
+    // Here, so that the stack names the line of the task that is wrong.
+    for (const each of values) checkHeader(name, each);
+    this.#headers.set(name.toLowerCase(), { name, value: values });
     return this;
   }
 
@@ -111,7 +115,8 @@ class TaskResponse extends Writable {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    this.flushHeaders();
+    const wrong = this.#tryHead();
+    if (wrong) return done(wrong);
     const wait = this.#body.write(chunk);
     if (wait) void this.#whenSent(wait, done);
     else done();
@@ -122,9 +127,19 @@ class TaskResponse extends Writable {
     done();
   }
 
-  override _final(done: () => void): void {
-    this.flushHeaders();
-    this.#body.end();
-    done();
+  override _final(done: (error?: Error | null) => void): void {
+    const wrong = this.#tryHead();
+    if (!wrong) this.#body.end();
+    done(wrong);
+  }
+
+  /** Gives what is wrong with the head to the stream, which a throw would leave waiting for this write until the deadline. */
+  #tryHead(): Error | null {
+    try {
+      this.flushHeaders();
+      return null;
+    } catch (error) {
+      return error as Error;
+    }
   }
 }
