@@ -122,11 +122,30 @@ describe("a body of JSON", () => {
   });
 
   it("answers a flood of faults with a few", () => {
-    const body = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`${index}${"x".repeat(100)}`, 1]));
-    const problem = envelopeFault({ code: "6", ...body });
+    const names = Array.from({ length: 25 }, (_, index) => `${index}${"x".repeat(1_000)}`);
+    const problem = envelopeFault({ code: "6", ...Object.fromEntries(names.map((name) => [name, 1])) });
     assert.equal(problem.options.violations?.length, 20);
     assert.ok(JSON.stringify(problem.options.violations).length < 4_000);
-    assert.match(problem.message, /4999 more/);
+    assert.match(problem.message, /24 more/);
+  });
+
+  it("is refused for too many members before it is parsed: what follows them need not be JSON", () => {
+    assert.match(fault(`{${members(33)} no JSON`, JSON_TYPE).message, /more than 32 members/);
+    assert.match(fault(`{${members(32)} no JSON`, JSON_TYPE).message, /not JSON/);
+    for (const name of ["modules", String.raw`\u006dodules`, String.raw`\u006D\u006F\u0064\u0075\u006C\u0065\u0073`]) {
+      const open = `{"code":"6","data":{"modules":{}},"${name}":{`;
+      assert.match(fault(`${open}${members(101)} no JSON`, JSON_TYPE).message, /more than 100 modules/, name);
+      assert.match(fault(`${open}${members(100)} no JSON`, JSON_TYPE).message, /not JSON/, name);
+    }
+    // A name that is given twice is built twice.
+    const twice = `{"modules":{${members(60)}},"modules":{${members(60)}}} no JSON`;
+    assert.match(fault(twice, JSON_TYPE).message, /more than 100 modules/);
+  });
+
+  it("may have as many members in data as fit, whatever they are called", () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`:${at}`, 1]));
+    const data = { ...many, modules: many, list: [{ modules: many }] };
+    assert.deepEqual(read(JSON.stringify({ modules: {}, data, code: "6" }), JSON_TYPE).data, data);
   });
 
   it("takes no member beyond the three, __proto__ and constructor among them", () => {
@@ -187,6 +206,49 @@ describe("a body of JSON", () => {
     }
   });
 
+  it("is not searched for the place beyond 64 KiB; what the parser knows of it is told", () => {
+    const pad = "x".repeat(64 * 2 ** 10);
+    for (const [body, message] of [
+      [`{"code":"${pad}" x}`, "the body is not JSON: it breaks at line 1, column 65548"],
+      [`{"code":"${pad}",\n"data":[1 2]}`, "the body is not JSON: it breaks at line 2, column 11"],
+      [`{"code":"${pad}","data":`, "the body is not JSON: it ends too early"],
+      [`{"code":"${pad}","data":secret}`, "the body is not JSON"],
+    ] as const) {
+      assert.equal(fault(body, JSON_TYPE).message, message);
+    }
+    const exact = `{"code":"${pad.slice(0, -10)}x`;
+    assert.equal(exact.length, 64 * 2 ** 10);
+    assert.match(fault(exact, JSON_TYPE).message, /the string ends .* column 65537$/);
+    assert.match(fault(`${exact}x`, JSON_TYPE).message, /it breaks at line 1, column 65538$/);
+  });
+
+  it("is never quoted when it is malformed, in the answer or in its cause, which is logged", () => {
+    for (const pad of ["", "x".repeat(70_000)]) {
+      for (const rest of ["hunter2", '"hunter2" x', '"hunter2', '"hunter2\\q"', "[hunter2]"]) {
+        const problem = fault(`{"code":"${pad}","data":${rest}}`, JSON_TYPE);
+        assert.match(problem.message, /^the body is not JSON/);
+        assert.equal(problem.cause, undefined);
+        assert.ok(!JSON.stringify([problem.message, problem.options]).includes("hunter2"));
+      }
+    }
+  });
+
+  it("withstands whatever fills eight MiB, sound or broken", () => {
+    for (const piece of [String.raw`\n`, String.raw`\u00e9`, "a", String.raw`\\`]) {
+      read(`{"code":"6","data":"${fill(piece)}"}`, JSON_TYPE);
+      for (const end of ["", '\\q"}', '\n"}', '"']) {
+        assert.match(fault(`{"code":"6","data":"${fill(piece)}${end}`, JSON_TYPE).message, /not JSON/);
+      }
+    }
+    for (const piece of ["{},", "[],", "1,", '"",', "\n", "1"]) {
+      assert.match(fault(`{"code":"6","data":[${fill(piece)}`, JSON_TYPE).message, /not JSON/);
+    }
+    for (const name of [`./${fill("a/")}a`, fill("é"), fill("~")]) {
+      assert.match(envelopeFault({ code: "6", modules: { [name]: "" } }).message, /relative specifier/);
+      assert.match(envelopeFault({ code: "6", [name]: "" }).message, /not a member/);
+    }
+  });
+
   it("is UTF-8, whatever else it may say", () => {
     assert.equal(fault(Buffer.from([0x22, 0xff, 0x22]), JSON_TYPE).code, "request_invalid");
     for (const charset of ["iso-8859-1", "utf-16", '"UTF-16LE"', ""]) {
@@ -204,6 +266,16 @@ describe("a body of JSON", () => {
     assert.match(fault('{"data":'.repeat(100_000), JSON_TYPE).message, /deeper/);
   });
 });
+
+/** That many members of an object, in JSON. */
+function members(count: number): string {
+  return Array.from({ length: count }, (_, at) => `"${at}":1`).join();
+}
+
+/** Eight MiB of it. */
+function fill(piece: string): string {
+  return piece.repeat((8 * 2 ** 20) / piece.length);
+}
 
 function modules(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`./m${at}`, ""]));

@@ -71,6 +71,11 @@ describe("findJsonFault", () => {
   it("withstands strings and nesting of any size", () => {
     assert.match(findJsonFault(`"${"a".repeat(4_000_000)}`), /column 4000002$/);
     assert.match(findJsonFault("[".repeat(1_000_000)), /column 1000001$/);
+    assert.match(findJsonFault(`"${String.raw`\n`.repeat(4_000_000)}`), /column 8000002$/);
+    assert.match(findJsonFault(`"${String.raw`\n`.repeat(4_000_000)}\\q"`), /column 8000002$/);
+    assert.match(findJsonFault(`[${String.raw`"\u00e9",`.repeat(500_000)}`), /column 4500002$/);
+    assert.match(findJsonFault("\n".repeat(8_000_000)), /line 8000001, column 1$/);
+    assert.match(findJsonFault(`${"1".repeat(8_000_000)}x`), /column 8000001$/);
   });
 });
 
