@@ -28,8 +28,13 @@ function publicHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || HIDDEN.test(name)) continue;
     const text = String(value);
-    if (name === "referer" && HOLDS_KEY.test(text)) continue;
+    if (name === "referer" && HOLDS_KEY.test(unescaped(text))) continue;
     shown[name] = text;
   }
   return shown;
+}
+
+/** Each escape is the character that it stands for: `%6Bey` is read as `key` wherever a query is. */
+function unescaped(text: string): string {
+  return text.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

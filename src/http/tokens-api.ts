@@ -1,4 +1,5 @@
 import { Problem } from "../errors.ts";
+import { parseJson } from "../source/json.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { readBody } from "./read-body.ts";
 import {
@@ -17,7 +18,7 @@ const TOKEN_REQUEST_BYTES = 64 * 2 ** 10;
 
 /** Issuing and revoking, for administrators. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
-  const { tokens, log } = dependencies;
+  const { tokens, log, config } = dependencies;
   const administrator = async (call: Call): Promise<Claims> => {
     const claims = await authenticate(call, dependencies);
     if (!claims.admin) throw forbidden();
@@ -26,7 +27,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/api/tokens", {
     POST: async (call) => {
       const by = await administrator(call);
-      const issued = await tokens.issue(await readJson(call), by.jti);
+      const issued = await tokens.issue(await readJson(call, config.jsonDepthLimit), by.jti);
       log.audit("token issued", { token: issued.jti, by: by.jti });
       return json(201, issued);
     },
@@ -42,14 +43,9 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   });
 }
 
-async function readJson(call: Call): Promise<unknown> {
+async function readJson(call: Call, maxDepth: number): Promise<unknown> {
   const body = await readBody(call.env.incoming, call.env.outgoing, TOKEN_REQUEST_BYTES, () => {
     return new Problem("request_invalid", `the body is longer than the ${TOKEN_REQUEST_BYTES} bytes that are taken`);
   });
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch (error) {
-    const reason = error instanceof SyntaxError ? error.message : "it is not UTF-8";
-    throw new Problem("request_invalid", `the body is not JSON: ${reason}`);
-  }
+  return parseJson(body, maxDepth);
 }

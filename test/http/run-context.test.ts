@@ -59,7 +59,8 @@ it("a referer is shown unless it holds a key", async (t) => {
   const shown = async (referer: string): Promise<string | undefined> =>
     (await contextOf(t, { headers: [`Referer: ${referer}`] })).headers["referer"];
   assert.equal(await shown("http://a.test/?monkey=1#key"), "http://a.test/?monkey=1#key");
-  for (const referer of ["http://a.test/?key=SECRET", "http://a.test/?b=1&KEY=SECRET", "/?key="]) {
+  const escaped = ["/?%6Bey=SECRET", "/?%ff&b=%&%4b%65%79=SECRET", "/?next=%2Fapi%3Fkey%3DSECRET"];
+  for (const referer of ["http://a.test/?key=SECRET", "http://a.test/?b=1&KEY=SECRET", "/?key=", ...escaped]) {
     assert.equal(await shown(referer), undefined, referer);
   }
 });
