@@ -68,7 +68,7 @@ describe("a forged frame", () => {
     const [before, after] = [start(guest, "a"), start(guest, "b")];
     const frames = [
       bytesFrame(FROM_GUEST.result, before.id, Buffer.from("1")),
-      bytesFrame(99, 0),
+      bytesFrame(99, after.id),
       bytesFrame(FROM_GUEST.result, after.id, Buffer.from("2")),
     ];
     puppet.write(Buffer.concat(frames));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 
+import { DATA_BYTES, DATA_FRAME_COST_BYTES, WINDOW_BYTES } from "../../src/wire/messages.ts";
 import { openRealGuests, type RealGuests } from "./real-guests.ts";
 import { start } from "./recorder.ts";
 
@@ -39,13 +40,14 @@ it("a stream waits for its reader at the end of its window, and goes on when it 
     `let sent = 0;
      return new Response(new ReadableStream({ pull(c) { sent += 65536; c.enqueue(new Uint8Array(65536)); if (sent === 10 * 65536) c.close() } }))`,
   );
-  let granted = 0;
+  let owed = 0;
   run.data = (bytes) => {
     run.bodyBytes += bytes.length;
-    // Only when the window is all but used up: a guest that did not wait would break the protocol and be ended.
-    if (run.bodyBytes - granted < 262_144) return;
-    granted += 262_144;
-    guest.grant(run.id, 262_144);
+    owed += bytes.length + DATA_FRAME_COST_BYTES;
+    // Only when no whole frame fits any more: a guest that did not wait would break the protocol and be ended.
+    if (owed + DATA_BYTES + DATA_FRAME_COST_BYTES <= WINDOW_BYTES) return;
+    guest.grant(run.id, owed);
+    owed = 0;
   };
   assert.equal(await run.outcome(), "end");
   assert.equal(run.bodyBytes, 10 * 65_536);

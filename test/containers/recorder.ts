@@ -25,10 +25,11 @@ export class Recorder implements RunListener {
     return this.heard.at(-1)!;
   }
 
-  /** Waits until the run was told this. */
+  /** Waits until the run was told this. @throws {Error} when it ended without. */
   async told(said: string): Promise<void> {
     if (this.heard.includes(said)) return;
-    await new Promise<void>((resolve) => this.#waiting.push({ said, resolve }));
+    await Promise.race([new Promise<void>((resolve) => this.#waiting.push({ said, resolve })), this.ended]);
+    if (!this.heard.includes(said)) throw new Error(`the run was told ${this.heard.join(", ")}, and never ${said}`);
   }
 
   result(json: Buffer): void {
