@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { freemem, tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 
 import type { Config } from "./config.ts";
 import { codeOf } from "./containers/codes.ts";
@@ -17,10 +18,11 @@ import { Execution } from "./http/execution.ts";
 import { createListener } from "./http/listener.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
+import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
 import { removeLeftovers } from "./sandbox/leftovers.ts";
 import { openNamespaces } from "./sandbox/namespaces.ts";
 import { prepareRunFolder, RUN_FOLDER } from "./sandbox/run-folder.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { GuestProcess, Sandbox } from "./sandbox/sandbox.ts";
 import { proveWall } from "./sandbox/self-test.ts";
 import { openLog } from "./telemetry/log.ts";
 import { RunIds } from "./telemetry/runs.ts";
@@ -39,11 +41,15 @@ export interface Service {
 
 /** What a container costs when it does nothing, for the default number of them. */
 const CONTAINER_BYTES = 32 * 2 ** 20;
+/** Its frames, its stderr, and at its start one more. */
+const GUEST_DESCRIPTORS = 3;
+const OWN_DESCRIPTORS = 64;
 const DRAIN_MS = 30_000;
 const DRAIN_STEP_MS = 20;
 
 /** The one place that wires everything. @throws {Error} when something that is needed is not there. */
 export async function startService(config: Config): Promise<Service> {
+  closeInheritedDescriptors();
   const closers = new AsyncDisposableStack();
   try {
     return await wire(config, closers);
@@ -60,8 +66,12 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const tokens = closers.adopt(await openTokens(data, config.keys ?? undefined), (open) => open.close());
   const adminTokenFile = path.join(data, "admin.token");
   await ensureAdminToken(adminTokenFile, tokens);
-  const store = closers.adopt(await EmbeddedStore.open(path.join(data, "limits"), { fsync: config.fsync }), (open) =>
-    open.close(),
+  const store = closers.adopt(
+    await EmbeddedStore.open(path.join(data, "limits"), {
+      fsync: config.fsync,
+      onError: (error) => log.pino.error({ err: error }, "the counts cannot be written"),
+    }),
+    (open) => open.close(),
   );
   const limiter = new Limiter(store, { container: config.containerLimit, token: config.tokenLimit });
 
@@ -81,10 +91,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await proveSandbox(launch, path.join(folder.program, "guest", "main.js"));
 
   const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());
+  const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
   const containers = closers.adopt(
     new Registry(pool, {
       concurrency: config.concurrency,
-      maxContainers: config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES)),
+      maxContainers,
       idleMs: config.idleLimit,
     }),
     (open) => open.close(),
@@ -107,7 +118,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     isolation: sandbox.rung,
     trouble: () => (draining ? "draining" : null),
   });
-  closers.adopt(server, closeServer);
+  closers.adopt(server, (open) => open.closeAllConnections());
+  server.maxConnections = connectionLimit(maxContainers + config.pool);
   await listen(server, config);
   return {
     url: urlOf(server, config),
@@ -117,8 +129,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     stop: async () => {
       draining = true;
       containers.drain();
-      server.close();
-      await drained(containers);
+      await drained(server);
       await closers.disposeAsync();
     },
   };
@@ -129,10 +140,18 @@ async function launchGuest(
   guests: Set<Guest>,
   limits: { wallMs: number; streamMs: number; resultBytes: number },
 ): Promise<Guest> {
-  const guest = new Guest(sandbox.launch(), limits);
+  const guest = new Guest(launchProcess(sandbox), limits);
   guests.add(guest);
   void guest.process.exited.then(() => guests.delete(guest));
   return guest.ready();
+}
+
+function launchProcess(sandbox: Sandbox): GuestProcess {
+  try {
+    return sandbox.launch();
+  } catch (error) {
+    throw new Problem("sandbox_failed", "a container could not be started", { cause: error });
+  }
 }
 
 async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Promise<void> {
@@ -171,16 +190,23 @@ function urlOf(server: Server, config: Config): string {
   return `${config.tlsCert === null ? "http" : "https"}://${host}:${port}`;
 }
 
-async function drained(containers: Registry): Promise<void> {
-  const giveUpMs = performance.now() + DRAIN_MS;
-  while (containers.taken > 0 && performance.now() < giveUpMs) {
-    await new Promise((resolve) => setTimeout(resolve, DRAIN_STEP_MS));
-  }
+/** Waits until every answer has been read, not only made: a slow client is in flight too. */
+async function drained(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  // A connection that is kept alive is idle as soon as its answer has been read.
+  const sweep = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
+  await Promise.race([closed, setTimeout(DRAIN_MS, undefined, { ref: false })]);
+  clearInterval(sweep);
 }
 
-async function closeServer(server: Server): Promise<void> {
-  server.closeAllConnections();
-  if (server.listening) await new Promise((resolve) => server.close(resolve));
+/**
+ * Leaves descriptors for guests: strangers need no token to hold a connection, and a service that has no descriptor left
+ * can start no guest.
+ */
+function connectionLimit(guests: number): number {
+  const descriptors = descriptorLimit() ?? Infinity;
+  return Math.max(Math.floor(descriptors / 2), descriptors - OWN_DESCRIPTORS - guests * GUEST_DESCRIPTORS);
 }
 
 /** Waits until the kernel has taken them away, so that their control groups can go too. */

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import { bytesFrame } from "../wire/frames.ts";
 import { type CodeMessage, encodeCode, TO_GUEST } from "../wire/messages.ts";
 
@@ -12,15 +14,26 @@ export interface KnownCode {
   needsContext: boolean;
 }
 
+/** Beyond it a digest is cheaper to keep, and not much dearer to make. */
+const LITERAL_BYTES = 512;
 const MAX_CODES = 1_000;
 const MAX_BYTES = 32 * 2 ** 20;
 
-/** @returns the code under a key that no other code has: the bytes as Latin-1, which is their cheapest exact text. */
+/**
+ * @returns the code under a key that no other code has: a short text as it is, in Latin-1, which is the cheapest; of a
+ * longer one the SHA-256, so that the service does not hold what its guests hold.
+ */
 export function codeOf(message: CodeMessage & { source: Buffer }): Code {
-  const text = message.source.toString("latin1");
-  // Latin-1 ends at U+00FF, so a mark beyond it cannot be forged by the source.
-  const modules = message.modules ? `\u{100}${JSON.stringify(message.modules)}` : "";
-  return { ...message, key: message.typescript || modules ? `${text}\u{101}${message.typescript}${modules}` : text };
+  const { source, typescript, modules } = message;
+  if (!modules && source.length <= LITERAL_BYTES) {
+    // Latin-1 ends at U+00FF, so the mark beyond it cannot be forged by the source.
+    const text = source.toString("latin1");
+    return { ...message, key: typescript ? `${text}\u{100}` : text };
+  }
+  const digest = createHash("sha256").update(source);
+  // The length tells where the source ends, so that no source can pass for another with modules.
+  if (modules) digest.update(`\0${source.length}\0${JSON.stringify(modules)}`);
+  return { ...message, key: `\u{101}${digest.digest("base64")}${typescript}` };
 }
 
 /** The codes that a guest holds. Each is sent once and named by an id after that; the oldest is forgotten first. */
@@ -39,7 +52,7 @@ export class CodeTable {
     const known = this.#byKey.get(code.key);
     if (known) return known;
     const parts = encodeCode(code);
-    const added = { id: this.#nextId++, needsContext: true, bytes: 2 * code.key.length };
+    const added = { id: this.#nextId++, needsContext: true, bytes: code.source.length };
     this.#byKey.set(code.key, added);
     this.#byId.set(added.id, added);
     this.#bytes += added.bytes;
@@ -48,9 +61,11 @@ export class CodeTable {
     return added;
   }
 
-  compiled(id: number, needsContext: boolean): void {
+  /** @returns whether the code is known. */
+  compiled(id: number, needsContext: boolean): boolean {
     const known = this.#byId.get(id);
     if (known) known.needsContext = needsContext;
+    return known !== undefined;
   }
 
   #forgetOldest(): void {

@@ -4,6 +4,7 @@ import { bytesFrame, FrameReader, Outbox, textFrame } from "../wire/frames.ts";
 import {
   type AbortReason,
   DATA_BYTES,
+  DATA_FRAME_COST_BYTES,
   FROM_GUEST,
   type HeadMessage,
   TO_GUEST,
@@ -20,7 +21,7 @@ export interface RunListener {
   data(bytes: Buffer): void;
   end(): void;
   fault(problem: Problem): void;
-  log(level: number, text: string): void;
+  log(level: number, text: Buffer): void;
 }
 
 export interface GuestLimits {
@@ -41,10 +42,17 @@ export interface Flight {
   window: number;
   /** Its head has come. */
   streaming: boolean;
+  logBytes: number;
 }
 
 /** A guest is ready within a tenth of a second; a busy machine takes longer. */
 const START_MS = 15_000;
+/** As many runs as a container may have in flight by default: so many more at the most may go on unseen. */
+const MAX_ABANDONED = 64;
+/** Within one tick of the watchdog. Aborted streams leave some hundreds. */
+const MAX_NOISE = 10_000;
+/** Of one run; the guest says where it cuts, so honest lines are a little less. */
+const LOG_BYTES = 512 * 2 ** 10;
 const HEAD_BYTES = 65_536;
 /** Heads, faults and data are bounded by themselves; a result is what may be longest. */
 const OTHER_FRAME_BYTES = 131_072;
@@ -64,18 +72,22 @@ export class Guest {
   runs = 0;
   /** When the last ping went out and is unanswered, else null. On the clock of `performance.now()`. */
   pingedMs: number | null = null;
+  /** Frames that nobody asked for, since the watchdog last looked. */
+  noise = 0;
   lastPingMs = 0;
   readonly #codes: CodeTable;
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
   readonly #limits: GuestLimits;
+  #abandoned = 0;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
 
   constructor(process: GuestProcess, limits: GuestLimits) {
     this.process = process;
     this.#limits = limits;
-    this.#reader = new FrameReader(Math.max(limits.resultBytes, OTHER_FRAME_BYTES), (type, id, payload) =>
-      this.#receive(type, id, payload),
+    this.#reader = new FrameReader(
+      (type) => (type === FROM_GUEST.result ? limits.resultBytes : OTHER_FRAME_BYTES),
+      (type, id, payload) => this.#receive(type, id, payload),
     );
     this.#outbox = new Outbox((bytes) => {
       if (!this.ended) process.socket.write(bytes);
@@ -103,6 +115,11 @@ export class Guest {
       await Promise.race([this.#warm.promise, failed()]);
       await Promise.race([this.process.seal(), failed()]);
       return this;
+    } catch (error) {
+      // Nobody else knows of it yet.
+      this.end(REPLACED);
+      if (error instanceof Problem) throw error;
+      throw new Problem("sandbox_failed", "a container could not be put under its limits", { cause: error });
     } finally {
       clearTimeout(timer);
     }
@@ -115,12 +132,12 @@ export class Guest {
    */
   run(code: Code, context: () => string, listener: RunListener, nowMs: number): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
-    const deadlineMs = nowMs + this.#limits.wallMs;
-    const id = this.flights.add({ listener, deadlineMs, window: WINDOW_BYTES, streaming: false });
     const known = this.#codes.use(code);
     const codeId = Buffer.allocUnsafe(4);
     codeId.writeUInt32LE(known.id);
     const parts = known.needsContext ? [codeId, Buffer.from(context())] : [codeId];
+    const deadlineMs = nowMs + this.#limits.wallMs;
+    const id = this.flights.add({ listener, deadlineMs, window: WINDOW_BYTES, streaming: false, logBytes: 0 });
     this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
     this.runs++;
     return id;
@@ -130,10 +147,13 @@ export class Guest {
     if (this.flights.get(id)) this.#outbox.push(textFrame(TO_GUEST.abort, id, reason));
   }
 
-  /** Gives up a run whose client has left: the task is told, and what it still answers is ignored. */
+  /**
+   * Gives up a run whose client has left: the task is told, and what it still answers is ignored. It may go on all the
+   * same, so a guest that many have left is replaced.
+   */
   abandon(id: number): void {
     this.abort(id, "gone");
-    this.#take(id);
+    if (this.#take(id) && ++this.#abandoned >= MAX_ABANDONED) this.retire();
   }
 
   /** Lets the guest send more of a body. */
@@ -181,51 +201,68 @@ export class Guest {
   #receive(type: number, id: number, payload: Buffer): void {
     if (this.ended) return;
     switch (type) {
-      case FROM_GUEST.result:
-        return this.#take(id)?.listener.result(payload);
-      case FROM_GUEST.head:
-        return this.#receiveHead(id, payload);
-      case FROM_GUEST.data:
-        return this.#receiveData(id, payload);
-      case FROM_GUEST.end:
-        return this.#take(id)?.listener.end();
-      case FROM_GUEST.fault: {
-        const { problem, retire } = parseFault(payload);
-        if (retire) this.draining = true;
-        this.#take(id)?.listener.fault(problem);
-        if (retire) this.retire();
-        return;
-      }
+      case FROM_GUEST.ready:
+        return this.#warm.resolve();
       case FROM_GUEST.pong:
+        if (this.pingedMs === null) return this.#hearNoise();
         this.pingedMs = null;
         return;
       case FROM_GUEST.compiled:
-        return this.#codes.compiled(id, payload[0] !== 0);
+        if (!this.#codes.compiled(id, payload[0] !== 0)) this.#hearNoise();
+        return;
+    }
+    // Before anything is parsed: what nobody waits for is not worth it.
+    const flight = this.flights.get(id);
+    if (!flight) return this.#hearNoise();
+    switch (type) {
+      case FROM_GUEST.result:
+        if (flight.streaming) return this.#break("a result after a head");
+        this.#take(id);
+        return flight.listener.result(payload);
+      case FROM_GUEST.head:
+        return this.#receiveHead(flight, payload);
+      case FROM_GUEST.data:
+        return this.#receiveData(flight, payload);
+      case FROM_GUEST.end:
+        if (!flight.streaming) return this.#break("an end before its head");
+        this.#take(id);
+        return flight.listener.end();
+      case FROM_GUEST.fault:
+        return this.#receiveFault(id, flight, payload);
       case FROM_GUEST.log:
-        return this.flights.get(id)?.listener.log(payload[0] ?? 0, payload.toString("utf8", 1));
-      case FROM_GUEST.ready:
-        return this.#warm.resolve();
+        flight.logBytes += payload.length;
+        if (flight.logBytes > LOG_BYTES) return this.#hearNoise();
+        return flight.listener.log(payload[0] ?? 0, payload.subarray(1));
       default:
         return this.#break(`a frame of the unknown type ${type}`);
     }
   }
 
-  #receiveHead(id: number, payload: Buffer): void {
-    const flight = this.flights.get(id);
-    if (!flight) return;
+  #receiveHead(flight: Flight, payload: Buffer): void {
     if (flight.streaming || payload.length > HEAD_BYTES) return this.#break(`a head of ${payload.length} bytes`);
     flight.streaming = true;
     flight.deadlineMs = performance.now() + this.#limits.streamMs;
     flight.listener.head(parseHead(payload));
   }
 
-  #receiveData(id: number, payload: Buffer): void {
-    const flight = this.flights.get(id);
-    if (!flight) return;
-    flight.window -= payload.length;
+  #receiveData(flight: Flight, payload: Buffer): void {
+    flight.window -= payload.length + DATA_FRAME_COST_BYTES;
     if (!flight.streaming) return this.#break("a body before its head");
     if (payload.length > DATA_BYTES || flight.window < 0) return this.#break("more of a body than was asked for");
     flight.listener.data(payload);
+  }
+
+  #receiveFault(id: number, flight: Flight, payload: Buffer): void {
+    const { problem, retire } = parseFault(payload);
+    if (retire) this.draining = true;
+    this.#take(id);
+    flight.listener.fault(problem);
+    if (retire) this.retire();
+  }
+
+  /** A frame that nobody asked for: honest when it crossed with an abort, an attack on the service's time in masses. */
+  #hearNoise(): void {
+    if (++this.noise > MAX_NOISE) this.#break(`more than ${MAX_NOISE} frames that nobody asked for`);
   }
 
   #take(id: number): Flight | null {

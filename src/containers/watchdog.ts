@@ -48,12 +48,12 @@ export class Watchdog {
     const nowMs = performance.now();
     const late = nowMs - this.#lastTickMs > 4 * TICK_MS;
     this.#lastTickMs = nowMs;
-    // The service itself was held up: answers may lie unread in the sockets, so nobody is judged before the next tick.
-    if (late) return;
     for (const guest of this.#guests) {
       if (guest.ended) continue;
+      guest.noise = 0;
       this.#checkDeadlines(guest, nowMs);
-      this.#checkPulse(guest, nowMs);
+      // The service itself was held up: answers may lie unread in the sockets, so no pulse is judged before the next tick.
+      if (!late) this.#checkPulse(guest, nowMs);
       void this.#weigh(guest, nowMs);
     }
   }

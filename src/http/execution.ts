@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 
 import type { Guest, RunListener } from "../containers/guest.ts";
 import type { Problem } from "../errors.ts";
-import type { HeadMessage } from "../wire/messages.ts";
+import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../wire/messages.ts";
 
 /** What a run came to: a buffered result, or the head of an answer whose body streams. */
 export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: Readable };
@@ -14,7 +14,7 @@ export interface RunObserver {
   /** A stream broke after its head. */
   broke(problem: Problem): void;
   /** The task wrote to its console. */
-  log(level: number, text: string): void;
+  log(level: number, text: Buffer): void;
 }
 
 /** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
@@ -81,7 +81,7 @@ export class Execution implements RunListener {
     this.#over = true;
   }
 
-  log(level: number, text: string): void {
+  log(level: number, text: Buffer): void {
     this.#observer.log(level, text);
   }
 }
@@ -99,8 +99,9 @@ class Body extends Readable {
   }
 
   add(bytes: Buffer): void {
-    if (this.destroyed) return this.#grant(bytes.length);
-    this.#unread += bytes.length;
+    const cost = bytes.length + DATA_FRAME_COST_BYTES;
+    if (this.destroyed) return this.#grant(cost);
+    this.#unread += cost;
     this.push(bytes);
   }
 

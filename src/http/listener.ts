@@ -21,6 +21,7 @@ const MAX_HEADER_BYTES = 16 * 2 ** 10;
 /** A request that drips in slower than this holds a connection for nothing. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+const CHECK_MS = 5_000;
 
 /** The HTTP server: runs go straight to their story, everything else to the API. */
 export function createListener(config: Config, dependencies: RunDependencies & ApiDependencies): Server {
@@ -54,6 +55,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_MS,
     noDelay: true,
     // Checked here, for the sake of a clear answer.
     requireHostHeader: false,

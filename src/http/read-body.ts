@@ -6,6 +6,10 @@ import { Problem } from "../errors.ts";
 const DISCARD_BYTES = 256 * 2 ** 20;
 const DISCARD_MS = 10_000;
 
+/** Of bodies that have not come whole, all together: no number of connections may fill the memory. */
+const MAX_READING_BYTES = 256 * 2 ** 20;
+let readingBytes = 0;
+
 /** Whether the request announces a body (RFC 9112, section 6). */
 export function hasBody(request: IncomingMessage): boolean {
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;
@@ -29,18 +33,39 @@ export function readBody(
     response.removeHeader("Connection");
     response.writeContinue();
   }
+  if (readingBytes > MAX_READING_BYTES) {
+    return Promise.reject(
+      new Problem("overloaded", "the service reads as many bodies as it has room for", { retryAfterMs: 1_000 }),
+    );
+  }
   return new Promise((resolve, reject) => {
     let first: Buffer | null = null;
     let chunks: Buffer[] | null = null;
     let bytes = 0;
+    let settled = false;
+    const settle = (): void => {
+      if (!settled) readingBytes -= bytes;
+      settled = true;
+    };
     request.on("data", (chunk: Buffer) => {
+      // What comes after the answer is known is not kept.
+      if (settled) return;
       bytes += chunk.length;
-      if (bytes > limitBytes) return reject(tooLarge());
+      readingBytes += chunk.length;
       if (!first) first = chunk;
       else (chunks ??= [first]).push(chunk);
+      if (bytes <= limitBytes) return;
+      settle();
+      reject(tooLarge());
     });
-    request.on("end", () => resolve(chunks ? Buffer.concat(chunks, bytes) : (first ?? EMPTY)));
-    request.on("error", () => reject(new Problem("request_invalid", "the request's body broke off")));
+    request.on("end", () => {
+      settle();
+      resolve(chunks ? Buffer.concat(chunks) : (first ?? EMPTY));
+    });
+    request.on("error", () => {
+      settle();
+      reject(new Problem("request_invalid", "the request's body broke off"));
+    });
   });
 }
 

@@ -16,6 +16,9 @@ const PASSES =
 /** The service frames the body itself, and says these once. */
 const OWN = new Set(["content-length", "x-content-type-options"]);
 const JSON_TYPE = ["Content-Type", "application/json"];
+const BIG_BYTES = 65_536;
+/** Of silence on the connection of a big answer. */
+const UNREAD_MS = 30_000;
 /** A task's page acts in no origin, least of all in that of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
 /** A page that was opened with the token in its URL could read it there. */
@@ -74,6 +77,8 @@ export class RunAnswer {
     const headers = this.#headers();
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
+    // A big answer is held in memory until it is read.
+    if (json.length > BIG_BYTES) this.#response.setTimeout(UNREAD_MS, () => this.#response.destroy());
     // As Latin-1, which is the same bytes: Node then writes head and body in one piece.
     this.#response.end(json.toString("latin1"), "latin1");
   }

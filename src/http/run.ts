@@ -35,7 +35,7 @@ export interface RunDependencies {
 }
 
 /** An envelope may hold data beside its code, and escapes make code longer than it is. */
-const ENVELOPE_FACTOR = 8;
+const ENVELOPE_FACTOR = 4;
 /** A page must not make a browser load a task's answer as code, whatever the task says that it is. */
 const REFUSED_DESTINATIONS = new Set(["script", "style", "worker", "sharedworker", "serviceworker", "object", "embed"]);
 
@@ -90,7 +90,7 @@ export class RunEndpoint {
     let begun = false;
     try {
       await this.#admit(call);
-      const { data, ...code } = submission ?? (await this.#fetchCode(call.taskUrl!));
+      const { data, ...code } = submission ?? (await this.#fetchCode(call));
       const { guest, start } = container.warm(performance.now()) ?? (await container.arrive());
       const execution = new Execution(this.#observe(call, release));
       execution.begin(
@@ -132,15 +132,19 @@ export class RunEndpoint {
     if (!decision.admitted) throw limitProblem(container, decision);
   }
 
-  async #fetchCode(url: string): Promise<Submission> {
+  async #fetchCode({ taskUrl: url, response }: Call): Promise<Submission> {
     const { codeLimit, taskUrlLimit } = this.#with.config;
-    const { bytes, contentType } = await fetchSource(url, this.#with.egress, {
+    const limits = {
       connectMs: 2_000,
       totalMs: 5_000,
       maxBytes: codeLimit,
       maxRedirects: 3,
       urlMaxLength: taskUrlLimit,
-    });
+    };
+    // A client that leaves must not hold its place for as long as a slow server likes.
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const { bytes, contentType } = await fetchSource(url!, this.#with.egress, limits, gone.signal);
     const typescript = contentType?.startsWith("application/typescript") ?? false;
     return { source: bytes, typescript, modules: null, data: undefined };
   }

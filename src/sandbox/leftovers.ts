@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 
 /**
@@ -35,7 +35,8 @@ function isAlive(pid: number): boolean {
 
 /** Anybody can make a folder of such a name in a shared temporary folder. */
 async function isOwn(file: string): Promise<boolean> {
-  return (await stat(file)).uid === process.getuid?.();
+  const found = await lstat(file).catch(() => null);
+  return found !== null && found.isDirectory() && found.uid === process.getuid?.();
 }
 
 /** The processes whose command line names the folder: a guest's names the program that is bound into it. */

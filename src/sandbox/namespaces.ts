@@ -60,6 +60,11 @@ export async function openNamespaces(folder: RunFolder, options: NamespacesOptio
           env: {},
           ...nextUid(),
         });
+        // Out of descriptors or processes, the child has nothing that could be listened to.
+        if (child.pid === undefined) {
+          child.once("error", () => {});
+          throw new Error("no process could be started");
+        }
         return new NamespacedGuest(child, cgroups, `${GUEST_GROUP}${process.pid}-${++started}`);
       } finally {
         closeSync(filter);
@@ -78,12 +83,15 @@ class NamespacedGuest implements GuestProcess {
   /** The pid of process 1 of the namespace, as the host counts. */
   readonly #pid: Promise<number>;
   #knownPid: number | null = null;
+  /** Its pid may be another's by now. */
+  #gone = false;
   #cgroup: Cgroup | null = null;
   #complaint = "";
 
   constructor(child: ChildProcess, cgroups: Cgroups | null, name: string) {
     this.#child = child;
     this.#cgroups = cgroups;
+    child.once("close", () => (this.#gone = true));
     this.#name = name;
     this.socket = child.stdio[FRAMES] as Socket;
     // What goes wrong with the socket shows as the end of the process.
@@ -104,10 +112,11 @@ class NamespacedGuest implements GuestProcess {
   }
 
   async inspect(): Promise<GuestStatus | null> {
-    return this.#knownPid === null ? null : processStatus(this.#knownPid);
+    return this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
   }
 
   kill(): void {
+    if (this.#gone) return;
     // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Never bwrap itself: killed
     // before it has set up the namespace, it leaves behind a child that waits for it for ever.
     void this.#pid.then(killProcess, () => this.#child.kill("SIGKILL"));

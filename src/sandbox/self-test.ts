@@ -48,9 +48,24 @@ async function attack(places: Places): Promise<Record<string, string>> {
       const socket = net.connect(options as never, resolve).on("error", reject);
       socket.setTimeout(2_000, () => reject(new Error("timeout")));
     });
+  const root = fs.statSync("/");
+  const heldFile = (descriptor: number): boolean => {
+    try {
+      const found = fs.fstatSync(descriptor);
+      // Node itself opens the root, which is the sandbox's own.
+      const isOwn = found.dev === root.dev && found.ino === root.ino;
+      return !isOwn && (found.isFile() || found.isDirectory() || found.isBlockDevice());
+    } catch {
+      return false;
+    }
+  };
   const attacks: Record<string, () => unknown> = {
     "read a file of the host": () => fs.readFileSync(places.hostFile),
     "read the host's users": () => fs.readFileSync("/etc/passwd"),
+    "hold an open file of the host": () => {
+      const held = Array.from({ length: 1_024 }, (_, descriptor) => heldFile(descriptor)).some(Boolean);
+      if (!held) throw new Error("none");
+    },
     "list processes": () => fs.readdirSync("/proc"),
     "list devices": () => fs.readdirSync("/dev"),
     "write outside its temporary folder": () => fs.writeFileSync("/guest/planted", ""),

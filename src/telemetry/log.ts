@@ -10,7 +10,7 @@ export interface Log {
   /** A run that did not come to a result. */
   run(run: string, container: string, jti: string, error: unknown): void;
   /** A line that a task wrote to its console. */
-  task(run: string, container: string, level: number, text: string): void;
+  task(run: string, container: string, level: number, text: Buffer): void;
   /** An act of an administrator, for the audit. */
   audit(what: string, details: Readonly<Record<string, unknown>>): void;
 }
@@ -28,7 +28,10 @@ export function openLog(level: Config["logLevel"]): Log {
       );
     },
     // At debug, whatever the task calls it: a task must not fill the log of the service.
-    task: (run, container, taskLevel, text) => logger.debug({ run, container, level: LOG_LEVELS[taskLevel] }, text),
+    task: (run, container, taskLevel, text) => {
+      if (!logger.isLevelEnabled("debug")) return;
+      logger.debug({ run, container, level: LOG_LEVELS[taskLevel] }, text.toString());
+    },
     audit: (what, details) => logger.info(details, what),
   };
 }

@@ -33,15 +33,16 @@ export type OnFrame = (type: number, id: number, payload: Buffer) => void;
 
 /** Cuts a byte stream into frames. Memory is bounded by one frame: a longer length is refused before it is stored. */
 export class FrameReader {
-  readonly #maxPayloadBytes: number;
+  readonly #maxPayloadBytes: (type: number) => number;
   readonly #onFrame: OnFrame;
   /** The start of a frame that has not come whole, in the first `#keptBytes` of it. */
   #kept: Buffer = EMPTY;
   #keptBytes = 0;
   #neededBytes = 0;
 
-  constructor(maxPayloadBytes: number, onFrame: OnFrame) {
-    this.#maxPayloadBytes = maxPayloadBytes;
+  /** @param maxPayloadBytes of all frames, or of each type */
+  constructor(maxPayloadBytes: number | ((type: number) => number), onFrame: OnFrame) {
+    this.#maxPayloadBytes = typeof maxPayloadBytes === "number" ? () => maxPayloadBytes : maxPayloadBytes;
     this.#onFrame = onFrame;
   }
 
@@ -58,8 +59,9 @@ export class FrameReader {
     this.#neededBytes = HEADER_BYTES;
     while (chunk.length - at >= HEADER_BYTES) {
       const payloadBytes = readUInt32LE(chunk, at) - COUNTED_HEADER_BYTES;
-      if (payloadBytes < 0 || payloadBytes > this.#maxPayloadBytes) {
-        throw new FrameError(`a frame of ${payloadBytes} bytes, where 0 to ${this.#maxPayloadBytes} are allowed`);
+      const maxBytes = this.#maxPayloadBytes(chunk[at + 4]!);
+      if (payloadBytes < 0 || payloadBytes > maxBytes) {
+        throw new FrameError(`a frame of ${payloadBytes} bytes, where 0 to ${maxBytes} are allowed`);
       }
       const end = at + HEADER_BYTES + payloadBytes;
       if (end > chunk.length) {

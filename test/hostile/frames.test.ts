@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { assertProblem } from "../contract/problem.ts";
+import { type Service, startService } from "../contract/service.ts";
+
+/** What a task writes to its guest's own descriptor, as the service reads it. */
+const FORGE = `
+  const { writeSync } = require("node:fs");
+  const own = Number.parseInt(process.title.slice(1), 36);
+  const forge = (type, id, payload = "") => {
+    const frame = Buffer.alloc(9 + Buffer.byteLength(payload));
+    frame.writeUInt32LE(frame.length - 4, 0);
+    frame[4] = type;
+    frame.writeUInt32LE(id, 5);
+    frame.write(payload, 9);
+    for (let at = 0; at < frame.length; ) {
+      try { at += writeSync(3, frame, at) } catch (error) { if (error.code !== "EAGAIN") throw error }
+    }
+  };
+  const HEAD = JSON.stringify({ status: 200, headers: [] });
+`;
+const FOREVER = "return new Promise(() => {})";
+
+let service: Service;
+
+before(async () => {
+  service = await startService(["--wall-limit", "5s", "--stream-limit", "5s"]);
+});
+after(() => service.stop());
+
+/** Each forgery costs the run that made it one clear answer, and the container serves the next. */
+const FORGERIES: Readonly<Record<string, string>> = {
+  "random bytes": "writeSync(3, Buffer.alloc(64, 0xa5))",
+  "a length of four gigabytes": "writeSync(3, Buffer.from([255, 255, 255, 255, 65, 1, 0, 0, 0]))",
+  "a length shorter than a header": "writeSync(3, Buffer.from([1, 0, 0, 0, 65, 1, 0, 0, 0]))",
+  "an unknown type for its own run": "forge(99, own)",
+  "an end without a head": "forge(68, own)",
+  "a body without a head": "forge(67, own, 'x')",
+  "a head of 100 kB": "forge(66, own, JSON.stringify({ status: 200, headers: ['x-a', 'x'.repeat(1e5)] }))",
+  "a head with a split header": "forge(66, own, JSON.stringify({ status: 200, headers: ['x-a', '1\\r\\nx-b: 2'] }))",
+  "a head that is no JSON": "forge(66, own, '{')",
+  "a fault with a code of the service's own": "forge(70, own, JSON.stringify({ code: 'token_invalid', detail: '' }))",
+  "a fault longer than any": "forge(70, own, 'x'.repeat(3e5))",
+  "a flood of pongs": "for (let i = 0; i < 2e5; i++) forge(71, 1)",
+  "a flood of answers to runs that are not": "for (let i = 0; i < 2e5; i++) forge(65, 4e9, '1')",
+  "a flood of faults for runs that are not": "for (let i = 0; i < 2e5; i++) forge(70, 4e9, '[[[[')",
+};
+
+describe("a task that forges", () => {
+  for (const [what, attack] of Object.entries(FORGERIES)) {
+    it(`${what} ends its container alone`, async () => {
+      const answer = await service.run("forger", `${FORGE} ${attack}; ${FOREVER}`);
+      assertProblem(answer, 500, "task_exited");
+      assert.equal((await service.run("forger", "6 * 7")).text, "42");
+      assert.equal((await service.run("neighbour", "6 * 7")).text, "42");
+    });
+  }
+
+  it("a result after a head has its answer cut, and not left waiting", async () => {
+    const cut = service.run("forger", `${FORGE} forge(66, own, HEAD); forge(65, own, '1'); ${FOREVER}`);
+    await assert.rejects(cut, /aborted|hang up|ECONNRESET/);
+    assert.equal((await service.run("forger", "6 * 7")).text, "42");
+  });
+
+  it("an answer to a neighbour's run reaches nobody", async () => {
+    const waits = "await new Promise((resolve) => setTimeout(resolve, 300)); return 'mine'";
+    const innocent = service.run("innocent", waits);
+    const attack = "for (let id = 0; id < 5000; id++) if (id !== own) forge(65, id, '\"forged\"')";
+    assert.equal((await service.run("forger", `${FORGE} ${attack}; return 1`)).status, 200);
+    assert.equal((await innocent).text, '"mine"');
+  });
+
+  it("the wish to be replaced, again and again, does not gather guests", async () => {
+    const stream = "new ReadableStream({ start(c) { c.enqueue('x') } })";
+    const retire = JSON.stringify({ code: "task_threw", detail: "", retire: true });
+    const open = `${FORGE} setTimeout(() => forge(70, own, ${JSON.stringify(retire)}), 50); return new Response(${stream})`;
+    const cut = await Promise.allSettled(Array.from({ length: 8 }, () => service.run("gatherer", open)));
+    assert.equal(cut.length, 8);
+    assert.equal((await service.run("gatherer", "6 * 7")).text, "42");
+  });
+});
