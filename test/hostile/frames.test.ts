@@ -8,15 +8,23 @@ import { type Service, startService } from "../contract/service.ts";
 const FORGE = `
   const { writeSync } = require("node:fs");
   const own = Number.parseInt(process.title.slice(1), 36);
-  const forge = (type, id, payload = "") => {
+  const frameOf = (type, id, payload) => {
     const frame = Buffer.alloc(9 + Buffer.byteLength(payload));
     frame.writeUInt32LE(frame.length - 4, 0);
     frame[4] = type;
     frame.writeUInt32LE(id, 5);
     frame.write(payload, 9);
-    for (let at = 0; at < frame.length; ) {
-      try { at += writeSync(3, frame, at) } catch (error) { if (error.code !== "EAGAIN") throw error }
+    return frame;
+  };
+  const send = (bytes) => {
+    for (let at = 0; at < bytes.length; ) {
+      try { at += writeSync(3, bytes, at) } catch (error) { if (error.code !== "EAGAIN") throw error }
     }
+  };
+  const forge = (type, id, payload = "") => send(frameOf(type, id, payload));
+  const flood = (type, id, payload = "") => {
+    const many = Buffer.concat(Array(5000).fill(frameOf(type, id, payload)));
+    for (let turn = 0; turn < 100; turn++) send(many);
   };
   const HEAD = JSON.stringify({ status: 200, headers: [] });
 `;
@@ -40,11 +48,11 @@ const FORGERIES: Readonly<Record<string, string>> = {
   "a head of 100 kB": "forge(66, own, JSON.stringify({ status: 200, headers: ['x-a', 'x'.repeat(1e5)] }))",
   "a head with a split header": "forge(66, own, JSON.stringify({ status: 200, headers: ['x-a', '1\\r\\nx-b: 2'] }))",
   "a head that is no JSON": "forge(66, own, '{')",
-  "a fault with a code of the service's own": "forge(70, own, JSON.stringify({ code: 'token_invalid', detail: '' }))",
-  "a fault longer than any": "forge(70, own, 'x'.repeat(3e5))",
-  "a flood of pongs": "for (let i = 0; i < 2e5; i++) forge(71, 1)",
-  "a flood of answers to runs that are not": "for (let i = 0; i < 2e5; i++) forge(65, 4e9, '1')",
-  "a flood of faults for runs that are not": "for (let i = 0; i < 2e5; i++) forge(70, 4e9, '[[[[')",
+  "a fault with a code of the service's own": "forge(69, own, JSON.stringify({ code: 'token_invalid', detail: '' }))",
+  "a fault longer than any": "forge(69, own, 'x'.repeat(3e5))",
+  "a flood of pongs": "flood(70, 1)",
+  "a flood of answers to runs that are not": "flood(65, 4e9, '1')",
+  "a flood of faults for runs that are not": "flood(69, 4e9, '[[[[')",
 };
 
 describe("a task that forges", () => {
@@ -58,8 +66,8 @@ describe("a task that forges", () => {
   }
 
   it("a result after a head has its answer cut, and not left waiting", async () => {
-    const cut = service.run("forger", `${FORGE} forge(66, own, HEAD); forge(65, own, '1'); ${FOREVER}`);
-    await assert.rejects(cut, /aborted|hang up|ECONNRESET/);
+    const cut = await service.run("forger", `${FORGE} forge(66, own, HEAD); forge(65, own, '1'); ${FOREVER}`);
+    assert.equal(cut.complete, false);
     assert.equal((await service.run("forger", "6 * 7")).text, "42");
   });
 
@@ -74,7 +82,7 @@ describe("a task that forges", () => {
   it("the wish to be replaced, again and again, does not gather guests", async () => {
     const stream = "new ReadableStream({ start(c) { c.enqueue('x') } })";
     const retire = JSON.stringify({ code: "task_threw", detail: "", retire: true });
-    const open = `${FORGE} setTimeout(() => forge(70, own, ${JSON.stringify(retire)}), 50); return new Response(${stream})`;
+    const open = `${FORGE} setTimeout(() => forge(69, own, ${JSON.stringify(retire)}), 50); return new Response(${stream})`;
     const cut = await Promise.allSettled(Array.from({ length: 8 }, () => service.run("gatherer", open)));
     assert.equal(cut.length, 8);
     assert.equal((await service.run("gatherer", "6 * 7")).text, "42");
