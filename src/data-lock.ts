@@ -2,6 +2,8 @@ import { chmodSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
+const SQLITE_BUSY = 5;
+
 /**
  * Makes the data folder this process's own until it ends, however it ends: two services that count in one folder would
  * each admit the whole limit. The lock is SQLite's on an empty database, which the kernel drops with the process.
@@ -17,9 +19,11 @@ export function lockDataFolder(folder: string): { release(): void } {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
-    throw new Error(`the data folder ${folder} is in use by another service; stop that one, or give --data`, {
-      cause: error,
-    });
+    const busy = (error as { errcode?: number }).errcode === SQLITE_BUSY;
+    const message = busy
+      ? `the data folder ${folder} is in use by another service; stop that one, or give --data`
+      : `${file} cannot be locked (${(error as Error).message}); remove it when no service uses that folder`;
+    throw new Error(message, { cause: error });
   }
   return { release: () => database.close() };
 }

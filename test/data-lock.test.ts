@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -73,4 +73,11 @@ it("the folder and its lock are the owner's alone, whatever the file was before"
   chmodSync(file, 0o666);
   lockDataFolder(folder).release();
   assert.equal(mode(file), 0o600);
+});
+
+it("a lock that cannot be taken for another reason is not blamed on another service", async (t) => {
+  const folder = await makeFolder(t);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, "lock"), "no database at all, and long enough to be seen as none ".repeat(4));
+  assert.throws(() => lockDataFolder(folder), /cannot be locked \(file is not a database\)/);
 });

@@ -38,7 +38,7 @@ export class Container {
 
   /** Whether a run would have to wait for a guest that nobody has asked for yet. */
   get isCold(): boolean {
-    return this.#warm === null && this.#arriving === null;
+    return this.#arriving === null && (this.#warm?.guest.draining ?? true);
   }
 
   /** A guest from the pool; runs that come meanwhile wait for the same one. @throws {Problem} when there is none. */

@@ -48,7 +48,12 @@ export class Registry {
     if (this.#draining) {
       throw new Problem("draining", "the service is stopping", { retryAfterMs: BUSY_RETRY_MS });
     }
-    const container = this.#containers.get(name) ?? this.#open(name);
+    const known = this.#containers.get(name);
+    // Before room is made: a run that is refused must not cost another container its guest.
+    if ((known?.isCold ?? true) && this.#pool.full) {
+      throw new Problem("overloaded", "too many containers wait to be started", { retryAfterMs: BUSY_RETRY_MS });
+    }
+    const container = known ?? this.#open(name);
     if (container.taken >= this.#options.concurrency) {
       throw new Problem(
         "container_busy",
@@ -57,9 +62,6 @@ export class Registry {
           retryAfterMs: BUSY_RETRY_MS,
         },
       );
-    }
-    if (container.isCold && this.#pool.full) {
-      throw new Problem("overloaded", "too many containers wait to be started", { retryAfterMs: BUSY_RETRY_MS });
     }
     this.#taken++;
     container.taken++;

@@ -73,6 +73,6 @@ export function publicTarget(target: Target): string {
 
 function isReserved(part: string): boolean {
   // The name may be escaped in part; judged by the same decoder that read it.
-  const name = new URLSearchParams(part).keys().next().value ?? "";
+  const name = new URLSearchParams(`&${part}`).keys().next().value ?? "";
   return name === "key" || name.startsWith(RESERVED);
 }

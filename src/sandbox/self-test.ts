@@ -13,11 +13,15 @@ export type RunInGuest = (source: string) => Promise<unknown>;
  */
 export async function proveWall(run: RunInGuest, hostFile: string): Promise<void> {
   const tcp = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+  const tcp6 = createServer((socket) => socket.destroy()).listen(0, "::1");
+  // A host without IPv6 has nothing that could be connected to.
+  tcp6.on("error", () => {});
   const name = `\0caisson-self-test-${process.pid}-${Date.now()}`;
   const unix = createServer((socket) => socket.destroy()).listen(name);
   try {
     await Promise.all([once(tcp, "listening"), once(unix, "listening")]);
-    const places = { hostFile, port: (tcp.address() as AddressInfo).port, name, parent: process.pid };
+    const port6 = (tcp6.address() as AddressInfo | null)?.port ?? 0;
+    const places = { hostFile, port: (tcp.address() as AddressInfo).port, port6, name, parent: process.pid };
     const outcomes = await run(`return (${attack.toString()})(${JSON.stringify(places)})`);
     const through = Object.entries(outcomes as Record<string, string>).filter(([, outcome]) => outcome !== "stopped");
     if (through.length === 0) return;
@@ -26,6 +30,7 @@ export async function proveWall(run: RunInGuest, hostFile: string): Promise<void
     );
   } finally {
     tcp.close();
+    tcp6.close();
     unix.close();
   }
 }
@@ -33,6 +38,7 @@ export async function proveWall(run: RunInGuest, hostFile: string): Promise<void
 interface Places {
   readonly hostFile: string;
   readonly port: number;
+  readonly port6: number;
   readonly name: string;
   readonly parent: number;
 }
@@ -76,7 +82,7 @@ async function attack(places: Places): Promise<Record<string, string>> {
     "signal a process of the host": () => process.kill(places.parent, 0),
     "become root": () => process.setuid!(0),
     "connect over IPv4": () => connect({ host: "127.0.0.1", port: places.port }),
-    "connect over IPv6": () => connect({ host: "::1", port: places.port }),
+    "connect over IPv6": () => connect({ host: "::1", port: places.port6 }),
     "connect to an abstract socket": () => connect({ path: places.name }),
     "send a datagram": () =>
       new Promise<void>((resolve, reject) => {

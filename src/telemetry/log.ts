@@ -30,7 +30,7 @@ export function openLog(level: Config["logLevel"]): Log {
     // At debug, whatever the task calls it: a task must not fill the log of the service.
     task: (run, container, taskLevel, text) => {
       if (!logger.isLevelEnabled("debug")) return;
-      logger.debug({ run, container, level: LOG_LEVELS[taskLevel] }, text.toString());
+      logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text.toString());
     },
     audit: (what, details) => logger.info(details, what),
   };

@@ -123,3 +123,27 @@ it("a registry that is closed ends every guest", async (t) => {
   registry.close();
   assert.ok(a.guest.ended && b.guest.ended);
 });
+
+it("a run that is refused for want of guests costs no other container its own", async (t) => {
+  const pool = new Pool(() => new Promise(() => {}), 0);
+  t.after(() => pool.close());
+  const warm = (await makeGuest(t)).guest;
+  let given = false;
+  const take = pool.take.bind(pool);
+  pool.take = () => (given ? take() : ((given = true), { guest: warm, start: "new" as const }));
+  const registry = new Registry(pool, { concurrency: 64, maxContainers: 1, idleMs: 60_000 });
+  t.after(() => registry.close());
+  const { container, guest } = await used(registry, "settled", 0);
+  while (!pool.full) void Promise.resolve(pool.take()).catch(() => {});
+  assert.throws(() => registry.reserve("newcomer", 1), { code: "overloaded" });
+  assert.equal(guest.ended, false);
+  assert.equal(registry.reserve("settled", 2), container);
+});
+
+it("a container whose guest has ended needs another, and says so", async (t) => {
+  const registry = makeRegistry(t, {});
+  const { container, guest } = await used(registry, "demo", 0);
+  assert.equal(container.isCold, false);
+  guest.retire();
+  assert.equal(container.isCold, true);
+});

@@ -63,3 +63,14 @@ it("a folder that is removed is gone with all that is in it, and can be removed 
 function isFolder(name: string): boolean {
   return statSync(path.join(folder.program, name)).isDirectory();
 }
+
+it("a guest's user can read all of it, whatever umask the service was started with", async (t) => {
+  const usual = process.umask(0o077);
+  t.after(() => process.umask(usual));
+  const strict = await prepareRunFolder();
+  t.after(() => strict.remove());
+  for (const name of ["", ...readdirSync(strict.program, { recursive: true, encoding: "utf8" })]) {
+    const { mode } = statSync(path.join(strict.program, name));
+    assert.equal(mode & 0o004, 0o004, name);
+  }
+});

@@ -48,6 +48,8 @@ it("what a task writes is one line each, at debug only, whatever level the task 
   assert.equal(written!["msg"], 'two\nlines "and quotes"');
   assert.deepEqual([written!["run"], written!["container"]], ["r-1", "demo"]);
   assert.equal(odd!["msg"], "a level that a guest made up");
+  // The level is the service's own word: a task must not raise the alarms that are set on it.
+  assert.equal(typeof written!["level"], "number");
 });
 
 it("an act of an administrator is told with what it was done to", () => {
