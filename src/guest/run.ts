@@ -43,6 +43,8 @@ export class Run {
   logCut = false;
   /** More of the body may be sent. */
   onWindow: ((bytes: number) => void) | null = null;
+  /** The run is about to fail: what its body holds back must leave before. */
+  onFault: (() => void) | null = null;
   /** The run was aborted: what feeds its body must stop. */
   onAbort: (() => void) | null = null;
   readonly #onOver: (id: number) => unknown;
@@ -91,6 +93,7 @@ export class Run {
 
   fault(fault: FaultMessage): void {
     if (this.over) return;
+    this.onFault?.();
     this.#finish();
     send(textFrame(FROM_GUEST.fault, this.id, stringify(fault)));
   }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -5,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { bytesFrame, FrameReader, Outbox, textFrame } from "../../src/wire/frames.ts";
 import {
   type AbortReason,
+  DATA_BYTES,
+  DATA_FRAME_COST_BYTES,
   encodeCode,
   type FaultMessage,
   FROM_GUEST,
@@ -24,6 +27,8 @@ export interface Outcome {
   head?: HeadMessage;
   body: string;
   bodyBytes: number;
+  /** How many frames the body came in. */
+  frames: number;
   /** The body ended cleanly. */
   ended: boolean;
   /** The guest went away before it answered. */
@@ -40,6 +45,8 @@ interface Pending {
   outcome: Outcome;
   chunks: Buffer[];
   refill: boolean;
+  /** What the guest may still send. */
+  credit: number;
   done: (outcome: Outcome) => void;
   /** Called at each data frame. */
   onData: ((bytesSoFar: number) => void) | null;
@@ -128,9 +135,10 @@ export class GuestProcess {
     const text = context === null ? "" : JSON.stringify({ ...full, ...context });
     const outcome = new Promise<Outcome>((done) => {
       this.#runs.set(id, {
-        outcome: { body: "", bodyBytes: 0, ended: false, gone: false },
+        outcome: { body: "", bodyBytes: 0, frames: 0, ended: false, gone: false },
         chunks: [],
         refill: options.refill ?? true,
+        credit: WINDOW_BYTES,
         onData: options.onData ?? null,
         done,
       });
@@ -167,6 +175,8 @@ export class GuestProcess {
   }
 
   window(run: number, bytes: number): void {
+    const pending = this.#runs.get(run);
+    if (pending) pending.credit += bytes;
     const payload = Buffer.alloc(4);
     payload.writeUInt32LE(bytes);
     this.#outbox.push(bytesFrame(TO_GUEST.window, run, payload));
@@ -216,8 +226,12 @@ export class GuestProcess {
     if (type === FROM_GUEST.data) {
       chunks.push(Buffer.from(payload));
       outcome.bodyBytes += payload.length;
+      outcome.frames += 1;
+      pending.credit -= payload.length + DATA_FRAME_COST_BYTES;
+      // The service would end the guest for it.
+      assert.ok(payload.length > 0 && payload.length <= DATA_BYTES && pending.credit >= 0, "a frame beyond its bounds");
       pending.onData?.(outcome.bodyBytes);
-      if (pending.refill && outcome.bodyBytes % WINDOW_BYTES < payload.length) this.window(id, WINDOW_BYTES);
+      if (pending.refill && pending.credit < WINDOW_BYTES / 2) this.window(id, WINDOW_BYTES - pending.credit);
       return;
     }
     if (type === FROM_GUEST.result) outcome.result = payload.toString();

@@ -60,11 +60,6 @@ describe("a head that no answer can have", () => {
   });
 
   it("is refused from what only looks like a Response, and its body is told to stop", async () => {
-    const like = (status: string, header: string): string => `export default { fetch() {
-      const body = new ReadableStream({ cancel() { console.log('cancelled') } });
-      const headers = { forEach(each) { each(${header}) } };
-      return { [Symbol.toStringTag]: 'Response', status: ${status}, headers, body };
-    } }`;
     for (const [status, header] of [
       ["200", "'\\u2603', 'x-a'"],
       ["200", "'b', 'x a'"],
@@ -90,3 +85,12 @@ describe("a head that no answer can have", () => {
     assert.deepEqual(parseHead(Buffer.from(JSON.stringify(head))), head);
   });
 });
+
+/** A handler that answers with what has the members of a Response. */
+function like(status: string, header: string): string {
+  return `export default { fetch() {
+    const body = new ReadableStream({ cancel() { console.log('cancelled') } });
+    const headers = { forEach(each) { each(${header}) } };
+    return { [Symbol.toStringTag]: 'Response', status: ${status}, headers, body };
+  } }`;
+}
