@@ -1,9 +1,16 @@
+import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import type { FaultMessage } from "../wire/messages.ts";
 
 const MAX_MESSAGE_CHARACTERS = 8 * 1024;
 const MAX_STACK_CHARACTERS = 32 * 1024;
 /** A guest that throws an object graph must not make the service hold it. */
 const MAX_NAME_CHARACTERS = 256;
+
+/** Room for a name, a message and what is said around them; V8 repeats whole identifiers. */
+const MAX_DETAIL_CHARACTERS = 9 * 1024;
+
+const byteLength = Buffer.byteLength.bind(Buffer);
+const { stringify } = JSON;
 
 const UNREADABLE = { name: "Error", message: "the task threw something that cannot be read" };
 
@@ -46,6 +53,16 @@ function taskFault(code: "task_threw" | "task_error", error: unknown): FaultMess
   const status = statusOf(error);
   if (status !== undefined) fault.status = status;
   return fault;
+}
+
+/** The payload of a `fault` frame. The service ends a guest whose fault is longer than it takes. */
+export function encodeFault(fault: FaultMessage): string {
+  const told = { ...fault, detail: bounded(fault.detail, MAX_DETAIL_CHARACTERS) };
+  const text = stringify(told);
+  // A character is up to six bytes of JSON: bytes that somebody reads as text would not fit three times.
+  if (byteLength(text) <= OTHER_FRAME_BYTES || !told.error) return text;
+  const { name, message } = told.error;
+  return stringify({ ...told, error: { name, message } });
 }
 
 /** Name, message and stack of anything that can be thrown, within bounds, with places of the submitted text only. */

@@ -4,9 +4,10 @@ import { bytesFrame, textFrame } from "../wire/frames.ts";
 import { encodeHead } from "../wire/head.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
+import { encodeFault } from "./faults.ts";
 import { send } from "./link.ts";
 
-const { parse, stringify } = JSON;
+const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
 const toText = uncurry(prototype, "toString");
 const storage = new AsyncLocalStorage<Run>();
@@ -95,7 +96,7 @@ export class Run {
     if (this.over) return;
     this.onFault?.();
     this.#finish();
-    send(textFrame(FROM_GUEST.fault, this.id, stringify(fault)));
+    send(textFrame(FROM_GUEST.fault, this.id, encodeFault(fault)));
   }
 
   /** @throws {TypeError} when no answer can have such a head; another may still be sent. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { parseFault } from "../../src/containers/messages.ts";
+import { OTHER_FRAME_BYTES } from "../../src/wire/bounds.ts";
 import { GuestProcess } from "./guest-process.ts";
 
 describe("what a task throws", () => {
@@ -56,5 +58,26 @@ describe("what a task throws", () => {
     const { error } = await guest.fault("throw new Error('x'.repeat(1e6))");
     assert.equal(error?.message.length, 8192);
     assert.ok(error.stack!.length <= 32_768);
+  });
+
+  it("is never longer than the service takes, whatever it is made of", async () => {
+    const long = "x".repeat(100_000);
+    for (const [text, code] of [
+      ["throw new Error('\\0'.repeat(1e6))", "task_threw"],
+      ["(cb) => cb(Object.assign(new Error('\\0'.repeat(1e6)), { name: '\\0'.repeat(1e6) }))", "task_error"],
+      [`let ${long} = 1; let ${long} = 2`, "code_syntax"],
+      [`import ${long} from "./${long}.js"; export default 1`, "code_syntax"],
+      [`class ${long} {}; const a = new ${long}(); a.a = a; return a`, "result_unserializable"],
+      ["require('x'.repeat(1e6))", "task_threw"],
+    ] as const) {
+      const fault = await guest.fault(text);
+      assert.equal(fault.code, code, text.slice(0, 80));
+      const payload = Buffer.from(JSON.stringify(fault));
+      assert.ok(payload.length <= OTHER_FRAME_BYTES, `${payload.length}: ${text.slice(0, 80)}`);
+      assert.equal(parseFault(payload).problem.code, code);
+    }
+    await using exits = await GuestProcess.start();
+    const fault = await exits.fault("process.kill(process.pid, 'x'.repeat(1e6))");
+    assert.ok(fault.detail.length < 10_000);
   });
 });

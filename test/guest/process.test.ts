@@ -187,6 +187,19 @@ describe("the log of a run", () => {
     }
   });
 
+  it("has of a line the first 64 KiB, and says so", async () => {
+    const { id, outcome } = guest.start(guest.code("() => console.log('x'.repeat(2e5))"));
+    await outcome;
+    const lines = guest.logs.filter(({ run }) => run === id);
+    assert.deepEqual(
+      lines.map(({ level, text }) => [level, text.length > 100 ? text.length : text]),
+      [
+        ["info", 65_536],
+        ["warn", "the line before is 200000 bytes; the first 65536 are kept"],
+      ],
+    );
+  });
+
   it("ends at 256 KiB with a line that says so", async () => {
     const { id, outcome } = guest.start(
       guest.code("() => { for (let i = 0; i < 400; i += 1) console.log('x'.repeat(1024)) }"),
