@@ -1,5 +1,6 @@
 import { Problem } from "../errors.ts";
 import type { GuestExit, GuestProcess } from "../sandbox/sandbox.ts";
+import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import { bytesFrame, FrameReader, Outbox, textFrame } from "../wire/frames.ts";
 import {
   type AbortReason,
@@ -53,9 +54,6 @@ const MAX_ABANDONED = 64;
 const MAX_NOISE = 10_000;
 /** Of one run; the guest says where it cuts, so honest lines are a little less. */
 const LOG_BYTES = 512 * 2 ** 10;
-const HEAD_BYTES = 65_536;
-/** Heads, faults and data are bounded by themselves; a result is what may be longest. */
-const OTHER_FRAME_BYTES = 131_072;
 
 /**
  * The service's end of a guest: frames out and in, the runs in flight, and the one cause of its end.
@@ -239,7 +237,7 @@ export class Guest {
   }
 
   #receiveHead(flight: Flight, payload: Buffer): void {
-    if (flight.streaming || payload.length > HEAD_BYTES) return this.#break(`a head of ${payload.length} bytes`);
+    if (flight.streaming) return this.#break("a second head");
     flight.streaming = true;
     flight.deadlineMs = performance.now() + this.#limits.streamMs;
     flight.listener.head(parseHead(payload));
