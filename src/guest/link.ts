@@ -8,6 +8,7 @@ const DESCRIPTOR = 3;
 const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 
 let outbox: Outbox | null = null;
+let flush: (() => void) | null = null;
 let end: ((done: () => void) => void) | null = null;
 
 /** Queues one frame for the service; all frames of an event-loop turn leave in one write. */
@@ -17,8 +18,12 @@ export function send(frame: Buffer): void {
 
 /** Calls `done` when all that was queued has left. */
 export function closeLink(done: () => void): void {
-  // The outbox writes in a turn of its own, which was queued before this one.
-  setImmediate(() => (end ? end(done) : done()));
+  setImmediate(() => {
+    // After a throw that nobody caught, Node puts off what the outbox waits for.
+    flush?.();
+    if (end) end(done);
+    else done();
+  });
 }
 
 export interface LinkEvents {
@@ -34,6 +39,7 @@ export function openLink(events: LinkEvents): void {
   const write = socket.write.bind(socket);
   end = socket.end.bind(socket);
   outbox = new Outbox((bytes) => void write(bytes));
+  flush = outbox.flush;
   const reader = new FrameReader(MAX_PAYLOAD_BYTES, events.frame);
   socket.on("data", (chunk: Buffer) => {
     reader.push(chunk);

@@ -17,7 +17,8 @@ const set = uncurry(prototype, "set");
 const subarray = uncurry(prototype, "subarray");
 const writeText = uncurry(prototype, "write");
 const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
-const later = setImmediate;
+/** After all promises that this event settles: what they send leaves with it, and not a turn of the event loop later. */
+const later = process.nextTick.bind(process);
 
 const HEADER_BYTES = 9;
 const COUNTED_HEADER_BYTES = 5;
@@ -125,11 +126,13 @@ export class Outbox {
   }
 
   push(frame: Buffer): void {
-    if (this.#frames.push(frame) === 1) later(this.#flush);
+    if (this.#frames.push(frame) === 1) later(this.flush);
   }
 
-  readonly #flush = (): void => {
+  /** Writes what waits, now. */
+  readonly flush = (): void => {
     const frames = this.#frames;
+    if (frames.length === 0) return;
     this.#frames = [];
     this.#write(frames.length === 1 ? frames[0]! : concat(frames));
   };
