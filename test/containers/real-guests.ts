@@ -2,6 +2,7 @@ import { Guest } from "../../src/containers/guest.ts";
 import { Problem } from "../../src/errors.ts";
 import { type NamespacesOptions, openNamespaces } from "../../src/sandbox/namespaces.ts";
 import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LIMITS } from "./puppet.ts";
 
 const MIB = 2 ** 20;
@@ -15,6 +16,7 @@ export const RESOURCES: NamespacesOptions = {
 
 /** Guests behind the real wall, made as the service makes them. */
 export interface RealGuests {
+  readonly sandbox: Sandbox;
   /** All that were made, also those that have ended. */
   readonly made: Set<Guest>;
   make(limits?: { wallMs?: number; streamMs?: number }): Promise<Guest>;
@@ -26,6 +28,7 @@ export async function openRealGuests(): Promise<RealGuests> {
   const sandbox = await openNamespaces(folder, RESOURCES);
   const made = new Set<Guest>();
   return {
+    sandbox,
     made,
     make: (limits) => {
       const guest = new Guest(sandbox.launch(), { ...LIMITS, ...limits });
