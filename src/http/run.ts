@@ -85,7 +85,7 @@ export class RunEndpoint {
   async #run(call: Call): Promise<Outcome> {
     const submission = await this.#readCode(call);
     const container = this.#with.containers.reserve(call.container, performance.now());
-    // The place is the guest's to give back: a client that leaves does not end what it started.
+    // Given back when the guest is done with the run or its client has left, and here when it never began.
     const release = (): void => this.#with.containers.release(container);
     let begun = false;
     try {
