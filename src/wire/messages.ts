@@ -26,6 +26,19 @@ export const TO_GUEST = {
   ping: 5,
   /** id: run. Payload: u32. So much more of the run's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
   window: 6,
+
+  /** id: stream. Payload: `OpenedMessage` as JSON. The connection stands; both directions have their whole window. */
+  opened: 16,
+  /** id: stream. Payload: bytes that came from the peer, at most `DATA_BYTES`, within the window. */
+  received: 17,
+  /** id: stream. Payload: u32. So much more may be sent to the peer: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
+  sendMore: 18,
+  /** id: stream. No payload. The peer sends no more. */
+  peerEnded: 19,
+  /** id: stream. Payload: `NetworkFault` as JSON. The stream is gone, or never came to be. */
+  peerReset: 20,
+  /** id: the lookup's. Payload: `AnswerMessage` as JSON. */
+  answer: 21,
 } as const;
 
 /** Guest to service. */
@@ -48,6 +61,19 @@ export const FROM_GUEST = {
   compiled: 71,
   /** id: run, or 0 when it cannot be told. Payload: `LogLevel` u8, then text. */
   log: 72,
+
+  /** id: stream, given by the guest and never given again. Payload: run id u32, then `OpenMessage` as JSON. */
+  open: 80,
+  /** id: stream. Payload: bytes for the peer, at most `DATA_BYTES`, within the window. */
+  sent: 81,
+  /** id: stream. Payload: u32. So much more may come from the peer: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
+  receiveMore: 82,
+  /** id: stream. No payload. Nothing more is sent to the peer. */
+  ended: 83,
+  /** id: stream. No payload. Nobody wants the stream any more; nothing more is said of it. */
+  reset: 84,
+  /** id: given by the guest, apart from those of streams. Payload: run id u32, then `LookupMessage` as JSON. */
+  lookup: 85,
 } as const;
 
 /** Bytes of a body that may be under way before the receiver asks for more. */
@@ -90,6 +116,42 @@ export interface HeadMessage {
   status: number;
   /** Name, value, name, value. */
   headers: string[];
+}
+
+/** Where a run wants to connect to. The service resolves, checks and dials in one step. */
+export interface OpenMessage {
+  /** A name, or an address. */
+  host: string;
+  port: number;
+  /** What the task's own lookup gave for `host`; it is judged as if it had been asked for. */
+  address?: string;
+}
+
+/** Both ends of a connection, as `net.Socket` names them. */
+export interface OpenedMessage {
+  remoteAddress: string;
+  remotePort: number;
+  remoteFamily: string;
+  localAddress: string;
+  localPort: number;
+  localFamily: string;
+}
+
+export interface LookupMessage {
+  host: string;
+}
+
+export type AnswerMessage = { addresses: { address: string; family: 4 | 6 }[] } | { fault: NetworkFault };
+
+/** What Node's own error of this kind holds, so that libraries understand it. `EGRESS_DENIED` is the policy's refusal. */
+export interface NetworkFault {
+  message: string;
+  code: string;
+  errno?: number;
+  syscall?: string;
+  address?: string;
+  port?: number;
+  hostname?: string;
 }
 
 /** How a run failed, in the guest's words. The service decides what the caller is told. */
