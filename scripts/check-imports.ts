@@ -19,7 +19,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...LEAVES,
   ],
   http: ["tokens", "limits", "source", "containers", "egress", "telemetry", "wire", ...LEAVES],
-  tokens: [...LEAVES],
+  tokens: ["egress", ...LEAVES],
   limits: [...LEAVES],
   source: ["egress", ...LEAVES],
   containers: ["sandbox", "wire", ...LEAVES],

@@ -3,6 +3,7 @@ import { isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 import { isPublicAddress } from "./addresses.ts";
+import { canonicalHost } from "./host.ts";
 
 /** An address that was checked. Only this may be dialled: asking DNS once more may give another. */
 export interface CheckedAddress {
@@ -35,8 +36,11 @@ export interface EgressOptions {
   resolver?: Resolver;
 }
 
-/** The reason for a refusal: the host is none, there is no egress at all, or the port or an address is not allowed. */
-export type DenialReason = "host" | "mode" | "port" | "address";
+/**
+ * The reason for a refusal: the host is none, there is no egress at all, the token does not name it, or the port or an
+ * address is not allowed.
+ */
+export type DenialReason = "host" | "mode" | "claim" | "port" | "address";
 
 /** A place that may not be dialled. The message never holds what a name resolved to. */
 export class EgressDenied extends Error {
@@ -86,18 +90,6 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
       return found.map(({ address }) => ({ address, family: isIPv6(address) ? 6 : 4 }));
     },
   };
-}
-
-/**
- * The one spelling of a host, so that what is judged is what is dialled: by the host parser of the WHATWG URL standard
- * (`127.1`, `0x7f000001`, percent-encoding, full-width digits), without brackets and final dot.
- */
-function canonicalHost(host: string): string | null {
-  const text = isIPv6(host) ? `[${host}]` : host;
-  // What else a URL can hold, such as `@` or a port, would let the parser see another host.
-  if (!/^(?:\[[\da-f:.]+\]|[^\p{Cc}\s/\\?#@:[\]]+)$/iu.test(text)) return null;
-  const name = URL.parse(`http://${text}/`)?.hostname.replace(/^\[(.*)\]$|\.$/, "$1");
-  return name === undefined || name === "" || name.endsWith(".") ? null : name;
 }
 
 function allowKey(host: string, port: number): string {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Config } from "../config.ts";
 import { codeOf } from "../containers/codes.ts";
 import type { Registry } from "../containers/registry.ts";
+import { narrowed, type NetClaim } from "../egress/narrow.ts";
 import type { EgressPolicy } from "../egress/policy.ts";
 import { Problem } from "../errors.ts";
 import type { Holder, Limiter } from "../limits/limiter.ts";
@@ -47,6 +48,7 @@ interface Call {
   readonly container: string;
   readonly taskUrl: string | null;
   readonly holder: Holder;
+  readonly net: NetClaim;
   readonly answer: RunAnswer;
 }
 
@@ -74,7 +76,7 @@ export class RunEndpoint {
     authorize(claims, container);
     const answer = new RunAnswer(response, runIds.next(), credential.byKey, arrivedMs);
     const holder = holderOf(claims, tokens.registry);
-    const call = { request, response, target, container, taskUrl: url, holder, answer };
+    const call = { request, response, target, container, taskUrl: url, holder, net: claims.net, answer };
     try {
       answer.send(await this.#run(call));
     } catch (error) {
@@ -132,7 +134,7 @@ export class RunEndpoint {
     if (!decision.admitted) throw limitProblem(container, decision);
   }
 
-  async #fetchCode({ taskUrl: url, response }: Call): Promise<Submission> {
+  async #fetchCode({ taskUrl: url, net, response }: Call): Promise<Submission> {
     const { codeLimit, taskUrlLimit } = this.#with.config;
     const limits = {
       connectMs: 2_000,
@@ -144,7 +146,7 @@ export class RunEndpoint {
     // A client that leaves must not hold its place for as long as a slow server likes.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const { bytes, contentType } = await fetchSource(url!, this.#with.egress, limits, gone.signal);
+    const { bytes, contentType } = await fetchSource(url!, narrowed(this.#with.egress, net), limits, gone.signal);
     const typescript = contentType?.startsWith("application/typescript") ?? false;
     return { source: bytes, typescript, modules: null, data: undefined };
   }

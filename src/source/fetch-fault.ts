@@ -29,13 +29,16 @@ export function asProblem(error: unknown, place: string): unknown {
   }
   if (error instanceof EgressDenied) {
     return new Problem("task_url_forbidden", `${place} ${error.why}`, {
-      hint: "Whoever runs this service can allow one place with --egress-allow host:port.",
+      hint: error.reason === "claim" ? ASK_FOR_TOKEN : ASK_OPERATOR,
       cause: error,
     });
   }
   if (!(error instanceof Error) || error instanceof TypeError || !("code" in error)) return error;
   return new Problem("task_url_unreachable", `${place} ${describe(String(error.code))}`, { cause: error });
 }
+
+const ASK_OPERATOR = "Whoever runs this service can allow one place with --egress-allow host:port.";
+const ASK_FOR_TOKEN = "Ask for a token whose net claim names the place, or that has none.";
 
 function describe(code: string): string {
   const known = WORDS.find(([pattern]) => pattern.test(code));

@@ -1,3 +1,5 @@
+import type { NetClaim } from "../egress/narrow.ts";
+
 /** What a token may be allowed to do. */
 export const VERBS = ["run", "limits", "logs", "tasks", "issue"] as const;
 export type Verb = (typeof VERBS)[number];
@@ -29,6 +31,8 @@ export interface Claims {
   /** Unix seconds. */
   readonly iat: number;
   readonly limits: TokenLimits;
+  /** What is left of the operator's egress policy. `null` when the token narrows nothing. */
+  readonly net: NetClaim;
   /** The `jti`s of the tokens that this one descends from, nearest first. */
   readonly parents: readonly string[];
 }

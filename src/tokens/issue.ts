@@ -37,8 +37,8 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
     .sign(key);
   if (token.length > MAX_TOKEN_BYTES) {
-    const detail = `makes a token of ${token.length} bytes, where ${MAX_TOKEN_BYTES} are allowed; name fewer, or use a star`;
-    throw tokenRequestProblem([{ member: "containers", detail }]);
+    const detail = `makes a token of ${token.length} bytes, where ${MAX_TOKEN_BYTES} are allowed; name fewer`;
+    throw tokenRequestProblem([{ member: longest(payload), detail }]);
   }
   // Before anybody has it: its limits must be known at its first use, and a token that is not listed cannot be told apart
   // from a forged one when it is asked about.
@@ -46,7 +46,7 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   return { token, jti: payload.jti, claims: claimsOf(payload) };
 }
 
-function payloadOf({ admin, containers, can, exp, nbf, limits }: TokenRequest, nowMs: number): Payload {
+function payloadOf({ admin, containers, can, exp, nbf, limits, net }: TokenRequest, nowMs: number): Payload {
   return {
     iss: ISSUER,
     aud: AUDIENCE,
@@ -56,5 +56,11 @@ function payloadOf({ admin, containers, can, exp, nbf, limits }: TokenRequest, n
     ...(nbf !== null && { nbf }),
     ...(admin ? { admin } : { containers, can }),
     ...(Object.keys(limits).length > 0 && { limits }),
+    ...(net !== null && { net }),
   };
+}
+
+/** Of the members that can be that long. */
+function longest({ containers, net }: Payload): string {
+  return JSON.stringify(net ?? "").length > JSON.stringify(containers ?? "").length ? "net" : "containers";
 }

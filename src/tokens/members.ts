@@ -1,10 +1,16 @@
 import { z } from "zod";
 
+import { placeText, readPlace } from "../egress/host.ts";
+import type { NetClaim } from "../egress/narrow.ts";
 import { LIMIT_WINDOWS, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
 
 /** Bounds the walk over the patterns at each run. */
 const MAX_CONTAINERS = 100;
+/** Bounds the set that is made of them for a guest. */
+const MAX_PLACES = 100;
+/** The longest name of DNS, and a port. */
+const MAX_PLACE_CHARS = 260;
 /** Counts stay far inside what is exact as a number, in memory, in the journal and in headers. */
 const MAX_LIMIT = 1_000_000_000;
 /** An exact name, or what such a name can begin with and one `*`. No regular expressions: those can be made to hang. */
@@ -15,6 +21,9 @@ const VERBS_SIZE = `needs 1 to ${VERBS.length} of ${VERBS.join(", ")}`;
 const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
 const LIMIT = `must be a whole number from 1 to ${MAX_LIMIT}`;
 const LIMITS = `must be an object with any of ${LIMIT_WINDOWS.join(", ")}`;
+
+const NET = `must be false, or a list of 1 to ${MAX_PLACES} hosts`;
+const PLACE = "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
 
 const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
 const verb = z.enum(VERBS, `must be one of ${VERBS.join(", ")}`);
@@ -66,6 +75,21 @@ export const limitsMember: z.ZodType<TokenLimits> = z.strictObject(
   { container: windowsMember, token: windowsMember },
   { error: (issue) => (issue.code === "invalid_type" ? "must be an object with container, token or both" : undefined) },
 );
+
+/** In one spelling and order, so that tokens that say the same can share a guest. */
+export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transform((given, context) => {
+  const fault = (message: string, path: number[]): never => {
+    context.addIssue({ code: "custom", message, path });
+    return z.NEVER;
+  };
+  if (given === false) return given;
+  if (!Array.isArray(given) || given.length < 1 || given.length > MAX_PLACES) return fault(NET, []);
+  const places = given.map((text: unknown, index) => {
+    const place = typeof text === "string" && text.length <= MAX_PLACE_CHARS ? readPlace(text) : null;
+    return place === null ? fault(PLACE, [index]) : placeText(place);
+  });
+  return [...new Set(places)].toSorted();
+});
 
 function verbsMember(item: z.ZodType<Verb>): z.ZodType<Verb[]> {
   return z.array(z.unknown(), VERBS_SIZE).min(1, VERBS_SIZE).max(VERBS.length, VERBS_SIZE).pipe(z.array(item));

@@ -1,8 +1,9 @@
 import { z } from "zod";
 
+import type { NetClaim } from "../egress/narrow.ts";
 import { type Claims, isJti, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { AUDIENCE, ISSUER } from "./format.ts";
-import { canMember, containersMember, limitsMember, unixSecondsMember } from "./members.ts";
+import { canMember, containersMember, limitsMember, netMember, unixSecondsMember } from "./members.ts";
 
 /** The claims set as it stands in the token (RFC 7519). Members that say nothing are left out. */
 export interface Payload {
@@ -16,6 +17,7 @@ export interface Payload {
   readonly containers?: readonly string[];
   readonly can?: readonly Verb[];
   readonly limits?: TokenLimits;
+  readonly net?: Exclude<NetClaim, null>;
   readonly parents?: readonly string[];
 }
 
@@ -35,6 +37,7 @@ export function claimsOf(payload: unknown): Claims {
     containers,
     can,
     limits = {},
+    net = null,
     parents,
   } = schema.parse(payload);
   return deepFreeze({
@@ -46,6 +49,7 @@ export function claimsOf(payload: unknown): Claims {
     nbf,
     iat,
     limits,
+    net,
     parents: parents ?? [],
   });
 }
@@ -65,6 +69,7 @@ const schema: z.ZodType<Payload> = z
     containers: z.exactOptional(containersMember),
     can: z.exactOptional(canMember),
     limits: z.exactOptional(limitsMember),
+    net: z.exactOptional(netMember),
     parents: z.exactOptional(z.array(jti).max(MAX_PARENTS)),
   })
   .refine(({ admin, containers, can, exp }) =>

@@ -1,10 +1,11 @@
 import { z } from "zod";
 
+import type { NetClaim } from "../egress/narrow.ts";
 import { Problem } from "../errors.ts";
 import { parseDuration } from "../units.ts";
 import type { TokenLimits, Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
-import { containersMember, limitsMember, servedCanMember, unixSecondsMember } from "./members.ts";
+import { containersMember, limitsMember, netMember, servedCanMember, unixSecondsMember } from "./members.ts";
 
 /** One thing that is wrong with a request for a token, at the path of the member. */
 export interface MemberFault {
@@ -21,6 +22,7 @@ export interface TokenRequest {
   readonly exp: number | null;
   readonly nbf: number | null;
   readonly limits: TokenLimits;
+  readonly net: NetClaim;
 }
 
 /**
@@ -33,8 +35,8 @@ export function readTokenRequest(input: unknown, nowMs: number): TokenRequest {
   const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
   faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs));
   if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
-  const { admin = false, containers = [], can = ["run", "limits"], nbf = null, limits = {} } = parsed.data;
-  return { admin, containers, can, exp: expOf(parsed.data, nowMs), nbf, limits };
+  const { admin = false, containers = [], can = ["run", "limits"], nbf = null, limits = {}, net = null } = parsed.data;
+  return { admin, containers, can, exp: expOf(parsed.data, nowMs), nbf, limits, net };
 }
 
 /** The answer to a request with these faults, which are at least one. */
@@ -60,6 +62,7 @@ interface Members {
   expiresIn?: string;
   nbf?: number;
   limits?: TokenLimits;
+  net?: Exclude<NetClaim, null>;
 }
 
 const LIFETIME = "must be a duration such as 30s, 5m, 12h or 7d";
@@ -73,12 +76,13 @@ const schema: z.ZodType<Members> = z.strictObject(
     expiresIn: z.exactOptional(z.string(LIFETIME).refine(isDuration, LIFETIME)),
     nbf: z.exactOptional(unixSecondsMember),
     limits: z.exactOptional(limitsMember),
+    net: z.exactOptional(netMember),
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );
 
 /** Claims that are promised and not there yet. To take one and not obey it would be worse than to refuse it. */
-const PROMISED = new Set(["code", "params", "secrets", "secretsReadable", "net", "fresh", "depth", "selfRevoke"]);
+const PROMISED = new Set(["code", "params", "secrets", "secretsReadable", "fresh", "depth", "selfRevoke"]);
 const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);
 
 function isDuration(text: string): boolean {

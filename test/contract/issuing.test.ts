@@ -139,7 +139,6 @@ describe("POST /api/tokens", () => {
     const claims = {
       code: { sha256: "0".repeat(64) },
       params: { a: 1 },
-      net: false,
       fresh: true,
       depth: 1,
       selfRevoke: false,

@@ -85,6 +85,11 @@ function runUrl(url: string, method = "GET"): Promise<Answer> {
   return service.request(method, "/api/run/fetched", { query: { task_url: url } });
 }
 
+async function runUnder(net: unknown, page: string): Promise<Answer> {
+  const token = await service.issue({ containers: ["fetched"], net });
+  return service.request("GET", "/api/run/fetched", { query: { task_url: `${code.url}/${page}` }, token });
+}
+
 describe("code from task_url", () => {
   it("runs, and the rest of the query is the task's", async () => {
     assert.equal((await runFrom("6*7")).text, "42");
@@ -163,6 +168,26 @@ describe("a place that is not allowed", () => {
       assert.equal(other.requests.length, 0);
     });
   }
+});
+
+describe("a token's net claim", () => {
+  it("lets task_url lead to what it names, and nowhere else", async () => {
+    assert.equal((await runUnder([code.address], "6*7")).text, "42");
+    assert.equal((await runUnder(["127.0.0.1"], "6*7")).text, "42");
+    const elsewhere = [["api.example.com"], ["127.0.0.1:1"], ["localhost"], false];
+    for (const net of elsewhere) {
+      const asked = code.requests.length;
+      const problem = assertProblem(await runUnder(net, "6*7"), 400, "task_url_forbidden");
+      assert.match(problem.detail, /token/);
+      assert.equal(code.requests.length, asked);
+    }
+  });
+
+  it("does not open what the operator's policy refuses, and holds for redirects", async () => {
+    assertProblem(await runUnder([code.address, other.address], "away"), 400, "task_url_forbidden");
+    assertProblem(await runUnder([code.address], "metadata"), 400, "task_url_forbidden");
+    assert.equal(other.requests.length, 0);
+  });
 });
 
 describe("a server that gives no code", () => {

@@ -25,6 +25,7 @@ test("a token of containers holds what was asked for, and defaults for the rest"
     nbf: null,
     iat: START_S,
     limits: {},
+    net: null,
     parents: [],
   });
   assert.deepEqual(await tokens.verifier.verify(token), claims);
@@ -43,6 +44,20 @@ test("the token is a JWT with three header members and plain claims", async (t) 
     decodeJwt(token),
     payload({ jti, exp: START_S + 43_200, nbf: START_S + 60, containers: ["demo"], can: ["run"], limits }),
   );
+});
+
+test("net is kept in the token, each place once and in one spelling, so that equal claims are equal", async (t) => {
+  const tokens = await testTokens(t);
+  const net = ["b.example:8443", "API.example.com.", "0x7f.1:80", "[0::1]:443", "api.example.com"];
+  const { token, claims } = await tokens.issue({ containers: ["demo"], net }, "me");
+  const canonical = ["127.0.0.1:80", "[::1]:443", "api.example.com", "b.example:8443"];
+  assert.deepEqual(claims.net, canonical);
+  assert.deepEqual(decodeJwt(token)["net"], canonical);
+  assert.deepEqual((await tokens.verifier.verify(token)).net, canonical);
+  assert.ok(Object.isFrozen(claims.net));
+  const none = await tokens.issue({ admin: true, net: false }, "me");
+  assert.equal(decodeJwt(none.token)["net"], false);
+  assert.equal((await tokens.verifier.verify(none.token)).net, false);
 });
 
 test("an administrative token expires after a day too, unless exp is null", async (t) => {
@@ -132,6 +147,24 @@ const FAULTS: [string, unknown, string[]][] = [
       "limits.token",
     ],
   ],
+  ["net that opens", { containers: ["a"], net: true }, ["net"]],
+  ["net of nothing said", { containers: ["a"], net: null }, ["net"]],
+  ["net as text", { containers: ["a"], net: "api.example.com" }, ["net"]],
+  ["net of no place", { containers: ["a"], net: [] }, ["net"]],
+  ["net of too many places", { containers: ["a"], net: Array.from({ length: 101 }, () => "a") }, ["net"]],
+  [
+    "places that are none",
+    { containers: ["a"], net: ["", "*", "*.a", "a:0", "https://a", "a b", "fe80::1%eth0", "a".repeat(300), 5, null] },
+    Array.from({ length: 10 }, (_, index) => `net.${index}`),
+  ],
+  [
+    "places that do not fit in a token",
+    {
+      containers: ["a"],
+      net: Array.from({ length: 100 }, (_, index) => `${index}.${"x".repeat(60)}.${"y".repeat(60)}`),
+    },
+    ["net"],
+  ],
   ["an unknown member", { containers: ["a"], scope: "x" }, ["scope"]],
   ["a member of the prototype", JSON.parse(`{"containers":["a"],"__proto__":{"admin":true}}`), ["__proto__"]],
   ["a member without a name, beside others", { "": 1, exp: 1 }, ["", "containers", "exp"]],
@@ -155,7 +188,7 @@ test("what the service sets, and what this version does not know yet, is told ap
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: "x" }, "me"));
     assert.match(problem.message, new RegExp(`${member} is set by the service`));
   }
-  for (const member of ["code", "params", "secrets", "secretsReadable", "net", "fresh", "depth", "selfRevoke"]) {
+  for (const member of ["code", "params", "secrets", "secretsReadable", "fresh", "depth", "selfRevoke"]) {
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: true }, "me"));
     assert.match(problem.message, new RegExp(`${member} is not supported by this version`));
   }
@@ -196,9 +229,9 @@ test("whatever is asked for, the answer is a valid token or a problem", async (t
   const tokens = await testTokens(t);
   const member = fc.oneof(
     fc.jsonValue(),
-    fc.constantFrom("1h", "500ms", true, null, START_S + 5, ["a", "b-*"], ["run"], { token: { day: 1 } }),
+    fc.constantFrom("1h", "500ms", true, null, false, START_S + 5, ["a", "b-*"], ["run"], { token: { day: 1 } }),
   );
-  const names = ["admin", "containers", "can", "exp", "expiresIn", "nbf", "limits"];
+  const names = ["admin", "containers", "can", "exp", "expiresIn", "nbf", "limits", "net"];
   const requests = fc.record(Object.fromEntries(names.map((name) => [name, member])), { requiredKeys: [] });
   await fc.assert(
     fc.asyncProperty(fc.oneof(requests, fc.jsonValue()), async (input) => {

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { placeText, readPlace } from "../../src/egress/host.ts";
+
+describe("a place", () => {
+  it("is a host, or a host and a port, in one spelling", () => {
+    const spellings: [string, string][] = [
+      ["api.example.com", "api.example.com"],
+      ["API.Example.com.", "api.example.com"],
+      ["API.example.com:8443", "api.example.com:8443"],
+      ["api.example.com:08443", "api.example.com:8443"],
+      ["10.0.0.1", "10.0.0.1"],
+      ["0x7f.1:80", "127.0.0.1:80"],
+      ["2130706433", "127.0.0.1"],
+      ["::1", "::1"],
+      ["[::1]", "::1"],
+      ["0:0::1", "::1"],
+      ["[0::1]:443", "[::1]:443"],
+      ["2606:4700::1111", "2606:4700::1111"],
+      ["bücher.example", "xn--bcher-kva.example"],
+    ];
+    for (const [given, canonical] of spellings) {
+      const place = readPlace(given);
+      assert.ok(place, given);
+      assert.equal(placeText(place), canonical);
+      assert.deepEqual(readPlace(canonical), place, "the spelling reads as the same place");
+    }
+  });
+
+  it("is nothing else", () => {
+    const others = [
+      ...["", " ", ".", ":80", "a:", "a:0", "a:65536", "a:-1", "a:80x", "a:8 0", "a:80:80", "*", "*.example.com"],
+      ...["a b", "a/b", "https://a", "user@a", "a?b", "a#b", "a\nb", "a\n:80", "fe80::1%eth0", "[fe80::1%25eth0]"],
+      ...["[::1", "::1]", "[::1]x", "[a]", "256.1.1.1", "a:999999"],
+    ];
+    for (const text of others) assert.equal(readPlace(text), null, JSON.stringify(text));
+  });
+});
