@@ -22,9 +22,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   tokens: ["egress", ...LEAVES],
   limits: [...LEAVES],
   source: ["egress", ...LEAVES],
-  containers: ["sandbox", "wire", ...LEAVES],
+  containers: ["sandbox", "egress", "wire", ...LEAVES],
   sandbox: ["wire", ...LEAVES],
-  egress: [...LEAVES],
+  egress: ["wire", ...LEAVES],
   telemetry: ["wire", ...LEAVES],
   // The guest stands alone: what it imports is what submitted code can reach.
   guest: ["wire"],

@@ -1,3 +1,4 @@
+import type { NetClaim } from "../egress/narrow.ts";
 import { Problem } from "../errors.ts";
 import type { GuestExit, GuestProcess } from "../sandbox/sandbox.ts";
 import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
@@ -68,6 +69,8 @@ export class Guest {
   draining = false;
   ended = false;
   runs = 0;
+  /** What its party's tokens leave of the egress policy; set when it is given to one, before any run. */
+  net: NetClaim = null;
   /** When the last ping went out and is unanswered, else null. On the clock of `performance.now()`. */
   pingedMs: number | null = null;
   /** Frames that nobody asked for, since the watchdog last looked. */
