@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import path from "node:path";
 
 import { parseDuration, parseSize } from "./units.ts";
 
@@ -16,7 +17,8 @@ export interface Config {
   readonly port: number;
   readonly data: string;
   readonly keys: string | null;
-  readonly isolation: "auto" | "namespaces";
+  readonly user: string | null;
+  readonly isolation: "auto" | "namespaces" | "none";
   readonly egress: "none" | "public";
   readonly egressAllow: readonly HostPort[];
   readonly wallLimit: number;
@@ -63,8 +65,19 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: one("--host <address>", "127.0.0.1", "address to listen on", text),
   port: one("--port <number>", 7070, "port to listen on; 0 takes any free one", integer(0, 65_535)),
   data: one("--data <folder>", "./data", "where keys, tokens and counts are kept", text),
-  keys: one<string | null>("--keys <file>", null, "signing keys; without it those of the data folder", text),
-  isolation: one("--isolation <rung>", "auto", "the wall around tasks", choice("auto", "namespaces")),
+  keys: one<string | null>("--keys <file>", null, "signing keys; without it those of the data folder", file),
+  user: one<string | null>(
+    "--user <name>",
+    null,
+    "who the service becomes when it is started as root; without it the owner of the data folder",
+    text,
+  ),
+  isolation: one(
+    "--isolation <rung>",
+    "auto",
+    "the wall around tasks; none is for development only",
+    choice("auto", "namespaces", "none"),
+  ),
   egress: one("--egress <policy>", "public", "where task_url may lead", choice("none", "public")),
   egressAllow: many("--egress-allow <host:port>", [], "a place that may be reached although it is private", hostPorts),
 
@@ -107,8 +120,8 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   containerLimit: many("--container-limit <window=runs>", {}, "limit of every container", limits),
   tokenLimit: many("--token-limit <window=runs>", {}, "limit of every token", limits),
   queryKey: one("--no-query-key", true, "take tokens from the Authorization header only", boolean),
-  tlsCert: one<string | null>("--tls-cert <file>", null, "certificate chain, PEM", text),
-  tlsKey: one<string | null>("--tls-key <file>", null, "private key of the certificate, PEM", text),
+  tlsCert: one<string | null>("--tls-cert <file>", null, "certificate chain, PEM", file),
+  tlsKey: one<string | null>("--tls-key <file>", null, "private key of the certificate, PEM", file),
   trustProxy: one<string | null>(
     "--trust-proxy <cidr>",
     null,
@@ -174,6 +187,9 @@ export function isLoopback(host: string): boolean {
 function contradictions(config: Config): string[] {
   const faults = [];
   if ((config.tlsCert === null) !== (config.tlsKey === null)) faults.push("--tls-cert and --tls-key go together");
+  if (config.isolation === "none" && !isLoopback(config.host)) {
+    faults.push(`--isolation none has no wall, so it listens on loopback only, and not on --host ${config.host}`);
+  }
   const safe = isLoopback(config.host) || config.tlsCert !== null || config.trustProxy !== null || config.insecureHttp;
   if (!safe) {
     faults.push(
@@ -219,6 +235,11 @@ function many<T>(flag: string, fallback: T, help: string, read: (texts: readonly
 function text(given: string): string {
   if (given === "") throw new TypeError("it is empty");
   return given;
+}
+
+/** Absolute from here on: the service may move to another folder. */
+function file(given: string): string {
+  return path.resolve(text(given));
 }
 
 function boolean(given: string): boolean {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { freemem, tmpdir } from "node:os";
+import { freemem } from "node:os";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
@@ -19,9 +19,8 @@ import { createListener } from "./http/listener.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
-import { removeLeftovers } from "./sandbox/leftovers.ts";
-import { openNamespaces } from "./sandbox/namespaces.ts";
-import { prepareRunFolder, RUN_FOLDER } from "./sandbox/run-folder.ts";
+import { openSandbox } from "./sandbox/open.ts";
+import { giveFolder, giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox } from "./sandbox/sandbox.ts";
 import { proveWall } from "./sandbox/self-test.ts";
 import { openLog } from "./telemetry/log.ts";
@@ -35,6 +34,8 @@ export interface Service {
   readonly isolation: string;
   readonly resources: string;
   readonly adminTokenFile: string;
+  /** Resolves when it cannot go on. */
+  readonly lost: Promise<Error>;
   /** Takes no new run, lets those in flight end, and gives up everything it holds. */
   stop(): Promise<void>;
 }
@@ -44,6 +45,8 @@ const CONTAINER_BYTES = 32 * 2 ** 20;
 /** Its frames, its stderr, and at its start one more. */
 const GUEST_DESCRIPTORS = 3;
 const OWN_DESCRIPTORS = 64;
+/** Any user of any Linux may read it, and no guest has it. */
+const HOST_FILE = "/bin/sh";
 const DRAIN_MS = 30_000;
 const DRAIN_STEP_MS = 20;
 
@@ -61,22 +64,7 @@ export async function startService(config: Config): Promise<Service> {
 
 async function wire(config: Config, closers: AsyncDisposableStack): Promise<Service> {
   const log = openLog(config.logLevel);
-  const data = path.resolve(config.data);
-  closers.adopt(lockDataFolder(data), (held) => held.release());
-  const tokens = closers.adopt(await openTokens(data, config.keys ?? undefined), (open) => open.close());
-  const adminTokenFile = path.join(data, "admin.token");
-  await ensureAdminToken(adminTokenFile, tokens);
-  const store = closers.adopt(
-    await EmbeddedStore.open(path.join(data, "limits"), {
-      fsync: config.fsync,
-      onError: (error) => log.pino.error({ err: error }, "the counts cannot be written"),
-    }),
-    (open) => open.close(),
-  );
-  const limiter = new Limiter(store, { container: config.containerLimit, token: config.tokenLimit });
-
-  await removeLeftovers(tmpdir(), RUN_FOLDER);
-  const folder = closers.adopt(await prepareRunFolder(), (made) => made.remove());
+  const lost = Promise.withResolvers<Error>();
   const resources = {
     memoryBytes: config.memoryLimit,
     threads: config.threadLimit,
@@ -84,11 +72,35 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     tmpBytes: config.tmpLimit,
     resultBytes: config.resultLimit,
   };
-  const sandbox = closers.adopt(await openNamespaces(folder, resources), (open) => open.close());
+  // Begun now and awaited when it is needed: it takes the longest.
+  const opening = openSandbox({ ...resources, isolation: config.isolation }, lost.resolve);
+  // Whoever awaits it hears of a failure; until then nobody does.
+  opening.catch(ignore);
+  closers.defer(async () => (await opening.catch(() => null))?.close());
+  const data = path.resolve(config.data);
+  closers.adopt(lockDataFolder(data), (held) => held.release());
+  const isRoot = isPrivileged();
+  // By relative paths a user reaches the folder that root gives it, wherever below root's own folders it lies.
+  if (isRoot) process.chdir(data);
+  const folder = isRoot ? "." : data;
+  const tokens = closers.adopt(await openTokens(folder, config.keys ?? undefined), (open) => open.close());
+  const adminTokenFile = path.join(data, "admin.token");
+  await ensureAdminToken(adminTokenFile, tokens);
+  const store = closers.adopt(
+    await EmbeddedStore.open(path.join(folder, "limits"), {
+      fsync: config.fsync,
+      onError: (error) => log.pino.error({ err: error }, "the counts cannot be written"),
+    }),
+    (open) => open.close(),
+  );
+  const limiter = new Limiter(store, { container: config.containerLimit, token: config.tokenLimit });
+
+  const sandbox = await opening;
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, resultBytes: config.resultLimit });
-  await proveSandbox(launch, path.join(folder.program, "guest", "main.js"));
+  // Where there is no wall nothing is claimed that could be proven.
+  if (sandbox.rung !== "none") await proveSandbox(launch);
 
   const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());
   const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
@@ -120,12 +132,17 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = connectionLimit(maxContainers + config.pool);
+  const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
+  if (identity) await giveFolder(folder, identity);
   await listen(server, config);
+  // Before the first byte of the network is read. Ports below 1024, certificates and the launcher needed it.
+  if (identity) giveUpRoot(identity);
   return {
     url: urlOf(server, config),
     isolation: sandbox.rung,
     resources: sandbox.resources,
     adminTokenFile,
+    lost: lost.promise,
     stop: async () => {
       draining = true;
       containers.drain();
@@ -140,21 +157,21 @@ async function launchGuest(
   guests: Set<Guest>,
   limits: { wallMs: number; streamMs: number; resultBytes: number },
 ): Promise<Guest> {
-  const guest = new Guest(launchProcess(sandbox), limits);
+  const guest = new Guest(await launchProcess(sandbox), limits);
   guests.add(guest);
   void guest.process.exited.then(() => guests.delete(guest));
   return guest.ready();
 }
 
-function launchProcess(sandbox: Sandbox): GuestProcess {
+async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
   try {
-    return sandbox.launch();
+    return await sandbox.launch();
   } catch (error) {
     throw new Problem("sandbox_failed", "a container could not be started", { cause: error });
   }
 }
 
-async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Promise<void> {
+async function proveSandbox(launch: () => Promise<Guest>): Promise<void> {
   const guest = await launch();
   try {
     await proveWall(async (text) => {
@@ -164,7 +181,7 @@ async function proveSandbox(launch: () => Promise<Guest>, hostFile: string): Pro
       const outcome = await execution.outcome;
       if (!("json" in outcome)) throw new TypeError("the self-test gave no result");
       return JSON.parse(outcome.json.toString());
-    }, hostFile);
+    }, HOST_FILE);
   } finally {
     guest.retire();
   }

@@ -14,17 +14,28 @@ export function serveCommand(): Command {
       const service = await startService(settingsOf(command));
       process.stdout.write(banner(service));
       stopOnSignal(service);
+      void stopWhenLost(service);
     } catch (error) {
       fail(error);
     }
   });
 }
 
+const NO_WALL = [
+  "isolation: none",
+  "*".repeat(100),
+  "*  WARNING: THERE IS NO WALL. Tasks can read this machine, reach its network and attack each other.".padEnd(99) +
+    "*",
+  "*  For development only: run no code here that you have not written.".padEnd(99) + "*",
+  "*".repeat(100),
+];
+
 function banner({ url, isolation, resources, adminTokenFile }: Service): string {
   const file = quote(adminTokenFile);
   return [
     `caisson ${VERSION} serves at ${url}`,
-    `isolation: ${isolation}, attacked from inside and held; resources: ${resources}`,
+    ...(isolation === "none" ? NO_WALL : [`isolation: ${isolation}, attacked from inside and held`]),
+    `resources: ${resources}`,
     `administrative token: ${adminTokenFile}`,
     "try:",
     `curl -sS -H "Authorization: Bearer $(cat ${file})" --data '6 * 7' ${url}/api/run/demo`,
@@ -50,4 +61,12 @@ function stopOnSignal(service: Service): void {
     );
   };
   process.on("SIGTERM", stop).on("SIGINT", stop);
+}
+
+/** Without its launcher it could only turn runs away; whoever started it may start it again. */
+async function stopWhenLost(service: Service): Promise<void> {
+  const error = await service.lost;
+  process.stderr.write(`caisson: ${error.message}; the service stops\n`);
+  await service.stop();
+  process.exit(1);
 }

@@ -1,4 +1,4 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { execFile } from "node:child_process";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import type { Socket } from "node:net";
@@ -6,32 +6,21 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 
-import { openCgroups, type Cgroup, type Cgroups, GUEST_GROUP, type ResourceLimits } from "./cgroup.ts";
-import { processStatus } from "./proc.ts";
+import { GUEST_GROUP, openCgroups } from "./cgroup.ts";
+import { GuestChild, spawnGuest } from "./guest-child.ts";
+import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import type { RunFolder } from "./run-folder.ts";
-import type { GuestExit, GuestProcess, GuestStatus, Sandbox } from "./sandbox.ts";
 import { seccompFilter, type Architecture } from "./seccomp.ts";
 import { guestUids } from "./uids.ts";
+import type { GuestResources, Wall } from "./wall.ts";
 
-export interface NamespacesOptions extends ResourceLimits {
-  readonly tmpBytes: number;
-  /** Of a buffered result. */
-  readonly resultBytes: number;
-}
-
-/** Descriptors of the guest and of bwrap, by their place in `stdio`. */
-const STDERR = 2;
-const FRAMES = 3;
+/** Descriptors of bwrap, by their place in `stdio`. */
 const INFO = 4;
 const FILTER = 5;
 
 /** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
 const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
 const MAX_DESCRIPTORS = 128;
-/** By then bubblewrap has set up the namespace, or never will. */
-const SETUP_MS = 5_000;
-const STDERR_BYTES = 16_384;
-const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
 
 /**
  * The rung made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability,
@@ -39,127 +28,41 @@ const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
  *
  * @throws {Error} saying what is missing and how to get it.
  */
-export async function openNamespaces(folder: RunFolder, options: NamespacesOptions): Promise<Sandbox> {
+export async function openNamespaces(folder: RunFolder, limits: GuestResources): Promise<Wall> {
   const bwrap = await findBubblewrap();
   const filterFile = path.join(folder.path, "filter.bpf");
   writeFileSync(filterFile, seccompFilter(process.arch as Architecture));
-  const cgroups = await openCgroups(options);
-  const command = [...rlimits(options, cgroups !== null), bwrap, ...(await bwrapArguments(folder, options))];
-  const nextUid = guestUids();
+  const cgroups = await openCgroups(limits);
+  const [program, ...words] = [...rlimits(limits, cgroups !== null), bwrap, ...(await bwrapArguments(folder, limits))];
+  const nextIdentity = guestUids();
   let started = 0;
   return {
     rung: "namespaces",
-    resources: cgroups ? `cgroup v${cgroups.version}` : "rlimits and the watchdog (no cgroup can be written)",
+    resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
-    launch: () => {
+    start: (frames) => {
       const filter = openSync(filterFile, "r");
       try {
-        const child = spawn(command[0]!, command.slice(1), {
-          stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", filter],
-          cwd: "/",
-          env: {},
-          ...nextUid(),
-        });
-        // Out of descriptors or processes, the child has nothing that could be listened to.
-        if (child.pid === undefined) {
-          child.once("error", () => {});
-          throw new Error("no process could be started");
-        }
-        return new NamespacedGuest(child, cgroups, `${GUEST_GROUP}${process.pid}-${++started}`);
+        const identity = nextIdentity();
+        const command = { program: program!, words, more: ["pipe", filter] as const, identity };
+        const child = spawnGuest({ ...command, environment: {}, cwd: "/" }, frames);
+        return new GuestChild(
+          child,
+          readPid(child.stdio[INFO] as Socket),
+          cgroups,
+          `${GUEST_GROUP}${process.pid}-${++started}`,
+        );
       } finally {
         closeSync(filter);
       }
     },
-    close: async () => {},
+    close: () => folder.remove(),
   };
 }
 
-class NamespacedGuest implements GuestProcess {
-  readonly socket: Socket;
-  readonly exited: Promise<GuestExit>;
-  readonly #child: ChildProcess;
-  readonly #cgroups: Cgroups | null;
-  readonly #name: string;
-  /** The pid of process 1 of the namespace, as the host counts. */
-  readonly #pid: Promise<number>;
-  #knownPid: number | null = null;
-  /** Its pid may be another's by now. */
-  #gone = false;
-  #cgroup: Cgroup | null = null;
-  #complaint = "";
-
-  constructor(child: ChildProcess, cgroups: Cgroups | null, name: string) {
-    this.#child = child;
-    this.#cgroups = cgroups;
-    child.once("close", () => (this.#gone = true));
-    this.#name = name;
-    this.socket = child.stdio[FRAMES] as Socket;
-    // What goes wrong with the socket shows as the end of the process.
-    this.socket.on("error", () => {});
-    this.#pid = this.#readPid();
-    this.#pid.catch(() => {});
-    (child.stdio[STDERR] as Socket).setEncoding("latin1").on("data", (chunk: string) => {
-      if (this.#complaint.length < STDERR_BYTES) this.#complaint += chunk.slice(0, STDERR_BYTES);
-    });
-    this.exited = this.#waitForExit();
-  }
-
-  async seal(): Promise<void> {
-    const pid = await this.#pid;
-    if (!this.#cgroups) return;
-    this.#cgroup = await this.#cgroups.create(this.#name);
-    await this.#cgroup.add(pid);
-  }
-
-  async inspect(): Promise<GuestStatus | null> {
-    return this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
-  }
-
-  kill(): void {
-    if (this.#gone) return;
-    // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Never bwrap itself: killed
-    // before it has set up the namespace, it leaves behind a child that waits for it for ever.
-    void this.#pid.then(killProcess, () => this.#child.kill("SIGKILL"));
-    if (this.#knownPid === null) setTimeout(() => this.#child.kill("SIGKILL"), SETUP_MS).unref();
-  }
-
-  async #readPid(): Promise<number> {
-    const info: unknown = JSON.parse(await text(this.#child.stdio[INFO] as Socket));
-    this.#knownPid = (info as { "child-pid": number })["child-pid"];
-    return this.#knownPid;
-  }
-
-  async #waitForExit(): Promise<GuestExit> {
-    const how = await new Promise<string>((resolve) => {
-      this.#child.once("error", (error) => resolve(error.message));
-      // `close` and not `exit`: by then stderr has been read to its end.
-      this.#child.once("close", (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
-    });
-    const killedForMemory = await this.#removeCgroup();
-    const outOfMemory = killedForMemory || V8_OUT_OF_MEMORY.test(this.#complaint);
-    const complaint = this.#complaint.trim().split("\n")[0];
-    return { how: complaint ? `${how}: ${complaint}` : how, outOfMemory };
-  }
-
-  async #removeCgroup(): Promise<boolean> {
-    if (!this.#cgroup) return false;
-    try {
-      return await this.#cgroup.ranOutOfMemory();
-    } catch {
-      // A group that cannot be read changes nothing for the run that is being answered.
-      return false;
-    } finally {
-      await this.#cgroup.remove().catch(() => {});
-    }
-  }
-}
-
-function killProcess(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It was gone already.
-  }
+/** bubblewrap says which process is number 1 of the namespace that it has made. */
+async function readPid(info: Socket): Promise<number> {
+  return (JSON.parse(await text(info)) as { "child-pid": number })["child-pid"];
 }
 
 async function findBubblewrap(): Promise<string> {
@@ -171,20 +74,18 @@ async function findBubblewrap(): Promise<string> {
 }
 
 /** Set by the shell, before bwrap: no core files, few descriptors, no file beyond the size of /tmp. */
-function rlimits(options: NamespacesOptions, memoryIsHeld: boolean): string[] {
-  const limits: Record<string, number> = { c: 0, n: MAX_DESCRIPTORS, f: Math.ceil(options.tmpBytes / 512) };
+function rlimits(limits: GuestResources, memoryIsHeld: boolean): string[] {
+  const values: Record<string, number> = { c: 0, n: MAX_DESCRIPTORS, f: Math.ceil(limits.tmpBytes / 512) };
   // Only where no control group holds memory: under it a worker thread does not start, for want of a code range.
-  if (!memoryIsHeld) limits["d"] = Math.ceil((options.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
-  const steps = Object.entries(limits).map(([letter, value]) => `ulimit -${letter} ${value}`);
+  if (!memoryIsHeld) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
+  const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);
   return ["/bin/sh", "-c", `${steps.join(" && ")} && exec "$0" "$@"`];
 }
 
-async function bwrapArguments(folder: RunFolder, options: NamespacesOptions): Promise<string[]> {
+async function bwrapArguments(folder: RunFolder, limits: GuestResources): Promise<string[]> {
   const binds = [folder.node, "/bin/node"];
   for (const library of await sharedLibraries(folder.node)) binds.push(await realpath(library), library);
   binds.push(path.join(folder.program, "guest"), "/guest/guest", path.join(folder.program, "wire"), "/guest/wire");
-  // V8's heap ends before the control group does, so that its own words say what happened.
-  const heapMiB = Math.floor((options.memoryBytes * 0.75) / 2 ** 20);
   return [
     ...["--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000", "--unshare-all"],
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "task", "--as-pid-1"],
@@ -193,7 +94,7 @@ async function bwrapArguments(folder: RunFolder, options: NamespacesOptions): Pr
       "--perms",
       "1777",
       "--size",
-      String(options.tmpBytes),
+      String(limits.tmpBytes),
       "--tmpfs",
       "/tmp",
       "--remount-ro",
@@ -202,14 +103,7 @@ async function bwrapArguments(folder: RunFolder, options: NamespacesOptions): Pr
       "/tmp",
     ],
     ...["--info-fd", String(INFO), "--seccomp", String(FILTER), "--"],
-    ...[
-      "/bin/node",
-      "--no-addons",
-      "--v8-pool-size=1",
-      `--max-old-space-size=${heapMiB}`,
-      "/guest/guest/main.js",
-      String(options.resultBytes),
-    ],
+    ...["/bin/node", ...guestArguments("/guest/guest/main.js", limits)],
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
 /** The rungs of the ladder, strongest first. */
-export type Rung = "namespaces";
+export type Rung = "namespaces" | "none";
 
 /** The seam: something that starts guest processes behind a wall. */
 export interface Sandbox {
@@ -10,16 +10,24 @@ export interface Sandbox {
   readonly resources: string;
   /** Whether the kernel holds each guest's memory and threads; where it does not, the service has to watch them. */
   readonly holdsResources: boolean;
-  /** Starts a guest. It runs only our code until it is given some. */
-  launch(): GuestProcess;
-  /** Removes what the rung made. All guests must be gone. */
+  /**
+   * Starts a guest. It runs only our code until it is given some.
+   *
+   * @throws {Error} when no process could be started.
+   */
+  launch(): Promise<GuestProcess>;
+  /** Ends the guests that are left and removes what the rung made. */
   close(): Promise<void>;
 }
 
 /** One process behind the wall. */
-export interface GuestProcess {
+export interface GuestProcess extends GuestHandle {
   /** Frames, both ways. Hostile from the moment that submitted code has run. */
   readonly socket: Socket;
+}
+
+/** What may be done to a guest, and known of it, from outside. */
+export interface GuestHandle {
   /** Settles when the process is gone and never rejects. */
   readonly exited: Promise<GuestExit>;
   /**

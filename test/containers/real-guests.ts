@@ -1,12 +1,13 @@
 import { Guest } from "../../src/containers/guest.ts";
 import { Problem } from "../../src/errors.ts";
-import { type NamespacesOptions, openNamespaces } from "../../src/sandbox/namespaces.ts";
-import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
+import { openWall } from "../../src/sandbox/open-wall.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 import { LIMITS } from "./puppet.ts";
 
 const MIB = 2 ** 20;
-export const RESOURCES: NamespacesOptions = {
+export const RESOURCES: SandboxOptions = {
+  isolation: "namespaces",
   memoryBytes: 128 * MIB,
   threads: 64,
   cpuCores: 1,
@@ -24,14 +25,13 @@ export interface RealGuests {
 }
 
 export async function openRealGuests(): Promise<RealGuests> {
-  const folder = await prepareRunFolder();
-  const sandbox = await openNamespaces(folder, RESOURCES);
+  const sandbox = sandboxBehind(await openWall(RESOURCES));
   const made = new Set<Guest>();
   return {
     sandbox,
     made,
-    make: (limits) => {
-      const guest = new Guest(sandbox.launch(), { ...LIMITS, ...limits });
+    make: async (limits) => {
+      const guest = new Guest(await sandbox.launch(), { ...LIMITS, ...limits });
       made.add(guest);
       return guest.ready();
     },
@@ -39,7 +39,6 @@ export async function openRealGuests(): Promise<RealGuests> {
       for (const guest of made) guest.end(new Problem("container_restarted", "the test is over"));
       await Promise.all([...made].map(({ process }) => process.exited));
       await sandbox.close();
-      await folder.remove();
     },
   };
 }

@@ -5,13 +5,14 @@ import { readFile, readlink } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 
-import { openNamespaces, type NamespacesOptions } from "../../src/sandbox/namespaces.ts";
-import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
+import { openWall } from "../../src/sandbox/open-wall.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
+import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 
 const MIB = 2 ** 20;
-const OPTIONS: NamespacesOptions = {
+const OPTIONS: SandboxOptions = {
+  isolation: "namespaces",
   memoryBytes: 128 * MIB,
   threads: 48,
   cpuCores: 1,
@@ -20,21 +21,16 @@ const OPTIONS: NamespacesOptions = {
 };
 const KINDS = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"];
 
-let folder: RunFolder;
 let sandbox: Sandbox;
 
 before(async () => {
-  folder = await prepareRunFolder();
-  sandbox = await openNamespaces(folder, OPTIONS);
+  sandbox = sandboxBehind(await openWall(OPTIONS));
 });
-after(async () => {
-  await sandbox.close();
-  await folder.remove();
-});
+after(() => sandbox.close());
 
 /** A guest that has said that it is warm. */
 async function launch(t: TestContext): Promise<GuestProcess> {
-  const guest = sandbox.launch();
+  const guest = await sandbox.launch();
   t.after(async () => {
     guest.kill();
     await guest.exited;
@@ -155,7 +151,7 @@ describe("a guest that is sealed", () => {
 
 describe("a guest that is killed at once", () => {
   it("goes before it has begun, and leaves nothing behind", async () => {
-    const guest = sandbox.launch();
+    const guest = await sandbox.launch();
     guest.kill();
     await guest.exited;
     assert.deepEqual([groupsOfGuests(), await guestPids()], [[], []]);
@@ -172,12 +168,12 @@ describe("a guest whose socket is closed by the service", () => {
   });
 });
 
-describe("openNamespaces", () => {
+describe("openWall", () => {
   it("says what is missing and how to get it where there is no bubblewrap", async () => {
     const search = process.env["PATH"];
     process.env["PATH"] = "/nowhere";
     try {
-      await assert.rejects(openNamespaces(folder, OPTIONS), /bubblewrap is not installed.*apt-get install/);
+      await assert.rejects(openWall(OPTIONS), /bubblewrap is not installed.*apt-get install/);
     } finally {
       process.env["PATH"] = search;
     }

@@ -1,0 +1,123 @@
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import type { Socket } from "node:net";
+
+import type { Cgroup, Cgroups } from "./cgroup.ts";
+import { processStatus } from "./proc.ts";
+import type { GuestExit, GuestStatus } from "./sandbox.ts";
+import type { StartedGuest } from "./wall.ts";
+
+/** Descriptors of a guest, by their place in `stdio`. */
+const STDERR = 2;
+const FRAMES = 3;
+
+/** By then the guest's process exists, or never will. */
+const SETUP_MS = 5_000;
+const STDERR_BYTES = 16_384;
+const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
+
+export interface GuestCommand {
+  readonly program: string;
+  readonly words: readonly string[];
+  /** Descriptors beyond the frames, as `spawn` takes them. */
+  readonly more: readonly ("pipe" | number)[];
+  /** Whose process it is, on the host. */
+  readonly identity: { readonly uid?: number; readonly gid?: number };
+  readonly environment: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+/** @throws {Error} when no process could be started. */
+export function spawnGuest(command: GuestCommand, frames: "pipe" | Socket): ChildProcess {
+  const options: SpawnOptions = {
+    stdio: ["ignore", "ignore", "pipe", frames, ...command.more],
+    cwd: command.cwd,
+    env: command.environment,
+    ...command.identity,
+  };
+  const child = spawn(command.program, command.words, options);
+  if (child.pid !== undefined) return child;
+  // Out of descriptors or processes, the child has nothing that could be listened to.
+  child.once("error", () => {});
+  throw new Error("no process could be started");
+}
+
+/** A guest as a child of this process, whichever rung made it. */
+export class GuestChild implements StartedGuest {
+  readonly socket: Socket | null;
+  readonly exited: Promise<GuestExit>;
+  readonly #child: ChildProcess;
+  readonly #createCgroup: (() => Promise<Cgroup>) | null;
+  /** The guest's pid, as the host counts; bubblewrap's own is another. */
+  readonly #pid: Promise<number>;
+  #knownPid: number | null = null;
+  /** Its pid may be another's by now. */
+  #gone = false;
+  #cgroup: Cgroup | null = null;
+  #complaint = "";
+
+  constructor(child: ChildProcess, pid: Promise<number>, cgroups: Cgroups | null, name: string) {
+    this.#child = child;
+    this.#createCgroup = cgroups && (() => cgroups.create(name));
+    child.once("close", () => (this.#gone = true));
+    this.socket = child.stdio[FRAMES] as Socket | null;
+    // What goes wrong with the socket shows as the end of the process.
+    this.socket?.on("error", () => {});
+    this.#pid = pid.then((known) => (this.#knownPid = known));
+    this.#pid.catch(() => {});
+    (child.stdio[STDERR] as Socket).setEncoding("latin1").on("data", (chunk: string) => {
+      if (this.#complaint.length < STDERR_BYTES) this.#complaint += chunk.slice(0, STDERR_BYTES);
+    });
+    this.exited = this.#waitForExit();
+  }
+
+  async seal(): Promise<void> {
+    const pid = await this.#pid;
+    if (!this.#createCgroup) return;
+    this.#cgroup = await this.#createCgroup();
+    await this.#cgroup.add(pid);
+  }
+
+  async inspect(): Promise<GuestStatus | null> {
+    return this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
+  }
+
+  kill(): void {
+    if (this.#gone) return;
+    // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Never bwrap itself: killed
+    // before it has set up the namespace, it leaves behind a child that waits for it for ever.
+    void this.#pid.then(killProcess, () => this.#child.kill("SIGKILL"));
+    if (this.#knownPid === null) setTimeout(() => this.#child.kill("SIGKILL"), SETUP_MS).unref();
+  }
+
+  async #waitForExit(): Promise<GuestExit> {
+    const how = await new Promise<string>((resolve) => {
+      this.#child.once("error", (error) => resolve(error.message));
+      // `close` and not `exit`: by then stderr has been read to its end.
+      this.#child.once("close", (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
+    });
+    const killedForMemory = await this.#removeCgroup();
+    const outOfMemory = killedForMemory || V8_OUT_OF_MEMORY.test(this.#complaint);
+    const complaint = this.#complaint.trim().split("\n")[0];
+    return { how: complaint ? `${how}: ${complaint}` : how, outOfMemory };
+  }
+
+  async #removeCgroup(): Promise<boolean> {
+    if (!this.#cgroup) return false;
+    try {
+      return await this.#cgroup.ranOutOfMemory();
+    } catch {
+      // A group that cannot be read changes nothing for the run that is being answered.
+      return false;
+    } finally {
+      await this.#cgroup.remove().catch(() => {});
+    }
+  }
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It was gone already.
+  }
+}

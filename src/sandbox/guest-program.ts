@@ -1,0 +1,17 @@
+import type { Cgroups } from "./cgroup.ts";
+import type { GuestResources } from "./wall.ts";
+
+/** V8's heap ends before the control group does, so that its own words say what happened. */
+const HEAP_SHARE = 0.75;
+
+/** What Node is started with in a guest, whichever rung made it. */
+export function guestArguments(program: string, { memoryBytes, resultBytes }: GuestResources): string[] {
+  const heapMiB = Math.floor((memoryBytes * HEAP_SHARE) / 2 ** 20);
+  const engine = ["--no-addons", "--v8-pool-size=1", `--max-old-space-size=${heapMiB}`];
+  return [...engine, program, String(resultBytes)];
+}
+
+/** How memory, threads and CPU are held, for people. */
+export function resourcesInWords(cgroups: Cgroups | null): string {
+  return cgroups ? `cgroup v${cgroups.version}` : "rlimits and the watchdog (no cgroup can be written)";
+}

@@ -1,0 +1,58 @@
+import { chownSync, mkdtempSync, rmSync } from "node:fs";
+import path from "node:path";
+
+import { GUEST_GROUP, openCgroups } from "./cgroup.ts";
+import { GuestChild, spawnGuest } from "./guest-child.ts";
+import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import type { RunFolder } from "./run-folder.ts";
+import { guestUids } from "./uids.ts";
+import type { GuestResources, Wall } from "./wall.ts";
+
+/**
+ * No wall: a plain process with Node's permission flags, which its own documentation calls no protection against
+ * malicious code (https://nodejs.org/api/permissions.html). For development, on systems that have nothing better.
+ */
+export async function openNone(folder: RunFolder, limits: GuestResources): Promise<Wall> {
+  const cgroups = await openCgroups(limits);
+  const nextIdentity = guestUids();
+  let started = 0;
+  return {
+    rung: "none",
+    resources: resourcesInWords(cgroups),
+    holdsResources: cgroups !== null,
+    start: (frames) => {
+      const tmp = mkdtempSync(path.join(folder.path, "tmp-"));
+      const identity = nextIdentity();
+      if (identity.uid !== undefined) chownSync(tmp, identity.uid, identity.gid!);
+      const child = spawnGuest(
+        {
+          program: folder.node,
+          words: [
+            ...permissions(folder.program, tmp),
+            ...guestArguments(path.join(folder.program, "guest/main.js"), limits),
+          ],
+          more: [],
+          identity,
+          environment: { TMPDIR: tmp },
+          cwd: tmp,
+        },
+        frames,
+      );
+      const pid = Promise.resolve(child.pid!);
+      const guest = new GuestChild(child, pid, cgroups, `${GUEST_GROUP}${process.pid}-${++started}`);
+      void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
+      return guest;
+    },
+    close: () => folder.remove(),
+  };
+}
+
+function permissions(program: string, tmp: string): string[] {
+  return [
+    "--permission",
+    "--allow-worker",
+    `--allow-fs-read=${program}`,
+    `--allow-fs-read=${tmp}`,
+    `--allow-fs-write=${tmp}`,
+  ];
+}

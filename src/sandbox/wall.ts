@@ -1,0 +1,65 @@
+import type { Socket } from "node:net";
+
+import type { GuestHandle, GuestProcess, Rung, Sandbox } from "./sandbox.ts";
+
+/** What one guest may use, and what it is told about itself. */
+export interface GuestResources {
+  readonly memoryBytes: number;
+  readonly threads: number;
+  readonly cpuCores: number;
+  readonly tmpBytes: number;
+  /** Of a buffered result. */
+  readonly resultBytes: number;
+}
+
+export interface SandboxOptions extends GuestResources {
+  /** `auto` takes the strongest rung that this system has, and never `none`. */
+  readonly isolation: "auto" | "namespaces" | "none";
+}
+
+/** What a rung is made of: it starts guests from this very process. */
+export interface Wall {
+  readonly rung: Rung;
+  readonly resources: string;
+  readonly holdsResources: boolean;
+  /**
+   * @param frames the guest's end of its connection to the service, or `pipe` to make one.
+   * @throws {Error} when no process could be started.
+   */
+  start(frames: "pipe" | Socket): StartedGuest;
+  /** All guests must be gone. */
+  close(): Promise<void>;
+}
+
+export interface StartedGuest extends GuestHandle {
+  /** The service's end of the connection, where one was made. */
+  readonly socket: Socket | null;
+}
+
+/** A sandbox whose guests are this process's own children. */
+export function sandboxBehind(wall: Wall): Sandbox {
+  const guests = new Set<GuestHandle>();
+  const { rung, resources, holdsResources } = wall;
+  return {
+    rung,
+    resources,
+    holdsResources,
+    launch: async () => {
+      const guest = wall.start("pipe") as GuestProcess;
+      guests.add(guest);
+      void guest.exited.then(() => guests.delete(guest));
+      return guest;
+    },
+    close: async () => {
+      await endAll(guests);
+      await wall.close();
+    },
+  };
+}
+
+/** Ends guests and waits until the kernel has taken them away, so that their control groups can go too. */
+export async function endAll(guests: Iterable<GuestHandle>): Promise<void> {
+  const ending = [...guests];
+  for (const guest of ending) guest.kill();
+  await Promise.all(ending.map(({ exited }) => exited));
+}
