@@ -39,18 +39,21 @@ export interface StartedGuest extends GuestHandle {
 /** A sandbox whose guests are this process's own children. */
 export function sandboxBehind(wall: Wall): Sandbox {
   const guests = new Set<GuestHandle>();
+  let closed = false;
   const { rung, resources, holdsResources } = wall;
   return {
     rung,
     resources,
     holdsResources,
     launch: async () => {
+      if (closed) throw new Error("no process could be started: the sandbox is closed");
       const guest = wall.start("pipe") as GuestProcess;
       guests.add(guest);
       void guest.exited.then(() => guests.delete(guest));
       return guest;
     },
     close: async () => {
+      closed = true;
       await endAll(guests);
       await wall.close();
     },

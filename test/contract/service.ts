@@ -39,6 +39,8 @@ export interface Service {
 export interface Home extends AsyncDisposable {
   readonly data: string;
   readonly tmp: string;
+  /** Who starts the service; without it, who runs the tests. */
+  readonly uid?: number;
 }
 
 /** Starts a service on a free port. Without a home it gets one of its own, which `stop` removes. */
@@ -136,6 +138,7 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   return spawn("scripts/node", ["src/main.ts", ...words, "--data", home.data], {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), TMPDIR: home.tmp },
+    ...(home.uid === undefined ? {} : { uid: home.uid, gid: home.uid }),
     stdio: ["ignore", "pipe", "pipe"],
   });
 }

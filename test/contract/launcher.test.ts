@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { globSync } from "node:fs";
+import { chmod, mkdir, readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { after, describe, it } from "node:test";
+
+import { isPrivileged } from "../../src/sandbox/privilege.ts";
+import { caisson, type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+interface Process {
+  readonly pid: number;
+  readonly uid: number;
+  readonly capabilities: string;
+}
+
+/** The processes of a service by what they are: itself, its launcher, its guests' bubblewraps. */
+async function processesOf(home: Home): Promise<Record<"service" | "launcher" | "wrapper", Process[]>> {
+  const found: Record<"service" | "launcher" | "wrapper", Process[]> = { service: [], launcher: [], wrapper: [] };
+  for (const folder of globSync("/proc/[0-9]*")) {
+    const command = await readFile(`${folder}/cmdline`, "utf8").catch(() => "");
+    const environment = await readFile(`${folder}/environ`, "utf8").catch(() => "");
+    const kind = command.includes("launcher-process")
+      ? "launcher"
+      : command.includes("main.ts\0serve")
+        ? "service"
+        : "wrapper";
+    if (!command.includes(home.tmp) && !(kind === "service" && environment.includes(home.tmp))) continue;
+    const status = await readFile(`${folder}/status`, "utf8").catch(() => "");
+    found[kind].push({
+      pid: Number(path.basename(folder)),
+      uid: Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]),
+      capabilities: /^CapEff:\s+(\S+)/m.exec(status)?.[1] ?? "",
+    });
+  }
+  return found;
+}
+
+describe("a service that root starts", { skip: isPrivileged() ? false : "only root has something to give up" }, () => {
+  const homes: Home[] = [];
+  const open = async (flags: readonly string[] = []): Promise<{ home: Home; service: Service }> => {
+    const home = await makeHome();
+    homes.push(home);
+    return { home, service: await startService(flags, home) };
+  };
+  after(async () => {
+    for (const home of homes) await home[Symbol.asyncDispose]();
+  });
+
+  it("gives root up before it serves, and a launcher beside it keeps what guests need", async () => {
+    const { home, service } = await open();
+    assert.equal((await service.run("demo", "6 * 7")).text, "42");
+    const found = await processesOf(home);
+    assert.equal(found.service.length, 1);
+    assert.notEqual(found.service[0]!.uid, 0);
+    assert.match(found.service[0]!.capabilities, /^0+$/);
+    assert.deepEqual(
+      found.launcher.map(({ uid }) => uid),
+      [0],
+    );
+    const users = new Set(found.wrapper.map(({ uid }) => uid));
+    assert.equal(users.size, found.wrapper.length);
+    assert.ok(!users.has(0) && !users.has(found.service[0]!.uid));
+    await leave(service, home);
+  });
+
+  it("becomes the user that is named, who owns the data folder from then on", async () => {
+    const { home, service } = await open(["--user", "54321"]);
+    const found = await processesOf(home);
+    assert.equal(found.service[0]!.uid, 54_321);
+    for (const name of ["", ...(await readdir(home.data, { recursive: true }))]) {
+      assert.equal((await stat(path.join(home.data, name))).uid, 54_321, name);
+    }
+    await service.stop();
+    // The owner of the folder is who it becomes when nobody is named.
+    const again = await startService([], home);
+    assert.equal((await processesOf(home)).service[0]!.uid, 54_321);
+    assert.equal((await again.run("demo", "6 * 7")).text, "42");
+    await leave(again, home);
+  });
+
+  it("reaches its data below a folder that only root may enter, and keeps its counts there", async () => {
+    const home = await makeHome();
+    homes.push(home);
+    const hidden = { ...home, data: path.join(path.dirname(home.data), "hidden", "data") };
+    await mkdir(path.dirname(hidden.data));
+    await chmod(path.dirname(hidden.data), 0o700);
+    const service = await startService(["--container-limit", "day=5"], hidden);
+    for (let count = 0; count < 3; count++) await service.run("demo", "1");
+    const token = await service.issue({ containers: ["demo"] });
+    await service.kill9();
+    const again = await startService(["--container-limit", "day=5"], hidden);
+    const record = (await again.request("GET", "/api/limits/container/demo", { token })).json() as { day: number };
+    assert.equal(record.day, 2);
+    assert.equal((await again.run("demo", "6 * 7", { token })).text, "42");
+    await leave(again, hidden);
+  });
+
+  it("ends with an error when its launcher is killed, and leaves no guest", async () => {
+    const { home, service } = await open();
+    const { launcher } = await processesOf(home);
+    process.kill(launcher[0]!.pid, "SIGKILL");
+    await until(async () => {
+      const found = await processesOf(home);
+      return found.service.length + found.launcher.length + found.wrapper.length === 0;
+    }, "the service and its guests have ended");
+    assert.match(service.stderr(), /the launcher ended.*the service stops/);
+    const again = await startService([], home);
+    assert.equal((await again.run("demo", "6 * 7")).text, "42");
+    await again.stop();
+    assert.deepEqual(await readdir(home.tmp), []);
+  });
+
+  it("leaves no launcher, no guest and no file when it is killed", async () => {
+    const { home, service } = await open();
+    await service.run("demo", "globalThis.x = 1");
+    await service.kill9();
+    await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
+    assert.deepEqual(await readdir(home.tmp), []);
+  });
+
+  it("lets nobody but root connect to the socket of its guests", async () => {
+    const { home, service } = await open();
+    const [socket] = globSync(path.join(home.tmp, "caisson-run-*/guests.sock"));
+    assert.equal((await stat(path.dirname(socket!))).mode & 0o077, 0);
+    assert.equal((await stat(path.dirname(socket!))).uid, 0);
+    const connect = `require("net").connect(process.argv[1]).on("connect", () => console.log("in")).on("error", (e) => console.log(e.code))`;
+    const said = execFileSync("scripts/node", ["-e", connect, socket!], { uid: 54_321, gid: 54_321, encoding: "utf8" });
+    assert.equal(said.trim(), "EACCES");
+    await leave(service, home);
+  });
+
+  it("says what is wrong with the user that is named, and does not start", async () => {
+    const home = await makeHome();
+    homes.push(home);
+    const child = caisson(home, "serve", "--port", "0", "--user", "no-such-user");
+    let said = "";
+    child.stderr!.setEncoding("utf8").on("data", (text: string) => (said += text));
+    await until(() => child.exitCode !== null, "the service has given up", 30_000);
+    assert.equal(child.exitCode, 1);
+    assert.match(said, /--user no-such-user: this system knows no such user/);
+    await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
+    assert.deepEqual(await readdir(home.tmp), []);
+  });
+});

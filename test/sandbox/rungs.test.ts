@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+
+import { openLauncher } from "../../src/sandbox/launcher.ts";
+import { openWall } from "../../src/sandbox/open-wall.ts";
+import { isPrivileged } from "../../src/sandbox/privilege.ts";
+import { sandboxBehind } from "../../src/sandbox/wall.ts";
+import { sandboxSuite } from "../suites/sandbox.ts";
+
+sandboxSuite("namespaces", async (options) => sandboxBehind(await openWall({ ...options, isolation: "namespaces" })));
+
+sandboxSuite("none", async (options) => sandboxBehind(await openWall({ ...options, isolation: "none" })));
+
+// Only root has something to give up.
+if (isPrivileged()) {
+  sandboxSuite("namespaces behind a launcher", (options) => openLauncher(options, lost));
+  sandboxSuite("none behind a launcher", (options) => openLauncher({ ...options, isolation: "none" }, lost));
+}
+
+function lost(error: Error): void {
+  assert.fail(error);
+}
