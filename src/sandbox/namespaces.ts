@@ -10,7 +10,8 @@ import { GUEST_GROUP, openCgroups } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { seccompFilter, type Architecture } from "./seccomp.ts";
+import { seccompFilter } from "./seccomp.ts";
+import type { Architecture } from "./system-calls.ts";
 import { guestUids } from "./uids.ts";
 import type { GuestResources, Wall } from "./wall.ts";
 
@@ -31,7 +32,8 @@ const MAX_DESCRIPTORS = 128;
 export async function openNamespaces(folder: RunFolder, limits: GuestResources): Promise<Wall> {
   const bwrap = await findBubblewrap();
   const filterFile = path.join(folder.path, "filter.bpf");
-  writeFileSync(filterFile, seccompFilter(process.arch as Architecture));
+  // Process 1 of its namespace, and nothing but /tmp can be written.
+  writeFileSync(filterFile, seccompFilter(process.arch as Architecture, { pid: 1, ownsFiles: true }));
   const cgroups = await openCgroups(limits);
   const [program, ...words] = [...rlimits(limits, cgroups !== null), bwrap, ...(await bwrapArguments(folder, limits))];
   const nextIdentity = guestUids();

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { type Architecture, seccompFilter } from "../../src/sandbox/seccomp.ts";
+import { type FilterOptions, seccompFilter } from "../../src/sandbox/seccomp.ts";
+import type { Architecture } from "../../src/sandbox/system-calls.ts";
 import { judge } from "./bpf.ts";
 
 const ARCH = { x64: 0xc000003e, arm64: 0xc00000b7 };
+
+/** Process 1 of its own namespace, in a root of its own. */
+const OPTIONS: FilterOptions = { pid: 1, ownsFiles: true };
 
 /** Call, its number on x64 and arm64, its arguments, and what must become of it. */
 const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[], outcome: string][] = [
@@ -63,12 +67,28 @@ const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[
   ["shared anonymous memory", 9, 222, [0, 4_096, 3, 0x21], "EPERM"],
   ["openat to read", 257, 56, [-100, 0, 0], "allow"],
   ["openat that truncates what it reads", 257, 56, [-100, 0, 0x200], "EPERM"],
+  ["futex FUTEX_WAIT_PRIVATE", 202, 98, [0, 128], "allow"],
+  ["futex FUTEX_WAIT_BITSET_PRIVATE with a clock", 202, 98, [0, 393], "allow"],
+  ["futex FUTEX_LOCK_PI_PRIVATE", 202, 98, [0, 134], "EPERM"],
+  ["futex FUTEX_CMP_REQUEUE_PI", 202, 98, [0, 12], "EPERM"],
+  ["futex of a command that is not known", 202, 98, [0, 0x400], "EPERM"],
+  ["getsockopt SO_TYPE", 55, 209, [3, 1, 3], "allow"],
+  ["getsockopt SO_PEERCRED", 55, 209, [3, 1, 17], "EPERM"],
+  ["getsockopt SO_PEERPIDFD", 55, 209, [3, 1, 77], "EPERM"],
+  ["getpeername", 52, 205, [3], "EPERM"],
+  ["madvise MADV_DONTNEED", 28, 233, [0, 4_096, 4], "allow"],
+  ["madvise MADV_MERGEABLE", 28, 233, [0, 4_096, 12], "EPERM"],
+  ["sysinfo", 99, 179, [], "EPERM"],
+  ["mincore", 27, 232, [], "EPERM"],
+  ["sendfile", 40, 71, [], "EPERM"],
+  ["fchmod", 91, 52, [3, 0o600], "allow"],
+  ["execve, whatever the address", 59, 221, [0x7fff_0000_1234n], "allow"],
   ["a call of a newer kernel", 462, 462, [], "ENOSYS"],
 ];
 
 for (const architecture of ["x64", "arm64"] as Architecture[]) {
   describe(`the filter for ${architecture}`, () => {
-    const program = seccompFilter(architecture);
+    const program = seccompFilter(architecture, OPTIONS);
 
     for (const [what, x64, arm64, args, outcome] of CALLS) {
       it(`answers ${what} with ${outcome}`, () => {
@@ -89,6 +109,37 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
 
 describe("the filter for x64", () => {
   it("kills a call of the x32 interface", () => {
-    assert.equal(judge(seccompFilter("x64"), { arch: ARCH.x64, number: 0x40000000 }), "kill");
+    assert.equal(judge(seccompFilter("x64", OPTIONS), { arch: ARCH.x64, number: 0x40000000 }), "kill");
   });
 });
+
+/** What a guest may do that shares the process ids and files of the host: started by a program that knows its own addresses. */
+const SHARING: FilterOptions = { pid: 4_711, programAddress: 0x7_0040_00b0n, ownsFiles: false };
+
+/** As above. */
+const SHARED_CALLS: typeof CALLS = [
+  ["kill of itself", 62, 129, [4_711, 6], "allow"],
+  ["kill of process 1", 62, 129, [1, 6], "EPERM"],
+  ["kill of the process group", 62, 129, [0, 9], "EPERM"],
+  ["tgkill of itself", 234, 131, [4_711, 4_712, 6], "allow"],
+  ["tgkill of process 1", 234, 131, [1, 1, 6], "EPERM"],
+  ["prlimit64 of itself by its number", 302, 261, [4_711], "allow"],
+  ["prlimit64 of process 1", 302, 261, [1], "EPERM"],
+  ["execve of the program", 59, 221, [0x7_0040_00b0n], "allow"],
+  ["execve of an address with the same low half", 59, 221, [0x8_0040_00b0n], "EPERM"],
+  ["execve of an address with the same high half", 59, 221, [0x7_0040_00b1n], "EPERM"],
+  ["fchmod", 91, 52, [3, 0o600], "EPERM"],
+  ["utimensat", 280, 88, [], "EPERM"],
+];
+
+for (const architecture of ["x64", "arm64"] as Architecture[]) {
+  describe(`the filter for ${architecture} of a guest that shares ids and files`, () => {
+    for (const [what, x64, arm64, args, outcome] of SHARED_CALLS) {
+      it(`answers ${what} with ${outcome}`, () => {
+        const number = architecture === "x64" ? x64 : arm64;
+        const program = seccompFilter(architecture, SHARING);
+        assert.equal(judge(program, { arch: ARCH[architecture], number, args }), outcome);
+      });
+    }
+  });
+}

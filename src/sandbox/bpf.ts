@@ -1,0 +1,52 @@
+/** Classic BPF (linux/filter.h), as far as a system-call filter needs it: "when it matches, run this body, which answers". */
+export class Assembler {
+  readonly #instructions: [code: number, jumpTrue: number, jumpFalse: number, operand: number][] = [];
+
+  load(offset: number): void {
+    this.#put(0x20, offset);
+  }
+
+  and(mask: number): void {
+    this.#put(0x54, mask);
+  }
+
+  answer(action: number): void {
+    this.#put(0x06, action);
+  }
+
+  when(value: number, body: () => void): void {
+    this.#branch(0x15, value, body, false);
+  }
+
+  unless(value: number, body: () => void): void {
+    this.#branch(0x15, value, body, true);
+  }
+
+  atLeast(value: number, body: () => void): void {
+    this.#branch(0x35, value, body, false);
+  }
+
+  assemble(): Buffer {
+    const program = Buffer.alloc(this.#instructions.length * 8);
+    for (const [index, [code, jumpTrue, jumpFalse, operand]] of this.#instructions.entries()) {
+      program.writeUInt16LE(code, index * 8);
+      program[index * 8 + 2] = jumpTrue;
+      program[index * 8 + 3] = jumpFalse;
+      program.writeUInt32LE(operand >>> 0, index * 8 + 4);
+    }
+    return program;
+  }
+
+  #branch(code: number, operand: number, body: () => void, negated: boolean): void {
+    const at = this.#instructions.length;
+    this.#put(code, operand);
+    body();
+    const skipped = this.#instructions.length - at - 1;
+    if (skipped > 255) throw new TypeError(`a jump over ${skipped} instructions does not fit`);
+    this.#instructions[at]![negated ? 1 : 2] = skipped;
+  }
+
+  #put(code: number, operand: number): void {
+    this.#instructions.push([code, 0, 0, operand]);
+  }
+}
