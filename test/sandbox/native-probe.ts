@@ -1,0 +1,103 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { chmod, chown, mkdir } from "node:fs/promises";
+import type { Socket } from "node:net";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import type { TestContext } from "node:test";
+import { promisify } from "node:util";
+
+import { openNamespaces } from "../../src/sandbox/namespaces.ts";
+import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
+import { type GuestResources, sandboxBehind } from "../../src/sandbox/wall.ts";
+
+const SOURCE = path.join(import.meta.dirname, "probe.c");
+const MIB = 2 ** 20;
+const LIMITS: GuestResources = {
+  memoryBytes: 64 * MIB,
+  threads: 16,
+  cpuCores: 1,
+  tmpBytes: 4 * MIB,
+  resultBytes: MIB,
+};
+const NOBODY = 65_534;
+
+/** One instruction of a filter, `ret ALLOW`. */
+export const NO_FILTER: Buffer = Buffer.from([0x06, 0, 0, 0, 0, 0, 0xff, 0x7f]);
+
+export interface ProbeReport {
+  /** What became of each call that no guest may make: 0 when it went through, else its errno. */
+  readonly refused: ReadonlyMap<string, number>;
+  /** The same of calls that a guest needs. */
+  readonly works: ReadonlyMap<string, number>;
+  /** All that it said. */
+  readonly said: string;
+  /** In words. */
+  readonly how: string;
+}
+
+/** Why no probe can be made here, or false. */
+export async function whyNoProbe(): Promise<string | false> {
+  if (process.platform !== "linux") return "the calls are Linux's";
+  return promisify(execFile)("cc", ["--version"]).then(
+    () => false,
+    () => "there is no C compiler (cc) on this system",
+  );
+}
+
+/** Compiles the probe into a run folder, in Node's place. */
+export async function compileProbe(): Promise<RunFolder> {
+  const folder = await prepareRunFolder();
+  const node = path.join(folder.path, "probe");
+  await promisify(execFile)("cc", ["-O1", "-pthread", "-o", node, SOURCE]);
+  await chmod(node, 0o755);
+  return { ...folder, node };
+}
+
+/**
+ * Runs the probe behind all that the rung puts around a guest, by the very same arguments.
+ *
+ * @param what is `all`, `i386` or `x32`.
+ * @param filter is taken in place of the rung's own.
+ */
+export async function probeBehindWall(
+  t: TestContext,
+  folder: RunFolder,
+  what: string,
+  filter?: Buffer,
+): Promise<ProbeReport> {
+  const sandbox = sandboxBehind(await openNamespaces({ ...folder, remove: async () => {} }, LIMITS));
+  t.after(() => sandbox.close());
+  // The file that the rung has written and opens for each guest.
+  if (filter) writeFileSync(path.join(folder.path, "filter.bpf"), filter, { flag: "r+" });
+  const guest = await sandbox.launch();
+  guest.socket.write(`${what} 0\n`);
+  const said = await text(guest.socket);
+  return report(said, (await guest.exited).how);
+}
+
+/** Runs the probe with no wall but a filter, which is made for its process id. */
+export async function probeBehindFilter(folder: RunFolder, makeFilter: (pid: number) => Buffer): Promise<ProbeReport> {
+  const cwd = path.join(folder.path, "outside");
+  await mkdir(cwd);
+  const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  if (identity.uid !== undefined) await chown(cwd, identity.uid, identity.gid);
+  const child = spawn(folder.node, [], { stdio: ["ignore", "ignore", "inherit", "pipe"], cwd, ...identity });
+  const exited = once(child, "exit");
+  const filter = makeFilter(child.pid!);
+  const socket = child.stdio[3] as Socket;
+  socket.write(`all ${filter.length}\n`);
+  socket.write(filter);
+  const said = await text(socket);
+  const [code, signal] = (await exited) as [number | null, string | null];
+  return report(said, signal ? `signal ${signal}` : `exit code ${code}`);
+}
+
+function report(said: string, how: string): ProbeReport {
+  const read = (section: string): ReadonlyMap<string, number> => {
+    const lines = said.matchAll(new RegExp(`^${section} (.+) (\\d+)$`, "gm"));
+    return new Map(Array.from(lines, ([, call, errno]) => [call!, Number(errno)]));
+  };
+  return { refused: read("refused"), works: read("works"), said, how };
+}
