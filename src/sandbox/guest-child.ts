@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 
 import type { Cgroup, Cgroups } from "./cgroup.ts";
@@ -72,6 +73,7 @@ export class GuestChild implements StartedGuest {
 
   async seal(): Promise<void> {
     const pid = await this.#pid;
+    await dieFirst(pid);
     if (!this.#createCgroup) return;
     this.#cgroup = await this.#createCgroup();
     await this.#cgroup.add(pid);
@@ -112,6 +114,12 @@ export class GuestChild implements StartedGuest {
       await this.#cgroup.remove().catch(() => {});
     }
   }
+}
+
+/** A host that runs out of memory ends a guest rather than the service (proc_pid_oom_score_adj(5)). */
+async function dieFirst(pid: number): Promise<void> {
+  // Another system than Linux has no such file, and a hardened one may not let a user write it.
+  await writeFile(`/proc/${pid}/oom_score_adj`, "1000").catch(() => {});
 }
 
 function killProcess(pid: number): void {

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { GUEST_GROUP, openCgroups } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import { underLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { seccompFilter } from "./seccomp.ts";
 import type { Architecture } from "./system-calls.ts";
@@ -18,10 +19,6 @@ import type { GuestResources, Wall } from "./wall.ts";
 /** Descriptors of bwrap, by their place in `stdio`. */
 const INFO = 4;
 const FILTER = 5;
-
-/** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
-const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
-const MAX_DESCRIPTORS = 128;
 
 /**
  * The rung made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability,
@@ -35,7 +32,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
   // Process 1 of its namespace, and nothing but /tmp can be written.
   writeFileSync(filterFile, seccompFilter(process.arch as Architecture, { pid: 1, ownsFiles: true }));
   const cgroups = await openCgroups(limits);
-  const [program, ...words] = [...rlimits(limits, cgroups !== null), bwrap, ...(await bwrapArguments(folder, limits))];
+  const [program, ...words] = [...underLimits(limits, cgroups), bwrap, ...(await bwrapArguments(folder, limits))];
   const nextIdentity = guestUids();
   let started = 0;
   return {
@@ -73,15 +70,6 @@ async function findBubblewrap(): Promise<string> {
     if (found) return found;
   }
   throw new Error("bubblewrap is not installed; on Debian and Ubuntu: sudo apt-get install -y bubblewrap");
-}
-
-/** Set by the shell, before bwrap: no core files, few descriptors, no file beyond the size of /tmp. */
-function rlimits(limits: GuestResources, memoryIsHeld: boolean): string[] {
-  const values: Record<string, number> = { c: 0, n: MAX_DESCRIPTORS, f: Math.ceil(limits.tmpBytes / 512) };
-  // Only where no control group holds memory: under it a worker thread does not start, for want of a code range.
-  if (!memoryIsHeld) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
-  const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);
-  return ["/bin/sh", "-c", `${steps.join(" && ")} && exec "$0" "$@"`];
 }
 
 async function bwrapArguments(folder: RunFolder, limits: GuestResources): Promise<string[]> {

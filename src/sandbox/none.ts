@@ -4,6 +4,7 @@ import path from "node:path";
 import { GUEST_GROUP, openCgroups } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import { underLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { guestUids } from "./uids.ts";
 import type { GuestResources, Wall } from "./wall.ts";
@@ -14,6 +15,7 @@ import type { GuestResources, Wall } from "./wall.ts";
  */
 export async function openNone(folder: RunFolder, limits: GuestResources): Promise<Wall> {
   const cgroups = await openCgroups(limits);
+  const [program, ...words] = underLimits(limits, cgroups);
   const nextIdentity = guestUids();
   let started = 0;
   return {
@@ -26,8 +28,10 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
       if (identity.uid !== undefined) chownSync(tmp, identity.uid, identity.gid!);
       const child = spawnGuest(
         {
-          program: folder.node,
+          program: program!,
           words: [
+            ...words,
+            folder.node,
             ...permissions(folder.program, tmp),
             ...guestArguments(path.join(folder.program, "guest/main.js"), limits),
           ],

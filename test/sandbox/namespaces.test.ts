@@ -121,6 +121,13 @@ describe("a guest behind namespaces", () => {
 });
 
 describe("a guest that is sealed", () => {
+  it("is the first to go when the host runs out of memory", async (t) => {
+    const guest = await launch(t);
+    await guest.seal();
+    const [pid] = await guestPids();
+    assert.equal((await readFile(`/proc/${pid}/oom_score_adj`, "utf8")).trim(), "1000");
+  });
+
   it("stands under the limits of a control group, where one can be made", { skip: skipReason() }, async (t) => {
     const guest = await launch(t);
     await guest.seal();

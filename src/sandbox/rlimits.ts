@@ -1,0 +1,21 @@
+import type { Cgroups } from "./cgroup.ts";
+import type { GuestResources } from "./wall.ts";
+
+/** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
+const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
+const MAX_DESCRIPTORS = 128;
+/** Where no control group gives guests less weight than the service. */
+const NICENESS = 5;
+
+/**
+ * The command that sets the limits of a process (setrlimit(2)) and becomes what follows it: no core files, few descriptors,
+ * no file beyond the size of the temporary disk.
+ */
+export function underLimits(limits: GuestResources, cgroups: Cgroups | null): string[] {
+  const values: Record<string, number> = { c: 0, n: MAX_DESCRIPTORS, f: Math.ceil(limits.tmpBytes / 512) };
+  // Only where no control group holds memory: under it a worker thread does not start, for want of a code range.
+  if (!cgroups) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
+  const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);
+  const become = cgroups ? 'exec "$0" "$@"' : `exec nice -n ${NICENESS} "$0" "$@"`;
+  return ["/bin/sh", "-c", `${steps.join(" && ")} && ${become}`];
+}
