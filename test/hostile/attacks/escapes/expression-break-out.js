@@ -1,0 +1,3 @@
+// Closes the bracket that the harness wraps round an expression.
+// answers: 400 code_syntax
+1) , (globalThis.outside = true, 2

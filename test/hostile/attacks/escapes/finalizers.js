@@ -1,0 +1,11 @@
+// Runs code when the harness's own objects are collected.
+// strikes: later
+// answers: 200 "registered"
+const registry = new FinalizationRegistry(() => {
+  throw new Error("thrown by the collector");
+});
+globalThis.kept = registry;
+for (let n = 0; n < 1_000; n++) registry.register({ n }, n);
+require("node:v8").setFlagsFromString("--expose-gc");
+require("node:vm").runInNewContext("gc")();
+return "registered";

@@ -1,0 +1,6 @@
+// Starts a process through the internal binding, past everything that node:child_process checks.
+// answers: 200 -1
+const { spawn } = process.binding("spawn_sync");
+const ignore = { type: "ignore" };
+const started = spawn({ file: "/bin/node", args: ["node", "--version"], envPairs: [], stdio: [ignore, ignore, ignore] });
+return started.error;

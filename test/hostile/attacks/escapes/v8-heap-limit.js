@@ -1,0 +1,10 @@
+// Has V8 forget its limit, and takes all that there is.
+// answers: 500 task_memory
+require("node:v8").setFlagsFromString("--max-old-space-size=65536");
+require("node:v8").setFlagsFromString("--max-heap-size=65536");
+const all = [];
+const breath = () => new Promise(setImmediate);
+for (;;) {
+  all.push(new Array(100_000).fill(0).map((_, n) => ({ n })));
+  await breath();
+}

@@ -1,0 +1,13 @@
+// Walks all descriptors for one that is a file, a folder or a device of the host.
+// answers: 200 []
+const fs = require("node:fs");
+const root = fs.statSync("/");
+const found = [];
+for (let descriptor = 0; descriptor < 1_024; descriptor++) {
+  try {
+    const stat = fs.fstatSync(descriptor);
+    const isOwn = stat.dev === root.dev && stat.ino === root.ino;
+    if (!isOwn && (stat.isFile() || stat.isDirectory() || stat.isBlockDevice())) found.push(descriptor);
+  } catch {}
+}
+return found;

@@ -1,0 +1,13 @@
+// Asks the system who and where it is.
+// answers: 200 {"hostname":"task","interfaces":[],"users":false}
+const os = require("node:os");
+const tried = (ask) => {
+  try {
+    return ask();
+  } catch {
+    return [];
+  }
+};
+const interfaces = Object.keys(tried(os.networkInterfaces)).filter((name) => name !== "lo");
+const { username = "" } = tried(os.userInfo);
+return { hostname: os.hostname(), interfaces, users: /root|[a-z]{3}/.test(username) };

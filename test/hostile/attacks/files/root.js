@@ -1,0 +1,3 @@
+// Lists the root: it is made of Node, what Node needs, the guest and a folder for temporary files.
+// answers: 200 /^\[("(bin|guest|lib|lib64|tmp|usr|newroot)",?)+\]$/
+return require("node:fs").readdirSync("/").filter((name) => !["node", "work"].includes(name));

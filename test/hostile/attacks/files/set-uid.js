@@ -1,0 +1,11 @@
+// Makes a program that would run as its owner, and a folder that would keep its group.
+// answers: 200 /^\["started: |^\[\]$/
+// after: attempts
+const fs = require("node:fs");
+fs.writeFileSync("/tmp/program", "#!/bin/node\n");
+return through({
+  started: () => {
+    fs.chmodSync("/tmp/program", 0o6755);
+    throw require("node:child_process").spawnSync("/tmp/program").error;
+  },
+});

@@ -1,0 +1,6 @@
+// Leaves a file wherever a host may take one.
+// answers: 200 []
+// after: attempts
+const fs = require("node:fs");
+const folders = ["/", "/bin", "/lib", "/lib64", "/guest", "/etc", "/var/tmp", "/dev/shm", "/run", "/home", "/usr/local/bin"];
+return through(Object.fromEntries(folders.map((folder) => [folder, () => fs.writeFileSync(`${folder}/${MARK}`, "")])));

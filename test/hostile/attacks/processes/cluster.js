@@ -1,0 +1,7 @@
+// Has a cluster start its workers.
+// answers: 500 task_threw EPERM
+const cluster = require("node:cluster");
+cluster.setupPrimary({ exec: "/guest/guest/main.js" });
+return new Promise((resolve, reject) => {
+  cluster.fork().on("error", reject).on("online", resolve);
+});

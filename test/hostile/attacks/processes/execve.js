@@ -1,0 +1,7 @@
+// Replaces the guest by a Node with switches and code of its own, which keeps the descriptor.
+// answers: 500 task_blocked
+// answers: 500 task_exited
+// answers: 500 task_threw
+// answers: 500 task_timeout
+const text = "setInterval(() => {}, 1000)";
+process.execve("/bin/node", ["node", "--allow-natives-syntax", "-e", text], {});

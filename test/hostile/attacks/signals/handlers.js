@@ -1,0 +1,8 @@
+// Takes a handler for every signal, so that none may end it.
+// answers: 500 task_blocked
+for (const signal of Object.keys(require("node:os").constants.signals)) {
+  try {
+    process.on(signal, () => {});
+  } catch {}
+}
+for (;;);

@@ -1,0 +1,5 @@
+// Connects by the internal binding, beside everything that stands before node:net.
+// answers: 200 /^-\d+$/
+// answers: 500 task_threw
+const { TCP, TCPConnectWrap, constants } = process.binding("tcp_wrap");
+return new TCP(constants.SOCKET).connect(new TCPConnectWrap(), "127.0.0.1", CANARY_PORT);

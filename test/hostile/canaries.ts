@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+/** Things of the host that an attack may aim at, left open to everybody on it: only the wall is in the way. */
+export interface Canaries extends AsyncDisposable {
+  /** Stands in a file and in the service's own environment. No answer and no log may hold it. */
+  readonly secret: string;
+  /** Puts the places of the canaries, and the service's port, into the text of an attack, which names them in capitals. */
+  fill(text: string, port: number): string;
+  /** @throws {AssertionError} naming every canary that was touched. */
+  assertUntouched(): void;
+}
+
+const KEPT = "as it was";
+/** A host may be without IPv6; then there is nothing that an attack could reach. */
+const NO_PORT = 9;
+
+/** Sets the canaries out. To be called before the service starts, which inherits a part of them. */
+export async function setOutCanaries(): Promise<Canaries> {
+  const folder = mkdtempSync(path.join(tmpdir(), "canaries-"));
+  chmodSync(folder, 0o777);
+  const secret = `secret${randomBytes(12).toString("hex")}`;
+  const mark = `planted-${randomBytes(6).toString("hex")}`;
+  const [secretFile, openFile, socket] = ["secret", "open", "socket"].map((name) => path.join(folder, name));
+  for (const [file, text] of Object.entries({ [secretFile!]: secret, [openFile!]: KEPT })) {
+    writeFileSync(file, text);
+    chmodSync(file, 0o666);
+  }
+  process.env["CANARY_SECRET"] = secret;
+  const abstract = `\0${mark}`;
+  const listeners = await listen([socket!, abstract]);
+  chmodSync(socket!, 0o777);
+  const sleeper = spawn("sleep", ["infinity"], { stdio: "ignore" });
+  const places: Record<string, string | number> = {
+    CANARY_FILE: secretFile!,
+    CANARY_OPEN_FILE: openFile!,
+    CANARY_FOLDER: folder,
+    CANARY_SOCKET: socket!,
+    CANARY_ABSTRACT: abstract,
+    CANARY_PID: sleeper.pid!,
+    SERVICE_PID: process.pid,
+    MARK: mark,
+    ...listeners.ports,
+  };
+  return {
+    secret,
+    fill: (text, port) => {
+      const known = { ...places, SERVICE_PORT: port };
+      return text.replaceAll(/\b(?:CANARY_[A-Z0-9_]+|SERVICE_(?:PID|PORT)|MARK)\b/g, (name) => literal(known, name));
+    },
+    assertUntouched: () => {
+      assert.deepEqual(listeners.reached, []);
+      assert.equal(readFileSync(openFile!, "utf8"), KEPT);
+      assert.deepEqual(readdirSync(folder).toSorted(), ["open", "secret", "socket"]);
+      const planted = [tmpdir(), "/tmp", "/", process.cwd(), "/dev/shm"].filter((each) => holds(each, mark));
+      assert.deepEqual(planted, []);
+      assert.equal(sleeper.exitCode ?? sleeper.signalCode, null);
+    },
+    [Symbol.asyncDispose]: async () => {
+      delete process.env["CANARY_SECRET"];
+      listeners.close();
+      await end(sleeper);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function literal(places: Readonly<Record<string, string | number>>, name: string): string {
+  if (!(name in places)) throw new TypeError(`there is no canary ${name}`);
+  return JSON.stringify(places[name]);
+}
+
+function holds(folder: string, mark: string): boolean {
+  try {
+    return readdirSync(folder).some((name) => name.includes(mark));
+  } catch {
+    return false;
+  }
+}
+
+interface Listeners {
+  readonly ports: Readonly<Record<string, number>>;
+  /** What was reached, in the order in which it was. */
+  readonly reached: readonly string[];
+  close(): void;
+}
+
+async function listen(paths: readonly string[]): Promise<Listeners> {
+  const reached: string[] = [];
+  const open = async (what: string, ...where: [string] | [number, string]): Promise<Server | null> => {
+    const server = createServer((socket) => {
+      reached.push(what);
+      socket.destroy();
+    });
+    const [first, host] = where;
+    server.listen(typeof first === "string" ? { path: first } : { port: first, host });
+    return once(server, "listening").then(
+      () => server,
+      () => null,
+    );
+  };
+  const tcp = await open("TCP over IPv4", 0, "127.0.0.1");
+  const tcp6 = await open("TCP over IPv6", 0, "::1");
+  const unix = await Promise.all(paths.map((each) => open(`the socket ${JSON.stringify(each)}`, each)));
+  const udp = createSocket("udp4").on("message", () => reached.push("UDP"));
+  udp.bind(0, "127.0.0.1");
+  await once(udp, "listening");
+  return {
+    ports: { CANARY_PORT: portOf(tcp), CANARY_PORT6: portOf(tcp6), CANARY_UDP_PORT: udp.address().port },
+    reached,
+    close: () => {
+      for (const server of [tcp, tcp6, ...unix]) server?.close();
+      udp.close();
+    },
+  };
+}
+
+function portOf(server: Server | null): number {
+  return (server?.address() as AddressInfo | undefined)?.port ?? NO_PORT;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const exited = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
+  child.kill("SIGKILL");
+  await exited;
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { until } from "../contract/until.ts";
+import { type Attack, readAttacks, type Step } from "./attack.ts";
+import { type Canaries, setOutCanaries } from "./canaries.ts";
+import { assertAnswer, outcomeOf } from "./expectation.ts";
+import { type Row, table } from "./table.ts";
+
+/** Short, so that what is meant to last for ever does not. */
+const LIMITS = {
+  wall: "5s",
+  stream: "5s",
+  block: "500ms",
+  memory: "128MiB",
+  tmp: "16MiB",
+  idle: "3s",
+};
+const POOL = 4;
+/** Attacks at a time. Most wait more than they burn; with more of them a small machine tells nothing but how busy it is. */
+const AT_ONCE = 5;
+const NEIGHBOUR = "neighbour";
+
+/** Runs every attack of the corpus against one rung, and holds what section 6 of the contract promises of each. */
+export function holdCorpus(rung: string): void {
+  const rows: Row[] = [];
+  let canaries: Canaries;
+  let home: Home;
+  let service: Service;
+  let programs: string;
+
+  before(async () => {
+    canaries = await setOutCanaries();
+    home = await makeHome();
+    const limits = Object.entries(LIMITS).flatMap(([name, value]) => [`--${name}-limit`, value]);
+    service = await startService(["--isolation", rung, "--pool", String(POOL), ...limits], home);
+    programs = digestOf(home.tmp);
+  });
+  after(async () => {
+    console.log(table(rows));
+    await leave(service, home);
+    await canaries[Symbol.asyncDispose]();
+  });
+
+  describe(`an attack on the rung ${rung}`, { concurrency: AT_ONCE }, () => {
+    for (const attack of readAttacks()) {
+      it(`${attack.kind}: ${attack.title}`, async () => {
+        const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
+        rows.push(row);
+        for (const [index, step] of attack.steps.entries()) await submit(attack, step, index, row);
+        await answersAgain(attack);
+        assert.equal((await service.request("GET", "/healthz", { token: null })).status, 200);
+      });
+    }
+  });
+
+  describe(`after all attacks on the rung ${rung}`, () => {
+    it("nothing of the host was reached, changed or told", () => {
+      canaries.assertUntouched();
+      assert.ok(!service.stderr().includes(canaries.secret), "the secret stands in the log");
+      assert.equal(digestOf(home.tmp), programs, "the programs of the guests are as they were");
+    });
+
+    it("no guest is left but those of the pool", async () => {
+      // Those that were attacked, and the neighbour, are closed when nobody has used them for a while.
+      await until(() => guestsOf(home).length <= POOL, "the guests of idle containers have ended");
+      assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42");
+    });
+  });
+
+  /** Runs one step while a neighbour runs, and judges the answer. */
+  async function submit(attack: Attack, step: Step, index: number, row: Row): Promise<void> {
+    const isNeighbour = step.place === "another container";
+    const container = `${attack.kind}.${attack.name}${isNeighbour ? `.beside${index}` : ""}`;
+    const headers = step.contentType ? { "content-type": step.contentType } : {};
+    const startMs = performance.now();
+    const [answer, beside] = await Promise.all([
+      service.run(container, canaries.fill(step.text, service.port), { headers }),
+      service.run(NEIGHBOUR, "6 * 7"),
+    ]);
+    row.ms = Math.max(row.ms, performance.now() - startMs);
+    row.outcome = outcomeOf(answer);
+    row.expected = step.expected.map((each) => each.text).join(" or ");
+    assert.equal(beside.text, "42", "a neighbour answers meanwhile");
+    assert.ok(!`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret), "the secret was told");
+    assertAnswer(answer, step.expected);
+  }
+
+  async function answersAgain(attack: Attack): Promise<void> {
+    const again = async (): Promise<boolean> =>
+      (await service.run(`${attack.kind}.${attack.name}`, "6 * 7")).text === "42";
+    if (attack.strikesLater) await until(again, "the attacked container answers");
+    else assert.ok(await again(), "the attacked container answers the next run");
+    assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
+  }
+}
+
+/** Of the programs that all guests are made from. */
+function digestOf(folder: string): string {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  const digest = createHash("sha256");
+  for (const file of files.toSorted()) digest.update(`${file}\0`).update(readFileSync(file));
+  return digest.digest("hex");
+}
+
+/** The first processes of the sandboxes that were made from a home: those that have its files mounted, or it as their root. */
+function guestsOf(home: Home): string[] {
+  const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return ids.filter((id) => {
+    try {
+      const isWalled = readlinkSync(`/proc/${id}/ns/pid`) !== readlinkSync("/proc/self/ns/pid");
+      const text = readFileSync(`/proc/${id}/mountinfo`, "utf8") + readlinkSync(`/proc/${id}/root`);
+      return isWalled && text.includes(path.basename(path.dirname(home.tmp)));
+    } catch {
+      return false;
+    }
+  });
+}
