@@ -30,6 +30,8 @@ export interface Attack {
   readonly steps: readonly Step[];
   /** It does its harm after its answer, so that the run after it may come into a guest that is about to end. */
   readonly strikesLater: boolean;
+  /** Whether only a deadline ends it. */
+  readonly length: "ends by itself" | "lasts for ever";
 }
 
 /** Reads all files of the corpus. @throws {Error} naming a file that says less than it has to. */
@@ -45,20 +47,28 @@ export function readAttacks(): Attack[] {
  * - `after:` the name of a file of `preludes/` that goes before the code
  * - `as:` the content type
  * - `submits: its value` when the file is an expression that the test evaluates: a text too long or too dull to be written down
- * - `strikes: later`
+ * - `strikes: later` when the next run may come into a guest that is about to end
+ * - `lasts: for ever` when nothing but its deadline ends it
  *
  * `// then, in the same container` and `// then, in another container` begin a further submission with fields of its own.
  */
 function readAttack(file: string, text: string): Attack {
   const parts = text.split(/^\/\/ then, in (the same container|another container)$/m);
   const steps: Step[] = [];
-  const [title, strikesLater] = [titleOf(parts[0]!), /^\/\/ strikes: later$/m.test(parts[0]!)];
+  const title = titleOf(parts[0]!);
   for (let index = 0; index < parts.length; index += 2) {
     steps.push(readStep(parts[index]!.trimStart(), (parts[index - 1] ?? "the same container") as Place));
   }
   if (title === "") throw new Error(`${file} does not say what it tries`);
   if (steps.some((step) => step.expected.length === 0)) throw new Error(`${file} does not say what it expects`);
-  return { kind: path.dirname(file), name: path.basename(file, ".js"), title, steps, strikesLater };
+  return {
+    kind: path.dirname(file),
+    name: path.basename(file, ".js"),
+    title,
+    steps,
+    strikesLater: /^\/\/ strikes: later$/m.test(parts[0]!),
+    length: /^\/\/ lasts: for ever$/m.test(parts[0]!) ? "lasts for ever" : "ends by itself",
+  };
 }
 
 function readStep(text: string, place: Place): Step {
@@ -77,7 +87,7 @@ function readStep(text: string, place: Place): Step {
 }
 
 function titleOf(text: string): string {
-  const lines = /^(?:\/\/ (?!(?:answers|after|as|submits|strikes):).*\n)*/.exec(text)![0];
+  const lines = /^(?:\/\/ (?!(?:answers|after|as|submits|strikes|lasts):).*\n)*/.exec(text)![0];
   return lines
     .replaceAll(/^\/\/ /gm, "")
     .replaceAll("\n", " ")

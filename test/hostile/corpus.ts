@@ -11,48 +11,49 @@ import { type Canaries, setOutCanaries } from "./canaries.ts";
 import { assertAnswer, outcomeOf } from "./expectation.ts";
 import { type Row, table } from "./table.ts";
 
-/** Short, so that what is meant to last for ever does not. */
-const LIMITS = {
-  wall: "5s",
-  stream: "5s",
-  block: "500ms",
-  memory: "128MiB",
-  tmp: "16MiB",
-  idle: "3s",
-};
-const POOL = 4;
+/** Short, so that what takes all of something is soon at its end. */
+const LIMITS = { block: "500ms", memory: "128MiB", tmp: "16MiB", idle: "3s" };
+/** What ends before it does on a busy machine is told by its own cause, and what lasts for ever is soon at its deadline. */
+const WALL = { "ends by itself": "20s", "lasts for ever": "2s" };
+const POOL = 3;
 /** Attacks at a time. Most wait more than they burn; with more of them a small machine tells nothing but how busy it is. */
 const AT_ONCE = 5;
 const NEIGHBOUR = "neighbour";
+
+interface Target {
+  readonly home: Home;
+  readonly service: Service;
+  /** What the programs of all guests were at the start. */
+  readonly programs: string;
+}
 
 /** Runs every attack of the corpus against one rung, and holds what section 6 of the contract promises of each. */
 export function holdCorpus(rung: string): void {
   const rows: Row[] = [];
   let canaries: Canaries;
-  let home: Home;
-  let service: Service;
-  let programs: string;
+  let targets: Readonly<Record<keyof typeof WALL, Target>>;
 
   before(async () => {
     canaries = await setOutCanaries();
-    home = await makeHome();
-    const limits = Object.entries(LIMITS).flatMap(([name, value]) => [`--${name}-limit`, value]);
-    service = await startService(["--isolation", rung, "--pool", String(POOL), ...limits], home);
-    programs = digestOf(home.tmp);
+    targets = {
+      "ends by itself": await start(rung, WALL["ends by itself"]),
+      "lasts for ever": await start(rung, WALL["lasts for ever"]),
+    };
   });
   after(async () => {
     console.log(table(rows));
-    await leave(service, home);
+    for (const { service, home } of Object.values(targets)) await leave(service, home);
     await canaries[Symbol.asyncDispose]();
   });
 
   describe(`an attack on the rung ${rung}`, { concurrency: AT_ONCE }, () => {
     for (const attack of readAttacks()) {
       it(`${attack.kind}: ${attack.title}`, async () => {
+        const { service } = targets[attack.length];
         const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
         rows.push(row);
-        for (const [index, step] of attack.steps.entries()) await submit(attack, step, index, row);
-        await answersAgain(attack);
+        for (const [index, step] of attack.steps.entries()) await submit(service, attack, step, index, row);
+        await answersAgain(service, attack);
         assert.equal((await service.request("GET", "/healthz", { token: null })).status, 200);
       });
     }
@@ -61,19 +62,23 @@ export function holdCorpus(rung: string): void {
   describe(`after all attacks on the rung ${rung}`, () => {
     it("nothing of the host was reached, changed or told", () => {
       canaries.assertUntouched();
-      assert.ok(!service.stderr().includes(canaries.secret), "the secret stands in the log");
-      assert.equal(digestOf(home.tmp), programs, "the programs of the guests are as they were");
+      for (const { service, home, programs } of Object.values(targets)) {
+        assert.ok(!service.stderr().includes(canaries.secret), "the secret stands in the log");
+        assert.equal(digestOf(home.tmp), programs, "the programs of the guests are as they were");
+      }
     });
 
     it("no guest is left but those of the pool", async () => {
-      // Those that were attacked, and the neighbour, are closed when nobody has used them for a while.
-      await until(() => guestsOf(home).length <= POOL, "the guests of idle containers have ended");
-      assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42");
+      for (const { service, home } of Object.values(targets)) {
+        // Those that were attacked, and the neighbour, are closed when nobody has used them for a while.
+        await until(() => guestsOf(home).length <= POOL, "the guests of idle containers have ended");
+        assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42");
+      }
     });
   });
 
   /** Runs one step while a neighbour runs, and judges the answer. */
-  async function submit(attack: Attack, step: Step, index: number, row: Row): Promise<void> {
+  async function submit(service: Service, attack: Attack, step: Step, index: number, row: Row): Promise<void> {
     const isNeighbour = step.place === "another container";
     const container = `${attack.kind}.${attack.name}${isNeighbour ? `.beside${index}` : ""}`;
     const headers = step.contentType ? { "content-type": step.contentType } : {};
@@ -89,14 +94,24 @@ export function holdCorpus(rung: string): void {
     assert.ok(!`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret), "the secret was told");
     assertAnswer(answer, step.expected);
   }
+}
 
-  async function answersAgain(attack: Attack): Promise<void> {
-    const again = async (): Promise<boolean> =>
-      (await service.run(`${attack.kind}.${attack.name}`, "6 * 7")).text === "42";
-    if (attack.strikesLater) await until(again, "the attacked container answers");
-    else assert.ok(await again(), "the attacked container answers the next run");
-    assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
-  }
+async function start(rung: string, wall: string): Promise<Target> {
+  const home = await makeHome();
+  const limits = Object.entries({ ...LIMITS, wall, stream: wall }).flatMap(([name, value]) => [
+    `--${name}-limit`,
+    value,
+  ]);
+  const service = await startService(["--isolation", rung, "--pool", String(POOL), ...limits], home);
+  return { home, service, programs: digestOf(home.tmp) };
+}
+
+async function answersAgain(service: Service, attack: Attack): Promise<void> {
+  const again = async (): Promise<boolean> =>
+    (await service.run(`${attack.kind}.${attack.name}`, "6 * 7")).text === "42";
+  if (attack.strikesLater) await until(again, "the attacked container answers");
+  else assert.ok(await again(), "the attacked container answers the next run");
+  assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
 }
 
 /** Of the programs that all guests are made from. */

@@ -1,4 +1,5 @@
 // Imports the harness's own modules, and takes from it how a run is answered. Only its own run then has no answer.
+// lasts: for ever
 // answers: 500 task_timeout
 const { currentRun } = await import("file:///guest/guest/run.js");
 const run = currentRun();
