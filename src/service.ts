@@ -6,15 +6,14 @@ import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 import type { Config } from "./config.ts";
-import { codeOf } from "./containers/codes.ts";
 import { Guest } from "./containers/guest.ts";
 import { Pool } from "./containers/pool.ts";
+import { probeGuest } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import { egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
-import { Execution } from "./http/execution.ts";
 import { createListener } from "./http/listener.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
@@ -22,7 +21,7 @@ import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptor
 import { openSandbox } from "./sandbox/open.ts";
 import { giveFolder, giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox } from "./sandbox/sandbox.ts";
-import { proveWall } from "./sandbox/self-test.ts";
+import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
 import { openLog } from "./telemetry/log.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
@@ -45,8 +44,6 @@ const CONTAINER_BYTES = 32 * 2 ** 20;
 /** Its frames, its stderr, and at its start one more. */
 const GUEST_DESCRIPTORS = 3;
 const OWN_DESCRIPTORS = 64;
-/** Any user of any Linux may read it, and no guest has it. */
-const HOST_FILE = "/bin/sh";
 const DRAIN_MS = 30_000;
 const DRAIN_STEP_MS = 20;
 
@@ -99,8 +96,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, resultBytes: config.resultLimit });
+  const { holdsResources } = sandbox;
+  const prove = async (): Promise<void> =>
+    refuseOpenWall(await testWall(async () => probeGuest(await launch()), { ...resources, holdsResources }));
   // Where there is no wall nothing is claimed that could be proven.
-  if (sandbox.rung !== "none") await proveSandbox(launch);
+  if (sandbox.rung !== "none") await prove();
 
   const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());
   const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
@@ -112,8 +112,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     }),
     (open) => open.close(),
   );
-  const kernelHoldsResources = sandbox.holdsResources;
-  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs: config.blockLimit, kernelHoldsResources });
+  const blockMs = config.blockLimit;
+  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs, kernelHoldsResources: holdsResources });
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
@@ -168,22 +168,6 @@ async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
     return await sandbox.launch();
   } catch (error) {
     throw new Problem("sandbox_failed", "a container could not be started", { cause: error });
-  }
-}
-
-async function proveSandbox(launch: () => Promise<Guest>): Promise<void> {
-  const guest = await launch();
-  try {
-    await proveWall(async (text) => {
-      const execution = new Execution({ over: ignore, broke: ignore, log: ignore });
-      const source = Buffer.from(text);
-      guest.run(codeOf({ source, typescript: false, modules: null }), () => "{}", execution, performance.now());
-      const outcome = await execution.outcome;
-      if (!("json" in outcome)) throw new TypeError("the self-test gave no result");
-      return JSON.parse(outcome.json.toString());
-    }, HOST_FILE);
-  } finally {
-    guest.retire();
   }
 }
 

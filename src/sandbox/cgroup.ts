@@ -40,11 +40,11 @@ export const GUEST_GROUP = "caisson-guest-";
 /** The control groups that this process may make, or null where the kernel or the operator gives it none. */
 export async function openCgroups(limits: ResourceLimits): Promise<Cgroups | null> {
   const mounts = await readMounts();
-  const own = await readOwnGroups();
+  const own = await readGroups("self");
   return (await openV2(mounts, own, limits)) ?? (await openV1(mounts, own, limits));
 }
 
-async function openV2(mounts: Mounts, own: OwnGroups, limits: ResourceLimits): Promise<Cgroups | null> {
+async function openV2(mounts: Mounts, own: Groups, limits: ResourceLimits): Promise<Cgroups | null> {
   const mount = mounts.get("cgroup2");
   if (!mount || !own.has("")) return null;
   const base = path.join(mount, own.get("")!);
@@ -109,7 +109,7 @@ class V2Cgroups implements Cgroups {
   }
 }
 
-async function openV1(mounts: Mounts, own: OwnGroups, limits: ResourceLimits): Promise<Cgroups | null> {
+async function openV1(mounts: Mounts, own: Groups, limits: ResourceLimits): Promise<Cgroups | null> {
   const base = (controller: string): string | null =>
     mounts.has(controller) && own.has(controller) ? path.join(mounts.get(controller)!, own.get(controller)!) : null;
   const memory = base("memory");
@@ -187,9 +187,9 @@ function killed(events: string): boolean {
 }
 
 /** Where each controller of version 1, and version 2 under the name `cgroup2`, is mounted. */
-type Mounts = ReadonlyMap<string, string>;
+export type Mounts = ReadonlyMap<string, string>;
 
-async function readMounts(): Promise<Mounts> {
+export async function readMounts(): Promise<Mounts> {
   const mounts = new Map<string, string>();
   for (const line of (await readFile("/proc/self/mounts", "utf8")).split("\n")) {
     const [, folder, type, options] = line.split(" ");
@@ -199,12 +199,12 @@ async function readMounts(): Promise<Mounts> {
   return mounts;
 }
 
-/** The service's own group by controller; version 2 has the empty name. */
-type OwnGroups = ReadonlyMap<string, string>;
+/** The groups of a process by controller; version 2 has the empty name. */
+export type Groups = ReadonlyMap<string, string>;
 
-async function readOwnGroups(): Promise<OwnGroups> {
+export async function readGroups(pid: number | "self"): Promise<Groups> {
   const groups = new Map<string, string>();
-  for (const line of (await readFile("/proc/self/cgroup", "utf8")).split("\n").filter(Boolean)) {
+  for (const line of (await readFile(`/proc/${pid}/cgroup`, "utf8")).split("\n").filter(Boolean)) {
     const [, controllers, group] = /^\d+:([^:]*):(.*)$/.exec(line)!;
     for (const controller of controllers!.split(",")) groups.set(controller, group!);
   }

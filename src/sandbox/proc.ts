@@ -20,6 +20,7 @@ export function parseStat(stat: string): GuestStatus {
   const titleEnd = stat.lastIndexOf(")");
   const fields = stat.slice(titleEnd + 2).split(" ");
   return {
+    pid: Number.parseInt(stat, 10),
     title: stat.slice(stat.indexOf("(") + 1, titleEnd),
     state: fields[0]!,
     cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS,

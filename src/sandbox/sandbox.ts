@@ -50,6 +50,8 @@ export interface GuestExit {
 
 /** Of the guest's main thread, but for memory and threads, which are the whole process's. */
 export interface GuestStatus {
+  /** As the host counts. */
+  readonly pid: number;
   /** One letter as in proc(5): `R` is running or runnable, `S` and `D` are asleep. */
   readonly state: string;
   /** What the guest calls itself; it names the run that it has entered. A task can forge it. */

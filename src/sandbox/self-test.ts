@@ -1,103 +1,94 @@
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Server } from "node:net";
 
-/** Runs code in a guest and gives its JSON result. */
-export type RunInGuest = (source: string) => Promise<unknown>;
+import type { ResourceLimits } from "./cgroup.ts";
+import { type Account, readAccount } from "./self-test/account.ts";
+import { attackSource, judgeAttacks, type Places } from "./self-test/attacks.ts";
+import type { Check } from "./self-test/check.ts";
+import { exhaustMemory } from "./self-test/exhaust-memory.ts";
+import { judgeAccount } from "./self-test/kernel.ts";
+import type { MakeProbeGuest, ProbeGuest } from "./self-test/probe-guest.ts";
+
+/** What the wall is to hold. */
+export interface Promised extends ResourceLimits {
+  readonly tmpBytes: number;
+  /** Whether control groups were made. */
+  readonly holdsResources: boolean;
+}
+
+/** A file of the host that any of its users may read, and that no guest has. */
+const HOST_FILE = "/bin/sh";
+/** Its pages count as the guest's memory, so a guest may not be able to fill a larger one. */
+const MOST_FILLED_BYTES = 128 * 2 ** 20;
 
 /**
- * Attacks the wall from inside, with places that do exist outside: what does not hold must be known before anybody
- * relies on it.
+ * Attacks the wall from inside, with places that do exist outside, and asks the kernel what it holds: what does not
+ * hold must be known before anybody relies on it. Two guests, at the same time: one does not survive.
  *
- * @param hostFile is a file of the host that any of its users may read.
- * @throws {Error} naming every attack that got through.
+ * @throws {Error} when no guest can be started.
  */
-export async function proveWall(run: RunInGuest, hostFile: string): Promise<void> {
-  const tcp = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
-  const tcp6 = createServer((socket) => socket.destroy()).listen(0, "::1");
-  // A host without IPv6 has nothing that could be connected to.
-  tcp6.on("error", () => {});
-  const name = `\0caisson-self-test-${process.pid}-${Date.now()}`;
-  const unix = createServer((socket) => socket.destroy()).listen(name);
+export async function testWall(make: MakeProbeGuest, promised: Promised): Promise<Check[]> {
+  const [guest, spent] = await makeTwo(make);
   try {
-    await Promise.all([once(tcp, "listening"), once(unix, "listening")]);
-    const port6 = (tcp6.address() as AddressInfo | null)?.port ?? 0;
-    const places = { hostFile, port: (tcp.address() as AddressInfo).port, port6, name, parent: process.pid };
-    const outcomes = await run(`return (${attack.toString()})(${JSON.stringify(places)})`);
-    const through = Object.entries(outcomes as Record<string, string>).filter(([, outcome]) => outcome !== "stopped");
-    if (through.length === 0) return;
-    throw new Error(
-      `the sandbox does not hold: ${through.map(([what, outcome]) => `${what} (${outcome})`).join(", ")}`,
-    );
+    const kernel = await askKernel(guest, spent, promised);
+    const [attacks, memory] = await Promise.all([
+      attack(guest, promised),
+      exhaustMemory(spent, promised.memoryBytes, promised.holdsResources),
+    ]);
+    return [...kernel, ...attacks, ...memory];
   } finally {
-    tcp.close();
-    tcp6.close();
-    unix.close();
+    guest.end();
+    spent.end();
   }
 }
 
-interface Places {
-  readonly hostFile: string;
-  readonly port: number;
-  readonly port6: number;
-  readonly name: string;
-  readonly parent: number;
+/** @throws {Error} naming every check that the wall did not stand. */
+export function refuseOpenWall(checks: readonly Check[]): void {
+  const open = checks.filter(({ outcome }) => outcome === "open");
+  if (open.length === 0) return;
+  const named = open.map(({ layer, tried, found }) => `${layer}: ${tried} (${found})`);
+  throw new Error(`the sandbox does not hold: ${named.join(", ")}`);
 }
 
-/** Sent to the guest as text, so it reaches nothing of this file. Each attack ends in an error, or it got through. */
-async function attack(places: Places): Promise<Record<string, string>> {
-  const fs = await import("node:fs");
-  const net = await import("node:net");
-  const dgram = await import("node:dgram");
-  const { spawnSync } = await import("node:child_process");
-  const connect = (options: object): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const socket = net.connect(options as never, resolve).on("error", reject);
-      socket.setTimeout(2_000, () => reject(new Error("timeout")));
-    });
-  const root = fs.statSync("/");
-  const heldFile = (descriptor: number): boolean => {
-    try {
-      const found = fs.fstatSync(descriptor);
-      // Node itself opens the root, which is the sandbox's own.
-      const isOwn = found.dev === root.dev && found.ino === root.ino;
-      return !isOwn && (found.isFile() || found.isDirectory() || found.isBlockDevice());
-    } catch {
-      return false;
-    }
-  };
-  const attacks: Record<string, () => unknown> = {
-    "read a file of the host": () => fs.readFileSync(places.hostFile),
-    "read the host's users": () => fs.readFileSync("/etc/passwd"),
-    "hold an open file of the host": () => {
-      const held = Array.from({ length: 1_024 }, (_, descriptor) => heldFile(descriptor)).some(Boolean);
-      if (!held) throw new Error("none");
-    },
-    "list processes": () => fs.readdirSync("/proc"),
-    "list devices": () => fs.readdirSync("/dev"),
-    "write outside its temporary folder": () => fs.writeFileSync("/guest/planted", ""),
-    "start a process": () => {
-      const { error } = spawnSync("/bin/node", ["--version"]);
-      if (error) throw error;
-    },
-    "signal a process of the host": () => process.kill(places.parent, 0),
-    "become root": () => process.setuid!(0),
-    "connect over IPv4": () => connect({ host: "127.0.0.1", port: places.port }),
-    "connect over IPv6": () => connect({ host: "::1", port: places.port6 }),
-    "connect to an abstract socket": () => connect({ path: places.name }),
-    "send a datagram": () =>
-      new Promise<void>((resolve, reject) => {
-        const socket = dgram.createSocket("udp4").on("error", reject);
-        socket.send("x", places.port, "127.0.0.1", (error) => (error ? reject(error) : resolve()));
-      }),
-  };
-  const outcomes: Record<string, string> = {};
-  for (const [what, tryIt] of Object.entries(attacks)) {
-    try {
-      await tryIt();
-      outcomes[what] = "got through";
-    } catch {
-      outcomes[what] = "stopped";
-    }
+async function makeTwo(make: MakeProbeGuest): Promise<[ProbeGuest, ProbeGuest]> {
+  const made = await Promise.allSettled([make(), make()]);
+  const guests = made.filter((each) => each.status === "fulfilled").map(({ value }) => value);
+  if (guests.length === 2) return guests as [ProbeGuest, ProbeGuest];
+  for (const guest of guests) guest.end();
+  throw made.find((each) => each.status === "rejected")!.reason;
+}
+
+async function askKernel(guest: ProbeGuest, neighbour: ProbeGuest, promised: Promised): Promise<Check[]> {
+  const [account, beside, own] = await Promise.all([accountOf(guest), accountOf(neighbour), readAccount("self")]);
+  return judgeAccount({ guest: account, neighbour: beside, own }, promised, promised.holdsResources);
+}
+
+async function accountOf(guest: ProbeGuest): Promise<Account> {
+  const status = await guest.process.inspect();
+  if (!status) throw new Error(`a guest ended before it was asked anything: ${(await guest.process.exited).how}`);
+  return readAccount(status.pid);
+}
+
+async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes }: Promised): Promise<Check[]> {
+  const servers = { tcp: createServer(), tcp6: createServer(), unix: createServer() };
+  const name = `\0caisson-self-test-${process.pid}-${Date.now()}`;
+  try {
+    const [port, port6] = await Promise.all([
+      listen(servers.tcp, "127.0.0.1"),
+      // A host without IPv6 has nothing that could be connected to.
+      listen(servers.tcp6, "::1").catch(() => 0),
+      once(servers.unix.listen(name), "listening"),
+    ]);
+    const fillsTmp = tmpBytes <= Math.min(MOST_FILLED_BYTES, memoryBytes / 2);
+    const places: Places = { hostFile: HOST_FILE, port, port6, name, parent: process.pid, tmpBytes, fillsTmp };
+    return judgeAttacks(await guest.run(attackSource(places)));
+  } finally {
+    for (const server of Object.values(servers)) server.close();
   }
-  return outcomes;
+}
+
+async function listen(server: Server, host: string): Promise<number> {
+  server.on("connection", (socket) => socket.destroy());
+  await once(server.listen(0, host), "listening");
+  return (server.address() as AddressInfo).port;
 }

@@ -10,7 +10,7 @@ import { FROM_GUEST } from "../../src/wire/messages.ts";
 export const LIMITS: GuestLimits = { wallMs: 60_000, streamMs: 120_000, resultBytes: 2 ** 20 };
 const MIB = 2 ** 20;
 /** What the kernel would say of a guest that has nothing to do. */
-export const IDLE: GuestStatus = { state: "S", title: "", cpuMs: 0, threads: 7, memoryBytes: 40 * MIB };
+export const IDLE: GuestStatus = { pid: 1, state: "S", title: "", cpuMs: 0, threads: 7, memoryBytes: 40 * MIB };
 
 export interface Frame {
   readonly type: number;

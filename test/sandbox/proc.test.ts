@@ -16,7 +16,7 @@ function stat(title: string, state: string): string {
 
 it("user and system time, threads and resident pages are read from their places", () => {
   // Fields 14 and 15 in ticks of 10 ms, field 20, field 24 in pages of 4 KiB.
-  const expected = { title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes: 24 * 4_096 };
+  const expected = { pid: 17, title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes: 24 * 4_096 };
   assert.deepEqual(parseStat(stat("node", "S")), expected);
 });
 
@@ -43,6 +43,7 @@ it("a living process is read as the kernel tells of it, its forged title too, an
     await once(child.stdout, "data");
     const status = await processStatus(child.pid!);
     assert.equal(status?.title, ") R 1 2 3");
+    assert.equal(status.pid, child.pid);
     assert.match(status.state, /^[RSD]$/);
     assert.ok(status.threads > 1 && status.memoryBytes > 2 ** 20);
     const threads = /^Threads:\s+(\d+)$/m.exec(await readFile(`/proc/${child.pid}/status`, "utf8"))![1];

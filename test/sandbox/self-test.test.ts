@@ -1,55 +1,83 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { it } from "node:test";
-import { promisify } from "node:util";
+import { describe, it } from "node:test";
 
-import { proveWall } from "../../src/sandbox/self-test.ts";
+import { refuseOpenWall } from "../../src/sandbox/self-test.ts";
+import { type Check, LAYERS } from "../../src/sandbox/self-test/check.ts";
+import { RESOURCES, testThinnedWall, withMounts, without } from "./thinned-wall.ts";
 
-/** A process of its own, with no wall around it. */
-async function runOutside(source: string): Promise<unknown> {
-  // Ended at once: what got through keeps its sockets open.
-  const tell = "(value) => process.stdout.write(JSON.stringify(value), () => process.exit())";
-  const program = `(async () => { ${source} })().then(${tell})`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["-e", program]);
-  return JSON.parse(stdout);
+const NOT_ALL = (missing: string): string =>
+  ["ipc", "pid", "net", "uts", "cgroup"].filter((kind) => kind !== missing).map((kind) => `--unshare-${kind}`).join(" ");
+
+/** The real wall but for one namespace. */
+function sharing(kind: string): string {
+  return `${without("--unshare-all")}; set -- ${NOT_ALL(kind)} "$@"`;
 }
 
-/** A wall that stops all but one of the attacks. */
-async function runWithDevices(source: string): Promise<unknown> {
-  const outcomes = (await runOutside(source)) as Record<string, string>;
-  const stopped = Object.keys(outcomes).map((what) => [what, "stopped"]);
-  return { ...Object.fromEntries(stopped), "list devices": "got through" };
+function openOnes(checks: readonly Check[]): string[] {
+  return checks.filter(({ outcome }) => outcome === "open").map(({ layer, tried }) => `${layer}: ${tried}`);
 }
 
-async function fail(): Promise<never> {
-  throw new Error("the guest is gone");
-}
+const isRoot = process.getuid?.() === 0;
 
-it("every attack that gets through is named, where there is no wall", async () => {
-  await assert.rejects(proveWall(runOutside, process.execPath), ({ message }: Error) => {
-    assert.match(message, /^the sandbox does not hold: /);
-    for (const attack of [
-      "read a file of the host",
-      "read the host's users",
-      "list processes",
-      "list devices",
-      "signal a process of the host",
-      "connect over IPv4",
-      "connect to an abstract socket",
-      "send a datagram",
-    ]) {
-      assert.ok(message.includes(`${attack} (got through)`), `${attack} is not in ${message}`);
-    }
-    return true;
+describe("the wall as it is made", () => {
+  it("stands every check, and every layer has at least one", async () => {
+    const checks = await testThinnedWall("");
+    assert.deepEqual(openOnes(checks), []);
+    assert.deepEqual(new Set(checks.map(({ layer }) => layer)), new Set(Object.keys(LAYERS)));
+    refuseOpenWall(checks);
+    if (isRoot) assert.deepEqual(checks.filter(({ outcome }) => outcome !== "held"), []);
   });
 });
 
-it("one attack that gets through is enough, and it alone is named", async () => {
-  await assert.rejects(proveWall(runWithDevices, process.execPath), {
-    message: "the sandbox does not hold: list devices (got through)",
-  });
+describe("a wall without one of its layers", () => {
+  const BESIDE = "its namespace beside the service's";
+  const thinned: [string, string, string[]][] = [
+    [
+      "the system-call filter",
+      without("--seccomp", 2),
+      [
+        "system calls: the kernel's Seccomp mode",
+        // The descriptor of the filter, which nobody has read.
+        "files: hold an open file of the host",
+        "processes: start a process",
+        "network: connect over IPv4",
+        "network: connect over IPv6",
+        "network: connect to an abstract socket",
+        "network: send a datagram",
+        "network: ask the kernel for its devices by netlink",
+      ],
+    ],
+    ["a network namespace", sharing("net"), [`network namespace: ${BESIDE}`]],
+    ["an IPC namespace", sharing("ipc"), [`IPC namespace: ${BESIDE}`]],
+    ["a UTS namespace", `${without("--hostname", 2)}; ${sharing("uts")}`, [`UTS namespace: ${BESIDE}`]],
+    ["a cgroup namespace", sharing("cgroup"), [`cgroup namespace: ${BESIDE}`]],
+    ["dropping capabilities", `${without("--cap-drop", 2)}; set -- --cap-add ALL "$@"`, ["capabilities: its five sets"]],
+    [
+      "an empty root",
+      withMounts("--ro-bind", "/etc", "/etc", "--ro-bind", "/bin/sh", "/bin/sh", "--dev", "/dev"),
+      ["files: read a file of the host", "files: read the host's users", "files: list devices"],
+    ],
+    ["hiding processes", withMounts("--proc", "/proc"), ["files: list processes"]],
+    ["a root that is read-only", without("--remount-ro", 2), ["files: write outside its temporary folder"]],
+    ["a bound to its temporary folder", without("--size", 2), ["temporary disk: fill its temporary folder"]],
+  ];
+  for (const [what, script, expected] of thinned) {
+    it(`is found out: ${what}`, async () => {
+      const checks = await testThinnedWall(script);
+      assert.deepEqual(openOnes(checks), expected);
+      assert.throws(
+        () => refuseOpenWall(checks),
+        ({ message }: Error) => expected.every((each) => message.includes(each)),
+      );
+    });
+  }
 });
 
-it("a guest that cannot be attacked proves nothing: its error is the outcome", async () => {
-  await assert.rejects(proveWall(fail, process.execPath), /the guest is gone/);
+describe("a wall whose limits are not what was promised", () => {
+  it("is found out where the control group allows more memory, threads and time", { skip: !isRoot }, async () => {
+    const promised = { memoryBytes: RESOURCES.memoryBytes / 2, threads: 40, cpuCores: 0.5 };
+    const checks = await testThinnedWall("", promised);
+    assert.deepEqual(openOnes(checks), ["memory: its control group", "threads: its control group", "memory: take more than that"]);
+    assert.equal(checks.find(({ layer }) => layer === "processor")!.outcome, "weak");
+  });
 });

@@ -1,0 +1,163 @@
+import type { Check, Layer } from "./check.ts";
+
+/** Where the attacks lead: places that do exist outside. */
+export interface Places {
+  /** A file that any user of the host may read. */
+  readonly hostFile: string;
+  readonly port: number;
+  /** Of IPv6; 0 on a host without it. */
+  readonly port6: number;
+  /** Of an abstract Unix socket. */
+  readonly name: string;
+  readonly parent: number;
+  readonly tmpBytes: number;
+  /** Whether the temporary folder may be filled: not where it would take the guest's memory. */
+  readonly fillsTmp: boolean;
+}
+
+/** What each attack is aimed at. `by`: any other error would mean that the kernel itself had judged the call. */
+const ATTACKS: Readonly<Record<string, { layer: Layer; by?: string }>> = {
+  "read a file of the host": { layer: "files" },
+  "read the host's users": { layer: "files" },
+  "hold an open file of the host": { layer: "files" },
+  "list processes": { layer: "files" },
+  "list devices": { layer: "files" },
+  "write outside its temporary folder": { layer: "files" },
+  "start a process": { layer: "processes", by: "EPERM" },
+  "signal a process of the host": { layer: "processes" },
+  "become root": { layer: "capabilities" },
+  "connect over IPv4": { layer: "network", by: "EPERM" },
+  "connect over IPv6": { layer: "network", by: "EPERM" },
+  "connect to an abstract socket": { layer: "network", by: "EPERM" },
+  "send a datagram": { layer: "network", by: "EPERM" },
+  "ask the kernel for its devices by netlink": { layer: "network", by: "EPERM" },
+  "fill its temporary folder": { layer: "temporary disk", by: "ENOSPC" },
+  "open files without end": { layer: "descriptors", by: "EMFILE" },
+};
+
+/** The code that a guest returns the outcomes of. */
+export function attackSource(places: Places): string {
+  return `return (${attack.toString()})(${JSON.stringify(places)})`;
+}
+
+/** @param outcomes as a guest returned them: it runs our code only, and is not believed to have run all of it. */
+export function judgeAttacks(outcomes: unknown): Check[] {
+  const told = new Map(Object.entries((outcomes ?? {}) as Record<string, string>));
+  return Object.entries(ATTACKS).map(([tried, { layer, by }]) => {
+    const found = told.get(tried) ?? "was not tried";
+    return { layer, tried, outcome: judge(found, by), found };
+  });
+}
+
+function judge(found: string, by: string | undefined): Check["outcome"] {
+  // Node's own permission flags: a wall within the process.
+  if (found === "ERR_ACCESS_DENIED") return "weak";
+  if (by !== undefined) return found === by ? "held" : "open";
+  return /^E[A-Z0-9]+$|^none$/.test(found) ? "held" : "open";
+}
+
+/** Sent to the guest as text, so it reaches nothing of this file. Gives the code of each error, or `got through`. */
+async function attack(places: Places): Promise<Record<string, string>> {
+  const fs = await import("node:fs");
+  const os = await import("node:os");
+  const { getSystemErrorName } = await import("node:util");
+  const { spawnSync } = await import("node:child_process");
+  // Below all that puts a gateway in the place of a socket: these ask the kernel.
+  type Handle = Record<string, (...words: unknown[]) => number | undefined>;
+  type Binding = Record<string, new (kind?: number) => Handle & { oncomplete: (status: number) => void }>;
+  const binding = (process as unknown as { binding: (name: string) => Binding }).binding.bind(process);
+  const tcp = binding("tcp_wrap");
+  const pipe = binding("pipe_wrap");
+  const udp = binding("udp_wrap");
+  const throwError = (status: number | undefined): void => {
+    if (status) throw Object.assign(new Error("stopped"), { code: getSystemErrorName(status) });
+  };
+  const connect = async (handle: Handle, Request: Binding[string], method: string, ...to: unknown[]): Promise<void> => {
+    const request = new Request();
+    const status = await new Promise<number | undefined>((resolve) => {
+      request.oncomplete = resolve;
+      const failed = handle[method]!(request, ...to);
+      if (failed) resolve(failed);
+      setTimeout(resolve, 2_000, 0);
+    });
+    handle["close"]!();
+    throwError(status);
+  };
+  const root = fs.statSync("/");
+  const heldFile = (descriptor: number): boolean => {
+    try {
+      const found = fs.fstatSync(descriptor);
+      // Node itself opens the root, which is the sandbox's own.
+      const isOwn = found.dev === root.dev && found.ino === root.ino;
+      return !isOwn && (found.isFile() || found.isDirectory() || found.isBlockDevice());
+    } catch {
+      return false;
+    }
+  };
+  const attacks: Record<string, () => unknown> = {
+    "read a file of the host": () => fs.readFileSync(places.hostFile),
+    "read the host's users": () => fs.readFileSync("/etc/passwd"),
+    "hold an open file of the host": () => {
+      const held = Array.from({ length: 1_024 }, (_, descriptor) => heldFile(descriptor)).some(Boolean);
+      if (!held) throw Object.assign(new Error("stopped"), { code: "none" });
+    },
+    "list processes": () => fs.readdirSync("/proc"),
+    "list devices": () => fs.readdirSync("/dev"),
+    "write outside its temporary folder": () => fs.writeFileSync("/guest/planted", ""),
+    "start a process": () => {
+      const { error } = spawnSync(process.execPath, ["--version"], { stdio: "inherit" });
+      if (error) throw error;
+    },
+    "signal a process of the host": () => process.kill(places.parent, 0),
+    "become root": () => process.setuid!(0),
+    "connect over IPv4": () => connect(new tcp["TCP"]!(0), tcp["TCPConnectWrap"]!, "connect", "127.0.0.1", places.port),
+    "connect over IPv6": () => connect(new tcp["TCP"]!(0), tcp["TCPConnectWrap"]!, "connect6", "::1", places.port6),
+    "connect to an abstract socket": () => connect(new pipe["Pipe"]!(0), pipe["PipeConnectWrap"]!, "connect", places.name),
+    // Bound, because it says at once whether there is a socket.
+    "send a datagram": () => throwError(new udp["UDP"]!()["bind"]!("0.0.0.0", 0, 0)),
+    "ask the kernel for its devices by netlink": () => {
+      try {
+        os.networkInterfaces();
+      } catch (error) {
+        throwError(-Math.abs((error as { info: { errno: number } }).info.errno));
+      }
+    },
+    "fill its temporary folder": () => {
+      const { blocks, bsize } = fs.statfsSync(".");
+      const hasRoom = blocks * bsize > places.tmpBytes + bsize;
+      if (!places.fillsTmp) return throwError(hasRoom ? 0 : -os.constants.errno.ENOSPC);
+      const piece = Buffer.alloc(2 ** 20, 1);
+      const files: number[] = [];
+      try {
+        for (let written = 0; written <= places.tmpBytes;) {
+          // In several files: the size of one is limited, too.
+          if (written >= files.length * piece.length * 8) files.push(fs.openSync(`filled-${files.length}`, "w"));
+          written += fs.writeSync(files.at(-1)!, piece);
+        }
+      } finally {
+        for (const [index, file] of files.entries()) {
+          fs.closeSync(file);
+          fs.unlinkSync(`filled-${index}`);
+        }
+      }
+    },
+    "open files without end": () => {
+      const open: number[] = [];
+      try {
+        while (open.length < 2_048) open.push(fs.openSync(process.execPath, "r"));
+      } finally {
+        for (const file of open) fs.closeSync(file);
+      }
+    },
+  };
+  const outcomes: Record<string, string> = {};
+  for (const [what, tryIt] of Object.entries(attacks)) {
+    try {
+      await tryIt();
+      outcomes[what] = "got through";
+    } catch (error) {
+      outcomes[what] = (error as NodeJS.ErrnoException).code ?? String(error);
+    }
+  }
+  return outcomes;
+}
