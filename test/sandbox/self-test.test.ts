@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { openWall } from "../../src/sandbox/open-wall.ts";
 import { refuseOpenWall } from "../../src/sandbox/self-test.ts";
 import { type Check, LAYERS } from "../../src/sandbox/self-test/check.ts";
-import { RESOURCES, testThinnedWall, withMounts, without } from "./thinned-wall.ts";
+import { sandboxBehind } from "../../src/sandbox/wall.ts";
+import { RESOURCES, testSandbox, testThinnedWall, withMounts, without } from "./thinned-wall.ts";
 
 const NOT_ALL = (missing: string): string =>
-  ["ipc", "pid", "net", "uts", "cgroup"].filter((kind) => kind !== missing).map((kind) => `--unshare-${kind}`).join(" ");
+  ["ipc", "pid", "net", "uts", "cgroup"]
+    .filter((kind) => kind !== missing)
+    .map((kind) => `--unshare-${kind}`)
+    .join(" ");
 
 /** The real wall but for one namespace. */
 function sharing(kind: string): string {
@@ -25,7 +30,11 @@ describe("the wall as it is made", () => {
     assert.deepEqual(openOnes(checks), []);
     assert.deepEqual(new Set(checks.map(({ layer }) => layer)), new Set(Object.keys(LAYERS)));
     refuseOpenWall(checks);
-    if (isRoot) assert.deepEqual(checks.filter(({ outcome }) => outcome !== "held"), []);
+    if (isRoot)
+      assert.deepEqual(
+        checks.filter(({ outcome }) => outcome !== "held"),
+        [],
+      );
   });
 });
 
@@ -51,7 +60,11 @@ describe("a wall without one of its layers", () => {
     ["an IPC namespace", sharing("ipc"), [`IPC namespace: ${BESIDE}`]],
     ["a UTS namespace", `${without("--hostname", 2)}; ${sharing("uts")}`, [`UTS namespace: ${BESIDE}`]],
     ["a cgroup namespace", sharing("cgroup"), [`cgroup namespace: ${BESIDE}`]],
-    ["dropping capabilities", `${without("--cap-drop", 2)}; set -- --cap-add ALL "$@"`, ["capabilities: its five sets"]],
+    [
+      "dropping capabilities",
+      `${without("--cap-drop", 2)}; set -- --cap-add ALL "$@"`,
+      ["capabilities: its five sets"],
+    ],
     [
       "an empty root",
       withMounts("--ro-bind", "/etc", "/etc", "--ro-bind", "/bin/sh", "/bin/sh", "--dev", "/dev"),
@@ -73,11 +86,29 @@ describe("a wall without one of its layers", () => {
   }
 });
 
+describe("no wall", () => {
+  it("is open in every layer of the kernel's, and names what Node's own flags still refuse as weak", async () => {
+    const checks = await testSandbox(sandboxBehind(await openWall({ ...RESOURCES, isolation: "none" })));
+    const open = new Set(checks.filter(({ outcome }) => outcome === "open").map(({ layer }) => layer));
+    for (const layer of ["user namespace", "network namespace", "system calls", "network", "temporary disk"] as const) {
+      assert.ok(open.has(layer), layer);
+    }
+    const weak = checks.filter(({ outcome }) => outcome === "weak").map(({ tried }) => tried);
+    for (const tried of ["read the host's users", "list processes", "start a process"])
+      assert.ok(weak.includes(tried), tried);
+    assert.throws(() => refuseOpenWall(checks), /^Error: the sandbox does not hold: user namespace/);
+  });
+});
+
 describe("a wall whose limits are not what was promised", () => {
   it("is found out where the control group allows more memory, threads and time", { skip: !isRoot }, async () => {
     const promised = { memoryBytes: RESOURCES.memoryBytes / 2, threads: 40, cpuCores: 0.5 };
     const checks = await testThinnedWall("", promised);
-    assert.deepEqual(openOnes(checks), ["memory: its control group", "threads: its control group", "memory: take more than that"]);
+    assert.deepEqual(openOnes(checks), [
+      "memory: its control group",
+      "threads: its control group",
+      "memory: take more than that",
+    ]);
     assert.equal(checks.find(({ layer }) => layer === "processor")!.outcome, "weak");
   });
 });

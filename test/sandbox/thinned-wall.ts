@@ -4,13 +4,22 @@ import path from "node:path";
 
 import { Guest } from "../../src/containers/guest.ts";
 import { probeGuest } from "../../src/containers/probe.ts";
-import { type NamespacesOptions, openNamespaces } from "../../src/sandbox/namespaces.ts";
-import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
+import { openWall } from "../../src/sandbox/open-wall.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { type Promised, testWall } from "../../src/sandbox/self-test.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
+import type { ProbeGuest } from "../../src/sandbox/self-test/probe-guest.ts";
+import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 
 const MIB = 2 ** 20;
-export const RESOURCES: NamespacesOptions = { memoryBytes: 128 * MIB, threads: 48, cpuCores: 1, tmpBytes: 16 * MIB, resultBytes: MIB };
+export const RESOURCES: SandboxOptions = {
+  isolation: "namespaces",
+  memoryBytes: 128 * MIB,
+  threads: 48,
+  cpuCores: 1,
+  tmpBytes: 16 * MIB,
+  resultBytes: MIB,
+};
 const LIMITS = { wallMs: 30_000, streamMs: 30_000, resultBytes: MIB };
 
 /**
@@ -22,28 +31,19 @@ const LIMITS = { wallMs: 30_000, streamMs: 30_000, resultBytes: MIB };
 export async function testThinnedWall(script: string, promised: Partial<Promised> = {}): Promise<Check[]> {
   await using wrapper = await fakeBubblewrap(script);
   const search = process.env["PATH"];
-  const folder = await prepareRunFolder();
   process.env["PATH"] = `${wrapper.path}:${search}`;
-  const opening = openNamespaces(folder, RESOURCES);
+  const opening = openWall(RESOURCES).finally(() => (process.env["PATH"] = search));
+  // Awaited here: the script is needed for as long as guests are made.
+  return await testSandbox(sandboxBehind(await opening), promised);
+}
+
+/** What the self-test says of a sandbox, which is closed then. */
+export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> = {}): Promise<Check[]> {
+  const make = async (): Promise<ProbeGuest> => probeGuest(await new Guest(await sandbox.launch(), LIMITS).ready());
   try {
-    const sandbox = await opening.finally(() => (process.env["PATH"] = search));
-    const guests: Guest[] = [];
-    try {
-      const { holdsResources } = sandbox;
-      return await testWall(
-        async () => {
-          const guest = new Guest(await sandbox.launch(), LIMITS);
-          guests.push(guest);
-          return probeGuest(await guest.ready());
-        },
-        { ...RESOURCES, holdsResources, ...promised },
-      );
-    } finally {
-      await Promise.all(guests.map((guest) => guest.process.exited));
-      await sandbox.close();
-    }
+    return await testWall(make, { ...RESOURCES, holdsResources: sandbox.holdsResources, ...promised });
   } finally {
-    await folder.remove();
+    await sandbox.close();
   }
 }
 

@@ -49,7 +49,5 @@ async function readNamespaces(pid: number | "self"): Promise<Record<NamespaceKin
 /** Lines such as `Max open files            128                  128                  files`. */
 function parseLimits(text: string): Record<string, number> {
   const rows = text.matchAll(/^Max (\S+(?: \S+)*)\s{2,}(\d+|unlimited)\s/gm);
-  return Object.fromEntries(
-    [...rows].map(([, name, soft]) => [name!, soft === "unlimited" ? Infinity : Number(soft)]),
-  );
+  return Object.fromEntries([...rows].map(([, name, soft]) => [name!, soft === "unlimited" ? Infinity : Number(soft)]));
 }

@@ -1,3 +1,5 @@
+import type { Stats } from "node:fs";
+
 import type { Check, Layer } from "./check.ts";
 
 /** Where the attacks lead: places that do exist outside. */
@@ -60,31 +62,40 @@ function judge(found: string, by: string | undefined): Check["outcome"] {
 async function attack(places: Places): Promise<Record<string, string>> {
   const fs = await import("node:fs");
   const os = await import("node:os");
+  const net = await import("node:net");
+  const dgram = await import("node:dgram");
   const { getSystemErrorName } = await import("node:util");
   const { spawnSync } = await import("node:child_process");
-  // Below all that puts a gateway in the place of a socket: these ask the kernel.
-  type Handle = Record<string, (...words: unknown[]) => number | undefined>;
-  type Binding = Record<string, new (kind?: number) => Handle & { oncomplete: (status: number) => void }>;
-  const binding = (process as unknown as { binding: (name: string) => Binding }).binding.bind(process);
-  const tcp = binding("tcp_wrap");
-  const pipe = binding("pipe_wrap");
-  const udp = binding("udp_wrap");
   const throwError = (status: number | undefined): void => {
     if (status) throw Object.assign(new Error("stopped"), { code: getSystemErrorName(status) });
   };
-  const connect = async (handle: Handle, Request: Binding[string], method: string, ...to: unknown[]): Promise<void> => {
-    const request = new Request();
-    const status = await new Promise<number | undefined>((resolve) => {
-      request.oncomplete = resolve;
-      const failed = handle[method]!(request, ...to);
-      if (failed) resolve(failed);
+  type Handle = Record<string, (...words: unknown[]) => number | undefined>;
+  type Binding = Record<string, new (kind?: number) => Handle & { oncomplete: (status: number) => void }>;
+  const findBinding = (name: string): Binding | null => {
+    try {
+      return (process as unknown as { binding: (name: string) => Binding }).binding(name);
+    } catch {
+      // Node's permission flags keep it; there, nothing has replaced the modules.
+      return null;
+    }
+  };
+  // Below all that puts a gateway in the place of a socket, so that it is the kernel that is asked.
+  const connect = async (library: string, kind: string, method: string, to: object): Promise<void> => {
+    const binding = findBinding(library);
+    const status = await new Promise<number | undefined>((resolve, reject) => {
       setTimeout(resolve, 2_000, 0);
+      if (!binding) {
+        net.connect(to as never, () => resolve(0)).on("error", reject);
+        return;
+      }
+      const handle = new binding[kind]!(0);
+      const request = Object.assign(new binding[`${kind}ConnectWrap`]!(), { oncomplete: resolve });
+      const failed = handle[method]!(request, ...Object.values(to));
+      if (failed) resolve(failed);
     });
-    handle["close"]!();
     throwError(status);
   };
-  const root = fs.statSync("/");
-  const heldFile = (descriptor: number): boolean => {
+  const heldFile = (descriptor: number, root: Stats): boolean => {
     try {
       const found = fs.fstatSync(descriptor);
       // Node itself opens the root, which is the sandbox's own.
@@ -98,7 +109,8 @@ async function attack(places: Places): Promise<Record<string, string>> {
     "read a file of the host": () => fs.readFileSync(places.hostFile),
     "read the host's users": () => fs.readFileSync("/etc/passwd"),
     "hold an open file of the host": () => {
-      const held = Array.from({ length: 1_024 }, (_, descriptor) => heldFile(descriptor)).some(Boolean);
+      const root = fs.statSync("/");
+      const held = Array.from({ length: 1_024 }, (_, descriptor) => heldFile(descriptor, root)).some(Boolean);
       if (!held) throw Object.assign(new Error("stopped"), { code: "none" });
     },
     "list processes": () => fs.readdirSync("/proc"),
@@ -110,11 +122,18 @@ async function attack(places: Places): Promise<Record<string, string>> {
     },
     "signal a process of the host": () => process.kill(places.parent, 0),
     "become root": () => process.setuid!(0),
-    "connect over IPv4": () => connect(new tcp["TCP"]!(0), tcp["TCPConnectWrap"]!, "connect", "127.0.0.1", places.port),
-    "connect over IPv6": () => connect(new tcp["TCP"]!(0), tcp["TCPConnectWrap"]!, "connect6", "::1", places.port6),
-    "connect to an abstract socket": () => connect(new pipe["Pipe"]!(0), pipe["PipeConnectWrap"]!, "connect", places.name),
-    // Bound, because it says at once whether there is a socket.
-    "send a datagram": () => throwError(new udp["UDP"]!()["bind"]!("0.0.0.0", 0, 0)),
+    "connect over IPv4": () => connect("tcp_wrap", "TCP", "connect", { host: "127.0.0.1", port: places.port }),
+    "connect over IPv6": () => connect("tcp_wrap", "TCP", "connect6", { host: "::1", port: places.port6 }),
+    "connect to an abstract socket": () => connect("pipe_wrap", "Pipe", "connect", { path: places.name }),
+    "send a datagram": () => {
+      const binding = findBinding("udp_wrap");
+      // Bound, because it says at once whether there is a socket.
+      if (binding) return throwError(new binding["UDP"]!()["bind"]!("0.0.0.0", 0, 0));
+      return new Promise<void>((resolve, reject) => {
+        const socket = dgram.createSocket("udp4").on("error", reject);
+        socket.bind(0, "0.0.0.0", () => socket.close(resolve));
+      });
+    },
     "ask the kernel for its devices by netlink": () => {
       try {
         os.networkInterfaces();

@@ -21,7 +21,9 @@ export async function exhaustMemory(guest: ProbeGuest, limitBytes: number, holds
     return [{ ...check, outcome: found === "got through" ? "open" : "held", found }];
   } catch {
     const { how, outOfMemory } = await guest.process.exited;
-    return [{ ...check, outcome: outOfMemory ? "held" : "open", found: outOfMemory ? "ended for want of memory" : how }];
+    return [
+      { ...check, outcome: outOfMemory ? "held" : "open", found: outOfMemory ? "ended for want of memory" : how },
+    ];
   }
 }
 

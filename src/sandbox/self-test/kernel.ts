@@ -33,15 +33,23 @@ export function judgeAccount(accounts: Accounts, limits: ResourceLimits, holdsRe
   const { guest, own } = accounts;
   return [
     ...NAMESPACES.map((kind) => judgeNamespace(kind, guest, own)),
-    asked("process namespace", "be a process like others", guest.pids.length > own.pids.length && guest.pids.at(-1) === 1, {
-      held: "is process 1",
-      open: `is process ${guest.pids.at(-1)}`,
-    }),
+    asked(
+      "process namespace",
+      "be a process like others",
+      guest.pids.length > own.pids.length && guest.pids.at(-1) === 1,
+      {
+        held: "is process 1",
+        open: `is process ${guest.pids.at(-1)}`,
+      },
+    ),
     asked("system calls", "the kernel's Seccomp mode", guest.seccomp === SECCOMP_MODE_FILTER, {
       held: "a filter",
       open: `mode ${guest.seccomp}`,
     }),
-    asked("no new privileges", "the kernel's NoNewPrivs", guest.noNewPrivileges === 1, { held: "set", open: "not set" }),
+    asked("no new privileges", "the kernel's NoNewPrivs", guest.noNewPrivileges === 1, {
+      held: "set",
+      open: "not set",
+    }),
     judgeCapabilities(guest),
     judgeUser(accounts),
     ...judgeGroup(guest, limits, holdsResources),
@@ -54,7 +62,10 @@ function judgeNamespace(kind: NamespaceKind, guest: Account, own: Account): Chec
   const tried = "its namespace beside the service's";
   // A root that a container has bereft of CAP_SYS_PTRACE. What cannot be seen is not held.
   if (theirs === null) return { layer, tried, outcome: "weak", found: "may not be looked at from here" };
-  return asked(layer, tried, theirs !== own.namespaces[kind], { held: `its own, ${theirs}`, open: "the service's own" });
+  return asked(layer, tried, theirs !== own.namespaces[kind], {
+    held: `its own, ${theirs}`,
+    open: "the service's own",
+  });
 }
 
 function judgeCapabilities({ capabilities }: Account): Check {
@@ -81,7 +92,12 @@ function judgeGroup({ group, limits: own }: Account, limits: ResourceLimits, hol
     const data = own["data size"] ?? Infinity;
     const bound = data === Infinity ? "nothing" : `${formatSize(data)} of data`;
     return [
-      { layer: "memory", tried, outcome: "weak", found: `none; the kernel stops it at ${bound}, a poll of the service earlier` },
+      {
+        layer: "memory",
+        tried,
+        outcome: "weak",
+        found: `none; the kernel stops it at ${bound}, a poll of the service earlier`,
+      },
       { layer: "threads", tried, outcome: "weak", found: "none; a poll of the service counts them" },
       { layer: "processor", tried, outcome: "weak", found: "none; only the block limit and the scheduler hold it" },
     ];
@@ -96,7 +112,10 @@ function judgeGroup({ group, limits: own }: Account, limits: ResourceLimits, hol
       held: formatSize(group.memoryBytes),
       open: Number.isFinite(group.memoryBytes) ? formatSize(group.memoryBytes) : "no limit",
     }),
-    asked("threads", tried, group.threads === limits.threads, { held: String(group.threads), open: String(group.threads) }),
+    asked("threads", tried, group.threads === limits.threads, {
+      held: String(group.threads),
+      open: String(group.threads),
+    }),
     // Some hosts pass on memory and pids alone.
     cpu.outcome === "open" ? { ...cpu, outcome: "weak" } : cpu,
   ];
