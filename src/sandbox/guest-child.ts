@@ -75,8 +75,14 @@ export class GuestChild implements StartedGuest {
     const pid = await this.#pid;
     await dieFirst(pid);
     if (!this.#createCgroup) return;
-    this.#cgroup = await this.#createCgroup();
-    await this.#cgroup.add(pid);
+    const cgroup = await this.#createCgroup();
+    if (this.#gone) {
+      // Its end has come and gone without the group, and its pid may be another's.
+      await cgroup.remove();
+      throw new Error("the guest ended before it could be put under its limits");
+    }
+    this.#cgroup = cgroup;
+    await cgroup.add(pid);
   }
 
   async inspect(): Promise<GuestStatus | null> {

@@ -6,9 +6,10 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 
-import { GUEST_GROUP, openCgroups } from "./cgroup.ts";
+import { GUEST_GROUP } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import { openCgroups } from "./open-cgroups.ts";
 import { underLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { seccompFilter } from "./seccomp.ts";

@@ -1,9 +1,10 @@
 import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 
-import { GUEST_GROUP, openCgroups } from "./cgroup.ts";
+import { GUEST_GROUP } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import { openCgroups } from "./open-cgroups.ts";
 import { underLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { guestUids } from "./uids.ts";

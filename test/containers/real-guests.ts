@@ -24,8 +24,8 @@ export interface RealGuests {
   close(): Promise<void>;
 }
 
-export async function openRealGuests(): Promise<RealGuests> {
-  const sandbox = sandboxBehind(await openWall(RESOURCES));
+export async function openRealGuests(resources: Partial<SandboxOptions> = {}): Promise<RealGuests> {
+  const sandbox = sandboxBehind(await openWall({ ...RESOURCES, ...resources }));
   const made = new Set<Guest>();
   return {
     sandbox,

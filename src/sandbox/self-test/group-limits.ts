@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-import { type Groups, type Mounts, readGroups, readMounts } from "../cgroup.ts";
+import { type GroupFolders, groupsOf } from "../cgroup-mounts.ts";
 
 /** What the control group of a process allows it, as the kernel reports it back. A number is infinite where nothing is set. */
 export interface GroupLimits {
@@ -15,15 +15,15 @@ export interface GroupLimits {
 const NO_LIMIT = 2 ** 62;
 
 export async function readGroupLimits(pid: number | "self"): Promise<GroupLimits> {
-  const [mounts, groups] = await Promise.all([readMounts(), readGroups(pid)]);
-  const read = (controller: string, file: string): Promise<string> => readValue(mounts, groups, controller, file);
+  const groups = await groupsOf(pid);
+  const read = (controller: string, file: string): Promise<string> => readValue(groups, controller, file);
   // Where both versions are mounted, a controller belongs to one of them: the other's files are not there.
   const [memory2, memory1, threads2, threads1, cpu2, quota1, period1] = await Promise.all([
-    read("", "memory.max"),
+    read("cgroup2", "memory.max"),
     read("memory", "memory.limit_in_bytes"),
-    read("", "pids.max"),
+    read("cgroup2", "pids.max"),
     read("pids", "pids.max"),
-    read("", "cpu.max"),
+    read("cgroup2", "cpu.max"),
     read("cpu", "cpu.cfs_quota_us"),
     read("cpu", "cpu.cfs_period_us"),
   ]);
@@ -36,11 +36,10 @@ export async function readGroupLimits(pid: number | "self"): Promise<GroupLimits
 }
 
 /** The text of a file of the process's group, or nothing where there is none. */
-async function readValue(mounts: Mounts, groups: Groups, controller: string, file: string): Promise<string> {
-  const mount = mounts.get(controller || "cgroup2");
-  const group = groups.get(controller);
-  if (mount === undefined || group === undefined) return "";
-  return (await readFile(path.join(mount, group, file), "latin1").catch(() => "")).trim();
+async function readValue(groups: GroupFolders, controller: string, file: string): Promise<string> {
+  const folder = groups.get(controller);
+  if (folder === undefined) return "";
+  return (await readFile(path.join(folder, file), "latin1").catch(() => "")).trim();
 }
 
 function limit(text: string | undefined): number {

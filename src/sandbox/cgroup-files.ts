@@ -1,0 +1,59 @@
+import { readdir, rmdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout } from "node:timers/promises";
+
+import { GUEST_GROUP } from "./cgroup.ts";
+import { isLeft } from "./leftovers.ts";
+
+/** The period over which the kernel doles out a quota of CPU, its own default. */
+export const CPU_PERIOD_US = 100_000;
+
+const REMOVE_ATTEMPTS = 20;
+const REMOVE_STEP_MS = 5;
+
+export function cpuQuotaUs(cores: number): number {
+  return Math.round(cores * CPU_PERIOD_US);
+}
+
+export function set(folder: string, file: string, value: number | string): Promise<void> {
+  return writeFile(path.join(folder, file), String(value));
+}
+
+/** Kernels are built without swap accounting; there is then no swap to limit. */
+export async function setWhereOffered(folder: string, file: string, value: number): Promise<void> {
+  try {
+    await set(folder, file, value);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+}
+
+/** Whether the kernel or the operator does not give what was asked for, and weaker means have to do. */
+export function isRefusal(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  return ["EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY", "EINVAL", "EOPNOTSUPP"].includes(code);
+}
+
+/** Groups of a service that was killed: empty, or about to be. */
+export async function removeLeftGroups(base: string): Promise<void> {
+  for (const name of await readdir(base)) {
+    if (isLeft(name, GUEST_GROUP)) await rmdir(path.join(base, name)).catch(() => {});
+  }
+}
+
+/** A process that has ended stays a member for a moment, until the kernel has taken it apart. */
+export async function removeEmpty(folder: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await rmdir(folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EBUSY" || attempt === REMOVE_ATTEMPTS) throw error;
+      await setTimeout(attempt * REMOVE_STEP_MS);
+    }
+  }
+}
+
+/** Both versions count kills in a line `oom_kill N`. */
+export function countsKills(events: string): boolean {
+  return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0) > 0;
+}

@@ -1,0 +1,91 @@
+import { access, mkdir, readFile, rmdir } from "node:fs/promises";
+import path from "node:path";
+
+import {
+  countsKills,
+  CPU_PERIOD_US,
+  cpuQuotaUs,
+  isRefusal,
+  removeEmpty,
+  removeLeftGroups,
+  set,
+  setWhereOffered,
+} from "./cgroup-files.ts";
+import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup.ts";
+
+/** Guests give way to the service and to all others, which have 100. */
+const CPU_WEIGHT = 25;
+/** Where the service goes. It stays when the service ends: a process cannot remove the group that it is in. */
+const SERVICE_GROUP = "caisson-service";
+
+/**
+ * Groups after Documentation/admin-guide/cgroup-v2.rst of Linux.
+ *
+ * @param base is the folder of the service's own group.
+ * @returns null where memory or threads cannot be limited.
+ */
+export async function openVersion2(base: string | undefined, limits: ResourceLimits): Promise<Cgroups | null> {
+  if (base === undefined) return null;
+  try {
+    const offered = (await readFile(path.join(base, "cgroup.controllers"), "utf8")).trim().split(/\s+/);
+    if (!offered.includes("memory") || !offered.includes("pids")) return null;
+    if (!(await isRoot(base))) await moveIntoLeaf(base);
+    const wanted = ["memory", "pids", "cpu"].filter((controller) => offered.includes(controller));
+    await removeLeftGroups(base);
+    await set(base, "cgroup.subtree_control", wanted.map((controller) => `+${controller}`).join(" "));
+    return { version: 2, create: (name) => create(path.join(base, name), wanted.includes("cpu"), limits) };
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
+}
+
+/** Only the root may have members and pass controllers on. Inside a cgroup namespace other groups are called `/` too. */
+async function isRoot(base: string): Promise<boolean> {
+  return access(path.join(base, "cgroup.type")).then(
+    () => false,
+    () => true,
+  );
+}
+
+/**
+ * A group with members cannot pass controllers on, so the service moves into a group of its own below, with what started
+ * it. A group that strangers share is left alone: the next step then fails, and the weaker means are taken.
+ */
+async function moveIntoLeaf(base: string): Promise<void> {
+  const leaf = path.join(base, SERVICE_GROUP);
+  await mkdir(leaf, { recursive: true });
+  const members = new Set((await readFile(path.join(base, "cgroup.procs"), "utf8")).split("\n"));
+  // 0 stands for all members that this PID namespace does not see.
+  for (let pid = String(process.pid); pid !== "0" && members.has(pid); pid = await parentOf(pid)) {
+    await set(leaf, "cgroup.procs", pid);
+  }
+}
+
+async function parentOf(pid: string): Promise<string> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return /^PPid:\s+(\d+)$/m.exec(status)![1]!;
+}
+
+async function create(folder: string, hasCpu: boolean, limits: ResourceLimits): Promise<Cgroup> {
+  await mkdir(folder);
+  try {
+    await set(folder, "memory.max", limits.memoryBytes);
+    await setWhereOffered(folder, "memory.swap.max", 0);
+    await setWhereOffered(folder, "memory.oom.group", 1);
+    await set(folder, "pids.max", limits.threads);
+    if (hasCpu) {
+      await set(folder, "cpu.weight", CPU_WEIGHT);
+      await set(folder, "cpu.max", `${cpuQuotaUs(limits.cpuCores)} ${CPU_PERIOD_US}`);
+    }
+  } catch (error) {
+    // Nobody else knows of it.
+    await rmdir(folder).catch(() => {});
+    throw error;
+  }
+  return {
+    add: (pid) => set(folder, "cgroup.procs", pid),
+    ranOutOfMemory: async () => countsKills(await readFile(path.join(folder, "memory.events"), "utf8")),
+    remove: () => removeEmpty(folder),
+  };
+}

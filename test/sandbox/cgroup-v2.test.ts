@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, it, type TestContext } from "node:test";
+
+import { openVersion2 } from "../../src/sandbox/cgroup-v2.ts";
+import type { ResourceLimits } from "../../src/sandbox/cgroup.ts";
+
+const LIMITS: ResourceLimits = { memoryBytes: 256 * 2 ** 20, threads: 64, cpuCores: 0.5 };
+
+/**
+ * A folder that stands for a group of version 2. It holds what is written and does not act on it: that the kernel does,
+ * is for a machine that has version 2 to show.
+ */
+async function standIn(t: TestContext, files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-group-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
+  return folder;
+}
+
+function contents(folder: string, ...files: string[]): Record<string, string | null> {
+  const read = (file: string): string | null => {
+    return existsSync(path.join(folder, file)) ? readFileSync(path.join(folder, file), "utf8") : null;
+  };
+  return Object.fromEntries(files.map((file) => [file, read(file)]));
+}
+
+const ROOT = { "cgroup.controllers": "cpuset cpu io memory pids\n" };
+const OTHER = { ...ROOT, "cgroup.type": "domain\n" };
+
+describe("control groups of version 2", () => {
+  it("hold memory without swap, threads and CPU, and end a group as a whole", async (t) => {
+    const base = await standIn(t, ROOT);
+    const groups = (await openVersion2(base, LIMITS))!;
+    assert.equal(groups.version, 2);
+    assert.equal(contents(base, "cgroup.subtree_control")["cgroup.subtree_control"], "+memory +pids +cpu");
+    const group = await groups.create("caisson-guest-1-1");
+    await group.add(4_711);
+    const made = path.join(base, "caisson-guest-1-1");
+    const files = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.weight", "cpu.max"];
+    assert.deepEqual(contents(made, ...files, "cgroup.procs"), {
+      "memory.max": "268435456",
+      "memory.swap.max": "0",
+      "memory.oom.group": "1",
+      "pids.max": "64",
+      "cpu.weight": "25",
+      "cpu.max": "50000 100000",
+      "cgroup.procs": "4711",
+    });
+  });
+
+  it("do without a limit of CPU where that is not offered, and are none where memory or threads are not", async (t) => {
+    const noCpu = await standIn(t, { "cgroup.controllers": "memory pids\n" });
+    await (await openVersion2(noCpu, LIMITS))!.create("group");
+    assert.deepEqual(contents(path.join(noCpu, "group"), "pids.max", "cpu.max"), { "pids.max": "64", "cpu.max": null });
+    for (const offered of ["", "cpu pids\n", "memory\n", "memoryx pidsx\n"]) {
+      const base = await standIn(t, { ...OTHER, "cgroup.controllers": offered, "cgroup.procs": `${process.pid}\n` });
+      assert.equal(await openVersion2(base, LIMITS), null, offered);
+      assert.ok(!existsSync(path.join(base, "caisson-service")), "nothing was moved");
+    }
+    assert.equal(await openVersion2(undefined, LIMITS), null);
+    assert.equal(await openVersion2("/nowhere", LIMITS), null);
+  });
+
+  it("move the service out of the way, with what started it, and nobody else", async (t) => {
+    const base = await standIn(t, { ...OTHER, "cgroup.procs": `0\n${process.ppid}\n${process.pid}\n` });
+    await openVersion2(base, LIMITS);
+    // The last that was written: the kernel takes one at a time.
+    assert.deepEqual(contents(path.join(base, "caisson-service"), "cgroup.procs"), {
+      "cgroup.procs": String(process.ppid),
+    });
+  });
+
+  it("leave the service where it is in the root, which may have members", async (t) => {
+    const base = await standIn(t, { ...ROOT, "cgroup.procs": `${process.pid}\n` });
+    await openVersion2(base, LIMITS);
+    assert.ok(!existsSync(path.join(base, "caisson-service")));
+  });
+
+  it("know a kill for want of memory from none", async (t) => {
+    const base = await standIn(t, ROOT);
+    const group = await (await openVersion2(base, LIMITS))!.create("group");
+    const events = (kills: number): Promise<void> => {
+      const text = `low 0\nhigh 0\nmax 9\noom 9\noom_kill ${kills}\noom_group_kill 0\n`;
+      return writeFile(path.join(base, "group", "memory.events"), text);
+    };
+    await events(0);
+    assert.equal(await group.ranOutOfMemory(), false);
+    await events(2);
+    assert.equal(await group.ranOutOfMemory(), true);
+  });
+
+  it("remove the empty groups of a service that is dead, and leave those of others", async (t) => {
+    const base = await standIn(t, ROOT);
+    const names = [`caisson-guest-${2 ** 22 + 1}-1`, `caisson-guest-${process.pid}-1`, "other"];
+    for (const name of names) await mkdir(path.join(base, name));
+    await openVersion2(base, LIMITS);
+    assert.deepEqual(
+      names.map((name) => existsSync(path.join(base, name))),
+      [false, true, true],
+    );
+  });
+});

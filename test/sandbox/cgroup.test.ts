@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import type { Guest } from "../../src/containers/guest.ts";
+import { openCgroups } from "../../src/sandbox/open-cgroups.ts";
+import { openRealGuests, type RealGuests, RESOURCES } from "../containers/real-guests.ts";
+import { start } from "../containers/recorder.ts";
+import { until } from "../contract/until.ts";
+
+const PERIOD_MS = 100;
+const CORES = 0.2;
+const THREADS = 16;
+/** What one period may bring over its share, and what was burned before and after the looking. */
+const SLACK_MS = 60;
+
+const groups = await openCgroups(RESOURCES);
+const skip = groups === null && "no control group can be made here";
+
+/** Folders of groups of this process's guests: one a guest under version 2, one a controller under version 1. */
+function foldersOfGuests(): string[] {
+  return globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*`);
+}
+
+/** What the kernel says in a file of the groups, which only one of the controllers has. */
+function read(file: string): string | null {
+  const [found] = globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*/${file}`);
+  return found === undefined ? null : readFileSync(found, "utf8").trim();
+}
+
+function count(text: string | null, name: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text ?? "")?.[1]);
+}
+
+describe("the group of a guest", { skip }, () => {
+  let real: RealGuests;
+  let guest: Guest;
+
+  before(async () => {
+    real = await openRealGuests({ cpuCores: CORES, threads: THREADS });
+    guest = await real.make();
+  });
+  after(() => real.close());
+
+  it("has a share of CPU below everybody's, and no memory in the swap", () => {
+    const memory = String(RESOURCES.memoryBytes);
+    if (groups!.version === 2) {
+      assert.deepEqual([read("cpu.weight"), read("memory.swap.max"), read("memory.max")], ["25", "0", memory]);
+      return;
+    }
+    assert.equal(read("cpu.shares"), "256");
+    assert.equal(read("memory.limit_in_bytes"), memory);
+    // Kernels without swap accounting have no such file.
+    assert.equal(read("memory.memsw.limit_in_bytes") ?? memory, memory);
+  });
+
+  it("gives a task that burns its quota of each period, and not more", async () => {
+    const cpuMs = async (): Promise<number> => (await guest.process.inspect())!.cpuMs;
+    const [periods, throttled, burned] = [
+      count(read("cpu.stat"), "nr_periods"),
+      count(read("cpu.stat"), "nr_throttled"),
+      await cpuMs(),
+    ];
+    const burn = start(guest, "const from = process.cpuUsage(); while (process.cpuUsage(from).user < 1e5); return 1");
+    assert.equal(await burn.outcome(), "result 1");
+    const burnedMs = (await cpuMs()) - burned;
+    const passed = count(read("cpu.stat"), "nr_periods") - periods;
+    assert.ok(count(read("cpu.stat"), "nr_throttled") > throttled, "it was held back");
+    assert.ok(burnedMs <= passed * PERIOD_MS * CORES + SLACK_MS, `${burnedMs} ms in ${passed} periods`);
+  });
+
+  it("stops a task that takes all threads, whose container answers on", async () => {
+    const bomb = start(
+      guest,
+      `const { Worker } = require("node:worker_threads");
+      for (let made = 0; made < ${THREADS}; made++) {
+        try {
+          const worker = new Worker("setInterval(() => {}, 1e6)", { eval: true });
+          await new Promise((online, refused) => worker.once("online", online).once("error", refused));
+        } catch (error) {
+          return "refused " + error.code;
+        }
+      }`,
+    );
+    assert.equal(await bomb.outcome(), 'result "refused ERR_WORKER_INIT_FAILED"');
+    assert.ok(count(read("pids.events"), "max") > 0, "the kernel says that it refused");
+    assert.ok((await guest.process.inspect())!.threads <= THREADS);
+    assert.equal(await start(guest, "6 * 7").outcome(), "result 42");
+  });
+});
+
+/** All beyond V8's heap, whose end V8 would see coming by itself. */
+const HOARDS: Readonly<Record<string, string>> = {
+  buffers: "const held = []; for (;;) held.push(Buffer.alloc(4 << 20, 1))",
+  "WebAssembly memory":
+    "const memory = new WebAssembly.Memory({ initial: 1 }); for (;;) { memory.grow(64); new Uint8Array(memory.buffer).fill(1) }",
+  "shared memory": "const held = []; for (;;) held.push(new Uint8Array(new SharedArrayBuffer(4 << 20)).fill(1))",
+  "buffers of a worker thread": `const { Worker } = require("node:worker_threads");
+    new Worker("const held = []; for (;;) held.push(Buffer.alloc(4 << 20, 1))", { eval: true });
+    await new Promise(() => {})`,
+  "files and buffers together": `const fs = require("node:fs"); const held = [];
+    for (let at = 0; at < 3; at++) fs.writeFileSync("/tmp/" + at, Buffer.alloc(4 << 20, 1));
+    for (let taken = 0; taken < 128; taken += 4) held.push(Buffer.alloc(4 << 20, 1))`,
+};
+
+describe("a task that holds more memory than its group has", { skip }, () => {
+  let real: RealGuests;
+
+  before(async () => {
+    real = await openRealGuests();
+  });
+  after(() => real.close());
+
+  for (const [what, code] of Object.entries(HOARDS)) {
+    it(`as ${what}, is told so, and its group is removed`, async () => {
+      const run = start(await real.make(), code);
+      assert.equal(await run.outcome(), "task_memory");
+      await until(() => foldersOfGuests().length === 0, "the group is gone");
+    });
+  }
+});
+
+describe("guests that are killed while they are put under their limits", { skip }, () => {
+  it("leave no group behind, whichever came first", async (t) => {
+    const real = await openRealGuests();
+    t.after(() => real.close());
+    const killed = Array.from({ length: 8 }, async (_, index) => {
+      const guest = await real.sandbox.launch();
+      // Each a little further on its way.
+      for (let turn = 0; turn < index; turn++) await guest.inspect();
+      const sealed = guest.seal().catch(() => {});
+      for (let turn = 0; turn < index; turn++) await guest.inspect();
+      guest.kill();
+      await Promise.all([sealed, guest.exited]);
+    });
+    await Promise.all(killed);
+    assert.deepEqual(
+      foldersOfGuests().map((folder) => path.basename(folder)),
+      [],
+    );
+  });
+});
