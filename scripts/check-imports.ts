@@ -5,7 +5,8 @@ import path from "node:path";
 const LEAVES = ["config", "errors", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
-  cli: ["service", "tokens", "http", ...LEAVES],
+  cli: ["service", "doctor", "tokens", "http", ...LEAVES],
+  doctor: ["containers", "sandbox", "egress", ...LEAVES],
   service: [
     "http",
     "tokens",

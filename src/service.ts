@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import { Guest } from "./containers/guest.ts";
 import { Pool } from "./containers/pool.ts";
-import { probeGuest } from "./containers/probe.ts";
+import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
@@ -19,6 +19,7 @@ import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
 import { openSandbox } from "./sandbox/open.ts";
+import { sandboxOptions } from "./sandbox/options.ts";
 import { giveFolder, giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
@@ -62,15 +63,9 @@ export async function startService(config: Config): Promise<Service> {
 async function wire(config: Config, closers: AsyncDisposableStack): Promise<Service> {
   const log = openLog(config.logLevel);
   const lost = Promise.withResolvers<Error>();
-  const resources = {
-    memoryBytes: config.memoryLimit,
-    threads: config.threadLimit,
-    cpuCores: config.cpuLimit,
-    tmpBytes: config.tmpLimit,
-    resultBytes: config.resultLimit,
-  };
+  const resources = sandboxOptions(config);
   // Begun now and awaited when it is needed: it takes the longest.
-  const opening = openSandbox({ ...resources, isolation: config.isolation }, lost.resolve);
+  const opening = openSandbox(resources, lost.resolve);
   // Whoever awaits it hears of a failure; until then nobody does.
   opening.catch(ignore);
   closers.defer(async () => (await opening.catch(() => null))?.close());
@@ -99,7 +94,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const { holdsResources } = sandbox;
   // Where there is no wall nothing is claimed that could be proven.
   if (sandbox.rung !== "none") {
-    refuseOpenWall(await testWall(async () => probeGuest(await launch()), { ...resources, holdsResources }));
+    refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), { ...resources, holdsResources }));
   }
 
   const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());

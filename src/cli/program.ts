@@ -1,6 +1,7 @@
 import { Command } from "commander";
 
 import { VERSION } from "../http/headers.ts";
+import { doctorCommand } from "./doctor.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
 
@@ -12,5 +13,6 @@ export function program(): Command {
     )
     .version(VERSION)
     .addCommand(serveCommand())
-    .addCommand(tokenCommand());
+    .addCommand(tokenCommand())
+    .addCommand(doctorCommand());
 }

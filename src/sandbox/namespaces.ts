@@ -6,6 +6,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 
+import { findBubblewrap } from "./bubblewrap.ts";
 import { GUEST_GROUP } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
@@ -63,14 +64,6 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
 /** bubblewrap says which process is number 1 of the namespace that it has made. */
 async function readPid(info: Socket): Promise<number> {
   return (JSON.parse(await text(info)) as { "child-pid": number })["child-pid"];
-}
-
-async function findBubblewrap(): Promise<string> {
-  for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
-    const found = await realpath(path.join(folder, "bwrap")).catch(() => null);
-    if (found) return found;
-  }
-  throw new Error("bubblewrap is not installed; on Debian and Ubuntu: sudo apt-get install -y bubblewrap");
 }
 
 async function bwrapArguments(folder: RunFolder, limits: GuestResources): Promise<string[]> {

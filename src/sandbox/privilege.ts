@@ -16,12 +16,15 @@ export interface Identity {
   readonly gid: number;
 }
 
+/** What a user namespace has that is made for a whole system, such as a rootless container's. */
+const USUAL_IDS = 65_536;
+
 /**
- * Whether this process may become others: root, unless a container took that from it. Asked of the kernel and not of the
- * user id, which says nothing in a container that dropped its capabilities.
+ * Whether this process may become others: root, unless a container took that from it, or it is a user who is called root
+ * in a namespace of few ids. Asked of the kernel and not of the user id, which says nothing of either.
  */
 export function isPrivileged(): boolean {
-  if (process.platform !== "linux") return false;
+  if (process.platform !== "linux" || highestId() < USUAL_IDS - 1) return false;
   const effective = BigInt(`0x${/^CapEff:\s+([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))![1]!}`);
   return [CAP_CHOWN, CAP_SETGID, CAP_SETUID].every((bit) => (effective >> BigInt(bit)) & 1n);
 }

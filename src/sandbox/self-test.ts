@@ -8,6 +8,7 @@ import type { Check } from "./self-test/check.ts";
 import { exhaustMemory } from "./self-test/exhaust-memory.ts";
 import { judgeAccount } from "./self-test/kernel.ts";
 import type { MakeProbeGuest, ProbeGuest } from "./self-test/probe-guest.ts";
+import { userNamespaceRemedy } from "./user-namespaces.ts";
 
 /** What the wall is to hold. */
 export interface Promised extends ResourceLimits {
@@ -25,7 +26,7 @@ const MOST_FILLED_BYTES = 128 * 2 ** 20;
  * Attacks the wall from inside, with places that do exist outside, and asks the kernel what it holds: what does not
  * hold must be known before anybody relies on it. Two guests, at the same time: one does not survive.
  *
- * @throws {Error} when no guest can be started.
+ * @throws {Error} when no guest can be started, saying why and what to set.
  */
 export async function testWall(make: MakeProbeGuest, promised: Promised): Promise<Check[]> {
   const [guest, spent] = await makeTwo(make);
@@ -55,7 +56,15 @@ async function makeTwo(make: MakeProbeGuest): Promise<[ProbeGuest, ProbeGuest]> 
   const guests = made.filter((each) => each.status === "fulfilled").map(({ value }) => value);
   if (guests.length === 2) return guests as [ProbeGuest, ProbeGuest];
   for (const guest of guests) guest.end();
-  throw made.find((each) => each.status === "rejected")!.reason;
+  throw await explain(made.find((each) => each.status === "rejected")!.reason);
+}
+
+/** The end of the guest says the most: bubblewrap's own complaint is in it. */
+async function explain(error: Error): Promise<Error> {
+  let root = error;
+  while (root.cause instanceof Error) root = root.cause;
+  const remedy = /namespace|uid map|not permitted/i.test(root.message) ? `; ${await userNamespaceRemedy()}` : "";
+  return new Error(`no guest can be started: ${root.message}${remedy}`, { cause: error });
 }
 
 async function askKernel(guest: ProbeGuest, neighbour: ProbeGuest, promised: Promised): Promise<Check[]> {

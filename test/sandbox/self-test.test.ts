@@ -39,13 +39,13 @@ describe("the wall as it is made", () => {
 });
 
 describe("a wall without one of its layers", () => {
-  const BESIDE = "its namespace beside the service's";
+  const BESIDE = "its namespace";
   const thinned: [string, string, string[]][] = [
     [
       "the system-call filter",
       without("--seccomp", 2),
       [
-        "system calls: the kernel's Seccomp mode",
+        "system calls: its mode",
         // The descriptor of the filter, which nobody has read.
         "files: hold an open file of the host",
         "processes: start a process",

@@ -2,13 +2,11 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { Guest } from "../../src/containers/guest.ts";
-import { probeGuest } from "../../src/containers/probe.ts";
+import { probeGuests } from "../../src/containers/probe.ts";
 import { openWall } from "../../src/sandbox/open-wall.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { type Promised, testWall } from "../../src/sandbox/self-test.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
-import type { ProbeGuest } from "../../src/sandbox/self-test/probe-guest.ts";
 import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 
 const MIB = 2 ** 20;
@@ -18,9 +16,9 @@ export const RESOURCES: SandboxOptions = {
   threads: 48,
   cpuCores: 1,
   tmpBytes: 16 * MIB,
-  resultBytes: MIB,
+  // No result of the self-test would fit.
+  resultBytes: 16,
 };
-const LIMITS = { wallMs: 30_000, streamMs: 30_000, resultBytes: MIB };
 
 /**
  * What the self-test says of the real wall, whose bubblewrap is called by a shell script that may take layers away.
@@ -39,9 +37,12 @@ export async function testThinnedWall(script: string, promised: Partial<Promised
 
 /** What the self-test says of a sandbox, which is closed then. */
 export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> = {}): Promise<Check[]> {
-  const make = async (): Promise<ProbeGuest> => probeGuest(await new Guest(await sandbox.launch(), LIMITS).ready());
   try {
-    return await testWall(make, { ...RESOURCES, holdsResources: sandbox.holdsResources, ...promised });
+    return await testWall(probeGuests(sandbox, RESOURCES.resultBytes), {
+      ...RESOURCES,
+      holdsResources: sandbox.holdsResources,
+      ...promised,
+    });
   } finally {
     await sandbox.close();
   }

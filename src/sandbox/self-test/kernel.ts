@@ -33,20 +33,15 @@ export function judgeAccount(accounts: Accounts, limits: ResourceLimits, holdsRe
   const { guest, own } = accounts;
   return [
     ...NAMESPACES.map((kind) => judgeNamespace(kind, guest, own)),
-    asked(
-      "process namespace",
-      "be a process like others",
-      guest.pids.length > own.pids.length && guest.pids.at(-1) === 1,
-      {
-        held: "is process 1",
-        open: `is process ${guest.pids.at(-1)}`,
-      },
-    ),
-    asked("system calls", "the kernel's Seccomp mode", guest.seccomp === SECCOMP_MODE_FILTER, {
+    asked("process namespace", "its number there", guest.pids.length > own.pids.length && guest.pids.at(-1) === 1, {
+      held: "1",
+      open: String(guest.pids.at(-1)),
+    }),
+    asked("system calls", "its mode", guest.seccomp === SECCOMP_MODE_FILTER, {
       held: "a filter",
       open: `mode ${guest.seccomp}`,
     }),
-    asked("no new privileges", "the kernel's NoNewPrivs", guest.noNewPrivileges === 1, {
+    asked("no new privileges", "its flag", guest.noNewPrivileges === 1, {
       held: "set",
       open: "not set",
     }),
@@ -59,11 +54,11 @@ export function judgeAccount(accounts: Accounts, limits: ResourceLimits, holdsRe
 function judgeNamespace(kind: NamespaceKind, guest: Account, own: Account): Check {
   const theirs = guest.namespaces[kind];
   const layer = LAYER_OF[kind];
-  const tried = "its namespace beside the service's";
+  const tried = "its namespace";
   // A root that a container has bereft of CAP_SYS_PTRACE. What cannot be seen is not held.
   if (theirs === null) return { layer, tried, outcome: "weak", found: "may not be looked at from here" };
   return asked(layer, tried, theirs !== own.namespaces[kind], {
-    held: `its own, ${theirs}`,
+    held: `${theirs}, its own`,
     open: "the service's own",
   });
 }
@@ -80,7 +75,7 @@ function judgeUser({ guest, neighbour, own }: Accounts): Check {
   if (uid === undefined || !guest.uids.every((each) => each === uid)) {
     return { ...check, outcome: "open", found: `several users: ${guest.uids.join(", ")}` };
   }
-  if (uid === 0) return { ...check, outcome: "open", found: "root" };
+  if (uid === 0 && own.isOfHost) return { ...check, outcome: "open", found: "root" };
   if (own.uids.includes(uid)) return { ...check, outcome: "weak", found: `user ${uid}, who also runs the service` };
   if (neighbour.uids.includes(uid)) return { ...check, outcome: "open", found: `user ${uid}, like its neighbour` };
   return { ...check, outcome: "held", found: `user ${uid}, and its neighbour is another` };
@@ -104,7 +99,7 @@ function judgeGroup({ group, limits: own }: Account, limits: ResourceLimits, hol
   }
   const memoryHolds = group.memoryBytes <= limits.memoryBytes && group.memoryBytes > limits.memoryBytes - PAGE_BYTES;
   const cpu = asked("processor", tried, group.cpuCores <= limits.cpuCores * 1.01, {
-    held: `${group.cpuCores} cores`,
+    held: `a quota of ${group.cpuCores}`,
     open: "no quota",
   });
   return [

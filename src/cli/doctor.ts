@@ -1,0 +1,33 @@
+import { Command } from "commander";
+
+import { type Config, SETTINGS } from "../config.ts";
+import { examine, type Report } from "../doctor/examine.ts";
+import { reportText } from "../doctor/text.ts";
+import { VERSION } from "../http/headers.ts";
+import { fail } from "./fail.ts";
+import { addSettings, settingsOf } from "./settings.ts";
+
+export function doctorCommand(): Command {
+  const command = new Command("doctor")
+    .description("prove the wall that a service with these settings would have, and say how to mend what is missing")
+    .option("--json", "print an object that programs can read");
+  addSettings(command, Object.keys(SETTINGS) as (keyof Config)[]);
+  return command.action(async () => {
+    try {
+      const config = settingsOf(command);
+      const report = await examine(config);
+      const text = command.opts<{ json?: true }>().json ? reportJson(report, config) : reportText(report);
+      process.stdout.write(text, () => process.exit(report.ok ? 0 : 1));
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+/** Additions to it are optional members. */
+function reportJson({ ok, isolation, findings }: Report, config: Config): string {
+  const layers = findings.map(({ layer, state, proof, remedy }) => {
+    return { layer, ok: state !== "open", weak: state === "weak", proof, ...(remedy === undefined ? {} : { remedy }) };
+  });
+  return `${JSON.stringify({ ok, version: VERSION, configured: config.isolation, isolation, layers }, null, 2)}\n`;
+}

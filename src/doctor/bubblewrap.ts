@@ -1,0 +1,27 @@
+import { bubblewrapVersion, findBubblewrap, INSTALL_BUBBLEWRAP, tryUserNamespace } from "../sandbox/bubblewrap.ts";
+import { userNamespaceRemedy } from "../sandbox/user-namespaces.ts";
+import type { Finding } from "./finding.ts";
+
+/** The program that makes the namespaces, and whether the kernel lets it. */
+export async function examineBubblewrap(): Promise<Finding[]> {
+  const layer = "bubblewrap";
+  const bwrap = await findBubblewrap().catch(() => null);
+  if (bwrap === null) return [{ layer, state: "open", proof: "not on the PATH", remedy: INSTALL_BUBBLEWRAP }];
+  try {
+    const proof = `${await bubblewrapVersion(bwrap)} at ${bwrap}`;
+    return [{ layer, state: "held", proof }, await examineUserNamespaces(bwrap)];
+  } catch (error) {
+    const proof = `${bwrap} does not run: ${(error as Error).message}`;
+    return [{ layer, state: "open", proof, remedy: INSTALL_BUBBLEWRAP }];
+  }
+}
+
+async function examineUserNamespaces(bwrap: string): Promise<Finding> {
+  const layer = "user namespaces";
+  try {
+    await tryUserNamespace(bwrap);
+    return { layer, state: "held", proof: "bubblewrap has made one, as the user that a guest would be" };
+  } catch (error) {
+    return { layer, state: "open", proof: (error as Error).message, remedy: await userNamespaceRemedy() };
+  }
+}

@@ -1,0 +1,59 @@
+import { constants, type Stats } from "node:fs";
+import { access, readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+
+import type { Finding } from "./finding.ts";
+
+const OTHERS = 0o077;
+
+/** Looks at the data folder and never opens what is in it: a service may be at work there. */
+export async function examineDataFolder(folder: string, keys: string | null): Promise<Finding> {
+  const found = await stat(folder).catch(() => null);
+  if (!found) return examineMissing(folder);
+  if (!found.isDirectory()) return fault("open", `${folder} is no folder`, "move it away, or give --data");
+  if (!(await mayWrite(folder))) {
+    return fault("open", `${folder} may not be written by this user`, "give it to the service's user, or give --data");
+  }
+  const files = [folder, ...(await readdir(folder, { recursive: true })).map((name) => path.join(folder, name))];
+  const shared = await openToOthers(keys === null ? files : [...files, keys]);
+  if (shared.length > 0) {
+    const remedy = `run: chmod go= ${shared.join(" ")}`;
+    return fault("weak", `others than its owner have access to ${shared.join(", ")}`, remedy);
+  }
+  const user = await holderOfLock(path.join(folder, "lock"));
+  const inUse = user === null ? "no service uses it now" : `process ${user} serves from it`;
+  return { layer: "data folder", state: "held", proof: `${folder}, writable, closed to others; ${inUse}` };
+}
+
+async function examineMissing(folder: string): Promise<Finding> {
+  let parent = path.dirname(folder);
+  while (parent !== path.dirname(parent) && !(await stat(parent).catch(() => null))) parent = path.dirname(parent);
+  const proof = `${folder} is not there yet`;
+  if (await mayWrite(parent))
+    return { layer: "data folder", state: "held", proof: `${proof}; the first start makes it` };
+  return fault("open", `${proof}, and may not be made in ${parent}`, "make it for the service's user, or give --data");
+}
+
+function fault(state: "weak" | "open", proof: string, remedy: string): Finding {
+  return { layer: "data folder", state, proof, remedy };
+}
+
+async function mayWrite(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function openToOthers(files: readonly string[]): Promise<string[]> {
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+  return files.filter((_, index) => ((stats[index]?.mode ?? 0) & OTHERS) !== 0);
+}
+
+/** The process that has locked a file, by the kernel's list (proc_locks(5)): trying the lock could keep a start from it. */
+async function holderOfLock(file: string): Promise<number | null> {
+  const found: Stats | null = await stat(file).catch(() => null);
+  const locks = await readFile("/proc/locks", "latin1").catch(() => "");
+  const line = locks.split("\n").find((each) => found && each.includes(`:${found.ino} `) && each.includes(" WRITE "));
+  return line === undefined ? null : Number(/WRITE\s+(\d+)/.exec(line)![1]);
+}

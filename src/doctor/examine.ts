@@ -1,0 +1,38 @@
+import path from "node:path";
+
+import type { Config } from "../config.ts";
+import { closeInheritedDescriptors } from "../sandbox/descriptors.ts";
+import type { Rung } from "../sandbox/sandbox.ts";
+import { examineBubblewrap } from "./bubblewrap.ts";
+import { examineDataFolder } from "./data-folder.ts";
+import { examineEgress } from "./egress.ts";
+import type { Finding } from "./finding.ts";
+import { examineNode, examinePlatform } from "./machine.ts";
+import { examinePort } from "./port.ts";
+import { examineRoot } from "./root.ts";
+import { examineWall } from "./wall.ts";
+
+export interface Report {
+  /** Whether the configured rung holds, and nothing else stands in the way of a start. */
+  readonly ok: boolean;
+  /** The rung that was opened, or null when none could be. */
+  readonly isolation: Rung | null;
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Looks at all that a service with this configuration would stand on, by doing what it would do. It changes nothing, and
+ * may run beside a service on the same data folder; started as root, this process gives that up for good.
+ */
+export async function examine(config: Config): Promise<Report> {
+  closeInheritedDescriptors();
+  const data = path.resolve(config.data);
+  const machine = [examinePlatform(), examineNode()];
+  const bubblewrap = config.isolation === "none" ? [] : await examineBubblewrap();
+  const { rung, findings: wall } = await examineWall(config);
+  const place = [await examineEgress(config), await examineDataFolder(data, config.keys), await examinePort(config)];
+  // Last: it is done and not only looked at, and all else may need root.
+  const root = await examineRoot(config.user, data);
+  const findings = [...machine, ...bubblewrap, ...wall, root, ...place];
+  return { ok: findings.every(({ state }) => state !== "open"), isolation: rung, findings };
+}

@@ -1,0 +1,50 @@
+import type { Config } from "../config.ts";
+import { probeGuests } from "../containers/probe.ts";
+import { openSandbox } from "../sandbox/open.ts";
+import { sandboxOptions } from "../sandbox/options.ts";
+import type { Rung, Sandbox } from "../sandbox/sandbox.ts";
+import { testWall } from "../sandbox/self-test.ts";
+import { type Check, type Layer, LAYERS } from "../sandbox/self-test/check.ts";
+import type { Finding } from "./finding.ts";
+
+const STATES = ["held", "weak", "open"] as const;
+
+/** Opens the configured rung and has it attacked, as every start does. */
+export async function examineWall(config: Config): Promise<{ rung: Rung | null; findings: Finding[] }> {
+  const options = sandboxOptions(config);
+  let sandbox: Sandbox | null = null;
+  try {
+    sandbox = await openSandbox(options, () => {});
+    const { rung, resources, holdsResources } = sandbox;
+    const checks = await testWall(probeGuests(sandbox, options.resultBytes), { ...options, holdsResources });
+    const layers = (Object.keys(LAYERS) as Layer[]).map((layer) => findingOf(layer, checks, rung));
+    return { rung, findings: [overall(rung, resources), ...layers] };
+  } catch (error) {
+    return { rung: null, findings: [unopened(error as Error, config)] };
+  } finally {
+    await sandbox?.close();
+  }
+}
+
+function overall(rung: Rung, resources: string): Finding {
+  const layer = "the wall";
+  if (rung !== "none") return { layer, state: "held", proof: `${rung}; resources: ${resources}; attacked from inside` };
+  const proof = "there is none with --isolation none; what Node's own flags still refuse is told below";
+  return { layer, state: "open", proof, remedy: TAKE_A_WALL };
+}
+
+const TAKE_A_WALL = "--isolation auto takes the strongest wall that this system has";
+
+/** A layer is as good as the worst that was found of it. */
+function findingOf(layer: Layer, all: readonly Check[], rung: Rung): Finding {
+  const checks = all.filter((check) => check.layer === layer);
+  const state = STATES[Math.max(...checks.map(({ outcome }) => STATES.indexOf(outcome)))]!;
+  const proof = checks.map(({ tried, found }) => `${tried}: ${found}`).join(", ");
+  if (state === "held") return { layer, state, proof };
+  return { layer, state, proof, remedy: rung === "none" ? TAKE_A_WALL : LAYERS[layer] };
+}
+
+function unopened({ message }: Error, { isolation }: Config): Finding {
+  const remedy = `without it --isolation ${isolation} has no wall, and the service does not start`;
+  return { layer: "the wall", state: "open", proof: message, remedy };
+}

@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { realpath } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+
+import { guestUids } from "./uids.ts";
+
+export const INSTALL_BUBBLEWRAP = "on Debian and Ubuntu: sudo apt-get install -y bubblewrap";
+
+/** @returns where it is. @throws {Error} when it is not on the PATH. */
+export async function findBubblewrap(): Promise<string> {
+  for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
+    const found = await realpath(path.join(folder, "bwrap")).catch(() => null);
+    if (found) return found;
+  }
+  throw new Error(`bubblewrap is not installed; ${INSTALL_BUBBLEWRAP}`);
+}
+
+/** Its own words, such as `bubblewrap 0.8.0`. */
+export async function bubblewrapVersion(bwrap: string): Promise<string> {
+  return (await promisify(execFile)(bwrap, ["--version"])).stdout.trim();
+}
+
+/** Has it make a user namespace, as the user that a guest would be. @throws {Error} with its own words when it cannot. */
+export async function tryUserNamespace(bwrap: string): Promise<void> {
+  const identity = guestUids()();
+  const words = ["--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "--", bwrap, "--version"];
+  try {
+    await promisify(execFile)(bwrap, words, { cwd: "/", ...identity });
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string };
+    throw new Error(stderr?.trim().split("\n")[0] || message, { cause: error });
+  }
+}

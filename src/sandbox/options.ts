@@ -1,0 +1,14 @@
+import type { Config } from "../config.ts";
+import type { SandboxOptions } from "./wall.ts";
+
+/** The settings that make the wall. */
+export function sandboxOptions(config: Config): SandboxOptions {
+  return {
+    isolation: config.isolation,
+    memoryBytes: config.memoryLimit,
+    threads: config.threadLimit,
+    cpuCores: config.cpuLimit,
+    tmpBytes: config.tmpLimit,
+    resultBytes: config.resultLimit,
+  };
+}
