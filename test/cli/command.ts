@@ -11,16 +11,22 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the command line to its end, with no setting in its environment but these. */
+/**
+ * Runs the command line to its end, with no setting in its environment but these.
+ *
+ * @param uid who runs it, where that is not who runs the test.
+ */
 export async function command(
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
+  uid?: number,
 ): Promise<Ended> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
   const child = spawn("scripts/node", ["src/main.ts", ...words], {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const closed = once(child, "close") as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);

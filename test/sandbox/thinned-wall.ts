@@ -49,7 +49,7 @@ export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> 
 }
 
 /** A folder to be searched first, whose `bwrap` is the real one after a script. */
-async function fakeBubblewrap(script: string): Promise<AsyncDisposable & { path: string }> {
+export async function fakeBubblewrap(script: string): Promise<AsyncDisposable & { path: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-thinned-"));
   await chmod(folder, 0o755);
   const file = path.join(folder, "bwrap");

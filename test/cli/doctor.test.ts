@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, chown, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, it } from "node:test";
+
+import { VERSION } from "../../src/http/headers.ts";
+import { LAYERS } from "../../src/sandbox/self-test/check.ts";
+import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { fakeBubblewrap, without } from "../sandbox/thinned-wall.ts";
+import { command } from "./command.ts";
+
+const isRoot = process.getuid?.() === 0;
+const ROOT = path.join(import.meta.dirname, "../..");
+/** A user of every system, who may do nothing. */
+const NOBODY = 65_534;
+
+let home: Home;
+/** Layers whose means depend on who runs the test and on what the machine gives it. */
+const ABOUT_THE_MACHINE = ["Node", "host user", "memory", "threads", "processor", "root given up"];
+
+before(async () => {
+  home = await makeHome();
+});
+after(() => home[Symbol.asyncDispose]());
+
+interface Layer {
+  readonly layer: string;
+  readonly ok: boolean;
+  readonly weak: boolean;
+  readonly proof: string;
+  readonly remedy?: string;
+}
+
+interface Diagnosis {
+  readonly code: number | null;
+  readonly ok: boolean;
+  readonly isolation: string | null;
+  readonly layers: ReadonlyMap<string, Layer>;
+}
+
+/** What the doctor says of a free port and the home, where the words do not say otherwise. */
+async function diagnose(words: readonly string[], settings = {}, uid?: number): Promise<Diagnosis> {
+  const all = ["doctor", "--json", "--port", "0", "--data", home.data, ...words];
+  const { code, stdout, stderr } = await command(all, { TMPDIR: home.tmp, ...settings }, uid);
+  assert.equal(stderr, "");
+  const { ok, isolation, layers } = JSON.parse(stdout) as Diagnosis & { layers: Layer[] };
+  assert.equal(code, ok ? 0 : 1);
+  return { code, ok, isolation, layers: new Map(layers.map((each) => [each.layer, each])) };
+}
+
+function namesOf({ layers }: Diagnosis, chosen: (layer: Layer) => boolean): string[] {
+  return [...layers.values()].filter(chosen).map(({ layer }) => layer);
+}
+
+const isOpen = ({ ok }: Layer): boolean => !ok;
+
+describe("doctor --json, where the wall holds", () => {
+  it("says so with exit code 0, each layer with its proof, and a remedy just for those that are less than held", async () => {
+    const { code, stdout } = await command(["doctor", "--json", "--port", "0", "--data", home.data]);
+    const report = JSON.parse(stdout) as { layers: Layer[] };
+    const { layers, ...rest } = report;
+    assert.deepEqual([code, rest], [0, { ok: true, version: VERSION, configured: "auto", isolation: "namespaces" }]);
+    const names = layers.map(({ layer }) => layer);
+    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...Object.keys(LAYERS)];
+    assert.deepEqual(names, [...expected, "root given up", "egress", "data folder", "port"]);
+    for (const { layer, ok, weak, proof, remedy } of layers) {
+      assert.equal(ok, true, layer);
+      assert.ok(proof.length > 0, layer);
+      assert.equal(remedy === undefined, !weak, layer);
+      if (!ABOUT_THE_MACHINE.includes(layer)) assert.equal(weak, false, `${layer}: ${proof}`);
+    }
+  });
+
+  it("makes no data folder and leaves nothing behind", async () => {
+    await diagnose([]);
+    assert.equal(existsSync(home.data), false);
+    assert.deepEqual(await readdir(home.tmp), []);
+  });
+});
+
+describe("doctor for people", () => {
+  it("gives a line a layer, aligned and without colours, and the verdict", async () => {
+    const { code, stdout, stderr } = await command(["doctor", "--port", "0", "--data", home.data]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const lines = stdout.trimEnd().split("\n");
+    for (const layer of ["platform", ...Object.keys(LAYERS), "egress", "port"]) {
+      const found = lines.filter((line) => line.slice(6).startsWith(layer.padEnd(20)));
+      assert.equal(found.length, 1, layer);
+      assert.match(found[0]!, /^(?:ok {4}|weak {2}).{20}\S/);
+    }
+    assert.match(lines.at(-1)!, /^The wall holds \(isolation namespaces\)/);
+    assert.ok(!stdout.includes("\u001B"));
+  });
+});
+
+describe("doctor beside a running service", () => {
+  let service: Service;
+  let busy: Home;
+  before(async () => {
+    busy = await makeHome();
+    service = await startService([], busy);
+  });
+  after(() => leave(service, busy));
+
+  it("finds it at its port and its data folder, disturbs nothing, and exits with 0", async () => {
+    const { ok, layers } = await diagnose(["--data", busy.data, "--port", String(service.port)]);
+    assert.equal(ok, true);
+    assert.ok(layers.get("port")!.proof.includes(`caisson ${VERSION}, isolation namespaces`));
+    assert.match(layers.get("data folder")!.proof, /process \d+ serves from it/);
+    assert.equal((await service.run("demo", "6 * 7")).text, "42");
+  });
+});
+
+describe("doctor, where something is missing", () => {
+  it("says that there is no bubblewrap and how to get it, and so does serve", async () => {
+    const programs = path.join(home.tmp, "programs");
+    await mkdir(programs);
+    await symlink("/usr/bin/dirname", path.join(programs, "dirname"));
+    await symlink(process.execPath, path.join(programs, "node"));
+    const found = await diagnose([], { PATH: programs });
+    assert.deepEqual([found.ok, found.isolation], [false, null]);
+    assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "the wall"]);
+    assert.match(found.layers.get("bubblewrap")!.remedy!, /apt-get install -y bubblewrap/);
+    const { code, stdout, stderr } = await command(["serve", "--port", "0", "--data", home.data], { PATH: programs });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.equal(stderr, `caisson: ${found.layers.get("the wall")!.proof}\n`);
+  });
+
+  it("names the layer that a changed bubblewrap leaves out, and serve refuses to start with it", async () => {
+    await using thin = await fakeBubblewrap(without("--seccomp", 2));
+    const PATH = `${thin.path}:${process.env["PATH"]}`;
+    const found = await diagnose([], { PATH });
+    assert.equal(found.isolation, "namespaces");
+    assert.ok(namesOf(found, isOpen).includes("system calls"));
+    assert.ok(namesOf(found, isOpen).includes("network"));
+    const { code, stderr } = await command(["serve", "--port", "0", "--data", home.data], { PATH });
+    assert.equal(code, 1);
+    assert.match(stderr, /^caisson: the sandbox does not hold: system calls: its mode \(mode 0\)/);
+  });
+
+  it("says that user namespaces are forbidden, and by which setting", { skip: !isRoot }, async () => {
+    for (const verb of ["doctor", "serve"]) {
+      const { code, output } = await inNamespaceWithoutMore([verb, "--port", "0", "--data", home.data]);
+      assert.equal(code, 1, output);
+      assert.match(output.replaceAll(/\s+/g, " "), /sudo sysctl -w user\.max_user_namespaces=15000/);
+      assert.doesNotMatch(output, /\n\s+at /);
+    }
+  });
+
+  it("says that there is no wall with --isolation none, and what is open", async () => {
+    const found = await diagnose(["--isolation", "none"]);
+    assert.deepEqual([found.ok, found.isolation], [false, "none"]);
+    const open = namesOf(found, isOpen);
+    for (const layer of ["the wall", "network", "system calls", "user namespace"])
+      assert.ok(open.includes(layer), layer);
+    assert.ok(found.layers.get("files")!.weak);
+  });
+});
+
+describe("doctor, where the means are weaker", () => {
+  it(
+    "warns and still exits with 0: a user has no control groups and no other user ids",
+    { skip: !isRoot },
+    async () => {
+      const theirs = path.join(home.tmp, "theirs");
+      await mkdir(theirs);
+      await chown(theirs, NOBODY, NOBODY);
+      const found = await diagnose(["--data", path.join(theirs, "data")], { TMPDIR: theirs }, NOBODY);
+      assert.equal(found.ok, true);
+      assert.deepEqual(
+        namesOf(found, ({ weak }) => weak),
+        ["host user", "memory", "threads", "processor"],
+      );
+      assert.match(found.layers.get("memory")!.proof, /take more than that: (?!got through)/);
+      assert.match(found.layers.get("root given up")!.proof, /nothing to give up/);
+    },
+  );
+
+  it("warns of a data folder that others have access to, with the command that mends it", async () => {
+    await using other = await makeHome();
+    await mkdir(other.data, { mode: 0o755 });
+    await chmod(other.data, 0o755);
+    const found = await diagnose(["--data", other.data]);
+    assert.equal(found.ok, true);
+    assert.equal(found.layers.get("data folder")!.remedy, `run: chmod go= ${other.data}`);
+  });
+});
+
+describe("doctor, where the service could not start", () => {
+  it("names a port that another program listens on", async () => {
+    const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const { port } = server.address() as AddressInfo;
+      const found = await diagnose(["--port", String(port)]);
+      assert.deepEqual(namesOf(found, isOpen), ["port"]);
+      assert.ok(found.layers.get("port")!.proof.includes(`${port} of 127.0.0.1 is in use`));
+    } finally {
+      server.close();
+    }
+  });
+
+  it("names a data folder that is none", async () => {
+    const file = path.join(home.tmp, "file");
+    await writeFile(file, "");
+    assert.deepEqual(namesOf(await diagnose(["--data", file]), isOpen), ["data folder"]);
+  });
+
+  it("ends with exit code 2 when its settings are wrong, as serve does", async () => {
+    const { code, stdout, stderr } = await command(["doctor", "--memory-limit", "256"]);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, /^caisson: --memory-limit/);
+  });
+});
+
+/** Runs the command line as root of a user namespace that has all ids and may make no namespace below it. */
+async function inNamespaceWithoutMore(words: readonly string[]): Promise<{ code: number | null; output: string }> {
+  // Only a program that is started after the ids are given has root's rights there.
+  const forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec scripts/node src/main.ts "$@"';
+  const script = `read go; exec sh -c '${forbid}' sh "$@"`;
+  const child = spawn("unshare", ["--user", "sh", "-c", `echo made; ${script}`, "sh", ...words], {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"], TMPDIR: home.tmp },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const closed = once(child, "close") as Promise<[number | null]>;
+  const errors = text(child.stderr);
+  await once(child.stdout, "readable");
+  for (const map of ["uid_map", "gid_map"]) await writeFile(`/proc/${child.pid}/${map}`, "0 0 65536");
+  const output = text(child.stdout);
+  child.stdin.end("go\n");
+  const [code] = await closed;
+  return { code, output: (await output) + (await errors) };
+}
