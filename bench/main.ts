@@ -16,7 +16,7 @@ const NEW_CONTAINERS = 40;
 const REFILL_MS = 200;
 
 await using bare = await startBare();
-await using service = await startService("--idle-limit", "5s");
+await using service = await startService("--idle-limit", "5s", "--token-new-containers", "100000");
 const firstMs = service.startMs + (await timeRun(service, "first")).ms;
 
 const { token } = service;

@@ -35,6 +35,11 @@ export interface Config {
   readonly resultLimit: number;
   readonly concurrency: number;
   readonly maxContainers: number | null;
+  readonly containerParties: number;
+  readonly memoryReserve: number;
+  readonly tokenContainers: number;
+  readonly tokenConcurrency: number;
+  readonly tokenNewContainers: number;
   readonly pool: number;
   readonly containerLimit: WindowLimits;
   readonly tokenLimit: WindowLimits;
@@ -114,6 +119,36 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     null,
     "stops containers that take all memory",
     integer(1, 100_000),
+  ),
+  containerParties: one(
+    "--container-parties <number>",
+    32,
+    "stops a container that many tokens with code of their own share from taking all guests",
+    integer(1, 100_000),
+  ),
+  memoryReserve: one(
+    "--memory-reserve <size>",
+    128 * 2 ** 20,
+    "of the machine; below it idle containers go and none come: stops many small ones that together take all memory",
+    size(0),
+  ),
+  tokenContainers: one(
+    "--token-containers <number>",
+    16,
+    "alive for one token, those below it and administrators too: stops one that keeps a thousand names alive",
+    integer(1, 100_000),
+  ),
+  tokenConcurrency: one(
+    "--token-concurrency <number>",
+    128,
+    "runs in flight of one token, those below it and administrators too: stops one that holds the places of many",
+    integer(1, 1_000_000),
+  ),
+  tokenNewContainers: one(
+    "--token-new-containers <number>",
+    60,
+    "coming alive a minute for one token, those below it and administrators too: stops one that walks through names",
+    integer(1, 1_000_000),
   ),
   pool: one("--pool <number>", 4, "blank guests kept warm for containers that come", integer(0, 1_000)),
 

@@ -26,7 +26,7 @@ export const PROBLEMS = {
   method_not_allowed: { status: 405, fault: "caller", title: "The method does not apply to this path" },
   container_limited: { status: 429, fault: "limit", title: "The container has used up its limit" },
   token_limited: { status: 429, fault: "limit", title: "The token has used up its limit" },
-  container_busy: { status: 429, fault: "limit", title: "The container has as many runs in flight as it may" },
+  container_busy: { status: 429, fault: "limit", title: "There is no place for another run now" },
   auth_limited: { status: 429, fault: "limit", title: "Too many credentials were refused" },
   task_threw: { status: 500, fault: "task", title: "The task threw an error" },
   task_timeout: { status: 500, fault: "task", title: "The task ran out of time" },

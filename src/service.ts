@@ -103,7 +103,14 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     new Registry(pool, {
       concurrency: config.concurrency,
       maxContainers,
+      containerParties: config.containerParties,
       idleMs: config.idleLimit,
+      memoryReserveBytes: config.memoryReserve,
+      caps: {
+        containers: config.tokenContainers,
+        concurrency: config.tokenConcurrency,
+        newContainers: config.tokenNewContainers,
+      },
     }),
     (open) => open.close(),
   );

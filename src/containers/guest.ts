@@ -68,7 +68,11 @@ export class Guest {
   /** Takes no new run; it ends when those in flight have. */
   draining = false;
   ended = false;
+  /** When its tasks broke it, on the clock of `performance.now()`; null as long as it lives, and when it was replaced. */
+  crashedMs: number | null = null;
   runs = 0;
+  /** Runs that it ended itself, and outlived. */
+  answered = 0;
   /** What its party's tokens leave of the egress policy; set when it is given to one, before any run. */
   net: NetClaim = null;
   /** When the last ping went out and is unanswered, else null. On the clock of `performance.now()`. */
@@ -98,10 +102,10 @@ export class Guest {
       try {
         this.#reader.push(chunk);
       } catch (error) {
-        this.end(forgeryCause(error, this.flights.size));
+        this.crash(forgeryCause(error, this.flights.size));
       }
     });
-    void process.exited.then((exit) => this.end(exitCause(exit, this.flights.size)));
+    void process.exited.then((exit) => this.crash(exitCause(exit, this.flights.size)));
   }
 
   /** Resolves when the guest is warm and under its limits. @throws {Problem} `sandbox_failed` when it ends before. */
@@ -199,6 +203,12 @@ export class Guest {
     for (const [id] of this.flights) this.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
+  /** As `end`, where the guest's own tasks are the cause. */
+  crash(cause: Problem, culprit?: { id: number; cause: Problem }): void {
+    if (!this.ended) this.crashedMs ??= performance.now();
+    this.end(cause, culprit);
+  }
+
   #receive(type: number, id: number, payload: Buffer): void {
     if (this.ended) return;
     switch (type) {
@@ -219,6 +229,7 @@ export class Guest {
       case FROM_GUEST.result:
         if (flight.streaming) return this.#break("a result after a head");
         this.#take(id);
+        this.answered++;
         return flight.listener.result(payload);
       case FROM_GUEST.head:
         return this.#receiveHead(flight, payload);
@@ -227,6 +238,7 @@ export class Guest {
       case FROM_GUEST.end:
         if (!flight.streaming) return this.#break("an end before its head");
         this.#take(id);
+        this.answered++;
         return flight.listener.end();
       case FROM_GUEST.fault:
         return this.#receiveFault(id, flight, payload);
@@ -255,7 +267,10 @@ export class Guest {
 
   #receiveFault(id: number, flight: Flight, payload: Buffer): void {
     const { problem, retire } = parseFault(payload);
-    if (retire) this.draining = true;
+    if (retire) {
+      this.draining = true;
+      this.crashedMs ??= performance.now();
+    } else this.answered++;
     this.#take(id);
     flight.listener.fault(problem);
     if (retire) this.retire();

@@ -1,32 +1,61 @@
+import { freemem } from "node:os";
+
 import { Problem } from "../errors.ts";
+import { formatDuration } from "../units.ts";
+import { Compartment } from "./compartment.ts";
 import { Container } from "./container.ts";
+import { leastRecent, ownRoom, roomFor } from "./eviction.ts";
+import type { Party } from "./party.ts";
 import type { Pool } from "./pool.ts";
+import { type Family, type TenantCaps, Tenants, type TokenChain } from "./tenants.ts";
 
 export interface RegistryOptions {
   /** Runs in flight, a container. */
   readonly concurrency: number;
+  /** Alive at once. Each party in a container, and each fresh guest, is one. */
   readonly maxContainers: number;
+  /** Parties that have a guest in one container. */
+  readonly containerParties: number;
   /** A container that has not been used for so long is closed. */
   readonly idleMs: number;
+  /** When the machine has less than this left, idle guests go and no new ones come. */
+  readonly memoryReserveBytes: number;
+  /** Of one token. */
+  readonly caps: TenantCaps;
+  /** What the machine has left, in bytes. */
+  readonly availableMemory?: () => number;
+}
+
+/** What one run has reserved before it is charged: a place in a container, and the right to a guest. */
+export interface Place {
+  readonly compartment: Compartment;
+  readonly family: Family;
 }
 
 const SWEEP_MS = 1_000;
 /** Runs are short: a place is free again after some milliseconds, but nobody can say which. */
 const BUSY_RETRY_MS = 1_000;
+const BUSY = { retryAfterMs: BUSY_RETRY_MS };
 
-/** The containers that are alive, least recently used first. */
+/** The containers that are alive, and who holds them. */
 export class Registry {
   readonly #containers: Map<string, Container> = new Map();
   readonly #pool: Pool;
   readonly #options: RegistryOptions;
+  readonly #tenants: Tenants;
+  readonly #availableMemory: () => number;
   readonly #sweeper: NodeJS.Timeout;
   #taken = 0;
+  #alive = 0;
+  #memoryShort = false;
   #draining = false;
 
   constructor(pool: Pool, options: RegistryOptions) {
     this.#pool = pool;
     this.#options = options;
-    this.#sweeper = setInterval(() => this.#sweep(), Math.min(SWEEP_MS, options.idleMs)).unref();
+    this.#tenants = new Tenants(options.caps);
+    this.#availableMemory = options.availableMemory ?? freemem;
+    this.#sweeper = setInterval(() => this.#sweep(performance.now()), Math.min(SWEEP_MS, options.idleMs)).unref();
   }
 
   /** Runs that hold a place. */
@@ -40,80 +69,140 @@ export class Registry {
   }
 
   /**
-   * Takes a place in a container, and the right to a guest, before anything is charged for it.
+   * Takes a place in a container, and the right to a guest, before anything is charged for it. A refusal changes nothing:
+   * room is made only when nothing else is in the way.
    *
    * @throws {Problem} `container_busy`, `overloaded`, `draining`.
    */
-  reserve(name: string, nowMs: number): Container {
-    if (this.#draining) {
-      throw new Problem("draining", "the service is stopping", { retryAfterMs: BUSY_RETRY_MS });
-    }
-    const known = this.#containers.get(name);
-    // Before room is made: a run that is refused must not cost another container its guest.
-    if ((known?.isCold ?? true) && this.#pool.full) {
-      throw new Problem("overloaded", "too many containers wait to be started", { retryAfterMs: BUSY_RETRY_MS });
-    }
-    const container = known ?? this.#open(name);
-    if (container.taken >= this.#options.concurrency) {
-      throw new Problem(
-        "container_busy",
-        `container "${name}" has ${container.taken} runs in flight, and may have no more`,
-        {
-          retryAfterMs: BUSY_RETRY_MS,
-        },
-      );
-    }
+  reserve(name: string, party: Party, token: TokenChain, nowMs: number): Place {
+    if (this.#draining) throw new Problem("draining", "the service is stopping", BUSY);
+    const family = this.#tenants.familyOf(token);
+    const container = this.#containers.get(name);
+    const known = party.fresh ? undefined : container?.compartments.get(party.key);
+    const cold = known?.isCold ?? true;
+    if (cold && this.#pool.full) throw new Problem("overloaded", "too many containers wait to be started", BUSY);
+    if (container && container.taken >= this.#options.concurrency) throw placesProblem(container);
+    this.#tenants.admitRun(family);
+    if (known && cold) refuseCrashLoop(known, nowMs);
+    const compartment = known ?? this.#open(name, party, family, nowMs);
     this.#taken++;
-    container.taken++;
-    container.usedMs = nowMs;
-    return container;
+    compartment.container.taken++;
+    compartment.taken++;
+    compartment.usedMs = nowMs;
+    this.#hold(compartment, family, nowMs);
+    for (const tenant of family.members) tenant.inFlight++;
+    return { compartment, family };
   }
 
-  release(container: Container): void {
+  release({ compartment, family }: Place): void {
     this.#taken--;
-    container.taken--;
+    compartment.container.taken--;
+    compartment.taken--;
+    for (const tenant of family.members) tenant.inFlight--;
+    if (compartment.party.fresh) this.#remove(compartment);
   }
 
   close(): void {
     clearInterval(this.#sweeper);
-    for (const container of this.#containers.values()) container.close();
+    for (const compartment of this.#all()) compartment.close();
     this.#containers.clear();
   }
 
-  #open(name: string): Container {
-    if (this.#containers.size >= this.#options.maxContainers) this.#evict();
-    const container = new Container(name, this.#pool);
-    this.#containers.set(name, container);
-    return container;
+  /**
+   * Who made a container come alive holds it, and whoever uses it later does not take it over: else a neighbour could be
+   * made to hold what it only looked into. A holder that has not come back for the idle time has left it to whoever did,
+   * if that one may have another: else nobody could get rid of what others keep alive.
+   */
+  #hold(compartment: Compartment, family: Family, nowMs: number): void {
+    if (compartment.holder.members[0] !== family.members[0]) {
+      if (nowMs - compartment.holderUsedMs <= this.#options.idleMs || this.#tenants.full(family)) return;
+      for (const tenant of compartment.holder.members) tenant.live--;
+      for (const tenant of family.members) tenant.live++;
+      compartment.holder = family;
+    }
+    compartment.holderUsedMs = nowMs;
   }
 
-  /** Makes room by closing the container that nobody has used for the longest time. */
-  #evict(): void {
-    let oldest: Container | null = null;
-    for (const container of this.#containers.values()) {
-      if (container.taken === 0 && (!oldest || container.usedMs < oldest.usedMs)) oldest = container;
+  #open(name: string, party: Party, family: Family, nowMs: number): Compartment {
+    // A fresh guest is not charged as a container: it is gone with its run, which other limits count.
+    if (!party.fresh) this.#tenants.admitStart(family, nowMs);
+    for (const each of this.#makeRoom(name, party, family, nowMs)) this.#remove(each);
+    // Only now: it may have gone with its last compartment.
+    let container = this.#containers.get(name);
+    if (!container) this.#containers.set(name, (container = new Container(name)));
+    const compartment = new Compartment(container, party, family, this.#pool);
+    compartment.holderUsedMs = nowMs;
+    this.#alive++;
+    for (const tenant of family.members) {
+      tenant.live++;
+      if (!party.fresh) tenant.starts.push(nowMs);
     }
-    if (!oldest) {
-      throw new Problem(
-        "overloaded",
-        `${this.#containers.size} containers are at work, and there is room for no more`,
-        {
-          retryAfterMs: BUSY_RETRY_MS,
-        },
-      );
-    }
-    this.#remove(oldest);
+    if (!party.fresh) container.compartments.set(party.key, compartment);
+    return compartment;
   }
 
-  #sweep(): void {
-    const before = performance.now() - this.#options.idleMs;
-    for (const container of this.#containers.values()) {
-      if (container.taken === 0 && container.usedMs < before) this.#remove(container);
+  /** @returns what is to go for one more; nothing when there is room. */
+  #makeRoom(name: string, party: Party, family: Family, nowMs: number): readonly Compartment[] {
+    const { maxContainers, containerParties } = this.#options;
+    const container = this.#containers.get(name);
+    const going: Compartment[] = [];
+    const full = this.#tenants.full(family);
+    if (full) {
+      const own = ownRoom(full, this.#all());
+      if (!own) throw this.#tenants.fullProblem(full);
+      going.push(own);
     }
+    const crowded = !party.fresh && container !== undefined && container.compartments.size >= containerParties;
+    if (crowded && going[0]?.container !== container) {
+      const room = leastRecent(container.compartments.values());
+      if (!room) {
+        const detail = `container "${name}" serves ${containerParties} parties, all at work, and may serve no more`;
+        throw new Problem("container_busy", detail, BUSY);
+      }
+      going.push(room);
+    }
+    if (going.length > 0 || (this.#alive < maxContainers && !this.#memoryShort)) return going;
+    const room = roomFor(family, this.#all(), nowMs);
+    if (room) return [room];
+    const what = this.#memoryShort ? "the machine is short of memory" : `${this.#alive} containers are at work`;
+    throw new Problem("overloaded", `${what}, and there is room for no more`, BUSY);
   }
 
-  #remove(container: Container): void {
-    this.#containers.delete(container.name);
-    container.close();
+  *#all(): Generator<Compartment> {
+    for (const { compartments } of this.#containers.values()) yield* compartments.values();
   }
+
+  #sweep(nowMs: number): void {
+    for (const compartment of this.#all()) {
+      if (compartment.taken === 0 && compartment.usedMs < nowMs - this.#options.idleMs) this.#remove(compartment);
+    }
+    this.#memoryShort = this.#availableMemory() < this.#options.memoryReserveBytes;
+    const largest = this.#memoryShort ? roomFor(null, this.#all(), nowMs) : null;
+    if (largest) this.#remove(largest);
+    this.#tenants.sweep(nowMs);
+  }
+
+  #remove(compartment: Compartment): void {
+    const { container, party, holder } = compartment;
+    if (container.compartments.get(party.key) === compartment) container.compartments.delete(party.key);
+    if (container.compartments.size === 0 && container.taken === 0) this.#containers.delete(container.name);
+    this.#alive--;
+    for (const tenant of holder.members) tenant.live--;
+    compartment.close();
+  }
+}
+
+function placesProblem({ name, taken }: Container): Problem {
+  return new Problem("container_busy", `container "${name}" has ${taken} runs in flight, and may have no more`, BUSY);
+}
+
+function refuseCrashLoop(compartment: Compartment, nowMs: number): void {
+  const retryAfterMs = Math.ceil(compartment.backOffMs(nowMs));
+  if (retryAfterMs <= 0) return;
+  const { name } = compartment.container;
+  const wait = formatDuration(retryAfterMs);
+  throw new Problem("container_busy", `container "${name}" ended again and again; it may try anew in ${wait}`, {
+    retryAfterMs,
+    hint: "Its tasks end their process, block it or exhaust its memory. The answers to those runs say which.",
+  });
 }

@@ -106,11 +106,11 @@ export class Watchdog {
     const duration = formatDuration(this.#options.blockMs);
     const culprit = blockedRun(guest, title);
     const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
-    if (culprit === null) return guest.end(restarted);
+    if (culprit === null) return guest.crash(restarted);
     const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}`, {
       hint: "Split long work with await, or have the operator raise --block-limit.",
     });
-    guest.end(restarted, { id: culprit, cause });
+    guest.crash(restarted, { id: culprit, cause });
   }
 
   /** Replaces a guest that has grown past half its limit, and ends one that the kernel does not hold. */
@@ -134,7 +134,7 @@ export class Watchdog {
     const culprit = guest.flights.only;
     const end = (what: string, cause: Problem): void => {
       const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
-      guest.end(restarted, culprit === null ? undefined : { id: culprit, cause });
+      guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause });
     };
     if (status.memoryBytes > memoryBytes) {
       end(

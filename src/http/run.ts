@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Config } from "../config.ts";
 import { codeOf } from "../containers/codes.ts";
+import type { Party } from "../containers/party.ts";
 import type { Registry } from "../containers/registry.ts";
-import { narrowed, type NetClaim } from "../egress/narrow.ts";
+import { narrowed } from "../egress/narrow.ts";
 import type { EgressPolicy } from "../egress/policy.ts";
 import { Problem } from "../errors.ts";
 import type { Holder, Limiter } from "../limits/limiter.ts";
@@ -18,6 +19,7 @@ import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
 import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
+import { partyOf } from "./party.ts";
 import { type OriginOf, originReader } from "./proxy.ts";
 import { hasBody, readBody } from "./read-body.ts";
 import { RunAnswer } from "./run-answer.ts";
@@ -48,7 +50,9 @@ interface Call {
   readonly container: string;
   readonly taskUrl: string | null;
   readonly holder: Holder;
-  readonly net: NetClaim;
+  readonly party: Party;
+  /** Of the only code that the token may run, or null. */
+  readonly pin: string | null;
   readonly answer: RunAnswer;
 }
 
@@ -76,7 +80,9 @@ export class RunEndpoint {
     authorize(claims, container);
     const answer = new RunAnswer(response, runIds.next(), credential.byKey, arrivedMs);
     const holder = holderOf(claims, tokens.registry);
-    const call = { request, response, target, container, taskUrl: url, holder, net: claims.net, answer };
+    const party = partyOf(claims);
+    const pin = claims.code?.sha256 ?? null;
+    const call = { request, response, target, container, taskUrl: url, holder, party, pin, answer };
     try {
       answer.send(await this.#run(call));
     } catch (error) {
@@ -86,14 +92,16 @@ export class RunEndpoint {
 
   async #run(call: Call): Promise<Outcome> {
     const submission = await this.#readCode(call);
-    const container = this.#with.containers.reserve(call.container, performance.now());
+    const { containers } = this.#with;
+    const place = containers.reserve(call.container, call.party, call.holder, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
-    const release = (): void => this.#with.containers.release(container);
+    const release = (): void => containers.release(place);
     let begun = false;
     try {
       await this.#admit(call);
       const { data, ...code } = submission ?? (await this.#fetchCode(call));
-      const { guest, start } = container.warm(performance.now()) ?? (await container.arrive());
+      const { compartment } = place;
+      const { guest, start } = compartment.warm(performance.now()) ?? (await compartment.arrive());
       const execution = new Execution(this.#observe(call, release));
       execution.begin(
         guest,
@@ -108,7 +116,7 @@ export class RunEndpoint {
   }
 
   /** The code of the body, or null when it is to be fetched. */
-  async #readCode({ request, response, taskUrl: url }: Call): Promise<Submission | null> {
+  async #readCode({ request, response, taskUrl: url, pin }: Call): Promise<Submission | null> {
     const { codeLimit, jsonDepthLimit } = this.#with.config;
     if (!hasBody(request)) return requireUrl(url);
     if (request.method === "GET" || request.method === "DELETE") {
@@ -125,7 +133,7 @@ export class RunEndpoint {
         hint: "Give one of the two.",
       });
     }
-    return readSubmission(body, contentType, { codeBytes: codeLimit, jsonDepth: jsonDepthLimit });
+    return readSubmission(body, contentType, { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256: pin });
   }
 
   async #admit({ container, holder, answer }: Call): Promise<void> {
@@ -134,7 +142,7 @@ export class RunEndpoint {
     if (!decision.admitted) throw limitProblem(container, decision);
   }
 
-  async #fetchCode({ taskUrl: url, net, response }: Call): Promise<Submission> {
+  async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<Submission> {
     const { codeLimit, taskUrlLimit } = this.#with.config;
     const limits = {
       connectMs: 2_000,
@@ -142,11 +150,12 @@ export class RunEndpoint {
       maxBytes: codeLimit,
       maxRedirects: 3,
       urlMaxLength: taskUrlLimit,
+      sha256: pin,
     };
     // A client that leaves must not hold its place for as long as a slow server likes.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const { bytes, contentType } = await fetchSource(url!, narrowed(this.#with.egress, net), limits, gone.signal);
+    const { bytes, contentType } = await fetchSource(url!, narrowed(this.#with.egress, party.net), limits, gone.signal);
     const typescript = contentType?.startsWith("application/typescript") ?? false;
     return { source: bytes, typescript, modules: null, data: undefined };
   }

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 import { Problem } from "../errors.ts";
 import { readEnvelope } from "./envelope.ts";
+import { requirePinned } from "./pin.ts";
 import { isBlank, withoutPreamble } from "./text.ts";
 
 /** What a request body brought. */
@@ -21,12 +22,14 @@ export interface SubmissionLimits {
   codeBytes: number;
   /** The most levels of arrays and objects, so that no envelope exhausts a stack. */
   jsonDepth: number;
+  /** Of the only code that is taken, in lower-case hexadecimal; `null` takes every code. */
+  sha256: string | null;
 }
 
 /**
  * Takes the code from a request body: `application/json` is an envelope, everything else is the source itself.
  *
- * @throws {Problem} `request_invalid`, `code_missing` or `code_too_large`.
+ * @throws {Problem} `request_invalid`, `code_missing`, `code_too_large` or `code_pinned`.
  */
 export function readSubmission(body: Buffer, contentType: string | undefined, limits: SubmissionLimits): Submission {
   const mediaType = contentType === undefined ? "" : mediaTypeOf(contentType);
@@ -37,16 +40,15 @@ export function readSubmission(body: Buffer, contentType: string | undefined, li
     let size = bytes.length;
     for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);
     refuseTooLarge(size, limits.codeBytes);
-    return { source: sourceOf(bytes), typescript: false, modules, data };
+    const source = sourceOf(bytes);
+    requirePinned(bytes, modules, limits.sha256);
+    return { source, typescript: false, modules, data };
   }
   refuseTooLarge(body.length, limits.codeBytes);
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
-  return {
-    source: sourceOf(body),
-    typescript: mediaType === "application/typescript",
-    modules: null,
-    data: undefined,
-  };
+  const source = sourceOf(body);
+  requirePinned(body, null, limits.sha256);
+  return { source, typescript: mediaType === "application/typescript", modules: null, data: undefined };
 }
 
 function mediaTypeOf(contentType: string): string {

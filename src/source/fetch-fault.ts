@@ -24,6 +24,7 @@ export class FetchFault extends Error {
  * @returns a `Problem`, or the error itself when it is none of the network's.
  */
 export function asProblem(error: unknown, place: string): unknown {
+  if (error instanceof Problem) return error;
   if (error instanceof FetchFault) {
     return new Problem(error.code, `${place} ${error.why}`, error.hint === undefined ? {} : { hint: error.hint });
   }

@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { EgressPolicy } from "../egress/policy.ts";
 import { dial } from "./dial.ts";
 import { asProblem, FetchFault } from "./fetch-fault.ts";
+import { requirePinned } from "./pin.ts";
 import { requestHead } from "./request.ts";
 import { readBody } from "./response-body.ts";
 import { readTaskUrl } from "./task-url.ts";
@@ -20,6 +21,8 @@ export interface FetchLimits {
   readonly maxRedirects: number;
   /** Characters of a URL. */
   readonly urlMaxLength: number;
+  /** Of the only text that is taken, in lower-case hexadecimal; `null` takes every text. */
+  readonly sha256: string | null;
 }
 
 export interface FetchedSource {
@@ -35,7 +38,7 @@ export interface FetchedSource {
  * Nothing of the caller travels with it.
  *
  * @throws {Problem} `task_url_invalid`, `task_url_forbidden`, `task_url_unreachable`, `task_url_status`,
- *   `task_url_too_large` or `task_url_not_code`.
+ *   `task_url_too_large`, `task_url_not_code` or `code_pinned`.
  * @throws the signal's reason when it aborts.
  */
 export async function fetchSource(
@@ -75,7 +78,7 @@ async function follow(
       const response = await requestHead(url, socket);
       const location = redirection(response);
       if (location === undefined) {
-        const bytes = await readSource(response, limits.maxBytes);
+        const bytes = await readSource(response, limits);
         return { bytes, contentType: response.headers["content-type"] ?? null, url: url.href };
       }
       response.destroy();
@@ -102,7 +105,7 @@ function redirected(location: string, from: URL, visited: ReadonlySet<string>, l
   return url;
 }
 
-async function readSource(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function readSource(response: IncomingMessage, { maxBytes, sha256 }: FetchLimits): Promise<Buffer> {
   const status = response.statusCode!;
   if (status < 200 || status > 299) throw new FetchFault("task_url_status", `answered with status ${status}`);
   if (/^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(response.headers["content-type"] ?? "")) throw htmlPage();
@@ -111,6 +114,7 @@ async function readSource(response: IncomingMessage, maxBytes: number): Promise<
   const source = withoutPreamble(body);
   if (isBlank(source)) throw new FetchFault("task_url_not_code", "gave a blank text");
   if (/^\s*<(?:!doctype|html)\b/i.test(source.toString("utf8", 0, 1_024))) throw htmlPage();
+  requirePinned(body, null, sha256);
   return source;
 }
 

@@ -15,6 +15,12 @@ export interface TokenLimits {
   readonly token?: Limits;
 }
 
+/** The only code that a token may run. */
+export interface Pin {
+  /** Of the UTF-8 bytes of the code as it is sent, in lower-case hexadecimal. */
+  readonly sha256: string;
+}
+
 /** A verified token, as the rest of the service sees it. Frozen in depth, because it is shared by all its requests. */
 export interface Claims {
   /** The name of the token in URLs and logs. It is no secret. */
@@ -33,6 +39,10 @@ export interface Claims {
   readonly limits: TokenLimits;
   /** What is left of the operator's egress policy. `null` when the token narrows nothing. */
   readonly net: NetClaim;
+  /** `null` when the token runs whatever code it is given. */
+  readonly code: Pin | null;
+  /** Whether each run gets a guest that nobody has used. */
+  readonly fresh: boolean;
   /** The `jti`s of the tokens that this one descends from, nearest first. */
   readonly parents: readonly string[];
 }

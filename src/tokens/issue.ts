@@ -46,7 +46,10 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   return { token, jti: payload.jti, claims: claimsOf(payload) };
 }
 
-function payloadOf({ admin, containers, can, exp, nbf, limits, net }: TokenRequest, nowMs: number): Payload {
+function payloadOf(
+  { admin, containers, can, exp, nbf, limits, net, code, fresh }: TokenRequest,
+  nowMs: number,
+): Payload {
   return {
     iss: ISSUER,
     aud: AUDIENCE,
@@ -57,6 +60,8 @@ function payloadOf({ admin, containers, can, exp, nbf, limits, net }: TokenReque
     ...(admin ? { admin } : { containers, can }),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(net !== null && { net }),
+    ...(code !== null && { code }),
+    ...(fresh && { fresh }),
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
-import { LIMIT_WINDOWS, type TokenLimits, VERBS, type Verb } from "./claims.ts";
+import { LIMIT_WINDOWS, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
 
 /** Bounds the walk over the patterns at each run. */
@@ -25,6 +25,10 @@ const LIMITS = `must be an object with any of ${LIMIT_WINDOWS.join(", ")}`;
 const NET = `must be false, or a list of 1 to ${MAX_PLACES} hosts`;
 const PLACE = "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
 
+const SHA256 = "must be a SHA-256 in 64 hexadecimal digits";
+
+/** Of a token that runs one code: it cannot give away, or look into, what it was not made for. */
+export const PINNED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
 const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
 const verb = z.enum(VERBS, `must be one of ${VERBS.join(", ")}`);
 
@@ -90,6 +94,16 @@ export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transfo
   });
   return [...new Set(places)].toSorted();
 });
+
+export const pinMember: z.ZodType<Pin> = z.strictObject(
+  {
+    sha256: z
+      .string(SHA256)
+      .regex(/^[\da-f]{64}$/i, SHA256)
+      .toLowerCase(),
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be an object with sha256" : undefined) },
+);
 
 function verbsMember(item: z.ZodType<Verb>): z.ZodType<Verb[]> {
   return z.array(z.unknown(), VERBS_SIZE).min(1, VERBS_SIZE).max(VERBS.length, VERBS_SIZE).pipe(z.array(item));

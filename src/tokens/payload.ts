@@ -1,9 +1,17 @@
 import { z } from "zod";
 
 import type { NetClaim } from "../egress/narrow.ts";
-import { type Claims, isJti, type TokenLimits, VERBS, type Verb } from "./claims.ts";
+import { type Claims, isJti, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { AUDIENCE, ISSUER } from "./format.ts";
-import { canMember, containersMember, limitsMember, netMember, unixSecondsMember } from "./members.ts";
+import {
+  canMember,
+  containersMember,
+  limitsMember,
+  netMember,
+  pinMember,
+  PINNED_VERBS,
+  unixSecondsMember,
+} from "./members.ts";
 
 /** The claims set as it stands in the token (RFC 7519). Members that say nothing are left out. */
 export interface Payload {
@@ -18,6 +26,8 @@ export interface Payload {
   readonly can?: readonly Verb[];
   readonly limits?: TokenLimits;
   readonly net?: Exclude<NetClaim, null>;
+  readonly code?: Pin;
+  readonly fresh?: true;
   readonly parents?: readonly string[];
 }
 
@@ -38,6 +48,8 @@ export function claimsOf(payload: unknown): Claims {
     can,
     limits = {},
     net = null,
+    code = null,
+    fresh = false,
     parents,
   } = schema.parse(payload);
   return deepFreeze({
@@ -50,6 +62,8 @@ export function claimsOf(payload: unknown): Claims {
     iat,
     limits,
     net,
+    code,
+    fresh,
     parents: parents ?? [],
   });
 }
@@ -70,13 +84,16 @@ const schema: z.ZodType<Payload> = z
     can: z.exactOptional(canMember),
     limits: z.exactOptional(limitsMember),
     net: z.exactOptional(netMember),
+    code: z.exactOptional(pinMember),
+    fresh: z.exactOptional(z.literal(true)),
     parents: z.exactOptional(z.array(jti).max(MAX_PARENTS)),
   })
-  .refine(({ admin, containers, can, exp }) =>
+  .refine(({ admin, containers, can, exp, code }) =>
     admin
-      ? containers === undefined && can === undefined
+      ? containers === undefined && can === undefined && code === undefined
       : containers !== undefined && can !== undefined && exp !== undefined,
-  );
+  )
+  .refine(({ code, can }) => code === undefined || can?.every((verb) => PINNED_VERBS.has(verb)));
 
 function deepFreeze<T extends object>(value: T): T {
   for (const member of Object.values(value)) if (typeof member === "object" && member !== null) deepFreeze(member);

@@ -3,9 +3,17 @@ import { z } from "zod";
 import type { NetClaim } from "../egress/narrow.ts";
 import { Problem } from "../errors.ts";
 import { parseDuration } from "../units.ts";
-import type { TokenLimits, Verb } from "./claims.ts";
+import type { Pin, TokenLimits, Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
-import { containersMember, limitsMember, netMember, servedCanMember, unixSecondsMember } from "./members.ts";
+import {
+  containersMember,
+  limitsMember,
+  netMember,
+  pinMember,
+  PINNED_VERBS,
+  servedCanMember,
+  unixSecondsMember,
+} from "./members.ts";
 
 /** One thing that is wrong with a request for a token, at the path of the member. */
 export interface MemberFault {
@@ -23,6 +31,8 @@ export interface TokenRequest {
   readonly nbf: number | null;
   readonly limits: TokenLimits;
   readonly net: NetClaim;
+  readonly code: Pin | null;
+  readonly fresh: boolean;
 }
 
 /**
@@ -35,8 +45,9 @@ export function readTokenRequest(input: unknown, nowMs: number): TokenRequest {
   const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
   faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs));
   if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
-  const { admin = false, containers = [], can = ["run", "limits"], nbf = null, limits = {}, net = null } = parsed.data;
-  return { admin, containers, can, exp: expOf(parsed.data, nowMs), nbf, limits, net };
+  const { admin = false, containers = [], can = ["run", "limits"], nbf = null, limits = {} } = parsed.data;
+  const { net = null, code = null, fresh = false } = parsed.data;
+  return { admin, containers, can, exp: expOf(parsed.data, nowMs), nbf, limits, net, code, fresh };
 }
 
 /** The answer to a request with these faults, which are at least one. */
@@ -63,6 +74,8 @@ interface Members {
   nbf?: number;
   limits?: TokenLimits;
   net?: Exclude<NetClaim, null>;
+  code?: Pin;
+  fresh?: true;
 }
 
 const LIFETIME = "must be a duration such as 30s, 5m, 12h or 7d";
@@ -77,12 +90,14 @@ const schema: z.ZodType<Members> = z.strictObject(
     nbf: z.exactOptional(unixSecondsMember),
     limits: z.exactOptional(limitsMember),
     net: z.exactOptional(netMember),
+    code: z.exactOptional(pinMember),
+    fresh: z.exactOptional(z.literal(true, "must be true, or left out")),
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );
 
 /** Claims that are promised and not there yet. To take one and not obey it would be worse than to refuse it. */
-const PROMISED = new Set(["code", "params", "secrets", "secretsReadable", "fresh", "depth", "selfRevoke"]);
+const PROMISED = new Set(["params", "secrets", "secretsReadable", "depth", "selfRevoke", "code.url"]);
 const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);
 
 function isDuration(text: string): boolean {
@@ -99,7 +114,7 @@ function faultsOfIssue(issue: z.core.$ZodIssue): MemberFault[] {
   if (issue.code !== "unrecognized_keys") return [{ member: path.join("."), detail: issue.message }];
   return issue.keys.slice(0, MAX_REPORTED).map((key) => ({
     member: [...path, key.slice(0, MAX_NAME_CHARS)].join("."),
-    detail: path.length === 0 ? whyNot(key) : "is not a member that is known here",
+    detail: whyNot([...path, key].join(".")),
   }));
 }
 
@@ -118,7 +133,10 @@ function faultsBetween(input: unknown, faulty: ReadonlySet<string | undefined>, 
   return faults.filter(({ member }) => !faulty.has(member));
 }
 
-function faultsOfScope({ admin, containers, can }: Members, faulty: ReadonlySet<string | undefined>): MemberFault[] {
+function faultsOfScope(
+  { admin, containers, can, code }: Members,
+  faulty: ReadonlySet<string | undefined>,
+): MemberFault[] {
   const faults: MemberFault[] = [];
   if (!admin && !containers && !faulty.has("admin")) {
     faults.push({ member: "containers", detail: "is missing; name at least one container, or ask for admin: true" });
@@ -128,6 +146,12 @@ function faultsOfScope({ admin, containers, can }: Members, faulty: ReadonlySet<
   }
   if (admin && can) {
     faults.push({ member: "can", detail: "narrows what admin: true opens; leave one of them out" });
+  }
+  if (admin && code) {
+    faults.push({ member: "code", detail: "narrows what admin: true opens; leave one of them out" });
+  }
+  if (code && can?.some((verb) => !PINNED_VERBS.has(verb))) {
+    faults.push({ member: "can", detail: `may only be of ${[...PINNED_VERBS].join(", ")} beside code` });
   }
   return faults;
 }

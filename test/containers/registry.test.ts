@@ -1,15 +1,26 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 
-import type { Container } from "../../src/containers/container.ts";
+import type { Compartment } from "../../src/containers/compartment.ts";
 import type { Guest } from "../../src/containers/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
-import { Registry, type RegistryOptions } from "../../src/containers/registry.ts";
+import { type Place, Registry, type RegistryOptions } from "../../src/containers/registry.ts";
+import { FREE, NO_CAPS, token } from "./parties.ts";
 import { makeGuest } from "./puppet.ts";
+
+const ALICE = token("alice");
+const OPTIONS: RegistryOptions = {
+  concurrency: 64,
+  maxContainers: 8,
+  containerParties: 8,
+  idleMs: 60_000,
+  memoryReserveBytes: 0,
+  caps: NO_CAPS,
+};
 
 function makeRegistry(t: TestContext, options: Partial<RegistryOptions>): Registry {
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
-  const registry = new Registry(pool, { concurrency: 64, maxContainers: 8, idleMs: 60_000, ...options });
+  const registry = new Registry(pool, { ...OPTIONS, ...options });
   t.after(() => {
     registry.close();
     pool.close();
@@ -17,42 +28,51 @@ function makeRegistry(t: TestContext, options: Partial<RegistryOptions>): Regist
   return registry;
 }
 
+/** Free code of one token. */
+function reserve(registry: Registry, name: string, atMs: number): Place {
+  return registry.reserve(name, FREE, ALICE, atMs);
+}
+
 /** A container that was used at a time, and its guest. */
-async function used(registry: Registry, name: string, atMs: number): Promise<{ container: Container; guest: Guest }> {
-  const container = registry.reserve(name, atMs);
-  const { guest } = await container.arrive();
-  registry.release(container);
-  return { container, guest };
+async function used(
+  registry: Registry,
+  name: string,
+  atMs: number,
+): Promise<{ compartment: Compartment; guest: Guest }> {
+  const place = reserve(registry, name, atMs);
+  const { guest } = await place.compartment.arrive();
+  registry.release(place);
+  return { compartment: place.compartment, guest };
 }
 
 it("a name is one container for as long as it lives, and the places in it are its own", (t) => {
   const registry = makeRegistry(t, { concurrency: 2 });
-  const demo = registry.reserve("demo", 0);
-  assert.equal(registry.reserve("demo", 1), demo);
-  assert.throws(() => registry.reserve("demo", 2), { code: "container_busy", status: 429, message: /"demo" has 2 / });
-  assert.notEqual(registry.reserve("other", 3), demo);
+  const demo = reserve(registry, "demo", 0);
+  assert.equal(reserve(registry, "demo", 1).compartment, demo.compartment);
+  assert.throws(() => reserve(registry, "demo", 2), { code: "container_busy", status: 429, message: /"demo" has 2 / });
+  assert.notEqual(reserve(registry, "other", 3).compartment, demo.compartment);
   assert.equal(registry.taken, 3);
   registry.release(demo);
-  assert.equal(registry.reserve("demo", 4), demo);
+  assert.equal(reserve(registry, "demo", 4).compartment, demo.compartment);
   assert.equal(registry.taken, 3);
 });
 
 it("a refusal takes no place, and says when to come back", (t) => {
   const registry = makeRegistry(t, { concurrency: 1, maxContainers: 1 });
-  const demo = registry.reserve("demo", 0);
+  const demo = reserve(registry, "demo", 0);
   for (const [name, code] of [
     ["demo", "container_busy"],
     ["other", "overloaded"],
   ] as const) {
     assert.throws(
-      () => registry.reserve(name, 1),
+      () => reserve(registry, name, 1),
       (problem: { code: string; options: { retryAfterMs?: number } }) =>
         problem.code === code && problem.options.retryAfterMs! > 0,
     );
   }
   assert.equal(registry.taken, 1);
   registry.release(demo);
-  registry.reserve("other", 2);
+  reserve(registry, "other", 2);
   assert.equal(registry.taken, 1);
 });
 
@@ -62,26 +82,26 @@ it("one container too many takes the room of the one that was not used for longe
   await used(registry, "a", 4);
   await used(registry, "d", 5);
   assert.deepEqual([a.guest.ended, b.guest.ended, c.guest.ended], [false, true, false]);
-  assert.equal(registry.reserve("a", 6), a.container);
-  assert.notEqual(registry.reserve("b", 7), b.container);
+  assert.equal(reserve(registry, "a", 6).compartment, a.compartment);
+  assert.notEqual(reserve(registry, "b", 7).compartment, b.compartment);
   assert.deepEqual([a.guest.ended, c.guest.ended], [false, true]);
 });
 
 it("no container is closed for another while a run holds a place in it, however long ago that began", async (t) => {
   const registry = makeRegistry(t, { maxContainers: 2 });
-  const held = registry.reserve("held", 0);
-  const { guest } = await held.arrive();
+  const held = reserve(registry, "held", 0);
+  const { guest } = await held.compartment.arrive();
   const idle = await used(registry, "idle", 1_000);
-  registry.reserve("new", 2_000);
+  reserve(registry, "new", 2_000);
   assert.deepEqual([guest.ended, idle.guest.ended], [false, true]);
-  assert.throws(() => registry.reserve("newer", 3_000), { code: "overloaded", status: 503 });
+  assert.throws(() => reserve(registry, "newer", 3_000), { code: "overloaded", status: 503 });
   assert.equal(guest.ended, false);
 });
 
 it("a container that nobody uses is closed after its idle time, and one in use is not", async (t) => {
   const registry = makeRegistry(t, { idleMs: 20 });
-  const held = registry.reserve("held", performance.now());
-  const { guest: busy } = await held.arrive();
+  const held = reserve(registry, "held", performance.now());
+  const { guest: busy } = await held.compartment.arrive();
   const idle = await used(registry, "idle", performance.now());
   await idle.guest.process.exited;
   assert.ok(idle.guest.ended);
@@ -93,13 +113,13 @@ it("a container that nobody uses is closed after its idle time, and one in use i
 
 it("a container that would have to wait behind too many others is refused, one that has its guest is not", async (t) => {
   const starting = new Pool(() => new Promise(() => {}), 0);
-  const registry = new Registry(starting, { concurrency: 2, maxContainers: 300, idleMs: 60_000 });
+  const registry = new Registry(starting, { ...OPTIONS, concurrency: 2, maxContainers: 300 });
   t.after(() => registry.close());
   const waiting = Array.from({ length: 256 }, (_, index) => {
-    return assert.rejects(registry.reserve(`waits-${index}`, 0).arrive(), { code: "sandbox_failed" });
+    return assert.rejects(reserve(registry, `waits-${index}`, 0).compartment.arrive(), { code: "sandbox_failed" });
   });
-  assert.throws(() => registry.reserve("late", 1), { code: "overloaded", status: 503 });
-  assert.equal(registry.reserve("waits-7", 1).taken, 2);
+  assert.throws(() => reserve(registry, "late", 1), { code: "overloaded", status: 503 });
+  assert.equal(reserve(registry, "waits-7", 1).compartment.taken, 2);
   assert.equal(registry.taken, 257);
   starting.close();
   await Promise.all(waiting);
@@ -107,11 +127,11 @@ it("a container that would have to wait behind too many others is refused, one t
 
 it("a registry that drains takes no run, and lets those go on that hold a place", async (t) => {
   const registry = makeRegistry(t, {});
-  const container = registry.reserve("demo", 0);
-  const { guest } = await container.arrive();
+  const container = reserve(registry, "demo", 0);
+  const { guest } = await container.compartment.arrive();
   registry.drain();
-  assert.throws(() => registry.reserve("demo", 1), { code: "draining", status: 503 });
-  assert.throws(() => registry.reserve("other", 1), { code: "draining" });
+  assert.throws(() => reserve(registry, "demo", 1), { code: "draining", status: 503 });
+  assert.throws(() => reserve(registry, "other", 1), { code: "draining" });
   assert.deepEqual([registry.taken, guest.ended], [1, false]);
   registry.release(container);
   assert.equal(registry.taken, 0);
@@ -131,19 +151,19 @@ it("a run that is refused for want of guests costs no other container its own", 
   let given = false;
   const take = pool.take.bind(pool);
   pool.take = () => (given ? take() : ((given = true), { guest: warm, start: "new" as const }));
-  const registry = new Registry(pool, { concurrency: 64, maxContainers: 1, idleMs: 60_000 });
+  const registry = new Registry(pool, { ...OPTIONS, maxContainers: 1 });
   t.after(() => registry.close());
-  const { container, guest } = await used(registry, "settled", 0);
+  const { compartment, guest } = await used(registry, "settled", 0);
   while (!pool.full) void Promise.resolve(pool.take()).catch(() => {});
-  assert.throws(() => registry.reserve("newcomer", 1), { code: "overloaded" });
+  assert.throws(() => reserve(registry, "newcomer", 1), { code: "overloaded" });
   assert.equal(guest.ended, false);
-  assert.equal(registry.reserve("settled", 2), container);
+  assert.equal(reserve(registry, "settled", 2).compartment, compartment);
 });
 
 it("a container whose guest has ended needs another, and says so", async (t) => {
   const registry = makeRegistry(t, {});
-  const { container, guest } = await used(registry, "demo", 0);
-  assert.equal(container.isCold, false);
+  const { compartment, guest } = await used(registry, "demo", 0);
+  assert.equal(compartment.isCold, false);
   guest.retire();
-  assert.equal(container.isCold, true);
+  assert.equal(compartment.isCold, true);
 });

@@ -137,9 +137,7 @@ describe("POST /api/tokens", () => {
 
   it("refuses clearly what it does not know yet, or issues what it enforces", async () => {
     const claims = {
-      code: { sha256: "0".repeat(64) },
       params: { a: 1 },
-      fresh: true,
       depth: 1,
       selfRevoke: false,
     };

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { Problem } from "../../src/errors.ts";
 import { readSubmission, type Submission } from "../../src/source/body.ts";
 
-const LIMITS = { codeBytes: 1_000, jsonDepth: 64 };
+const LIMITS = { codeBytes: 1_000, jsonDepth: 64, sha256: null };
 const JSON_TYPE = "application/json";
 
 function read(body: string | Buffer, contentType?: string): Submission {

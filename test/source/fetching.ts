@@ -14,6 +14,7 @@ export const LIMITS: FetchLimits = {
   maxBytes: 10_000,
   maxRedirects: 3,
   urlMaxLength: 2_048,
+  sha256: null,
 };
 
 /** The names that these tests dial all lead to this machine, and only to the ports given. */

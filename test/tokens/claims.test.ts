@@ -13,6 +13,8 @@ const CLAIMS: Claims = {
   iat: 0,
   limits: {},
   net: null,
+  code: null,
+  fresh: false,
   parents: [],
 };
 

@@ -26,6 +26,8 @@ test("a token of containers holds what was asked for, and defaults for the rest"
     iat: START_S,
     limits: {},
     net: null,
+    code: null,
+    fresh: false,
     parents: [],
   });
   assert.deepEqual(await tokens.verifier.verify(token), claims);
@@ -58,6 +60,24 @@ test("net is kept in the token, each place once and in one spelling, so that equ
   const none = await tokens.issue({ admin: true, net: false }, "me");
   assert.equal(decodeJwt(none.token)["net"], false);
   assert.equal((await tokens.verifier.verify(none.token)).net, false);
+});
+
+test("a pin is kept in the token in one spelling, and fresh where it is asked for", async (t) => {
+  const tokens = await testTokens(t);
+  const { token, claims } = await tokens.issue({ containers: ["demo"], code: { sha256: "AB".repeat(32) } }, "me");
+  assert.deepEqual(claims.code, { sha256: "ab".repeat(32) });
+  assert.deepEqual([claims.fresh, decodeJwt(token)["code"]], [false, { sha256: "ab".repeat(32) }]);
+  assert.ok(Object.isFrozen(claims.code));
+  const fresh = await tokens.issue({ containers: ["demo"], fresh: true }, "me");
+  assert.equal((await tokens.verifier.verify(fresh.token)).fresh, true);
+  assert.equal("fresh" in decodeJwt(token), false);
+});
+
+test("what a pin to a URL gets says that this version does not serve it", async (t) => {
+  const tokens = await testTokens(t);
+  const code = { url: "https://example.com/a.js", sha256: "a".repeat(64) };
+  const problem = await problemOf(() => tokens.issue({ containers: ["a"], code }, "me"));
+  assert.match(problem.message, /code\.url is not supported by this version/);
 });
 
 test("an administrative token expires after a day too, unless exp is null", async (t) => {
@@ -165,6 +185,14 @@ const FAULTS: [string, unknown, string[]][] = [
     },
     ["net"],
   ],
+  ["fresh that is not true", { containers: ["a"], fresh: false }, ["fresh"]],
+  ["a pin that is none", { containers: ["a"], code: "x" }, ["code"]],
+  ["a pin without a digest", { containers: ["a"], code: {} }, ["code.sha256"]],
+  ["a digest that is too short", { containers: ["a"], code: { sha256: "a".repeat(63) } }, ["code.sha256"]],
+  ["a digest in Base64", { containers: ["a"], code: { sha256: `${"A+/".repeat(21)}=` } }, ["code.sha256"]],
+  ["a pin to more than a digest", { containers: ["a"], code: { sha256: "a".repeat(64), sha1: "b" } }, ["code.sha1"]],
+  ["a pin to a URL", { containers: ["a"], code: { sha256: "a".repeat(64), url: "https://a" } }, ["code.url"]],
+  ["an administrator with a pin", { admin: true, code: { sha256: "a".repeat(64) } }, ["code"]],
   ["an unknown member", { containers: ["a"], scope: "x" }, ["scope"]],
   ["a member of the prototype", JSON.parse(`{"containers":["a"],"__proto__":{"admin":true}}`), ["__proto__"]],
   ["a member without a name, beside others", { "": 1, exp: 1 }, ["", "containers", "exp"]],
@@ -188,7 +216,7 @@ test("what the service sets, and what this version does not know yet, is told ap
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: "x" }, "me"));
     assert.match(problem.message, new RegExp(`${member} is set by the service`));
   }
-  for (const member of ["code", "params", "secrets", "secretsReadable", "fresh", "depth", "selfRevoke"]) {
+  for (const member of ["params", "secrets", "secretsReadable", "depth", "selfRevoke"]) {
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: true }, "me"));
     assert.match(problem.message, new RegExp(`${member} is not supported by this version`));
   }
@@ -208,7 +236,7 @@ test("every fault is reported at once, each with its member", async (t) => {
   const problem = await problemOf(() => tokens.issue(input, "me"));
   assert.deepEqual(membersOf(problem).toSorted(), [
     "can.0",
-    "code",
+    "code.sha256",
     "containers.1",
     "exp",
     "jti",
@@ -229,9 +257,22 @@ test("whatever is asked for, the answer is a valid token or a problem", async (t
   const tokens = await testTokens(t);
   const member = fc.oneof(
     fc.jsonValue(),
-    fc.constantFrom("1h", "500ms", true, null, false, START_S + 5, ["a", "b-*"], ["run"], { token: { day: 1 } }),
+    fc.constantFrom(
+      "1h",
+      "500ms",
+      true,
+      null,
+      false,
+      START_S + 5,
+      ["a", "b-*"],
+      ["run"],
+      { token: { day: 1 } },
+      {
+        sha256: "a".repeat(64),
+      },
+    ),
   );
-  const names = ["admin", "containers", "can", "exp", "expiresIn", "nbf", "limits", "net"];
+  const names = ["admin", "containers", "can", "exp", "expiresIn", "nbf", "limits", "net", "code", "fresh"];
   const requests = fc.record(Object.fromEntries(names.map((name) => [name, member])), { requiredKeys: [] });
   await fc.assert(
     fc.asyncProperty(fc.oneof(requests, fc.jsonValue()), async (input) => {

@@ -1,0 +1,99 @@
+import { Problem } from "../errors.ts";
+import type { Container } from "./container.ts";
+import { CrashLoop } from "./crash-loop.ts";
+import type { Guest } from "./guest.ts";
+import type { Party } from "./party.ts";
+import type { Pool, Taken } from "./pool.ts";
+import type { Family } from "./tenants.ts";
+
+/** A guest is replaced after this many runs or this long, whatever it looks like from outside. */
+const MAX_RUNS = 100_000;
+const MAX_AGE_MS = 20 * 60_000;
+
+const MAX_DRAINING = 2;
+const CLOSED = new Problem("container_restarted", "the container was closed");
+
+/** One party's share of a container: its guest, when it has one, and who answers for it. */
+export class Compartment {
+  readonly container: Container;
+  readonly party: Party;
+  /** Whose container it counts as: the token that made it come alive, until that has left it to others. */
+  holder: Family;
+  /** When the holder last used it, and when anybody did. On the clock of `performance.now()`. */
+  holderUsedMs = 0;
+  usedMs = 0;
+  /** Runs that have a place in it. */
+  taken = 0;
+  readonly #pool: Pool;
+  readonly #crashes = new CrashLoop();
+  #warm: Taken | null = null;
+  #warmSinceMs = 0;
+  #arriving: Promise<Taken> | null = null;
+  #draining: Guest[] = [];
+
+  constructor(container: Container, party: Party, holder: Family, pool: Pool) {
+    this.container = container;
+    this.party = party;
+    this.holder = holder;
+    this.#pool = pool;
+  }
+
+  /** The guest that may take a run now, if there is one. */
+  warm(nowMs: number): Taken | null {
+    if (!this.#warm) return null;
+    const { guest } = this.#warm;
+    if (guest.runs >= MAX_RUNS || nowMs - guest.startedMs > MAX_AGE_MS) guest.retire();
+    if (!guest.draining) return this.#warm;
+    this.#letGo(guest);
+    return null;
+  }
+
+  /** Whether a run would have to wait for a guest that nobody has asked for yet. */
+  get isCold(): boolean {
+    return this.#arriving === null && (this.#warm?.guest.draining ?? true);
+  }
+
+  /** Milliseconds for which it gets no other guest, because its own have died at once again and again; 0 for none. */
+  backOffMs(nowMs: number): number {
+    if (!this.isCold) return 0;
+    if (this.#warm) this.#letGo(this.#warm.guest);
+    return this.#crashes.waitMs(nowMs);
+  }
+
+  /** A guest from the pool; runs that come meanwhile wait for the same one. @throws {Problem} when there is none. */
+  async arrive(): Promise<Taken> {
+    this.#arriving ??= this.#take();
+    return this.#arriving;
+  }
+
+  /** Ends what is left of it. */
+  close(): void {
+    for (const guest of [...this.#draining, this.#warm?.guest]) guest?.end(CLOSED);
+    this.#draining = [];
+    this.#warm = null;
+  }
+
+  /** Lets a guest go that takes no new run. */
+  #letGo(guest: Guest): void {
+    this.#warm = null;
+    if (guest.crashedMs !== null) {
+      this.#crashes.died(guest.crashedMs, guest.crashedMs - this.#warmSinceMs, guest.answered > 0);
+    }
+    // Guests that drain are beside those that are counted; a task that keeps its own from ending must not gather them.
+    this.#draining = [...this.#draining.filter((each) => !each.ended), guest];
+    if (this.#draining.length > MAX_DRAINING) this.#draining.shift()!.end(CLOSED);
+  }
+
+  async #take(): Promise<Taken> {
+    try {
+      const taken = await this.#pool.take();
+      // Before it gets any code.
+      taken.guest.net = this.party.net;
+      this.#warm = { guest: taken.guest, start: "warm" };
+      this.#warmSinceMs = performance.now();
+      return taken;
+    } finally {
+      this.#arriving = null;
+    }
+  }
+}

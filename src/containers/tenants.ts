@@ -1,0 +1,117 @@
+import { Problem } from "../errors.ts";
+
+/** What one token may have of the machine at a time, together with all tokens that descend from it. */
+export interface TenantCaps {
+  /** Containers alive that it made come alive; each party in a container, and each fresh guest, is one. */
+  readonly containers: number;
+  /** Runs in flight. */
+  readonly concurrency: number;
+  /** Containers that it makes come alive, in any minute. */
+  readonly newContainers: number;
+}
+
+/** A token, and the tokens above it, nearest first. */
+export interface TokenChain {
+  readonly jti: string;
+  readonly parents: readonly { readonly jti: string }[];
+}
+
+/** A token as the caps count it. */
+export class Tenant {
+  inFlight = 0;
+  live = 0;
+  /** When containers came alive for it within the last minute, oldest first. */
+  readonly starts: number[] = [];
+}
+
+/** A token with all above it: what it does is counted against each, so that no issuing ever multiplies a cap. */
+export interface Family {
+  readonly members: readonly Tenant[];
+  /** The topmost: it stands for the size of them all. */
+  readonly head: Tenant;
+  /** Of the register, when this was made. */
+  readonly generation: number;
+}
+
+const MINUTE_MS = 60_000;
+/** Runs are short: one ends within some milliseconds, but nobody can say which. */
+const RETRY_MS = 1_000;
+
+/** Whose containers and runs there are, by token. */
+export class Tenants {
+  readonly #caps: TenantCaps;
+  readonly #byJti: Map<string, Tenant> = new Map();
+  /** A chain is the same object in every run of its token. */
+  readonly #families: WeakMap<TokenChain, Family> = new WeakMap();
+  #generation = 0;
+
+  constructor(caps: TenantCaps) {
+    this.#caps = caps;
+  }
+
+  familyOf(chain: TokenChain): Family {
+    const known = this.#families.get(chain);
+    if (known?.generation === this.#generation) return known;
+    const members = [this.#tenant(chain.jti), ...chain.parents.map(({ jti }) => this.#tenant(jti))];
+    const family = { members, head: members.at(-1)!, generation: this.#generation };
+    this.#families.set(chain, family);
+    return family;
+  }
+
+  /** @throws {Problem} `container_busy` when one more run is too many. */
+  admitRun(family: Family): void {
+    for (const { inFlight } of family.members) {
+      if (inFlight < this.#caps.concurrency) continue;
+      throw new Problem("container_busy", `the token has ${inFlight} runs in flight, and may have no more`, {
+        retryAfterMs: RETRY_MS,
+      });
+    }
+  }
+
+  /** @throws {Problem} `container_busy` with the exact wait when one more container this minute is too many. */
+  admitStart(family: Family, nowMs: number): void {
+    for (const { starts } of family.members) {
+      // Half-open, as the windows of the limits are: after exactly a minute it is over.
+      while (starts.length > 0 && starts[0]! + MINUTE_MS <= nowMs) starts.shift();
+      const most = this.#caps.newContainers;
+      if (starts.length < most) continue;
+      const retryAfterMs = Math.ceil(starts[starts.length - most]! + MINUTE_MS - nowMs);
+      const wait = Math.ceil(retryAfterMs / 1_000);
+      throw new Problem(
+        "container_busy",
+        `the token makes at most ${most} containers come alive a minute; the next fits in ${wait} s`,
+        { retryAfterMs },
+      );
+    }
+  }
+
+  /** The member of the family that has as many containers alive as it may, and must give one up for another. */
+  full(family: Family): Tenant | null {
+    return family.members.find(({ live }) => live >= this.#caps.containers) ?? null;
+  }
+
+  /** A member has all its containers at work. */
+  fullProblem({ live }: Tenant): Problem {
+    return new Problem("container_busy", `the token has ${live} containers alive, all at work, and may have no more`, {
+      retryAfterMs: RETRY_MS,
+    });
+  }
+
+  /** Forgets tokens that have nothing and had nothing lately, so that memory does not grow with those of the past. */
+  sweep(nowMs: number): void {
+    let forgotten = false;
+    for (const [jti, { inFlight, live, starts }] of this.#byJti) {
+      if (inFlight > 0 || live > 0 || (starts.length > 0 && starts.at(-1)! + MINUTE_MS > nowMs)) continue;
+      this.#byJti.delete(jti);
+      forgotten = true;
+    }
+    // A family that remembers one of them would count where nobody looks.
+    if (forgotten) this.#generation++;
+  }
+
+  #tenant(jti: string): Tenant {
+    let tenant = this.#byJti.get(jti);
+    if (!tenant) this.#byJti.set(jti, (tenant = new Tenant()));
+    return tenant;
+  }
+}

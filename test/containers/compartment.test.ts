@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { it, type TestContext } from "node:test";
+
+import { Compartment } from "../../src/containers/compartment.ts";
+import { Container } from "../../src/containers/container.ts";
+import type { Guest } from "../../src/containers/guest.ts";
+import { Pool } from "../../src/containers/pool.ts";
+import { Tenant } from "../../src/containers/tenants.ts";
+import { Problem } from "../../src/errors.ts";
+import { FREE } from "./parties.ts";
+import { makeGuest } from "./puppet.ts";
+import { start } from "./recorder.ts";
+
+const MAX_AGE_MS = 20 * 60_000;
+
+function makeCompartment(
+  t: TestContext,
+  launch: () => Promise<Guest> = async () => (await makeGuest(t)).guest,
+): Compartment {
+  const pool = new Pool(launch, 0);
+  t.after(() => pool.close());
+  const head = new Tenant();
+  const holder = { members: [head], head, generation: 0 };
+  return new Compartment(new Container("demo"), FREE, holder, pool);
+}
+
+it("a party has no guest before its first run, and keeps the one that arrived", async (t) => {
+  const compartment = makeCompartment(t);
+  assert.equal(compartment.warm(performance.now()), null);
+  const { guest, start: how } = await compartment.arrive();
+  assert.equal(how, "cold");
+  assert.deepEqual(compartment.warm(performance.now()), { guest, start: "warm" });
+});
+
+it("runs that come while its guest arrives wait for the same one", async (t) => {
+  let launches = 0;
+  const compartment = makeCompartment(t, async () => {
+    launches++;
+    return (await makeGuest(t)).guest;
+  });
+  const taken = await Promise.all([compartment.arrive(), compartment.arrive(), compartment.arrive()]);
+  assert.equal(new Set(taken.map(({ guest }) => guest)).size, 1);
+  assert.equal(launches, 1);
+});
+
+it("a guest that could not be started is told to all that wait, and the next run tries again", async (t) => {
+  let fails = true;
+  const compartment = makeCompartment(t, async () => {
+    if (fails) throw new Problem("sandbox_failed", "no");
+    return (await makeGuest(t)).guest;
+  });
+  const waiting = [compartment.arrive(), compartment.arrive()];
+  for (const each of waiting) await assert.rejects(each, { code: "sandbox_failed" });
+  fails = false;
+  assert.equal((await compartment.arrive()).guest.ended, false);
+});
+
+it("a guest that drains or has ended takes no run, and another arrives in its place", async (t) => {
+  const compartment = makeCompartment(t);
+  const { guest } = await compartment.arrive();
+  start(guest, "a");
+  guest.retire();
+  assert.equal(guest.ended, false);
+  assert.equal(compartment.warm(performance.now()), null);
+  assert.notEqual((await compartment.arrive()).guest, guest);
+});
+
+it("a guest is replaced after twenty minutes, once its runs have ended", async (t) => {
+  const compartment = makeCompartment(t);
+  const { guest } = await compartment.arrive();
+  assert.equal(compartment.warm(guest.startedMs + MAX_AGE_MS)?.guest, guest);
+  start(guest, "a");
+  assert.equal(compartment.warm(guest.startedMs + MAX_AGE_MS + 1), null);
+  assert.deepEqual([guest.draining, guest.ended], [true, false]);
+});
+
+it("a guest is replaced after a hundred thousand runs", async (t) => {
+  const compartment = makeCompartment(t);
+  const { guest } = await compartment.arrive();
+  guest.runs = 99_999;
+  assert.equal(compartment.warm(guest.startedMs)?.guest, guest);
+  guest.runs++;
+  assert.equal(compartment.warm(guest.startedMs), null);
+  assert.ok(guest.ended);
+});
+
+it("a compartment that is closed ends its guest, and the runs in it are told that it was not they", async (t) => {
+  const compartment = makeCompartment(t);
+  const { guest } = await compartment.arrive();
+  const run = start(guest, "a");
+  compartment.close();
+  assert.equal(await run.outcome(), "container_restarted");
+  assert.ok(guest.ended);
+  assert.equal(compartment.warm(performance.now()), null);
+});
