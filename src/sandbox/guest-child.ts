@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 
 import type { Cgroup, Cgroups } from "./cgroup.ts";
+import { killProcess } from "./leftovers.ts";
 import { processStatus } from "./proc.ts";
 import type { GuestExit, GuestStatus } from "./sandbox.ts";
 import type { StartedGuest } from "./wall.ts";
@@ -11,8 +12,6 @@ import type { StartedGuest } from "./wall.ts";
 const STDERR = 2;
 const FRAMES = 3;
 
-/** By then the guest's process exists, or never will. */
-const SETUP_MS = 5_000;
 const STDERR_BYTES = 16_384;
 const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
 
@@ -33,6 +32,9 @@ export function spawnGuest(command: GuestCommand, frames: "pipe" | Socket): Chil
     stdio: ["ignore", "ignore", "pipe", frames, ...command.more],
     cwd: command.cwd,
     env: command.environment,
+    // A process group of its own: Ctrl-C in the service's terminal must not end runs that are being let finish, and by it
+    // a guest can be ended that has no id yet.
+    detached: true,
     ...command.identity,
   };
   const child = spawn(command.program, command.words, options);
@@ -53,13 +55,17 @@ export class GuestChild implements StartedGuest {
   #knownPid: number | null = null;
   /** Its pid may be another's by now. */
   #gone = false;
-  #cgroup: Cgroup | null = null;
+  /** Also one that is being made: a guest may end meanwhile. */
+  #cgroup: Promise<Cgroup> | null = null;
   #complaint = "";
 
   constructor(child: ChildProcess, pid: Promise<number>, cgroups: Cgroups | null, name: string) {
     this.#child = child;
     this.#createCgroup = cgroups && (() => cgroups.create(name));
     child.once("close", () => (this.#gone = true));
+    child.once("exit", (_, signal) => {
+      if (signal !== null) this.#endOrphan();
+    });
     this.socket = child.stdio[FRAMES] as Socket | null;
     // What goes wrong with the socket shows as the end of the process.
     this.socket?.on("error", () => {});
@@ -75,14 +81,9 @@ export class GuestChild implements StartedGuest {
     const pid = await this.#pid;
     await dieFirst(pid);
     if (!this.#createCgroup) return;
-    const cgroup = await this.#createCgroup();
-    if (this.#gone) {
-      // Its end has come and gone without the group, and its pid may be another's.
-      await cgroup.remove();
-      throw new Error("the guest ended before it could be put under its limits");
-    }
-    this.#cgroup = cgroup;
-    await cgroup.add(pid);
+    if (this.#gone) throw new Error("the guest has ended");
+    this.#cgroup = this.#createCgroup();
+    await (await this.#cgroup).add(pid);
   }
 
   async inspect(): Promise<GuestStatus | null> {
@@ -91,10 +92,21 @@ export class GuestChild implements StartedGuest {
 
   kill(): void {
     if (this.#gone) return;
-    // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Never bwrap itself: killed
-    // before it has set up the namespace, it leaves behind a child that waits for it for ever.
-    void this.#pid.then(killProcess, () => this.#child.kill("SIGKILL"));
-    if (this.#knownPid === null) setTimeout(() => this.#child.kill("SIGKILL"), SETUP_MS).unref();
+    // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Until it is known they share
+    // a process group: bwrap killed alone leaves behind a child that waits for it for ever.
+    killProcess(this.#knownPid ?? -this.#child.pid!);
+  }
+
+  /**
+   * bwrap was killed. A guest ends with it, but for a moment of its start: before it has asked the kernel to be, it stays,
+   * be it that it waits for bwrap for ever or that it goes on without.
+   */
+  #endOrphan(): void {
+    killProcess(-this.#child.pid!);
+    const end = (pid: number): void => {
+      if (!this.#gone && pid !== this.#child.pid) killProcess(pid);
+    };
+    this.#pid.then(end, () => {});
   }
 
   async #waitForExit(): Promise<GuestExit> {
@@ -110,14 +122,15 @@ export class GuestChild implements StartedGuest {
   }
 
   async #removeCgroup(): Promise<boolean> {
-    if (!this.#cgroup) return false;
+    const cgroup = await this.#cgroup?.catch(() => null);
+    if (!cgroup) return false;
     try {
-      return await this.#cgroup.ranOutOfMemory();
+      return await cgroup.ranOutOfMemory();
     } catch {
       // A group that cannot be read changes nothing for the run that is being answered.
       return false;
     } finally {
-      await this.#cgroup.remove().catch(() => {});
+      await cgroup.remove().catch(() => {});
     }
   }
 }
@@ -126,12 +139,4 @@ export class GuestChild implements StartedGuest {
 async function dieFirst(pid: number): Promise<void> {
   // Another system than Linux has no such file, and a hardened one may not let a user write it.
   await writeFile(`/proc/${pid}/oom_score_adj`, "1000").catch(() => {});
-}
-
-function killProcess(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It was gone already.
-  }
 }

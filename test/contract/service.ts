@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { type Answer, type RequestOptions, request, sendRaw } from "./http.ts";
+import { Trail } from "./trail.ts";
 import { until } from "./until.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
@@ -15,6 +16,10 @@ const STOP_MS = 10_000;
 export interface Service {
   readonly url: string;
   readonly port: number;
+  /** Of its process that serves. */
+  readonly pid: number;
+  /** What it has on the machine outside its data. */
+  readonly trail: Trail;
   /** The text of the administrative token. */
   readonly admin: string;
   readonly data: string;
@@ -30,8 +35,9 @@ export interface Service {
   stderr(): string;
   /** Waits for a line of its log, which may be written after the answer that it is about. */
   logLine(matches: (line: string) => boolean): Promise<string>;
-  /** Ends it as a user does, and fails when a process or a file of it stays behind. */
+  /** Ends it as a user does, and fails when a process, a control group or a file of it stays behind. */
   stop(): Promise<void>;
+  /** Kills it, and fails when its guests do not go with it. */
   kill9(): Promise<void>;
 }
 
@@ -41,12 +47,14 @@ export interface Home extends AsyncDisposable {
   readonly tmp: string;
   /** Who starts the service; without it, who runs the tests. */
   readonly uid?: number;
+  /** The service gets a process group of its own, as a shell gives it one in a terminal. */
+  readonly detached?: boolean;
 }
 
 /** Starts a service on a free port. Without a home it gets one of its own, which `stop` removes. */
 export async function startService(flags: readonly string[] = [], home?: Home): Promise<Service> {
   const place = home ?? (await makeHome());
-  const foundThere = await readdir(place.tmp);
+  const trail = new Trail(place);
   const child = launch(flags, place);
   const output = { stdout: "", stderr: "" };
   child.stdout!.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
@@ -58,7 +66,7 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
     await exited;
     process.off("exit", killAtExit);
     try {
-      await until(async () => (await processesOf(place)).length === 0, "the guests have ended");
+      await until(async () => (await trail.processes()).length === 0, "the guests have ended");
     } finally {
       if (!home) await place[Symbol.asyncDispose]();
     }
@@ -79,6 +87,8 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   return {
     url,
     port,
+    pid: child.pid!,
+    trail,
     admin,
     data: place.data,
     request: send,
@@ -97,11 +107,13 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
       return find()!;
     },
     stop: async () => {
+      await trail.processes();
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
       const [code, signal] = (await exited) as [number | null, string | null];
       clearTimeout(timer);
-      const left = (await readdir(place.tmp)).filter((name) => !foundThere.includes(name));
+      // Now and not soon: it has waited for all that it started.
+      const left = await trail.left();
       await gone();
       if (code !== 0) throw new Error(`the service ended with ${code ?? signal} when it was stopped: ${output.stderr}`);
       if (left.length > 0) throw new Error(`the service left behind: ${left.join(", ")}`);
@@ -138,6 +150,7 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   return spawn("scripts/node", ["src/main.ts", ...words, "--data", home.data], {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), TMPDIR: home.tmp },
+    detached: home.detached ?? false,
     ...(home.uid === undefined ? {} : { uid: home.uid, gid: home.uid }),
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -148,11 +161,4 @@ const ROOMY = ["--token-new-containers", "100000"];
 
 function launch(flags: readonly string[], home: Home): ChildProcess {
   return caisson(home, "serve", "--port", "0", ...ROOMY, ...flags);
-}
-
-/** The processes whose command line names the home: those of guests do, by the program that is bound into them. */
-async function processesOf(home: Home): Promise<string[]> {
-  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
-  const commands = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
-  return commands.filter((command) => command.includes(home.tmp));
 }

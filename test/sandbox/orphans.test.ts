@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
+
+import { openWall } from "../../src/sandbox/open-wall.ts";
+import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
+import { sandboxBehind } from "../../src/sandbox/wall.ts";
+import { type Home, makeHome } from "../contract/service.ts";
+import { Trail } from "../contract/trail.ts";
+import { until } from "../contract/until.ts";
+import { seeded } from "../seeded.ts";
+import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
+
+const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`;
+const STARTS = 20;
+/** A guest is set up within some milliseconds; after that it is a Node that starts. */
+const START_US = 12_000;
+
+let home: Home;
+let trail: Trail;
+let sandbox: Sandbox;
+
+before(async () => {
+  home = await makeHome();
+  process.env["TMPDIR"] = home.tmp;
+  trail = new Trail(home);
+  sandbox = sandboxBehind(await openWall(SANDBOX_OPTIONS));
+});
+after(async () => {
+  await sandbox.close();
+  await home[Symbol.asyncDispose]();
+});
+
+/** Those that this process has started, such as the bubblewraps. */
+function children(): Set<number> {
+  return new Set(readFileSync(CHILDREN, "utf8").trim().split(" ").map(Number));
+}
+
+async function launch(): Promise<{ guest: GuestProcess; wrapper: number }> {
+  const known = children();
+  const guest = await sandbox.launch();
+  guest.socket.resume();
+  const [wrapper] = [...children()].filter((pid) => !known.has(pid));
+  return { guest, wrapper: wrapper! };
+}
+
+/** Ends guests at random moments of their start, and holds that nothing of them stays. */
+async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => void): Promise<void> {
+  const random = seeded();
+  for (let count = 0; count < STARTS; count++) {
+    const { guest, wrapper } = await launch();
+    const afterUs = random.below(START_US);
+    const endMs = performance.now() + afterUs / 1_000;
+    while (performance.now() < endMs) await setImmediate();
+    end(guest, wrapper);
+    const told = `seed ${random.seed}, start ${count}, ended after ${afterUs} µs`;
+    let exited = false;
+    void guest.exited.then(() => (exited = true));
+    await until(() => exited, `it has ended; ${told}`, 10_000);
+    assert.deepEqual(await trail.processes(), [], told);
+    assert.deepEqual(trail.groups(), [], told);
+  }
+}
+
+it("a guest whose bubblewrap is killed at any moment of its start goes with it", async () => {
+  await endAtAnyMoment((_, wrapper) => process.kill(wrapper, "SIGKILL"));
+});
+
+it("a guest that is ended at any moment of its start leaves nothing", async () => {
+  await endAtAnyMoment((guest) => guest.kill());
+});
+
+it("a guest that dies while it is put under its limits leaves no control group", async () => {
+  for (let count = 0; count < 5; count++) {
+    const { guest } = await launch();
+    await new Promise((resolve) => guest.socket.once("data", resolve));
+    await trail.processes();
+    const sealing = guest.seal().catch(() => {});
+    guest.kill();
+    await Promise.all([guest.exited, sealing]);
+    assert.deepEqual(trail.groups(), []);
+  }
+});
