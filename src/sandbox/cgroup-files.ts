@@ -1,9 +1,9 @@
-import { readdir, rmdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 import { GUEST_GROUP } from "./cgroup.ts";
-import { isLeft } from "./leftovers.ts";
+import { isLeft, killProcess } from "./leftovers.ts";
 
 /** The period over which the kernel doles out a quota of CPU, its own default. */
 export const CPU_PERIOD_US = 100_000;
@@ -34,11 +34,18 @@ export function isRefusal(error: unknown): boolean {
   return ["EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY", "EINVAL", "EOPNOTSUPP"].includes(code);
 }
 
-/** Groups of a service that was killed: empty, or about to be. */
+/** Groups of a service that was killed, with what is left of its guests. */
 export async function removeLeftGroups(base: string): Promise<void> {
-  for (const name of await readdir(base)) {
-    if (isLeft(name, GUEST_GROUP)) await rmdir(path.join(base, name)).catch(() => {});
-  }
+  const left = (await readdir(base)).filter((name) => isLeft(name, GUEST_GROUP));
+  // One that stays is in nobody's way.
+  await Promise.allSettled(left.map((name) => removeLeftGroup(path.join(base, name))));
+}
+
+async function removeLeftGroup(folder: string): Promise<void> {
+  const members = (await readFile(path.join(folder, "cgroup.procs"), "utf8").catch(() => "")).split("\n").map(Number);
+  // Members of which this PID namespace knows nothing have the id 0, which to kill(2) is the own process group.
+  for (const pid of members.filter((member) => member > 0)) killProcess(pid);
+  await removeEmpty(folder);
 }
 
 /** A process that has ended stays a member for a moment, until the kernel has taken it apart. */

@@ -20,5 +20,5 @@ export interface Cgroup {
   remove(): Promise<void>;
 }
 
-/** How the name of a guest's group begins; the id of the service's process follows. */
+/** How the name of a guest's group begins; what follows tells whose it is, and which guest's. */
 export const GUEST_GROUP = "caisson-guest-";

@@ -80,8 +80,9 @@ export class GuestChild implements StartedGuest {
   async seal(): Promise<void> {
     const pid = await this.#pid;
     await dieFirst(pid);
+    if (this.#gone) throw new Error("the guest ended before it could be put under its limits");
     if (!this.#createCgroup) return;
-    if (this.#gone) throw new Error("the guest has ended");
+    // Its end may come meanwhile, and waits for the group to be there: else nobody would remove it.
     this.#cgroup = this.#createCgroup();
     await (await this.#cgroup).add(pid);
   }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { GREETING_BYTES, type Reply, type Request } from "./launcher-messages.ts";
+import { ownName } from "./leftovers.ts";
 import { RUN_FOLDER } from "./run-folder.ts";
 import type { GuestExit, GuestProcess, GuestStatus, Sandbox } from "./sandbox.ts";
 import type { SandboxOptions } from "./wall.ts";
@@ -24,7 +25,7 @@ const LOST: GuestExit = { how: "the launcher ended", outOfMemory: false };
  * @throws {Error} saying what is missing and how to get it.
  */
 export async function openLauncher(options: SandboxOptions, lost: (error: Error) => void): Promise<Sandbox> {
-  const folder = await mkdtemp(path.join(tmpdir(), `${RUN_FOLDER}${process.pid}-`));
+  const folder = await mkdtemp(path.join(tmpdir(), ownName(RUN_FOLDER)));
   const server = createServer();
   try {
     server.listen(path.join(folder, "guests.sock"));

@@ -10,6 +10,7 @@ import { findBubblewrap } from "./bubblewrap.ts";
 import { GUEST_GROUP } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import { ownName } from "./leftovers.ts";
 import { openCgroups } from "./open-cgroups.ts";
 import { underLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -36,6 +37,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
   const cgroups = await openCgroups(limits);
   const [program, ...words] = [...underLimits(limits, cgroups), bwrap, ...(await bwrapArguments(folder, limits))];
   const nextIdentity = guestUids();
+  const group = ownName(GUEST_GROUP);
   let started = 0;
   return {
     rung: "namespaces",
@@ -47,12 +49,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
         const identity = nextIdentity();
         const command = { program: program!, words, more: ["pipe", filter] as const, identity };
         const child = spawnGuest({ ...command, environment: {}, cwd: "/" }, frames);
-        return new GuestChild(
-          child,
-          readPid(child.stdio[INFO] as Socket),
-          cgroups,
-          `${GUEST_GROUP}${process.pid}-${++started}`,
-        );
+        return new GuestChild(child, readPid(child.stdio[INFO] as Socket), cgroups, `${group}${++started}`);
       } finally {
         closeSync(filter);
       }

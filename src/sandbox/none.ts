@@ -4,6 +4,7 @@ import path from "node:path";
 import { GUEST_GROUP } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import { ownName } from "./leftovers.ts";
 import { openCgroups } from "./open-cgroups.ts";
 import { underLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -18,6 +19,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
   const cgroups = await openCgroups(limits);
   const [program, ...words] = underLimits(limits, cgroups);
   const nextIdentity = guestUids();
+  const group = ownName(GUEST_GROUP);
   let started = 0;
   return {
     rung: "none",
@@ -44,7 +46,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
         frames,
       );
       const pid = Promise.resolve(child.pid!);
-      const guest = new GuestChild(child, pid, cgroups, `${GUEST_GROUP}${process.pid}-${++started}`);
+      const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`);
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
       return guest;
     },

@@ -15,6 +15,8 @@ import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { ownName } from "./leftovers.ts";
+
 /** What a guest is started from, in a folder that any host user may read. */
 export interface RunFolder {
   readonly path: string;
@@ -25,7 +27,7 @@ export interface RunFolder {
   remove(): Promise<void>;
 }
 
-/** How its name begins; the id of the service's process follows, so that a later start knows whose it was. */
+/** How its name begins; what follows tells a later start whose it was. */
 export const RUN_FOLDER = "caisson-run-";
 const SOURCE = path.dirname(import.meta.dirname);
 /** All that the guest program is made of. */
@@ -38,7 +40,7 @@ const PARTS = ["guest", "guest/shapes", "wire"];
  * everything a guest needs is put where that uid can reach it.
  */
 export async function prepareRunFolder(): Promise<RunFolder> {
-  const folder = await mkdtemp(path.join(tmpdir(), `${RUN_FOLDER}${process.pid}-`));
+  const folder = await mkdtemp(path.join(tmpdir(), ownName(RUN_FOLDER)));
   await chmod(folder, 0o755);
   const program = path.join(folder, "program");
   await makeFolder(program);

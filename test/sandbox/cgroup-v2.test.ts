@@ -6,7 +6,8 @@ import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
 import { openVersion2 } from "../../src/sandbox/cgroup-v2.ts";
-import type { ResourceLimits } from "../../src/sandbox/cgroup.ts";
+import { GUEST_GROUP, type ResourceLimits } from "../../src/sandbox/cgroup.ts";
+import { ownName } from "../../src/sandbox/leftovers.ts";
 
 const LIMITS: ResourceLimits = { memoryBytes: 256 * 2 ** 20, threads: 64, cpuCores: 0.5 };
 
@@ -95,7 +96,7 @@ describe("control groups of version 2", () => {
 
   it("remove the empty groups of a service that is dead, and leave those of others", async (t) => {
     const base = await standIn(t, ROOT);
-    const names = [`caisson-guest-${2 ** 22 + 1}-1`, `caisson-guest-${process.pid}-1`, "other"];
+    const names = [`caisson-guest-${2 ** 22 + 1}-1-1`, `${ownName(GUEST_GROUP)}1`, "other"];
     for (const name of names) await mkdir(path.join(base, name));
     await openVersion2(base, LIMITS);
     assert.deepEqual(

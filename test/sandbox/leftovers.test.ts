@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { it, type TestContext } from "node:test";
 
-import { isLeft, removeLeftovers } from "../../src/sandbox/leftovers.ts";
+import { isLeft, ownName, removeLeftovers } from "../../src/sandbox/leftovers.ts";
 
 const PREFIX = "caisson-test-run-";
 
@@ -43,7 +43,7 @@ async function deadPid(): Promise<number> {
 
 it("the folder of a service that is dead is removed, and a process that it was starting is killed", async (t) => {
   const parent = await makeFolder(t);
-  const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-AbC123`);
+  const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-AbC123`);
   const child = userOf(t, folder);
   const exited = once(child, "exit");
   await once(child, "spawn");
@@ -53,14 +53,23 @@ it("the folder of a service that is dead is removed, and a process that it was s
   assert.equal(existsSync(folder), false);
 });
 
-it("the folder of a service that lives is kept, and so are its processes, whoever asks", async (t) => {
+it("the folder of a service whose id another process has by now is removed", async (t) => {
   const parent = await makeFolder(t);
-  const names = [`${PREFIX}${process.pid}-x`, `${PREFIX}1-x`];
+  const [own, other] = await Promise.all(
+    [`${ownName(PREFIX)}x`, `${PREFIX}${process.pid}-1-x`].map((name) => runFolder(parent, name)),
+  );
+  await removeLeftovers(parent, PREFIX);
+  assert.deepEqual([existsSync(own!), existsSync(other!)], [true, false]);
+});
+
+it("the folder of a service that lives is kept, and so are its processes", async (t) => {
+  const parent = await makeFolder(t);
+  const names = [`${ownName(PREFIX)}x`, `${ownName(PREFIX)}y`];
   const folders = await Promise.all(names.map((name) => runFolder(parent, name)));
   const children = folders.map((folder) => userOf(t, folder));
   await Promise.all(children.map((child) => once(child, "spawn")));
   // One that is dead beside them shows that the sweep has come by.
-  const dead = await runFolder(parent, `${PREFIX}${await deadPid()}-x`);
+  const dead = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
   await removeLeftovers(parent, PREFIX);
   assert.equal(existsSync(dead), false);
   assert.ok(folders.every((folder) => existsSync(folder)));
@@ -69,7 +78,7 @@ it("the folder of a service that lives is kept, and so are its processes, whoeve
 
 it("a process whose command line only begins like a dead service's folder is let live", async (t) => {
   const parent = await makeFolder(t);
-  const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-x`);
+  const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
   const child = userOf(t, `${folder}yz`);
   await once(child, "spawn");
   await removeLeftovers(parent, PREFIX);
@@ -80,12 +89,19 @@ it("a process whose command line only begins like a dead service's folder is let
 it("what has another name is nobody's leftover", async (t) => {
   const parent = await makeFolder(t);
   const pid = await deadPid();
-  const names = [`other-${pid}-x`, `x${PREFIX}${pid}-x`, PREFIX, `${PREFIX}none`, `${PREFIX}${process.pid}-x`];
+  const names = [
+    `other-${pid}-x`,
+    `x${PREFIX}${pid}-x`,
+    PREFIX,
+    `${PREFIX}none`,
+    `${PREFIX}${pid}-x`,
+    `${ownName(PREFIX)}x`,
+  ];
   for (const name of names) {
     await mkdir(path.join(parent, name));
     assert.equal(isLeft(name, PREFIX), false, name);
   }
-  assert.equal(isLeft(`${PREFIX}${pid}-x`, PREFIX), true);
+  assert.equal(isLeft(`${PREFIX}${pid}-1-x`, PREFIX), true);
   await removeLeftovers(parent, PREFIX);
   for (const name of names) assert.ok(existsSync(path.join(parent, name)), name);
 });
@@ -95,7 +111,7 @@ it(
   { skip: process.getuid?.() !== 0 },
   async (t) => {
     const parent = await makeFolder(t);
-    const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-x`);
+    const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
     chownSync(folder, 65_534, 65_534);
     const child = userOf(t, folder);
     await once(child, "spawn");
