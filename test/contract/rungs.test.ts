@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { chownSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import path from "node:path";
 import { describe, it } from "node:test";
 
-import { isPrivileged } from "../../src/sandbox/privilege.ts";
 import { leave, makeHome, startService } from "./service.ts";
-
-const ROOT = path.join(import.meta.dirname, "../..");
-const USER = 54_321;
+import { makeUserHome, whyNoUser } from "./user.ts";
 
 describe("--isolation none", () => {
   it("is loud, is named by /healthz, and runs tasks all the same", async () => {
@@ -42,25 +39,14 @@ describe("--isolation none", () => {
 
 describe("a service that a user starts", { skip: whyNoUser() }, () => {
   it("works the same without a launcher", async () => {
-    const home = { ...(await makeHome()), uid: USER };
-    chownSync(path.dirname(home.data), USER, USER);
-    chownSync(home.tmp, USER, USER);
+    const home = await makeUserHome();
     const service = await startService([], home);
     assert.match(service.stdout(), /^isolation: namespaces/m);
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
-    assert.equal(statSync(path.join(home.data, "admin.token")).uid, USER);
+    assert.equal(statSync(path.join(home.data, "admin.token")).uid, home.uid);
     const blocked = await service.run("demo", "process.exit(3)");
     assert.equal((blocked.json() as { code: string }).code, "task_exited");
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
     await leave(service, home);
   });
 });
-
-/** A checkout below a private folder can be read by nobody else. */
-function whyNoUser(): string | false {
-  if (!isPrivileged()) return "only root can start a service as somebody else";
-  for (let folder = ROOT; folder !== "/"; folder = path.dirname(folder)) {
-    if ((statSync(folder).mode & 0o005) !== 0o005) return "the checkout lies below a private folder";
-  }
-  return false;
-}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { isLong } from "../long.ts";
+import { seeded } from "../seeded.ts";
+import { caisson, type Home, makeHome, type Service, startService } from "./service.ts";
+import { type Trace, Trail } from "./trail.ts";
+import { pause, until } from "./until.ts";
+import { makeUserHome, whyNoUser } from "./user.ts";
+
+const ROUNDS = isLong ? 15 : 1;
+/** Within it every kind of load has begun; the moment of the kill is anywhere in it. */
+const LOAD_MS = 600;
+const START_MS = 800;
+/** What goes with a service that is killed, goes within the time that the kernel takes. */
+const GONE_MS = 20_000;
+const LOOPS = 6;
+const FLAGS = ["--block-limit", "500ms", "--wall-limit", "3s", "--memory-limit", "96MiB", "--log-level", "error"];
+
+/** Well-behaved and otherwise, so that guests start, work, are killed and end by themselves at every moment. */
+const LOAD: readonly string[] = [
+  "6 * 7",
+  "await new Promise((end) => setTimeout(end, 50))",
+  "new ReadableStream({ async pull(c) { await new Promise((end) => setTimeout(end, 20)); c.enqueue('x'.repeat(9999)) } })",
+  "for (;;);",
+  "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
+  "process.reallyExit(3)",
+  "const held = []; for (;;) { held.push(Buffer.alloc(4 << 20, 1)); await new Promise(setImmediate) }",
+  "require('node:fs').writeFileSync('/tmp/left', Buffer.alloc(8 << 20)); return 1",
+  "const { Worker } = require('node:worker_threads'); for (let n = 0; n < 9; n++) new Worker('for (;;);', { eval: true }); return 1",
+];
+
+const random = seeded();
+const SEED = `SEED=${random.seed}`;
+
+/** Runs until it is stopped, in containers that are known and in new ones. What is answered does not matter. */
+class Load {
+  readonly #loops: Promise<void>[];
+  readonly #leaving: AbortController = new AbortController();
+
+  constructor(service: Service) {
+    this.#loops = Array.from({ length: LOOPS }, () => this.#loop(service));
+  }
+
+  async stop(): Promise<void> {
+    this.#leaving.abort();
+    await Promise.all(this.#loops);
+  }
+
+  async #loop(service: Service): Promise<void> {
+    const { signal } = this.#leaving;
+    for (let failed = 0; !signal.aborted && failed < 3;) {
+      const container = random.below(2) === 0 ? `known-${random.below(3)}` : `new-${random.below(1_000)}`;
+      const answer = await service.run(container, random.pick(LOAD), { signal }).catch(() => null);
+      failed = answer === null ? failed + 1 : 0;
+    }
+  }
+}
+
+const STARTERS: readonly [string, () => Promise<Home>, string | false][] = [
+  ["started as whoever runs the tests", makeHome, false],
+  ["started as a user, without a launcher", makeUserHome, whyNoUser()],
+];
+
+describe(`nothing is left (${SEED})`, { concurrency: STARTERS.length }, () => {
+  for (const [starter, make, skip] of STARTERS) {
+    describe(`by a service ${starter}`, { skip, concurrency: 1 }, () => {
+      let home: Home;
+      before(async () => (home = await make()));
+      after(() => home[Symbol.asyncDispose]());
+
+      /** Starts and stops a service again: by then all of those before it is gone. */
+      const assertNextLeavesNothing = async (trail: Trail): Promise<void> => {
+        // Those of the next one are not among them: its processes are not on this trail.
+        const groups = trail.groups();
+        await (await startService(FLAGS, home)).stop();
+        assert.deepEqual(await trail.left(), [], SEED);
+        assert.deepEqual(
+          groups.filter((group) => existsSync(group)),
+          [],
+          SEED,
+        );
+      };
+
+      for (let round = 0; round < ROUNDS; round++) {
+        it(`that is stopped under load leaves nothing, at once (${round})`, async () => {
+          const service = await startService(FLAGS, home);
+          const load = new Load(service);
+          await pause(random.below(LOAD_MS));
+          // Streams are left, or they would be let end. The stop fails by itself when anything stays.
+          await Promise.all([service.stop(), load.stop()]);
+        });
+
+        it(`that is killed under load leaves nothing, or nothing after the next start (${round})`, async () => {
+          const service = await startService(FLAGS, home);
+          const { trail } = service;
+          const load = new Load(service);
+          await pause(random.below(LOAD_MS));
+          await trail.processes();
+          process.kill(service.pid, "SIGKILL");
+          await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
+          await load.stop();
+          await assertNextLeavesNothing(trail);
+        });
+
+        it(`that is killed while it starts leaves nothing after the next start (${round})`, async () => {
+          const trail = new Trail(home);
+          const child = caisson(home, "serve", "--port", "0", ...FLAGS);
+          const exited = once(child, "exit");
+          await pause(random.below(START_MS));
+          await trail.processes();
+          child.kill("SIGKILL");
+          await exited;
+          await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
+          await assertNextLeavesNothing(trail);
+        });
+      }
+
+      it("that loses its launcher under load ends, and nothing stays after the next start", async (t) => {
+        const service = await startService(FLAGS, home);
+        const { trail, pid } = service;
+        const launcher = (await trail.processes()).find((trace) => trace.kind === "service" && trace.pid !== pid);
+        if (!launcher) {
+          await service.stop();
+          return t.skip("it has none");
+        }
+        const load = new Load(service);
+        await pause(random.below(LOAD_MS));
+        await trail.processes();
+        process.kill(launcher.pid, "SIGKILL");
+        await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
+        await load.stop();
+        assert.match(service.stderr(), /the launcher ended/);
+        await assertNextLeavesNothing(trail);
+      });
+
+      it("outlives the death of any guest and of any bubblewrap, and nothing of them stays", async () => {
+        const service = await startService(FLAGS, home);
+        const load = new Load(service);
+        const killed: string[] = [];
+        for (const kind of Array.from({ length: ROUNDS }, () => ["guest", "bwrap", "unborn"] as const).flat()) {
+          await pause(random.below(LOAD_MS / 4));
+          const found = (await service.trail.processes()).filter((trace) => trace.kind === kind);
+          if (found.length > 0 && kill(random.pick(found).pid)) killed.push(kind);
+        }
+        await load.stop();
+        assert.ok(killed.length > 0);
+        assert.equal((await service.run("after", "6 * 7")).text, "42");
+        await until(() => arePaired(service.trail), `every guest has its bubblewrap and its group (${SEED})`, GONE_MS);
+        await service.stop();
+      });
+
+      it("lets its runs end after Ctrl-C, which its whole process group hears", async () => {
+        const service = await startService(FLAGS, { ...home, detached: true });
+        const run = service.run(
+          "demo",
+          "globalThis.begun = 1; await new Promise((end) => setTimeout(end, 900)); return 'whole'",
+        );
+        await until(async () => (await service.run("demo", "globalThis.begun ?? 0")).text === "1", "the run has begun");
+        process.kill(-service.pid, "SIGINT");
+        assert.equal((await run).text, '"whole"');
+        await until(async () => (await service.trail.left()).length === 0, "the service has gone with all it had");
+      });
+    });
+  }
+});
+
+/** Whether nothing lives but what was not yet a guest, which waits for a bubblewrap that has gone. */
+async function hasGone(trail: Trail): Promise<boolean> {
+  return (await trail.processes()).every(({ kind }) => kind === "unborn");
+}
+
+/** Whether there is no bubblewrap without its guest, no guest without its bubblewrap, no group without either. */
+async function arePaired(trail: Trail): Promise<boolean> {
+  const found = await trail.processes();
+  const count = (what: Trace["kind"]): number => found.filter(({ kind }) => kind === what).length;
+  const groups = new Set(trail.groups().map((folder) => path.basename(folder))).size;
+  return count("unborn") === 0 && count("guest") === count("bwrap") && [0, count("guest")].includes(groups);
+}
+
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended since it was seen.
+    return false;
+  }
+}
