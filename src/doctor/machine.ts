@@ -16,7 +16,8 @@ export function examinePlatform(): Finding {
 
 /** V8 is the attack surface that changes most often, so the version is part of the wall. */
 export function examineNode(): Finding {
-  const pinned = Object.values(packageJson.optionalDependencies)[0]!;
+  const pins: Readonly<Record<string, string>> = packageJson.optionalDependencies;
+  const pinned = pins[`node-${platform()}-${arch()}`] ?? "none for this system";
   const { node } = process.versions;
   const layer = "Node";
   if (node === pinned) return { layer, state: "held", proof: `${node}, the version that this release pins` };
