@@ -10,6 +10,8 @@ import type { Family } from "./tenants.ts";
 const MAX_RUNS = 100_000;
 const MAX_AGE_MS = 20 * 60_000;
 
+/** By then a guest that is blocked has been ended; one that is not is on a machine too busy to tell. */
+const HELD_MS = 10_000;
 const MAX_DRAINING = 2;
 const CLOSED = new Problem("container_restarted", "the container was closed");
 
@@ -38,12 +40,12 @@ export class Compartment {
     this.#pool = pool;
   }
 
-  /** The guest that may take a run now, if there is one. */
+  /** The guest that may take a run now, if there is one. What it was sent while it is blocked would end with it. */
   warm(nowMs: number): Taken | null {
     if (!this.#warm) return null;
     const { guest } = this.#warm;
     if (guest.runs >= MAX_RUNS || nowMs - guest.startedMs > MAX_AGE_MS) guest.retire();
-    if (!guest.draining) return this.#warm;
+    if (!guest.draining) return guest.pulse.isSilent(nowMs) ? null : this.#warm;
     this.#letGo(guest);
     return null;
   }
@@ -60,8 +62,20 @@ export class Compartment {
     return this.#crashes.waitMs(nowMs);
   }
 
-  /** A guest from the pool; runs that come meanwhile wait for the same one. @throws {Problem} when there is none. */
+  /**
+   * Its guest once that answers again, else one from the pool; runs that come meanwhile wait for the same one.
+   *
+   * @throws {Problem} when there is none.
+   */
   async arrive(): Promise<Taken> {
+    const silent = this.#warm;
+    if (silent && !silent.guest.draining) {
+      await heardWithin(silent.guest, HELD_MS);
+      if (!silent.guest.draining) return silent;
+    }
+    if (this.#warm?.guest.draining) this.#letGo(this.#warm.guest);
+    // Another run that waited was here first.
+    if (this.#warm) return this.#warm;
     this.#arriving ??= this.#take();
     return this.#arriving;
   }
@@ -96,4 +110,11 @@ export class Compartment {
       this.#arriving = null;
     }
   }
+}
+
+async function heardWithin(guest: Guest, milliseconds: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([guest.pulse.heard(), promise]);
+  clearTimeout(timer);
 }

@@ -1,6 +1,6 @@
 import type { NetClaim } from "../egress/narrow.ts";
 import { Problem } from "../errors.ts";
-import type { GuestExit, GuestProcess } from "../sandbox/sandbox.ts";
+import type { GuestProcess } from "../sandbox/sandbox.ts";
 import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import { bytesFrame, FrameReader, Outbox, textFrame } from "../wire/frames.ts";
 import {
@@ -14,7 +14,9 @@ import {
 } from "../wire/messages.ts";
 import { CodeTable, type Code } from "./codes.ts";
 import { Flights } from "./flights.ts";
+import { exitCause, forgeryCause, REPLACED } from "./guest-causes.ts";
 import { parseFault, parseHead } from "./messages.ts";
+import { Pulse } from "./pulse.ts";
 
 /** What a run tells whoever waits for it: `result` or `fault` alone, or `head`, then `data`, then `end` or `fault`. */
 export interface RunListener {
@@ -75,11 +77,9 @@ export class Guest {
   answered = 0;
   /** What its party's tokens leave of the egress policy; set when it is given to one, before any run. */
   net: NetClaim = null;
-  /** When the last ping went out and is unanswered, else null. On the clock of `performance.now()`. */
-  pingedMs: number | null = null;
+  readonly pulse: Pulse = new Pulse();
   /** Frames that nobody asked for, since the watchdog last looked. */
   noise = 0;
-  lastPingMs = 0;
   readonly #codes: CodeTable;
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
@@ -172,9 +172,7 @@ export class Guest {
   }
 
   ping(nowMs: number): void {
-    this.pingedMs = nowMs;
-    this.lastPingMs = nowMs;
-    this.#outbox.push(bytesFrame(TO_GUEST.ping, 0));
+    this.#outbox.push(bytesFrame(TO_GUEST.ping, this.pulse.ping(nowMs)));
   }
 
   /** Lets it finish what it has begun and take nothing new, then ends it. */
@@ -200,6 +198,7 @@ export class Guest {
     this.draining = true;
     this.process.kill();
     this.process.socket.destroy();
+    this.pulse.end();
     for (const [id] of this.flights) this.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
@@ -215,8 +214,7 @@ export class Guest {
       case FROM_GUEST.ready:
         return this.#warm.resolve();
       case FROM_GUEST.pong:
-        if (this.pingedMs === null) return this.#hearNoise();
-        this.pingedMs = null;
+        if (!this.pulse.take(id)) this.#hearNoise();
         return;
       case FROM_GUEST.compiled:
         if (!this.#codes.compiled(id, payload[0] !== 0)) this.#hearNoise();
@@ -291,26 +289,4 @@ export class Guest {
   #break(what: string): never {
     throw new Error(what);
   }
-}
-
-/** What the runs of a guest are answered that sent what it should not have: submitted code wrote to its descriptor. */
-function forgeryCause(cause: unknown, runs: number): Problem {
-  if (runs > 1) return new Problem("container_restarted", "another run broke the protocol of the container", { cause });
-  return new Problem("task_exited", "the task broke the protocol of its container", { cause });
-}
-
-const REPLACED = new Problem("container_restarted", "the container was replaced");
-
-/** What the runs of a guest that ended by itself are answered. */
-function exitCause(exit: GuestExit, runs: number): Problem {
-  const cause = new Error(exit.how);
-  if (runs > 1) {
-    const why = exit.outOfMemory ? "ran out of memory" : "ended";
-    return new Problem("container_restarted", `the container ${why} while ${runs} runs were in flight`, { cause });
-  }
-  if (exit.outOfMemory) {
-    const hint = "Hold less at a time, or have the operator raise --memory-limit.";
-    return new Problem("task_memory", "the task needs more memory than its container has", { cause, hint });
-  }
-  return new Problem("task_exited", "the task ended its process before it gave a result", { cause });
 }

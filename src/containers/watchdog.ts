@@ -20,17 +20,30 @@ const WEIGH_MS = 5_000;
 /** A main thread that had the processor for so much of the time was at work, not waiting for its turn. */
 const BURNING = 0.5;
 
+/** What the kernel said of a guest that owes the answer to a ping: first, and last. */
+interface Suspicion {
+  readonly pingedMs: number;
+  readonly first: GuestStatus;
+  last: GuestStatus;
+  lastMs: number;
+}
+
 /**
  * Watches all guests from outside: the deadlines of their runs, and whether their event loops still turn.
  *
  * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
- * no processor, the machine is busy, and it is given time.
+ * no processor, the machine is busy, and it is given time: until it has burned, by and by, as much as one that had the
+ * processor to itself. Threads of its own, or a small quota, are thus no place to hide.
+ *
+ * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
+ * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
+ * its own party uses, and is then told `task_timeout` instead of `task_blocked`.
  */
 export class Watchdog {
   readonly #guests: ReadonlySet<Guest>;
   readonly #options: WatchdogOptions;
   readonly #timer: NodeJS.Timeout;
-  readonly #suspects: WeakMap<Guest, { status: GuestStatus; atMs: number }> = new WeakMap();
+  readonly #suspects: WeakMap<Guest, Suspicion> = new WeakMap();
   readonly #weights: WeakMap<Guest, { firstBytes: number; atMs: number; runs: number }> = new WeakMap();
   #lastTickMs: number = performance.now();
 
@@ -76,30 +89,34 @@ export class Watchdog {
   }
 
   #checkPulse(guest: Guest, nowMs: number): void {
-    if (guest.pingedMs === null) {
+    if (guest.pulse.pingedMs === null) {
       const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
-      if (nowMs - guest.lastPingMs >= every) guest.ping(nowMs);
+      if (nowMs - guest.pulse.lastPingMs >= every) guest.ping(nowMs);
       return;
     }
-    const silentMs = nowMs - guest.pingedMs;
-    if (silentMs >= this.#options.blockMs / 2) void this.#suspect(guest, guest.pingedMs, nowMs);
+    const silentMs = nowMs - guest.pulse.pingedMs;
+    if (silentMs >= this.#options.blockMs / 2) void this.#suspect(guest, guest.pulse.pingedMs, nowMs);
   }
 
   async #suspect(guest: Guest, pingedMs: number, nowMs: number): Promise<void> {
-    const before = this.#suspects.get(guest);
-    const judged = nowMs - pingedMs >= this.#options.blockMs;
-    if (before && before.atMs >= pingedMs && !judged) return;
+    const known = this.#suspects.get(guest);
+    const suspicion = known?.pingedMs === pingedMs ? known : null;
+    const { blockMs } = this.#options;
+    const judged = nowMs - pingedMs >= blockMs;
+    if (suspicion && !judged) return;
     const status = await guest.process.inspect();
     // It may have answered, or ended, while the kernel was asked.
-    if (!status || guest.ended || guest.pingedMs !== pingedMs) return;
-    if (!before || before.atMs < pingedMs) {
-      this.#suspects.set(guest, { status, atMs: nowMs });
+    if (!status || guest.ended || guest.pulse.pingedMs !== pingedMs) return;
+    if (!suspicion) {
+      this.#suspects.set(guest, { pingedMs, first: status, last: status, lastMs: nowMs });
       return;
     }
-    const burned = (status.cpuMs - before.status.cpuMs) / (nowMs - before.atMs);
-    const asleep = isAsleep(status) && isAsleep(before.status);
-    if (burned >= BURNING || asleep) this.#endBlocked(guest, status.title);
-    else if (judged) this.#suspects.set(guest, { status, atMs: nowMs });
+    const { first, last, lastMs } = suspicion;
+    const burns = (status.cpuMs - last.cpuMs) / (nowMs - lastMs) >= BURNING;
+    const burned = status.cpuMs - first.cpuMs >= blockMs / 2;
+    if (burns || burned || (isAsleep(status) && isAsleep(last))) return this.#endBlocked(guest, status.title);
+    suspicion.last = status;
+    suspicion.lastMs = nowMs;
   }
 
   #endBlocked(guest: Guest, title: string): void {
@@ -147,8 +164,11 @@ export class Watchdog {
   }
 }
 
+/** Waiting for something, for the disk, or stopped. One that is just ending is none of these: its own cause comes. */
+const SLEEPS: ReadonlySet<string> = new Set(["S", "D", "T", "t"]);
+
 function isAsleep(status: GuestStatus): boolean {
-  return status.state === "S" || status.state === "D";
+  return SLEEPS.has(status.state);
 }
 
 /** The run that the guest says it has entered (`r` and its id in base 36), or the only one there is; null: untold. */

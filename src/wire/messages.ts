@@ -22,7 +22,7 @@ export const TO_GUEST = {
   abort: 3,
   /** id: code. No payload. The guest may drop it; no later run names it. */
   forget: 4,
-  /** id: a sequence number, given back in `pong`. No payload. */
+  /** id: a random number, given back in `pong`. No payload. */
   ping: 5,
   /** id: run. Payload: u32. So much more of the run's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
   window: 6,

@@ -5,9 +5,8 @@ import { Compartment } from "../../src/containers/compartment.ts";
 import { Container } from "../../src/containers/container.ts";
 import type { Guest } from "../../src/containers/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
-import { Tenant } from "../../src/containers/tenants.ts";
 import { Problem } from "../../src/errors.ts";
-import { FREE } from "./parties.ts";
+import { FREE, holder } from "./parties.ts";
 import { makeGuest } from "./puppet.ts";
 import { start } from "./recorder.ts";
 
@@ -19,9 +18,7 @@ function makeCompartment(
 ): Compartment {
   const pool = new Pool(launch, 0);
   t.after(() => pool.close());
-  const head = new Tenant();
-  const holder = { members: [head], head, generation: 0 };
-  return new Compartment(new Container("demo"), FREE, holder, pool);
+  return new Compartment(new Container("demo"), FREE, holder(), pool);
 }
 
 it("a party has no guest before its first run, and keeps the one that arrived", async (t) => {
@@ -92,4 +89,38 @@ it("a compartment that is closed ends its guest, and the runs in it are told tha
   assert.equal(await run.outcome(), "container_restarted");
   assert.ok(guest.ended);
   assert.equal(compartment.warm(performance.now()), null);
+});
+
+it("a guest that owes an answer gets no run, until it has given it", async (t) => {
+  const compartment = makeCompartment(t);
+  const { guest } = await compartment.arrive();
+  const nowMs = performance.now();
+  guest.ping(nowMs);
+  assert.equal(compartment.warm(nowMs)?.guest, guest);
+  assert.equal(compartment.warm(nowMs + 250), null);
+  let waited = false;
+  const waiting = compartment.arrive().then((taken) => {
+    waited = true;
+    return taken;
+  });
+  await new Promise(setImmediate);
+  assert.equal(waited, false);
+  guest.pulse.end();
+  assert.equal((await waiting).guest, guest);
+  assert.equal(compartment.warm(performance.now())?.guest, guest);
+});
+
+it("a guest that dies by its tasks is told from one that was replaced", async (t) => {
+  const compartment = makeCompartment(t);
+  const nowMs = performance.now();
+  for (let turn = 0; turn < 10; turn++) {
+    (await compartment.arrive()).guest.retire();
+    assert.equal(compartment.backOffMs(nowMs), 0);
+  }
+  for (let turn = 0; turn < 5; turn++) {
+    (await compartment.arrive()).guest.crash(new Problem("task_exited", "died"));
+  }
+  assert.equal(compartment.isCold, true);
+  assert.ok(compartment.backOffMs(performance.now()) > 0);
+  assert.equal(compartment.backOffMs(performance.now() + 5_000), 0);
 });

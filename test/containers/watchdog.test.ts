@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 
+import { Compartment } from "../../src/containers/compartment.ts";
+import { Container } from "../../src/containers/container.ts";
 import type { Guest } from "../../src/containers/guest.ts";
+import { Pool } from "../../src/containers/pool.ts";
 import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts";
 import { FROM_GUEST, TO_GUEST } from "../../src/wire/messages.ts";
 import { until } from "../contract/until.ts";
+import { FREE, holder } from "./parties.ts";
 import { IDLE, makeGuest } from "./puppet.ts";
 import { openRealGuests, type RealGuests, RESOURCES } from "./real-guests.ts";
 import { start } from "./recorder.ts";
@@ -90,6 +94,65 @@ describe("a guest that is blocked", () => {
     assert.equal(await run.outcome(), "task_blocked");
   });
 
+  it("is also one that gets little of the processor, once it has burned what another would have burned at once", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const sinceMs = performance.now();
+    // A tenth of the time, as beside threads of its own or under a small quota.
+    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: (performance.now() - sinceMs) / 10 });
+    const run = start(guest, "a");
+    watch(t, guest);
+    assert.equal(await run.outcome(), "task_blocked");
+    assert.ok(puppet.status()!.cpuMs >= BLOCK_MS / 2);
+  });
+
+  it("is not made to look alive by answers to pings that were not read", async (t) => {
+    const guest = await makeWatched(t);
+    const run = start(
+      guest,
+      `const { Worker } = require("node:worker_threads");
+       const up = new Int32Array(new SharedArrayBuffer(4));
+       new Worker(\`
+         const { writeSync } = require("node:fs");
+         const pong = Buffer.from([5, 0, 0, 0, 70, 0, 0, 0, 0]);
+         const forge = () => {
+           try { writeSync(3, pong) } catch (error) { if (error.code !== "EAGAIN") throw error }
+           Atomics.store(require("node:worker_threads").workerData, 0, 1);
+           Atomics.notify(require("node:worker_threads").workerData, 0);
+         };
+         setInterval(forge, 5);
+       \`, { eval: true, workerData: up });
+       await new Promise((end) => { const timer = setInterval(() => Atomics.load(up, 0) && end(clearInterval(timer)), 5) });
+       console.log("forging");
+       await new Promise((end) => setTimeout(end, 1));
+       for (;;);`,
+    );
+    await run.told("log 1 forging");
+    assert.equal(await run.outcome(), "task_blocked");
+  });
+
+  it("keeps a run that comes meanwhile from being sent to it: the replacement gets it", async (t) => {
+    const guests: Guest[] = [];
+    const pool = new Pool(async () => {
+      const guest = await makeWatched(t);
+      guests.push(guest);
+      return guest;
+    }, 0);
+    t.after(() => pool.close());
+    const compartment = new Compartment(new Container("demo"), FREE, holder(), pool);
+    t.after(() => compartment.close());
+    const blocked = start((await compartment.arrive()).guest, "for (;;);");
+    const guest = guests[0]!;
+    await until(() => guest.pulse.isSilent(performance.now()), "the guest owes an answer");
+    assert.equal(compartment.warm(performance.now()), null);
+    const arrivals = await Promise.all([compartment.arrive(), compartment.arrive()]);
+    assert.equal(await blocked.outcome(), "task_blocked");
+    assert.deepEqual(
+      arrivals.map((taken) => taken.guest),
+      [guests[1], guests[1]],
+    );
+    assert.equal(await start(guests[1]!, "6 * 7").outcome(), "result 42");
+  });
+
   it("blames nobody when the name that it gives its run is forged, unless there is only one", async (t) => {
     for (const [runs, outcome] of [
       [2, "container_restarted"],
@@ -107,17 +170,16 @@ describe("a guest that is blocked", () => {
     const { guest, puppet } = await makeGuest(t);
     const looked = Promise.withResolvers<void>();
     puppet.status = () => {
-      if (guest.pingedMs !== null && performance.now() - guest.pingedMs >= BLOCK_MS) looked.resolve();
+      const { pingedMs } = guest.pulse;
+      if (pingedMs !== null && performance.now() - pingedMs >= BLOCK_MS) looked.resolve();
       return { ...IDLE, state: "R" };
     };
     const run = start(guest, "a");
     watch(t, guest);
     await looked.promise;
-    puppet.received.length = 0;
-    puppet.say(FROM_GUEST.pong, 0);
+    puppet.say(FROM_GUEST.pong, (await puppet.next(TO_GUEST.ping)).id);
     // Pinged again: the answer has been taken.
-    await puppet.next(TO_GUEST.ping);
-    puppet.say(FROM_GUEST.pong, 0);
+    puppet.say(FROM_GUEST.pong, (await puppet.next(TO_GUEST.ping)).id);
     puppet.say(FROM_GUEST.result, run.id, "1");
     assert.equal(await run.outcome(), "result 1");
     assert.equal(guest.ended, false);
