@@ -7,6 +7,7 @@ import { attackSource, judgeAttacks, type Places } from "./self-test/attacks.ts"
 import type { Check } from "./self-test/check.ts";
 import { exhaustMemory } from "./self-test/exhaust-memory.ts";
 import { judgeAccount } from "./self-test/kernel.ts";
+import { attackNatively } from "./self-test/native.ts";
 import type { MakeProbeGuest, ProbeGuest } from "./self-test/probe-guest.ts";
 import { userNamespaceRemedy } from "./user-namespaces.ts";
 
@@ -33,7 +34,7 @@ export async function testWall(make: MakeProbeGuest, promised: Promised): Promis
   try {
     const kernel = await askKernel(guest, spent, promised);
     const [attacks, memory] = await Promise.all([
-      attack(guest, promised),
+      attackTwice(guest, promised),
       exhaustMemory(spent, promised.memoryBytes, promised.holdsResources),
     ]);
     return [...kernel, ...attacks, ...memory];
@@ -76,6 +77,12 @@ async function accountOf(guest: ProbeGuest): Promise<Account> {
   const status = await guest.process.inspect();
   if (!status) throw new Error(`a guest ended before it was asked anything: ${(await guest.process.exited).how}`);
   return readAccount(status.pid);
+}
+
+/** First as a task would by Node's own means, then by native code, which is the end of the guest. */
+async function attackTwice(guest: ProbeGuest, promised: Promised): Promise<Check[]> {
+  const checks = await attack(guest, promised);
+  return [...checks, ...(await attackNatively(guest, promised.threads, promised.holdsResources))];
 }
 
 async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes }: Promised): Promise<Check[]> {

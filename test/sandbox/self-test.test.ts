@@ -54,6 +54,9 @@ describe("a wall without one of its layers", () => {
         "network: connect to an abstract socket",
         "network: send a datagram",
         "network: ask the kernel for its devices by netlink",
+        "network: by native code",
+        "processes: by native code",
+        "system calls: by native code",
       ],
     ],
     ["a network namespace", sharing("net"), [`network namespace: ${BESIDE}`]],
@@ -107,6 +110,7 @@ describe("a wall whose limits are not what was promised", () => {
     assert.deepEqual(openOnes(checks), [
       "memory: its control group",
       "threads: its control group",
+      "threads: one more than that",
       "memory: take more than that",
     ]);
     assert.equal(checks.find(({ layer }) => layer === "processor")!.outcome, "weak");
