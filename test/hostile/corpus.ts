@@ -12,7 +12,7 @@ import { assertAnswer, outcomeOf } from "./expectation.ts";
 import { type Row, table } from "./table.ts";
 
 /** Short, so that what takes all of something is soon at its end. */
-const LIMITS = { block: "500ms", memory: "128MiB", tmp: "16MiB", idle: "3s" };
+const LIMITS = { block: "1s", memory: "128MiB", tmp: "16MiB", idle: "3s" };
 /** What ends before it does on a busy machine is told by its own cause, and what lasts for ever is soon at its deadline. */
 const WALL = { "ends by itself": "20s", "lasts for ever": "2s" };
 const POOL = 3;
@@ -107,10 +107,13 @@ async function start(rung: string, wall: string): Promise<Target> {
 }
 
 async function answersAgain(service: Service, attack: Attack): Promise<void> {
-  const again = async (): Promise<boolean> =>
-    (await service.run(`${attack.kind}.${attack.name}`, "6 * 7")).text === "42";
+  let text = "";
+  const again = async (): Promise<boolean> => {
+    ({ text } = await service.run(`${attack.kind}.${attack.name}`, "6 * 7"));
+    return text === "42";
+  };
   if (attack.strikesLater) await until(again, "the attacked container answers");
-  else assert.ok(await again(), "the attacked container answers the next run");
+  else assert.ok(await again(), `the attacked container answers the next run with ${text}`);
   assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
 }
 

@@ -1,0 +1,3 @@
+// Awaits what is there already, for ever.
+// answers: 500 task_blocked
+for (;;) await null;

@@ -1,0 +1,7 @@
+// Reads and writes its files for ever, without a pause.
+// answers: 500 task_blocked
+const fs = require("node:fs");
+for (;;) {
+  fs.writeFileSync("/tmp/x", "x");
+  fs.readFileSync("/tmp/x");
+}

@@ -1,0 +1,6 @@
+// Fills every turn of the event loop, and still lets it turn.
+// lasts: for ever
+// answers: 500 task_timeout
+const again = () => setImmediate(again);
+for (let n = 0; n < 100; n++) again();
+await new Promise(() => {});

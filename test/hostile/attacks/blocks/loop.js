@@ -1,0 +1,3 @@
+// Loops for ever.
+// answers: 500 task_blocked
+for (;;);

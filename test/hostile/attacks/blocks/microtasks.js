@@ -1,0 +1,5 @@
+// Always has one more microtask.
+// answers: 500 task_blocked
+const again = () => queueMicrotask(again);
+again();
+await new Promise(() => {});

@@ -1,0 +1,5 @@
+// Reads from where nobody writes.
+// answers: 500 task_blocked
+// answers: 500 task_threw
+// answers: 200 ""
+return require("node:fs").readFileSync(0, "utf8");

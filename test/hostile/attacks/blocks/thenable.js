@@ -1,0 +1,3 @@
+// Is awaited through a then that never comes back.
+// answers: 500 task_blocked
+return { then() { for (;;); } };

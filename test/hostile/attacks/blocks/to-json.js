@@ -1,0 +1,3 @@
+// Has the harness ask for JSON that never comes.
+// answers: 500 task_blocked
+return { toJSON() { for (;;); } };

@@ -1,0 +1,5 @@
+// Spreads an array without an end.
+// answers: 500 task_memory
+// answers: 500 task_blocked
+// answers: 500 task_threw
+return [...{ *[Symbol.iterator]() { for (;;) yield {}; } }].length;

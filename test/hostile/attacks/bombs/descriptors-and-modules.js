@@ -1,0 +1,13 @@
+// Leaves no descriptor to whoever has to load a module next.
+// answers: 200 "none left"
+// answers: 500 task_threw EMFILE
+const fs = require("node:fs");
+globalThis.kept = [];
+try {
+  for (;;) kept.push(fs.openSync("/tmp/one", "a"));
+} catch {}
+return "none left";
+// then, in the same container
+// answers: 200 "stripped"
+// as: application/typescript
+const what: string = "stripped"; return what

@@ -1,0 +1,11 @@
+// Nests folders deeper than any path.
+// answers: 500 task_memory
+// answers: 500 task_threw ENAMETOOLONG
+// answers: 500 task_threw ENOSPC
+// answers: 500 task_threw ENOENT
+// answers: 500 task_blocked
+const fs = require("node:fs");
+for (;;) {
+  fs.mkdirSync("x".repeat(200));
+  process.chdir("x".repeat(200));
+}

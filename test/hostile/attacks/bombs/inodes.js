@@ -1,0 +1,10 @@
+// Makes empty files until there is no room for a name.
+// answers: 500 task_threw ENOSPC
+// answers: 500 task_threw ENOMEM
+// answers: 500 task_memory
+// answers: 500 task_blocked
+const fs = require("node:fs");
+for (let n = 0; ; n++) {
+  fs.closeSync(fs.openSync(`/tmp/${n}`, "w"));
+  if (n % 100 === 0) await new Promise(setImmediate);
+}

@@ -1,0 +1,8 @@
+// Makes promises that nobody will ever settle.
+// answers: 500 task_memory
+// answers: 500 task_blocked
+const all = [];
+for (;;) {
+  for (let n = 0; n < 50_000; n++) all.push(new Promise(() => {}).then(() => n));
+  await new Promise(setImmediate);
+}

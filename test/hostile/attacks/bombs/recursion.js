@@ -1,0 +1,4 @@
+// Calls itself without an end.
+// answers: 500 task_threw Maximum call stack
+const deep = () => deep() + 1;
+return deep();

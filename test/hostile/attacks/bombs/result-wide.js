@@ -1,0 +1,5 @@
+// Returns so many members that their JSON is far more than they are.
+// answers: 500 result_too_large
+// answers: 500 task_memory
+// answers: 500 task_blocked
+return Array.from({ length: 3_000_000 }, (_, n) => n);

@@ -1,0 +1,13 @@
+// Writes past the harness to every standard descriptor, for as long as it may.
+// answers: 200 "done"
+// answers: 500 task_blocked
+const fs = require("node:fs");
+const block = Buffer.alloc(1 << 16, 120);
+for (let n = 0; n < 400; n++) {
+  for (const descriptor of [1, 2]) {
+    try {
+      fs.writeSync(descriptor, block);
+    } catch {}
+  }
+}
+return "done";

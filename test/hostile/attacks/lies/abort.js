@@ -1,0 +1,3 @@
+// Aborts its process.
+// answers: 500 task_exited
+process.abort();

@@ -1,0 +1,7 @@
+// Returns a promise, calls back, and settles them differently.
+// answers: 200 1
+// answers: 200 2
+module.exports = (context, cb) => {
+  setImmediate(cb, null, 1);
+  return new Promise((resolve) => setImmediate(resolve, 2));
+};

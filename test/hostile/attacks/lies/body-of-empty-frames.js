@@ -1,0 +1,7 @@
+// Sends a body of frames that hold nothing.
+// after: frames
+// answers: 200 cut
+// answers: 500 task_exited
+forge(66, own, HEAD);
+flood(67, own);
+return never;

@@ -1,0 +1,14 @@
+// Has a worker read the frames that are meant for its guest, so that later runs never arrive.
+// answers: 200 "listening"
+// strikes: later
+const { Worker } = require("node:worker_threads");
+const text = `
+  const { readSync } = require("node:fs");
+  const bytes = Buffer.alloc(65_536);
+  require("node:worker_threads").parentPort.postMessage("reading");
+  for (;;) {
+    try { readSync(3, bytes) } catch {}
+  }
+`;
+await new Promise((resolve) => new Worker(text, { eval: true }).on("message", resolve));
+return "listening";

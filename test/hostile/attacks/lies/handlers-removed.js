@@ -1,0 +1,11 @@
+// Takes away what catches the errors that nobody catches, and leaves one.
+// answers: 500 task_threw
+// answers: 500 task_exited
+process.removeAllListeners();
+process.setUncaughtExceptionCaptureCallback(null);
+process.setUncaughtExceptionCaptureCallback(() => {});
+setTimeout(() => {
+  throw new Error("to nobody");
+}, 1);
+Promise.reject(new Error("to nobody"));
+await new Promise((_, reject) => setTimeout(reject, 50, new Error("in the end")));

@@ -1,0 +1,4 @@
+// Never answers.
+// lasts: for ever
+// answers: 500 task_timeout
+module.exports = (cb) => {};

@@ -1,0 +1,7 @@
+// Answers its run twice, and the runs of others that were never begun.
+// after: frames
+// answers: 200 "first"
+forge(65, own, '"first"');
+forge(65, own, '"second"');
+for (let turn = 0; turn < 100; turn++) forge(65, own + turn * 65_536, '"another"');
+return never;

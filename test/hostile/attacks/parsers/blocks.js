@@ -1,0 +1,5 @@
+// Nests blocks and loops.
+// submits: its value
+// answers: 400 code_syntax
+// answers: 200
+"for(;;){".repeat(0) + "{if(1)".repeat(50_000) + "1" + "}".repeat(50_000)

@@ -1,0 +1,5 @@
+// Begins import after import, none of which ends.
+// submits: its value
+// answers: 400 code_syntax
+// answers: 500 task_blocked
+"import a ,\n".repeat(80_000) + "export {}"

@@ -1,0 +1,6 @@
+// Names modules of an envelope so that they would take the place of the harness's own.
+// as: application/json
+// submits: its value
+// answers: 400 request_invalid
+// answers: 200
+JSON.stringify({ code: "await import('./a.js')", modules: { "./../../guest/guest/main.js": "hijacked", "./a.js": "export {}", "./__proto__": "export {}" } })

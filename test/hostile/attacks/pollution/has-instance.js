@@ -1,0 +1,6 @@
+// Makes everything an instance of everything.
+// answers: 200 "replaced"
+for (const type of [Error, SyntaxError, TypeError, RangeError, ReadableStream, Blob, Response, Promise, Uint8Array, Buffer]) {
+  Object.defineProperty(type, Symbol.hasInstance, { value: () => true });
+}
+return "replaced";

@@ -1,0 +1,8 @@
+// Replaces JSON, and gives values another JSON.
+// answers: 200 "replaced"
+JSON.stringify = JSON.parse = () => "hijacked";
+Object.prototype.toJSON = String.prototype.toJSON = Number.prototype.toJSON = () => "hijacked";
+delete Object.prototype.toJSON;
+delete String.prototype.toJSON;
+delete Number.prototype.toJSON;
+return "replaced";

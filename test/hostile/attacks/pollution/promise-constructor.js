@@ -1,0 +1,10 @@
+// Has every promise made by a constructor of its own, through the species of promises.
+// answers: 200 "replaced"
+const hijack = function (executor) {
+  executor(() => {}, () => {});
+};
+Object.defineProperty(Promise, Symbol.species, { value: hijack });
+Object.defineProperty(Promise.prototype, "constructor", { get: () => hijack });
+Promise.resolve = Promise.reject = Promise.withResolvers = Promise.all = hijack;
+globalThis.Promise = hijack;
+return "replaced";

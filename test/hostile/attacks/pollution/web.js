@@ -1,0 +1,9 @@
+// Replaces the classes of the web that answers are made of.
+// answers: 200 "replaced"
+for (const type of [Response, Headers, ReadableStream, AbortController, AbortSignal, Blob, TextEncoder, URL]) {
+  for (const name of Object.getOwnPropertyNames(type.prototype)) {
+    if (name === "constructor") continue;
+    Object.defineProperty(type.prototype, name, { get: () => { throw new Error("hijacked"); }, configurable: true });
+  }
+}
+return "replaced";

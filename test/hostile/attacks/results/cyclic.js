@@ -1,0 +1,5 @@
+// Returns what holds itself.
+// answers: 500 result_unserializable
+const circle = {};
+circle.circle = [circle];
+return circle;

@@ -1,0 +1,5 @@
+// Answers a Response whose members are replaced on it.
+// answers: 500 task_threw
+const response = new Response("body");
+Object.defineProperty(response, "headers", { get: () => ({ forEach: (each) => each(Symbol("value"), Symbol("name")) }) });
+return response;

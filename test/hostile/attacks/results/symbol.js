@@ -1,0 +1,3 @@
+// Returns what JSON leaves out.
+// answers: 500 result_unserializable
+return Symbol("left out");

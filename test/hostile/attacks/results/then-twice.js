@@ -1,0 +1,10 @@
+// Returns a promise of its own kind that settles twice, both ways, and then throws.
+// answers: 200 1
+return {
+  then(resolve, reject) {
+    resolve(1);
+    reject(new Error("two"));
+    resolve(3);
+    throw new Error("four");
+  },
+};

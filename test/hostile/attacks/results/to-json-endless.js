@@ -1,0 +1,11 @@
+// Returns what has a JSON that has a JSON, deeper and deeper.
+// answers: 500 result_unserializable
+// answers: 500 task_threw
+// answers: 500 task_memory
+// answers: 500 task_blocked
+class Deeper {
+  toJSON() {
+    return { deeper: new Deeper() };
+  }
+}
+return new Deeper();

@@ -1,0 +1,5 @@
+// Returns what has ten times the JSON of what it holds, twelve times over.
+// answers: 500 task_memory
+// answers: 500 task_blocked
+const wide = (depth) => ({ toJSON: () => (depth === 0 ? 1 : new Array(10).fill(wide(depth - 1))) });
+return wide(12);

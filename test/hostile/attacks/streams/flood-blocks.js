@@ -1,0 +1,9 @@
+// Gives its stream more and more, and never lets go.
+// answers: 200 cut
+// answers: 500 task_memory
+// answers: 500 task_blocked
+return new ReadableStream({
+  start(controller) {
+    for (;;) controller.enqueue(new Uint8Array(1 << 16));
+  },
+});

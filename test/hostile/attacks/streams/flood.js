@@ -1,0 +1,10 @@
+// Streams single bytes as fast as they are taken.
+// lasts: for ever
+// answers: 200 cut
+// answers: 500 task_timeout
+return new ReadableStream({
+  async pull(controller) {
+    for (let n = 0; n < 100; n++) controller.enqueue("x");
+    await new Promise(setImmediate);
+  },
+});

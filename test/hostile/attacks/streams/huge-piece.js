@@ -1,0 +1,5 @@
+// Streams one piece that is larger than all windows together.
+// answers: 200
+return (function* () {
+  yield new Uint8Array(16 << 20);
+})();

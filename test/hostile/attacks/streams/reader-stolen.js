@@ -1,0 +1,6 @@
+// Answers a stream whose reader lies about every piece.
+// answers: 200 cut
+// answers: 500 task_threw
+const stream = new ReadableStream({ start: (controller) => controller.enqueue("x") });
+stream.getReader = () => ({ read: async () => ({ done: false, value: Symbol("piece") }), cancel: () => { throw new Error("cancelled"); } });
+return stream;

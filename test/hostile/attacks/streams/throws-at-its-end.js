@@ -1,0 +1,13 @@
+// Throws when it is told to stop, and never stops.
+// lasts: for ever
+// answers: 200 cut
+return (async function* () {
+  try {
+    for (;;) {
+      yield "x";
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  } finally {
+    await new Promise(() => {});
+  }
+})();

@@ -1,0 +1,7 @@
+// Writes to its response without ever waiting for it to be taken.
+// answers: 200 cut
+// answers: 500 task_memory
+// answers: 500 task_blocked
+module.exports = (context, req, res) => {
+  for (;;) res.write(Buffer.alloc(1 << 16, 1));
+};

@@ -1,0 +1,10 @@
+// Breaks the stripper, and then sends types that are right: the container that it broke must be another by then.
+// as: application/typescript
+// submits: its value
+// answers: 400 code_syntax
+// answers: 200
+"const x: number = " + "[".repeat(3_000) + "1" + "]".repeat(3_000) + "; return x"
+// then, in the same container
+// as: application/typescript
+// answers: 200 42
+const answer: number = 42; return answer
