@@ -1,5 +1,6 @@
 // Makes realms without an end.
 // answers: 500 task_memory
+// answers: 500 task_timeout
 // answers: 500 task_blocked
 const { createContext } = require("node:vm");
 const all = [];

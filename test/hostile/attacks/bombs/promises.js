@@ -1,5 +1,6 @@
 // Makes promises that nobody will ever settle.
 // answers: 500 task_memory
+// answers: 500 task_timeout
 // answers: 500 task_blocked
 const all = [];
 for (;;) {

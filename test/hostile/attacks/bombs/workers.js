@@ -1,4 +1,5 @@
 // Starts more threads than a container may have, and never ends one.
+// strikes: later
 // answers: 500 task_threw
 // answers: 500 task_exited
 // answers: 500 task_memory

@@ -1,4 +1,5 @@
 // Sends more of a body than anybody has asked for.
+// lasts: for ever
 // after: frames
 // answers: 200 cut
 // answers: 500 task_exited
