@@ -1,5 +1,6 @@
 // Extends a class by a class by a class.
 // submits: its value
 // answers: 400 code_syntax
+// answers: 500 task_blocked
 // answers: 500 task_threw
 "return " + "class extends ".repeat(20_000) + "Object" + "{}".repeat(20_000)

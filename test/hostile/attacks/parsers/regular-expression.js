@@ -1,6 +1,7 @@
 // Brings a regular expression that nests deeper than any stack.
 // submits: its value
 // answers: 200 true
+// answers: 500 task_memory
 // answers: 400 code_syntax
 // answers: 500 task_threw
 // answers: 500 task_blocked
