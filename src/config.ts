@@ -29,6 +29,9 @@ export interface Config {
   readonly memoryLimit: number;
   readonly threadLimit: number;
   readonly tmpLimit: number;
+  readonly descriptorLimit: number;
+  readonly logLimit: number;
+  readonly logRate: number;
   readonly codeLimit: number;
   readonly taskUrlLimit: number;
   readonly jsonDepthLimit: number;
@@ -109,6 +112,19 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   ),
   threadLimit: one("--thread-limit <number>", 64, "stops a container that takes all threads", integer(16, 4_096)),
   tmpLimit: one("--tmp-limit <size>", 64 * 2 ** 20, "stops a container that fills its temporary disk", size(2 ** 20)),
+  descriptorLimit: one(
+    "--descriptor-limit <number>",
+    128,
+    "stops a container that takes all descriptors of the host",
+    integer(64, 65_536),
+  ),
+  logLimit: one("--log-limit <size>", 256 * 2 ** 10, "of a run; stops one that fills the log", size(1_024)),
+  logRate: one(
+    "--log-rate <lines>",
+    1_000,
+    "a second, of a run; stops one that floods those who read the log",
+    integer(1, 1_000_000),
+  ),
   codeLimit: one("--code-limit <size>", 2 ** 20, "stops bodies that exhaust the service's memory", size(1)),
   taskUrlLimit: one("--task-url-limit <characters>", 2_048, "stops a task_url of any length", integer(16, 16_000)),
   jsonDepthLimit: one("--json-depth-limit <levels>", 64, "stops JSON that exhausts the stack", integer(1, 1_000)),

@@ -6,7 +6,7 @@ import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 import type { Config } from "./config.ts";
-import { Guest } from "./containers/guest.ts";
+import { Guest, type GuestLimits } from "./containers/guest.ts";
 import { Pool } from "./containers/pool.ts";
 import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
@@ -90,7 +90,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const sandbox = await opening;
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
-  const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, resultBytes: config.resultLimit });
+  const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources });
   const { holdsResources } = sandbox;
   // Where there is no wall nothing is claimed that could be proven.
   if (sandbox.rung !== "none") {
@@ -154,11 +154,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-async function launchGuest(
-  sandbox: Sandbox,
-  guests: Set<Guest>,
-  limits: { wallMs: number; streamMs: number; resultBytes: number },
-): Promise<Guest> {
+async function launchGuest(sandbox: Sandbox, guests: Set<Guest>, limits: GuestLimits): Promise<Guest> {
   const guest = new Guest(await launchProcess(sandbox), limits);
   guests.add(guest);
   void guest.process.exited.then(() => guests.delete(guest));

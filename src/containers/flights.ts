@@ -1,5 +1,6 @@
 const SLOT_BITS = 16;
 const MAX_SLOTS = 2 ** SLOT_BITS;
+const MAX_TURN = 2 ** (32 - SLOT_BITS) - 1;
 
 /**
  * What is in flight, by an id that is not given again soon: a slot, and how often that slot was taken.
@@ -33,7 +34,7 @@ export class Flights<T> {
     if (flight === null) return null;
     const slot = id % MAX_SLOTS;
     this.#slots[slot] = null;
-    this.#turns[slot] = (this.#turns[slot]! + 1) % (2 ** 32 / MAX_SLOTS);
+    this.#turns[slot] = (this.#turns[slot]! % MAX_TURN) + 1;
     this.#free.push(slot);
     return flight;
   }
@@ -50,7 +51,8 @@ export class Flights<T> {
 
   #grow(): number {
     if (this.#slots.length === MAX_SLOTS) throw new RangeError(`more than ${MAX_SLOTS} in flight`);
-    this.#turns.push(0);
+    // From 1: no flight has the id 0, by which a guest names none.
+    this.#turns.push(1);
     return this.#slots.push(null) - 1;
   }
 

@@ -3,6 +3,7 @@ import { Problem } from "../errors.ts";
 import type { GuestProcess } from "../sandbox/sandbox.ts";
 import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import { bytesFrame, FrameReader, Outbox, textFrame } from "../wire/frames.ts";
+import { LogAllowance, type LogLimits, noteOf } from "../wire/log-allowance.ts";
 import {
   type AbortReason,
   DATA_BYTES,
@@ -35,6 +36,8 @@ export interface GuestLimits {
   readonly streamMs: number;
   /** Of a buffered result. */
   readonly resultBytes: number;
+  /** Of each run. */
+  readonly logs: LogLimits;
 }
 
 /** One run that the guest has not answered. */
@@ -46,7 +49,8 @@ export interface Flight {
   window: number;
   /** Its head has come. */
   streaming: boolean;
-  logBytes: number;
+  /** What it may still log; made when it first logs. */
+  logged: LogAllowance | null;
 }
 
 /** A guest is ready within a tenth of a second; a busy machine takes longer. */
@@ -55,8 +59,11 @@ const START_MS = 15_000;
 const MAX_ABANDONED = 64;
 /** Within one tick of the watchdog. Aborted streams leave some hundreds. */
 const MAX_NOISE = 10_000;
-/** Of one run; the guest says where it cuts, so honest lines are a little less. */
-const LOG_BYTES = 512 * 2 ** 10;
+/** A guest drops what is too much by its own clock, and what it says of that comes on top. */
+const LOG_TOLERANCE = 2;
+const WARN = 2;
+const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
+const unknown = (type: number): string => `a frame of the unknown type ${type}`;
 
 /**
  * The service's end of a guest: frames out and in, the runs in flight, and the one cause of its end.
@@ -84,12 +91,17 @@ export class Guest {
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
   readonly #limits: GuestLimits;
+  readonly #tolerated: LogLimits;
   #abandoned = 0;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
 
   constructor(process: GuestProcess, limits: GuestLimits) {
     this.process = process;
     this.#limits = limits;
+    this.#tolerated = {
+      bytes: limits.logs.bytes * LOG_TOLERANCE,
+      linesPerSecond: limits.logs.linesPerSecond * LOG_TOLERANCE,
+    };
     this.#reader = new FrameReader(
       (type) => (type === FROM_GUEST.result ? limits.resultBytes : OTHER_FRAME_BYTES),
       (type, id, payload) => this.#receive(type, id, payload),
@@ -142,7 +154,7 @@ export class Guest {
     codeId.writeUInt32LE(known.id);
     const parts = known.needsContext ? [codeId, Buffer.from(context())] : [codeId];
     const deadlineMs = nowMs + this.#limits.wallMs;
-    const id = this.flights.add({ listener, deadlineMs, window: WINDOW_BYTES, streaming: false, logBytes: 0 });
+    const id = this.flights.add({ listener, deadlineMs, window: WINDOW_BYTES, streaming: false, logged: null });
     this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
     this.runs++;
     return id;
@@ -221,8 +233,8 @@ export class Guest {
         return;
     }
     // Before anything is parsed: what nobody waits for is not worth it.
-    const flight = this.flights.get(id);
-    if (!flight) return this.#hearNoise();
+    const flight = this.flights.get(type === FROM_GUEST.log && id === 0 ? (this.flights.only ?? 0) : id);
+    if (!flight) return KNOWN_TYPES.has(type) ? this.#hearNoise() : this.#break(unknown(type));
     switch (type) {
       case FROM_GUEST.result:
         if (flight.streaming) return this.#break("a result after a head");
@@ -241,11 +253,9 @@ export class Guest {
       case FROM_GUEST.fault:
         return this.#receiveFault(id, flight, payload);
       case FROM_GUEST.log:
-        flight.logBytes += payload.length;
-        if (flight.logBytes > LOG_BYTES) return this.#hearNoise();
-        return flight.listener.log(payload[0] ?? 0, payload.subarray(1));
+        return this.#receiveLog(flight, payload);
       default:
-        return this.#break(`a frame of the unknown type ${type}`);
+        return this.#break(unknown(type));
     }
   }
 
@@ -272,6 +282,14 @@ export class Guest {
     this.#take(id);
     flight.listener.fault(problem);
     if (retire) this.retire();
+  }
+
+  #receiveLog(flight: Flight, payload: Buffer): void {
+    flight.logged ??= new LogAllowance(this.#tolerated);
+    const verdict = flight.logged.take(payload.length, performance.now());
+    if (verdict === "keep") return flight.listener.log(payload[0] ?? 0, payload.subarray(1));
+    if (verdict !== "drop") flight.listener.log(WARN, Buffer.from(noteOf(verdict, this.#limits.logs)));
+    this.#hearNoise();
   }
 
   /** A frame that nobody asked for: honest when it crossed with an abort, an attack on the service's time in masses. */

@@ -7,11 +7,13 @@ import { Guest, type RunListener } from "./guest.ts";
 const OVER = new Problem("container_restarted", "the self-test is over");
 /** A busy machine takes long to exhaust. */
 const WALL_MS = 30_000;
+/** Nobody reads it. */
+const LOGS = { bytes: 65_536, linesPerSecond: 100 };
 
 /** Guests as the self-test uses them: no caller, and the result or the fault as a promise. */
 export function probeGuests(sandbox: Sandbox, resultBytes: number): MakeProbeGuest {
   return async () => {
-    const limits = { wallMs: WALL_MS, streamMs: WALL_MS, resultBytes };
+    const limits = { wallMs: WALL_MS, streamMs: WALL_MS, resultBytes, logs: LOGS };
     return probeGuest(await new Guest(await sandbox.launch(), limits).ready());
   };
 }

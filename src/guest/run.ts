@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { bytesFrame, textFrame } from "../wire/frames.ts";
 import { encodeHead } from "../wire/head.ts";
+import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { encodeFault } from "./faults.ts";
@@ -39,9 +40,8 @@ export class Run {
   /** The last frame was sent, or the service expects none any more. */
   over = false;
   headSent = false;
-  /** How much this run has logged, and whether it was told that the rest is dropped. */
-  logBytes = 0;
-  logCut = false;
+  /** What this run may still log; made when it first logs. */
+  logged: LogAllowance | null = null;
   /** More of the body may be sent. */
   onWindow: ((bytes: number) => void) | null = null;
   /** The run is about to fail: what its body holds back must leave before. */

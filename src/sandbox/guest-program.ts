@@ -5,10 +5,11 @@ import type { GuestResources } from "./wall.ts";
 const HEAP_SHARE = 0.75;
 
 /** What Node is started with in a guest, whichever rung made it. */
-export function guestArguments(program: string, { memoryBytes, resultBytes }: GuestResources): string[] {
-  const heapMiB = Math.floor((memoryBytes * HEAP_SHARE) / 2 ** 20);
+export function guestArguments(program: string, limits: GuestResources): string[] {
+  const heapMiB = Math.floor((limits.memoryBytes * HEAP_SHARE) / 2 ** 20);
   const engine = ["--no-addons", "--v8-pool-size=1", `--max-old-space-size=${heapMiB}`];
-  return [...engine, program, String(resultBytes)];
+  const own = [limits.resultBytes, limits.logs.bytes, limits.logs.linesPerSecond];
+  return [...engine, program, ...own.map(String)];
 }
 
 /** How memory, threads and CPU are held, for people. */

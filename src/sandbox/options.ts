@@ -9,6 +9,8 @@ export function sandboxOptions(config: Config): SandboxOptions {
     threads: config.threadLimit,
     cpuCores: config.cpuLimit,
     tmpBytes: config.tmpLimit,
+    descriptors: config.descriptorLimit,
     resultBytes: config.resultLimit,
+    logs: { bytes: config.logLimit, linesPerSecond: config.logRate },
   };
 }

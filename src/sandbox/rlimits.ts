@@ -3,7 +3,6 @@ import type { GuestResources } from "./wall.ts";
 
 /** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
 const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
-const MAX_DESCRIPTORS = 128;
 /** Where no control group gives guests less weight than the service. */
 const NICENESS = 5;
 
@@ -12,7 +11,7 @@ const NICENESS = 5;
  * no file beyond the size of the temporary disk.
  */
 export function underLimits(limits: GuestResources, cgroups: Cgroups | null): string[] {
-  const values: Record<string, number> = { c: 0, n: MAX_DESCRIPTORS, f: Math.ceil(limits.tmpBytes / 512) };
+  const values: Record<string, number> = { c: 0, n: limits.descriptors, f: Math.ceil(limits.tmpBytes / 512) };
   // Only where no control group holds memory: under it a worker thread does not start, for want of a code range.
   if (!cgroups) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
   const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);

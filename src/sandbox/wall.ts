@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 
+import type { LogLimits } from "../wire/log-allowance.ts";
 import type { GuestHandle, GuestProcess, Rung, Sandbox } from "./sandbox.ts";
 
 /** What one guest may use, and what it is told about itself. */
@@ -8,8 +9,10 @@ export interface GuestResources {
   readonly threads: number;
   readonly cpuCores: number;
   readonly tmpBytes: number;
+  readonly descriptors: number;
   /** Of a buffered result. */
   readonly resultBytes: number;
+  readonly logs: LogLimits;
 }
 
 export interface SandboxOptions extends GuestResources {

@@ -39,8 +39,20 @@ describe("Flights", () => {
   it("knows no id that a stranger makes up", () => {
     const flights = new Flights<string>();
     flights.add("a");
-    for (const id of [1, 65_535, 65_536, 2 ** 32 - 1]) assert.equal(flights.take(id), null);
+    for (const id of [0, 1, 65_535, 65_537, 131_072, 2 ** 32 - 1]) assert.equal(flights.take(id), null);
     assert.equal(flights.size, 1);
+  });
+
+  it("never gives the id 0, which stands for none", () => {
+    const flights = new Flights<string>();
+    const seen = new Set<number>();
+    for (let turn = 0; turn < 2 ** 16 + 2; turn++) {
+      const id = flights.add("a");
+      seen.add(id);
+      assert.equal(flights.take(id), "a");
+    }
+    assert.ok(!seen.has(0));
+    assert.equal(seen.size, 2 ** 16 - 1);
   });
 
   it("behaves as a map from ids would", () => {

@@ -12,6 +12,7 @@ const HEAD = { status: 200, headers: [] };
 /** What no honest guest sends of a run, by the attack. */
 const FORGERIES: Record<string, (puppet: Puppet, id: number) => void> = {
   "a type that is none": (puppet) => puppet.say(99, 0),
+  "a type that is none, of its own": (puppet, id) => puppet.say(99, id),
   "a type that only the service sends": (puppet, id) => puppet.say(TO_GUEST.run, id),
   "text instead of frames": (puppet) => puppet.write(Buffer.from("forged".repeat(9))),
   "a length below the header": (puppet) => puppet.write(Buffer.from([4, 0, 0, 0, 65, 0, 0, 0, 0])),

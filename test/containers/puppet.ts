@@ -7,7 +7,12 @@ import type { GuestExit, GuestProcess, GuestStatus } from "../../src/sandbox/san
 import { bytesFrame, FrameReader, textFrame } from "../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 
-export const LIMITS: GuestLimits = { wallMs: 60_000, streamMs: 120_000, resultBytes: 2 ** 20 };
+export const LIMITS: GuestLimits = {
+  wallMs: 60_000,
+  streamMs: 120_000,
+  resultBytes: 2 ** 20,
+  logs: { bytes: 2 ** 18, linesPerSecond: 1_000 },
+};
 const MIB = 2 ** 20;
 /** What the kernel would say of a guest that has nothing to do. */
 export const IDLE: GuestStatus = { pid: 1, state: "S", title: "", cpuMs: 0, threads: 7, memoryBytes: 40 * MIB };

@@ -12,7 +12,9 @@ export const RESOURCES: SandboxOptions = {
   threads: 64,
   cpuCores: 1,
   tmpBytes: 16 * MIB,
+  descriptors: 128,
   resultBytes: LIMITS.resultBytes,
+  logs: LIMITS.logs,
 };
 
 /** Guests behind the real wall, made as the service makes them. */

@@ -206,8 +206,21 @@ describe("the log of a run", () => {
     );
     await outcome;
     const lines = guest.logs.filter(({ run }) => run === id);
-    assert.equal(lines.length, 257);
+    // A line counts with the byte of its level.
+    assert.equal(lines.length, Math.floor(262_144 / 1_025) + 1);
     assert.match(lines.at(-1)!.text, /262144 bytes; the rest is dropped/);
+  });
+
+  it("has a thousand lines of a second, and one that says that the rest is dropped", async () => {
+    const { id, outcome } = guest.start(guest.code("() => { for (let i = 1; i <= 1500; i += 1) console.log(i) }"));
+    await outcome;
+    const lines = guest.logs.filter(({ run }) => run === id).map(({ text }) => text);
+    assert.deepEqual(lines.slice(998, 1_001), [
+      "999",
+      "1000",
+      "the run has logged 1000 lines in a second; the rest of the second is dropped",
+    ]);
+    assert.ok(!lines.includes("1001"));
   });
 });
 

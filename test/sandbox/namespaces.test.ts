@@ -17,7 +17,9 @@ const OPTIONS: SandboxOptions = {
   threads: 48,
   cpuCores: 1,
   tmpBytes: 16 * MIB,
+  descriptors: 128,
   resultBytes: MIB,
+  logs: { bytes: MIB, linesPerSecond: 1_000 },
 };
 const KINDS = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"];
 

@@ -19,7 +19,9 @@ const LIMITS: GuestResources = {
   threads: 16,
   cpuCores: 1,
   tmpBytes: 4 * MIB,
+  descriptors: 128,
   resultBytes: MIB,
+  logs: { bytes: MIB, linesPerSecond: 1_000 },
 };
 const NOBODY = 65_534;
 

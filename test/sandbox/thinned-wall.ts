@@ -16,8 +16,10 @@ export const RESOURCES: SandboxOptions = {
   threads: 48,
   cpuCores: 1,
   tmpBytes: 16 * MIB,
+  descriptors: 128,
   // No result of the self-test would fit.
   resultBytes: 16,
+  logs: { bytes: MIB, linesPerSecond: 1_000 },
 };
 
 /**

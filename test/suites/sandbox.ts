@@ -17,7 +17,9 @@ export const SANDBOX_OPTIONS: SandboxOptions = {
   threads: 48,
   cpuCores: 1,
   tmpBytes: 16 * MIB,
+  descriptors: 128,
   resultBytes: LIMITS.resultBytes,
+  logs: LIMITS.logs,
 };
 
 /** What every rung promises of the guests that it starts, whatever its wall is made of. */
