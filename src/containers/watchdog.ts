@@ -17,23 +17,26 @@ const TICK_MS = 50;
 const BUSY_PING_MS = 100;
 const IDLE_PING_MS = 1_000;
 const WEIGH_MS = 5_000;
-/** A main thread that had the processor for so much of the time was at work, not waiting for its turn. */
-const BURNING = 0.5;
+/** A guest that was kept waiting by the machine for more than so much of the time may be innocent. */
+const HELD_UP = 0.5;
 
-/** What the kernel said of a guest that owes the answer to a ping: first, and last. */
+/** What the kernel has said of a guest since it owes the answer to a ping. */
 interface Suspicion {
   readonly pingedMs: number;
+  readonly sinceMs: number;
   readonly first: GuestStatus;
-  last: GuestStatus;
-  lastMs: number;
+  looks: number;
+  /** Looks at which its main thread slept. */
+  asleep: number;
+  looking: boolean;
 }
 
 /**
  * Watches all guests from outside: the deadlines of their runs, and whether their event loops still turn.
  *
  * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
- * no processor, the machine is busy, and it is given time: until it has burned, by and by, as much as one that had the
- * processor to itself. Threads of its own, or a small quota, are thus no place to hide.
+ * no processor, the machine is busy, and it is given time: until it has burned, by and by, all the processor time that the
+ * limit is long. Threads of its own, or a small quota, are thus no place to hide.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -95,28 +98,30 @@ export class Watchdog {
       return;
     }
     const silentMs = nowMs - guest.pulse.pingedMs;
-    if (silentMs >= this.#options.blockMs / 2) void this.#suspect(guest, guest.pulse.pingedMs, nowMs);
+    if (silentMs >= this.#options.blockMs / 4) void this.#suspect(guest, guest.pulse.pingedMs);
   }
 
-  async #suspect(guest: Guest, pingedMs: number, nowMs: number): Promise<void> {
+  async #suspect(guest: Guest, pingedMs: number): Promise<void> {
     const known = this.#suspects.get(guest);
     const suspicion = known?.pingedMs === pingedMs ? known : null;
-    const { blockMs } = this.#options;
-    const judged = nowMs - pingedMs >= blockMs;
-    if (suspicion && !judged) return;
+    if (suspicion?.looking) return;
+    if (suspicion) suspicion.looking = true;
     const status = await guest.process.inspect();
+    if (suspicion) suspicion.looking = false;
     // It may have answered, or ended, while the kernel was asked.
     if (!status || guest.ended || guest.pulse.pingedMs !== pingedMs) return;
+    const atMs = performance.now();
     if (!suspicion) {
-      this.#suspects.set(guest, { pingedMs, first: status, last: status, lastMs: nowMs });
+      this.#suspects.set(guest, { pingedMs, sinceMs: atMs, first: status, looks: 0, asleep: 0, looking: false });
       return;
     }
-    const { first, last, lastMs } = suspicion;
-    const burns = (status.cpuMs - last.cpuMs) / (nowMs - lastMs) >= BURNING;
-    const burned = status.cpuMs - first.cpuMs >= blockMs / 2;
-    if (burns || burned || (isAsleep(status) && isAsleep(last))) return this.#endBlocked(guest, status.title);
-    suspicion.last = status;
-    suspicion.lastMs = nowMs;
+    suspicion.looks++;
+    if (SLEEPS.has(status.state)) suspicion.asleep++;
+    const { blockMs } = this.#options;
+    if (atMs - pingedMs < blockMs) return;
+    const burnedMs = status.cpuMs - suspicion.first.cpuMs;
+    const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
+    if (heldUp <= HELD_UP || burnedMs >= blockMs) this.#endBlocked(guest, status.title);
   }
 
   #endBlocked(guest: Guest, title: string): void {
@@ -166,10 +171,6 @@ export class Watchdog {
 
 /** Waiting for something, for the disk, or stopped. One that is just ending is none of these: its own cause comes. */
 const SLEEPS: ReadonlySet<string> = new Set(["S", "D", "T", "t"]);
-
-function isAsleep(status: GuestStatus): boolean {
-  return SLEEPS.has(status.state);
-}
 
 /** The run that the guest says it has entered (`r` and its id in base 36), or the only one there is; null: untold. */
 function blockedRun(guest: Guest, title: string): number | null {

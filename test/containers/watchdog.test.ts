@@ -102,7 +102,37 @@ describe("a guest that is blocked", () => {
     const run = start(guest, "a");
     watch(t, guest);
     assert.equal(await run.outcome(), "task_blocked");
-    assert.ok(puppet.status()!.cpuMs >= BLOCK_MS / 2);
+    assert.ok(puppet.status()!.cpuMs >= BLOCK_MS);
+  });
+
+  it("is not one that gets a slice of the processor after a long wait: it is judged by the whole of its silence", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const judged = Promise.withResolvers<void>();
+    let looks = 0;
+    puppet.status = () => {
+      const { pingedMs } = guest.pulse;
+      const silentMs = pingedMs === null ? 0 : performance.now() - pingedMs;
+      if (silentMs > 3 * BLOCK_MS && ++looks === 8) judged.resolve();
+      // All of it at once, and no more than half the limit.
+      return { ...IDLE, state: "R", cpuMs: silentMs > 2 * BLOCK_MS ? BLOCK_MS / 2 : 0 };
+    };
+    const run = start(guest, "a");
+    watch(t, guest);
+    await judged.promise;
+    assert.deepEqual([guest.ended, run.heard], [false, []]);
+  });
+
+  it("is also one that sleeps for most of the time and burns a little between", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const sinceMs = performance.now();
+    let looks = 0;
+    puppet.status = () => {
+      const cpuMs = (performance.now() - sinceMs) / 20;
+      return { ...IDLE, state: ++looks % 3 === 0 ? "R" : "S", cpuMs };
+    };
+    const run = start(guest, "a");
+    watch(t, guest);
+    assert.equal(await run.outcome(), "task_blocked");
   });
 
   it("is not made to look alive by answers to pings that were not read", async (t) => {

@@ -8,35 +8,42 @@ import { type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const WALL_MS = 4_000;
+const FAR_MS = 60_000;
 const BLOCK_MS = 700;
 /** What a busy machine may add to the 250 ms of the contract, which a benchmark measures. */
 const SLACK_MS = 8_000;
 const LIMITS = { wall: `${WALL_MS}ms`, stream: `${WALL_MS}ms`, block: `${BLOCK_MS}ms`, memory: "128MiB" };
 
 let service: Service;
+/** With a deadline so far away that a busy machine does not come to it before it has judged what else ends a run. */
+let patient: Service;
+
+function startWith(limits: object): Promise<Service> {
+  return startService(Object.entries(limits).flatMap(([name, value]) => [`--${name}-limit`, String(value)]));
+}
 
 before(async () => {
-  service = await startService(Object.entries(LIMITS).flatMap(([name, value]) => [`--${name}-limit`, value]));
+  [service, patient] = await Promise.all([startWith(LIMITS), startWith({ ...LIMITS, wall: `${FAR_MS}ms` })]);
 });
-after(() => service.stop());
+after(() => Promise.all([service.stop(), patient.stop()]));
 
 /** Runs code that does harm; holds that neighbours answer meanwhile, and its container afterwards. */
-async function harm(container: string, code: string): Promise<Answer> {
+async function harm(container: string, code: string, on = service, wallMs = WALL_MS): Promise<Answer> {
   const startMs = performance.now();
   let over = false;
-  const harmful = service.run(container, code).finally(() => (over = true));
+  const harmful = on.run(container, code).finally(() => (over = true));
   await until(
     async () => {
-      assert.equal((await service.run(`beside-${container}`, "6 * 7")).text, "42");
+      assert.equal((await on.run(`beside-${container}`, "6 * 7")).text, "42");
       return over;
     },
     "the harm is answered",
-    WALL_MS + SLACK_MS,
+    wallMs + SLACK_MS,
   );
   const answer = await harmful;
   const tookMs = performance.now() - startMs;
-  assert.ok(tookMs < WALL_MS + SLACK_MS, `answered after ${tookMs} ms`);
-  assert.equal((await service.run(container, "6 * 7")).text, "42");
+  assert.ok(tookMs < wallMs + SLACK_MS, `answered after ${tookMs} ms`);
+  assert.equal((await on.run(container, "6 * 7")).text, "42");
   return answer;
 }
 
@@ -53,19 +60,19 @@ describe("a task that blocks", () => {
   };
   for (const [what, code] of Object.entries(blocking)) {
     it(`is ended and told so: ${what}`, async () => {
-      assertProblem(await harm(`block-${what.replaceAll(/[^a-z]/g, "-")}`, code), 500, "task_blocked");
+      assertProblem(await harm(`block-${what.replaceAll(/[^a-z]/g, "-")}`, code, patient, FAR_MS), 500, "task_blocked");
     });
   }
 
   it("takes those that share its guest with it, who are told that it was not they", async () => {
-    const victim = service.run("shared", "(context) => { globalThis.waiting = true; return new Promise(() => {}) }");
+    const victim = patient.run("shared", "(context) => { globalThis.waiting = true; return new Promise(() => {}) }");
     await until(
-      async () => (await service.run("shared", "globalThis.waiting ?? false")).text === "true",
+      async () => (await patient.run("shared", "globalThis.waiting ?? false")).text === "true",
       "the other runs",
     );
-    assertProblem(await service.run("shared", "for (;;);"), 500, "task_blocked");
+    assertProblem(await patient.run("shared", "for (;;);"), 500, "task_blocked");
     assertProblem(await victim, 500, "container_restarted");
-    assert.equal((await service.run("shared", "6 * 7")).text, "42");
+    assert.equal((await patient.run("shared", "6 * 7")).text, "42");
   });
 });
 
@@ -124,7 +131,12 @@ describe("a task that takes too much", () => {
   for (const [what, code] of Object.entries(greedy)) {
     it(`ends for want of memory: ${what}`, async () => {
       // It lets go of its event loop between, so that only memory can end it.
-      const answer = await harm(`greedy-${what}`, `const breath = () => new Promise(setImmediate);\n${code}`);
+      const answer = await harm(
+        `greedy-${what}`,
+        `const breath = () => new Promise(setImmediate);\n${code}`,
+        patient,
+        FAR_MS,
+      );
       assertProblem(answer, 500, "task_memory");
     });
   }

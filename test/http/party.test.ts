@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { partyOf } from "../../src/http/party.ts";
+import type { Claims } from "../../src/tokens/claims.ts";
+
+function claims(jti: string, changes: Partial<Claims> = {}): Claims {
+  return {
+    jti,
+    admin: false,
+    containers: ["*"],
+    can: ["run"],
+    exp: 1,
+    nbf: null,
+    iat: 0,
+    limits: {},
+    net: null,
+    code: null,
+    fresh: false,
+    parents: [],
+    ...changes,
+  };
+}
+
+const [A, B] = ["7b0d6f4e-3c55-4b61-9a7f-1f4a1c2d3e4f", "8b0d6f4e-3c55-4b61-9a7f-1f4a1c2d3e4f"];
+
+test("free code is one party whatever token brings it, an administrator's too, and the same object in every run", () => {
+  const mine = claims(A);
+  assert.equal(partyOf(mine), partyOf(mine));
+  assert.equal(partyOf(mine).key, partyOf(claims(B, { limits: { token: { day: 1 } } })).key);
+  assert.equal(partyOf(mine).key, partyOf(claims(B, { admin: true, can: [] })).key);
+});
+
+test("what is told one run and not another makes another party", () => {
+  const pin = { sha256: "a".repeat(64) };
+  const keys = [
+    claims(A),
+    claims(A, { net: false }),
+    claims(A, { net: ["a.example"] }),
+    claims(A, { net: ["a.example", "b.example"] }),
+    claims(A, { code: pin }),
+    claims(A, { code: pin, net: false }),
+    claims(A, { code: { sha256: "b".repeat(64) } }),
+    claims(B, { code: pin }),
+  ].map((each) => partyOf(each).key);
+  assert.equal(new Set(keys).size, keys.length);
+  assert.deepEqual(partyOf(claims(A, { net: ["a.example"] })).net, ["a.example"]);
+});
+
+test("a fresh token shares with nobody", () => {
+  assert.deepEqual([partyOf(claims(A)).fresh, partyOf(claims(A, { fresh: true })).fresh], [false, true]);
+});
