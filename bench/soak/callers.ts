@@ -1,0 +1,111 @@
+import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
+
+import type { Answer, RequestOptions } from "../../test/contract/http.ts";
+import type { Service } from "../../test/contract/service.ts";
+import type { Ground } from "./ground.ts";
+import { isTurnedAway } from "./tally.ts";
+
+/** Those who harm the service itself, one after the other. */
+export async function callers({ service, tally }: Ground, signal: AbortSignal): Promise<void> {
+  for (let n = 0; !signal.aborted; n++) {
+    const { name, act } = CALLERS[n % CALLERS.length]!;
+    const fault = await act(service);
+    tally.bad.add("callers");
+    if (fault !== null) tally.fault(`a caller that ${name} was answered ${fault}`);
+    await setTimeout(PAUSE_MS);
+  }
+}
+
+/** A caller who does harm to the service itself. */
+interface Caller {
+  readonly name: string;
+  /** @returns what is wrong with the answer, or null. */
+  readonly act: (service: Service) => Promise<string | null>;
+}
+
+const PAUSE_MS = 50;
+/** How long those who leave stay. */
+const STAY_MS = 100;
+const TOLD = 300;
+const ENDLESS =
+  "new ReadableStream({ async pull(c) { await new Promise((end) => setTimeout(end, 5)); c.enqueue('x'.repeat(9999)) } })";
+const JSON_TYPE = { "content-type": "application/json" };
+
+const CALLERS: readonly Caller[] = [
+  { name: "leaves while its run waits", act: (service) => leave(service, "await new Promise(() => {})") },
+  { name: "leaves in the middle of a stream", act: (service) => leave(service, ENDLESS) },
+  {
+    name: "leaves in the middle of its body",
+    act: (service) => breakOff(service, `${head(service, 100_000)}6 *`),
+  },
+  { name: "leaves in the middle of its head", act: (service) => breakOff(service, head(service, 5).slice(0, 40)) },
+  {
+    name: "does not read its answer",
+    act: (service) => {
+      const code = "return 'y'.repeat(5e6)";
+      return breakOff(service, head(service, code.length) + code);
+    },
+  },
+  { name: "speaks no HTTP", act: (service) => raw(service, "\u0016\u0003\u0001 no HTTP\r\n\r\n", 400) },
+  {
+    name: "sends a head without end",
+    act: (service) => raw(service, `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431),
+  },
+  { name: "forges a token", act: (service) => run(service, "1", { token: forged(service.admin) }, 403) },
+  { name: "has no token", act: (service) => run(service, "1", { token: null }, 403) },
+  {
+    name: "names no container",
+    act: async (service) => faultOf(await service.run("%2e%2e%2fetc", "1"), 400),
+  },
+  { name: "sends too much code", act: (service) => run(service, `"${"x".repeat(2 ** 20)}"`, {}, 400) },
+  {
+    name: "sends JSON without end",
+    act: (service) => run(service, `{"code":${"[".repeat(50_000)}`, { headers: JSON_TYPE }, 400),
+  },
+  { name: "sends code that does not parse", act: (service) => run(service, "const =", {}, 400) },
+];
+
+async function run(service: Service, code: string, options: RequestOptions, status: number): Promise<string | null> {
+  return faultOf(await service.run("caller", code, options), status);
+}
+
+async function raw(service: Service, text: string, status: number): Promise<string | null> {
+  const said = await service.raw(text);
+  return said.startsWith(`HTTP/1.1 ${status} `) ? null : said.slice(0, TOLD);
+}
+
+function faultOf(answer: Answer, status: number): string | null {
+  return answer.status === status || isTurnedAway(answer) ? null : `${answer.status} ${answer.text.slice(0, TOLD)}`;
+}
+
+async function leave(service: Service, code: string): Promise<null> {
+  await service.run("leaver", code, { signal: AbortSignal.timeout(STAY_MS) }).catch(() => null);
+  return null;
+}
+
+/** Sends a part of a request, reads nothing, and resets the connection. */
+async function breakOff(service: Service, text: string): Promise<null> {
+  const socket = connect(service.port, "127.0.0.1")
+    .on("error", () => {})
+    .pause();
+  socket.write(text);
+  await setTimeout(STAY_MS);
+  socket.resetAndDestroy();
+  return null;
+}
+
+function head(service: Service, length: number): string {
+  const lines = [
+    "POST /api/run/leaver HTTP/1.1",
+    "Host: x",
+    `Authorization: Bearer ${service.admin}`,
+    `Content-Length: ${length}`,
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+/** The last letters of a signature that is not the token's. */
+function forged(token: string): string {
+  return token.slice(0, -8) + (token.endsWith("A") ? "B" : "A").repeat(8);
+}

@@ -1,0 +1,43 @@
+/** Times in milliseconds, asked for by percentile. */
+export class Times {
+  readonly #values: number[] = [];
+
+  add(ms: number): void {
+    this.#values.push(ms);
+  }
+
+  get count(): number {
+    return this.#values.length;
+  }
+
+  /** NaN when there is none. @param share from 0 to 1, which is the longest. */
+  percentile(share: number): number {
+    const sorted = this.#values.toSorted((one, other) => one - other);
+    return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+  }
+
+  inWords(): string {
+    if (this.count === 0) return "none";
+    const [p50, p95, max] = [0.5, 0.95, 1].map((share) => this.percentile(share).toFixed(1));
+    return `p50 ${p50}, p95 ${p95}, longest ${max} ms (${this.count})`;
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** Counts by name. */
+export class Counts {
+  readonly #counts: Map<string, number> = new Map();
+
+  add(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  inWords(): string {
+    const sorted = [...this.#counts].toSorted(([, one], [, other]) => other - one);
+    return sorted.map(([name, count]) => `${name} ${count}`).join(", ");
+  }
+}

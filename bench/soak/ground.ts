@@ -1,0 +1,20 @@
+import { setTimeout } from "node:timers/promises";
+
+import type { Answer } from "../../test/contract/http.ts";
+import type { Service } from "../../test/contract/service.ts";
+import type { Canaries } from "../../test/hostile/canaries.ts";
+import type { Tally } from "./tally.ts";
+
+/** Whom and what a soak is about. */
+export interface Ground {
+  readonly service: Service;
+  readonly canaries: Canaries;
+  readonly tally: Tally;
+  readonly blockMs: number;
+  readonly wallMs: number;
+}
+
+/** Waits for as long as the service says. */
+export async function waitAsAsked(answer: Answer, signal: AbortSignal): Promise<void> {
+  await setTimeout(Number(answer.headers["retry-after"]) * 1_000, undefined, { signal }).catch(() => {});
+}

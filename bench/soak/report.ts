@@ -1,0 +1,89 @@
+import { median, type Times } from "./figures.ts";
+import type { Sample } from "./sampler.ts";
+import type { Tally } from "./tally.ts";
+
+/** Of section 6 of the contract, and of what it takes to keep its word. */
+const BUDGETS = { neighbourRatio: 3, neighbourFloorMs: 20, lateMs: 250, nextMs: 50 };
+/** Growth that a soak of some minutes may show without being a leak: of what comes and goes with the load. */
+const SLACK: Sample = { rssMiB: 32, heapMiB: 24, descriptors: 24, processes: 40, guests: 20, groups: 20, files: 1 };
+/** What may differ between the quiet before and the quiet after. */
+const REST_SLACK: Partial<Sample> = { descriptors: 4, processes: 0, guests: 0, groups: 0, files: 0 };
+
+/** In less than this the service is still warming up, and its growth says nothing. */
+const JUDGED_FROM_MINUTES = 5;
+
+export interface Soak {
+  readonly minutes: number;
+  readonly tally: Tally;
+  /** Taken under attack, in order. */
+  readonly samples: readonly Sample[];
+  /** Before the first run, and when all that was made has gone again. */
+  readonly before: Sample;
+  readonly after: Sample;
+}
+
+/** Prints the figures. @returns what is wrong: a wrong answer, an escape, a leak. A budget that is missed is only said. */
+export function report(soak: Soak): string[] {
+  const { tally } = soak;
+  console.log(
+    `\nruns: ${tally.right} answered as they should be, ${tally.wrong} wrong, ${tally.turnedAway} turned away`,
+  );
+  console.log(`attacks that a deadline ended before they had come to what they are for: ${tally.overdue}`);
+  console.log(`  good: ${tally.good.inWords()}`);
+  console.log(`  bad: ${tally.bad.inWords()}`);
+  console.log(`escapes: ${tally.escapes.size}`);
+  reportClasses(tally);
+  reportNeighbour(tally);
+  budget("next run of a container that lost its guest", tally.next, BUDGETS.nextMs);
+  return [...tally.faults, ...tally.escapes, ...reportGrowth(soak)];
+}
+
+function reportClasses({ classes }: Tally): void {
+  const sorted = [...classes].toSorted(([one], [other]) => one.localeCompare(other));
+  console.log("\nattacks, from submission to answer:");
+  for (const [kind, { outcomes, took }] of sorted) console.log(`  ${kind}: ${took.inWords()}; ${outcomes.inWords()}`);
+  console.log("\nattacks that only a deadline ends, from it to the answer:");
+  for (const [kind, { late }] of sorted) {
+    if (late.count > 0) budget(`  ${kind}`, late, BUDGETS.lateMs);
+  }
+}
+
+function reportNeighbour({ quiet, attacked }: Tally): void {
+  const [quietMs, attackedMs] = [quiet.percentile(0.95), attacked.percentile(0.95)];
+  const mostMs = Math.max(BUDGETS.neighbourFloorMs, BUDGETS.neighbourRatio * quietMs);
+  console.log(`\nthe neighbour in the quiet: ${quiet.inWords()}`);
+  console.log(`the neighbour under attack: ${attacked.inWords()}`);
+  const ratio = `${(attackedMs / quietMs).toFixed(1)} times its quiet p95`;
+  console.log(`  ${ratio}, budget ${mostMs.toFixed(0)} ms: ${verdict(attackedMs <= mostMs)}`);
+}
+
+function budget(what: string, times: Times, mostMs: number): void {
+  console.log(
+    `${what}: ${times.inWords()}; budget ${mostMs} ms at p95: ${verdict(!(times.percentile(0.95) > mostMs))}`,
+  );
+}
+
+function verdict(isMet: boolean): string {
+  return isMet ? "met" : "MISSED";
+}
+
+function reportGrowth({ minutes, samples, before, after }: Soak): string[] {
+  const quarter = Math.max(1, Math.floor(samples.length / 4));
+  const [first, last] = [samples.slice(0, quarter), samples.slice(-quarter)];
+  const faults: string[] = [];
+  const isJudged = minutes >= JUDGED_FROM_MINUTES;
+  const judged = isJudged ? "" : ` (not judged in less than ${JUDGED_FROM_MINUTES} minutes)`;
+  console.log(`\nmedians under attack, first and last quarter${judged}; at rest, before and after:`);
+  for (const key of Object.keys(SLACK) as (keyof Sample)[]) {
+    const [one, other] = [first, last].map((part) => median(part.map((sample) => sample[key])));
+    const isFlat = !isJudged || !(other! - one! > SLACK[key]);
+    const isBack = !(after[key] - before[key] > (REST_SLACK[key] ?? Infinity));
+    const rest = `${before[key].toFixed(0)} and ${after[key].toFixed(0)}`;
+    console.log(
+      `  ${key}: ${one!.toFixed(0)} and ${other!.toFixed(0)}; ${rest}: ${isFlat && isBack ? "flat" : "GROWS"}`,
+    );
+    if (!isFlat) faults.push(`${key} grew under attack from ${one} to ${other}`);
+    if (!isBack) faults.push(`${key} did not go back from ${after[key]} to ${before[key]}`);
+  }
+  return faults;
+}

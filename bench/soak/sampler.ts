@@ -1,0 +1,36 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+
+import type { Service } from "../../test/contract/service.ts";
+
+/** What a service has at one moment. Memory and descriptors are those of its own process. */
+export interface Sample {
+  readonly rssMiB: number;
+  /** Memory that no file stands behind: V8's heap and buffers. */
+  readonly heapMiB: number;
+  readonly descriptors: number;
+  readonly processes: number;
+  readonly guests: number;
+  readonly groups: number;
+  readonly files: number;
+}
+
+/** @throws {Error} when the service's process is no more. */
+export async function sample({ pid, trail }: Service): Promise<Sample> {
+  const [status, descriptors, processes, files] = await Promise.all([
+    readFile(`/proc/${pid}/status`, "latin1"),
+    readdir(`/proc/${pid}/fd`),
+    trail.processes(),
+    trail.files(),
+  ]);
+  const mib = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1_024;
+  return {
+    rssMiB: mib("VmRSS"),
+    heapMiB: mib("RssAnon"),
+    descriptors: descriptors.length,
+    processes: processes.length,
+    guests: processes.filter(({ kind }) => kind === "guest").length,
+    groups: new Set(trail.groups().map((folder) => path.basename(folder))).size,
+    files: files.length,
+  };
+}
