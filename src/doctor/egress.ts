@@ -18,7 +18,8 @@ export async function examineEgress({ egress, egressAllow }: Config): Promise<Fi
     asked.map((address) =>
       policy.resolve(address, PORT).then(
         () => address,
-        (error: unknown) => (error instanceof EgressDenied ? null : address),
+        // Refused for its port, an address would not have been looked at.
+        (error: unknown) => (error instanceof EgressDenied && error.reason !== "port" ? null : address),
       ),
     ),
   );

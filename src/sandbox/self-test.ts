@@ -14,6 +14,7 @@ import { userNamespaceRemedy } from "./user-namespaces.ts";
 /** What the wall is to hold. */
 export interface Promised extends ResourceLimits {
   readonly tmpBytes: number;
+  readonly descriptors: number;
   /** Whether control groups were made. */
   readonly holdsResources: boolean;
 }
@@ -85,7 +86,7 @@ async function attackTwice(guest: ProbeGuest, promised: Promised): Promise<Check
   return [...checks, ...(await attackNatively(guest, promised.threads, promised.holdsResources))];
 }
 
-async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes }: Promised): Promise<Check[]> {
+async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes, descriptors }: Promised): Promise<Check[]> {
   const servers = { tcp: createServer(), tcp6: createServer(), unix: createServer() };
   const name = `\0caisson-self-test-${process.pid}-${Date.now()}`;
   try {
@@ -96,7 +97,16 @@ async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes }: Promised): P
       once(servers.unix.listen(name), "listening"),
     ]);
     const fillsTmp = tmpBytes <= Math.min(MOST_FILLED_BYTES, memoryBytes / 2);
-    const places: Places = { hostFile: HOST_FILE, port, port6, name, parent: process.pid, tmpBytes, fillsTmp };
+    const places: Places = {
+      hostFile: HOST_FILE,
+      port,
+      port6,
+      name,
+      parent: process.pid,
+      tmpBytes,
+      descriptors,
+      fillsTmp,
+    };
     return judgeAttacks(await guest.run(attackSource(places)));
   } finally {
     for (const server of Object.values(servers)) server.close();

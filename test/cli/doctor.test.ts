@@ -76,6 +76,25 @@ describe("doctor --json, where the wall holds", () => {
     }
   });
 
+  it("says so at the ends of what can be set, too", async () => {
+    const least = ["--memory-limit", "64MiB", "--tmp-limit", "1MiB", "--thread-limit", "16", "--cpu-limit", "0.5"];
+    const most = [
+      "--memory-limit",
+      "4GiB",
+      "--tmp-limit",
+      "1GiB",
+      "--thread-limit",
+      "4096",
+      "--descriptor-limit",
+      "3000",
+    ];
+    for (const limits of [[...least, "--result-limit", "1B"], most]) {
+      const found = await diagnose(limits);
+      assert.deepEqual(namesOf(found, isOpen), []);
+      assert.ok(namesOf(found, ({ weak }) => weak).every((layer) => ABOUT_THE_MACHINE.includes(layer)));
+    }
+  });
+
   it("makes no data folder and leaves nothing behind", async () => {
     await diagnose([]);
     assert.equal(existsSync(home.data), false);

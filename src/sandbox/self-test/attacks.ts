@@ -13,6 +13,7 @@ export interface Places {
   readonly name: string;
   readonly parent: number;
   readonly tmpBytes: number;
+  readonly descriptors: number;
   /** Whether the temporary folder may be filled: not where it would take the guest's memory. */
   readonly fillsTmp: boolean;
 }
@@ -145,12 +146,13 @@ async function attack(places: Places): Promise<Record<string, string>> {
       const { blocks, bsize } = fs.statfsSync(".");
       const hasRoom = blocks * bsize > places.tmpBytes + bsize;
       if (!places.fillsTmp) return throwError(hasRoom ? 0 : -os.constants.errno.ENOSPC);
-      const piece = Buffer.alloc(2 ** 20, 1);
+      // In several files: the size of one is limited, too.
+      const fileBytes = Math.ceil(places.tmpBytes / 4);
+      const piece = Buffer.alloc(Math.min(2 ** 20, fileBytes), 1);
       const files: number[] = [];
       try {
         for (let written = 0; written <= places.tmpBytes;) {
-          // In several files: the size of one is limited, too.
-          if (written >= files.length * piece.length * 8) files.push(fs.openSync(`filled-${files.length}`, "w"));
+          if (written >= files.length * fileBytes) files.push(fs.openSync(`filled-${files.length}`, "w"));
           written += fs.writeSync(files.at(-1)!, piece);
         }
       } finally {
@@ -163,7 +165,7 @@ async function attack(places: Places): Promise<Record<string, string>> {
     "open files without end": () => {
       const open: number[] = [];
       try {
-        while (open.length < 2_048) open.push(fs.openSync(process.execPath, "r"));
+        while (open.length <= places.descriptors) open.push(fs.openSync(process.execPath, "r"));
       } finally {
         for (const file of open) fs.closeSync(file);
       }
