@@ -25,7 +25,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   source: ["egress", ...LEAVES],
   containers: ["sandbox", "egress", "wire", ...LEAVES],
   sandbox: ["wire", ...LEAVES],
-  egress: ["wire", ...LEAVES],
+  egress: ["wire", "telemetry", ...LEAVES],
   telemetry: ["wire", ...LEAVES],
   // The guest stands alone: what it imports is what submitted code can reach.
   guest: ["wire"],

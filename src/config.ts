@@ -21,6 +21,10 @@ export interface Config {
   readonly isolation: "auto" | "namespaces" | "none";
   readonly egress: "none" | "public";
   readonly egressAllow: readonly HostPort[];
+  readonly egressPorts: readonly number[];
+  readonly egressConnections: number;
+  readonly egressBytes: number;
+  readonly egressTime: number;
   readonly wallLimit: number;
   readonly blockLimit: number;
   readonly streamLimit: number;
@@ -86,8 +90,32 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     "the wall around tasks; none is for development only",
     choice("auto", "namespaces", "none"),
   ),
-  egress: one("--egress <policy>", "public", "where task_url may lead", choice("none", "public")),
+  egress: one("--egress <policy>", "public", "where tasks and task_url may connect to", choice("none", "public")),
   egressAllow: many("--egress-allow <host:port>", [], "a place that may be reached although it is private", hostPorts),
+  egressPorts: many<readonly number[]>(
+    "--egress-ports <ports>",
+    [80, 443, 8_080, 8_443],
+    "ports of public places; stops tasks that send mail or reach for databases; default 80,443,8080,8443",
+    ports,
+  ),
+  egressConnections: one(
+    "--egress-connections <number>",
+    64,
+    "open at once, a run; stops a task that floods a place or takes all descriptors",
+    integer(1, 256),
+  ),
+  egressBytes: one(
+    "--egress-bytes <size>",
+    256 * 2 ** 20,
+    "sent and received, a run; stops a task that uses up the line",
+    size(1),
+  ),
+  egressTime: one(
+    "--egress-time <duration>",
+    300_000,
+    "of a connection; stops one that is held open for ever",
+    duration(100),
+  ),
 
   wallLimit: one("--wall-limit <duration>", 30_000, "stops a run that never ends", duration(10)),
   blockLimit: one(
@@ -354,6 +382,10 @@ function hostPorts(texts: readonly string[]): HostPort[] {
     if (!match) throw new TypeError(`${JSON.stringify(given)} is not host:port`);
     return { host: (match[1] ?? match[2])!, port: integer(1, 65_535)(match[3]!) };
   });
+}
+
+function ports(texts: readonly string[]): number[] {
+  return texts.flatMap((given) => given.split(",")).map((given) => integer(1, 65_535)(given.trim()));
 }
 
 function limits(texts: readonly string[]): WindowLimits {

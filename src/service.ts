@@ -12,6 +12,7 @@ import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
+import type { Egress } from "./egress/gateway.ts";
 import { egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
 import { createListener } from "./http/listener.ts";
@@ -23,6 +24,7 @@ import { sandboxOptions } from "./sandbox/options.ts";
 import { giveFolder, giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
+import { egressCounts } from "./telemetry/egress-counts.ts";
 import { openLog } from "./telemetry/log.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
@@ -45,6 +47,8 @@ const CONTAINER_BYTES = 32 * 2 ** 20;
 /** Its frames, its stderr, and at its start one more. */
 const GUEST_DESCRIPTORS = 3;
 const OWN_DESCRIPTORS = 64;
+/** Each may hold some hundred thousand bytes. */
+const MAX_EGRESS = 4_096;
 const DRAIN_MS = 30_000;
 const DRAIN_STEP_MS = 20;
 
@@ -90,7 +94,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const sandbox = await opening;
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
-  const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources });
+  let server: Server | null = null;
+  const egress = openEgress(config, () => listeningPorts(server));
+  const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources }, egress);
   const { holdsResources } = sandbox;
   // Where there is no wall nothing is claimed that could be proven.
   if (sandbox.rung !== "none") {
@@ -120,13 +126,12 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   pool.fill();
 
   let draining = false;
-  const egress = egressPolicy({ mode: config.egress, allow: config.egressAllow });
-  const server = createListener(config, {
+  server = createListener(config, {
     config,
     tokens,
     limiter,
     containers,
-    egress,
+    egress: egress.policy,
     log,
     runIds: new RunIds(),
     isolation: sandbox.rung,
@@ -154,8 +159,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-async function launchGuest(sandbox: Sandbox, guests: Set<Guest>, limits: GuestLimits): Promise<Guest> {
-  const guest = new Guest(await launchProcess(sandbox), limits);
+async function launchGuest(sandbox: Sandbox, guests: Set<Guest>, limits: GuestLimits, egress: Egress): Promise<Guest> {
+  const guest = new Guest(await launchProcess(sandbox), limits, egress);
   guests.add(guest);
   void guest.process.exited.then(() => guests.delete(guest));
   return guest.ready();
@@ -167,6 +172,22 @@ async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
   } catch (error) {
     throw new Problem("sandbox_failed", "a container could not be started", { cause: error });
   }
+}
+
+/** The way out, which all guests share, and `task_url` with them. @param ownPorts where the service itself listens. */
+function openEgress(config: Config, ownPorts: () => number[]): Egress {
+  const { egressAllow: allow, egressPorts: ports } = config;
+  return {
+    policy: egressPolicy({ mode: config.egress, allow, ports, ownPorts }),
+    limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
+    maxConnections: egressConnectionLimit(),
+    counts: egressCounts(),
+  };
+}
+
+function listeningPorts(server: Server | null): number[] {
+  const address = server?.address();
+  return typeof address === "object" && address !== null ? [address.port] : [];
 }
 
 function ignore(): void {}
@@ -205,7 +226,13 @@ async function drained(server: Server): Promise<void> {
  */
 function connectionLimit(guests: number): number {
   const descriptors = descriptorLimit() ?? Infinity;
-  return Math.max(Math.floor(descriptors / 2), descriptors - OWN_DESCRIPTORS - guests * GUEST_DESCRIPTORS);
+  const others = OWN_DESCRIPTORS + guests * GUEST_DESCRIPTORS + egressConnectionLimit();
+  return Math.max(Math.floor(descriptors / 2), descriptors - others);
+}
+
+/** Of all guests together. For the same reason: what tasks connect to must leave room for callers and for guests. */
+function egressConnectionLimit(): number {
+  return Math.min(MAX_EGRESS, Math.floor((descriptorLimit() ?? Infinity) / 4));
 }
 
 /** Waits until the kernel has taken them away, so that their control groups can go too. */

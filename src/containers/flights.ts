@@ -45,8 +45,13 @@ export class Flights<T> {
 
   /** The id of the one that is in flight, when it is the only one. */
   get only(): number | null {
-    if (this.size !== 1) return null;
-    return this.#idOf(this.#slots.findIndex((flight) => flight !== null));
+    return this.size === 1 ? this.any : null;
+  }
+
+  /** The id of one that is in flight, or null when there is none. */
+  get any(): number | null {
+    const slot = this.#slots.findIndex((flight) => flight !== null);
+    return slot === -1 ? null : this.#idOf(slot);
   }
 
   #grow(): number {

@@ -1,4 +1,7 @@
+import { type Egress, Gateway, type GuestLink } from "../egress/gateway.ts";
 import type { NetClaim } from "../egress/narrow.ts";
+import { NO_EGRESS } from "../egress/none.ts";
+import type { Refusal } from "../egress/refusals.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess } from "../sandbox/sandbox.ts";
 import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
@@ -14,6 +17,7 @@ import {
   WINDOW_BYTES,
 } from "../wire/messages.ts";
 import { CodeTable, type Code } from "./codes.ts";
+import { egressLink } from "./egress-link.ts";
 import { Flights } from "./flights.ts";
 import { exitCause, forgeryCause, REPLACED } from "./guest-causes.ts";
 import { parseFault, parseHead } from "./messages.ts";
@@ -27,6 +31,8 @@ export interface RunListener {
   end(): void;
   fault(problem: Problem): void;
   log(level: number, text: Buffer): void;
+  /** It asked for a place that it may not reach. Also after its end: a name takes time to be looked up. */
+  refused(refusal: Refusal): void;
 }
 
 export interface GuestLimits {
@@ -92,24 +98,34 @@ export class Guest {
   readonly #reader: FrameReader;
   readonly #limits: GuestLimits;
   readonly #tolerated: LogLimits;
+  readonly #egress: Egress;
+  readonly #link: GuestLink;
+  /** Made when the guest first asks for the network, which is after it was given to a party. */
+  #gateway: Gateway | null = null;
   #abandoned = 0;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  constructor(process: GuestProcess, limits: GuestLimits) {
+  constructor(process: GuestProcess, limits: GuestLimits, egress: Egress = NO_EGRESS) {
     this.process = process;
     this.#limits = limits;
     this.#tolerated = {
       bytes: limits.logs.bytes * LOG_TOLERANCE,
       linesPerSecond: limits.logs.linesPerSecond * LOG_TOLERANCE,
     };
+    this.#egress = egress;
     this.#reader = new FrameReader(
       (type) => (type === FROM_GUEST.result ? limits.resultBytes : OTHER_FRAME_BYTES),
       (type, id, payload) => this.#receive(type, id, payload),
     );
     this.#outbox = new Outbox((bytes) => {
-      if (!this.ended) process.socket.write(bytes);
+      if (this.ended) return;
+      // What the kernel takes at once is followed by no event.
+      if (process.socket.write(bytes)) this.#gateway?.drained();
     });
+    const broken = (error: Error): void => this.crash(forgeryCause(error, this.flights.size));
+    this.#link = egressLink(this.flights, this.#outbox, process.socket, broken);
     this.#codes = new CodeTable((frame) => this.#outbox.push(frame));
+    process.socket.on("drain", () => this.#gateway?.drained());
     process.socket.on("data", (chunk: Buffer) => {
       try {
         this.#reader.push(chunk);
@@ -211,6 +227,7 @@ export class Guest {
     this.process.kill();
     this.process.socket.destroy();
     this.pulse.end();
+    this.#gateway?.close();
     for (const [id] of this.flights) this.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
@@ -231,6 +248,11 @@ export class Guest {
       case FROM_GUEST.compiled:
         if (!this.#codes.compiled(id, payload[0] !== 0)) this.#hearNoise();
         return;
+    }
+    if (type >= FROM_GUEST.open && type <= FROM_GUEST.lookup) {
+      this.#gateway ??= new Gateway(this.#egress, this.net, this.#link);
+      if (!this.#gateway.receive(type, id, payload)) this.#hearNoise();
+      return;
     }
     // Before anything is parsed: what nobody waits for is not worth it.
     const flight = this.flights.get(type === FROM_GUEST.log && id === 0 ? (this.flights.only ?? 0) : id);
@@ -299,6 +321,7 @@ export class Guest {
 
   #take(id: number): Flight | null {
     const flight = this.flights.take(id);
+    this.#gateway?.runEnded(id);
     // After the caller has been told: the end must not overtake the answer.
     if (flight && this.draining && this.flights.size === 0) queueMicrotask(() => this.end(REPLACED));
     return flight;

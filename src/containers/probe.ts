@@ -42,6 +42,7 @@ function listenerOf({ resolve, reject }: PromiseWithResolvers<Buffer>): RunListe
     result: () => reject(new Error("the self-test was answered with no stream")),
     fault: reject,
     log: ignore,
+    refused: ignore,
   };
 }
 

@@ -1,4 +1,4 @@
-import { canonicalHost, placeText } from "./host.ts";
+import { canonicalHost, placeText, readPlace } from "./host.ts";
 import { EgressDenied, type EgressPolicy } from "./policy.ts";
 
 /**
@@ -10,16 +10,22 @@ export type NetClaim = readonly string[] | false | null;
 /** The policy, narrowed by a token's claim: what the claim names is still judged by the policy. */
 export function narrowed(policy: EgressPolicy, claim: NetClaim): EgressPolicy {
   if (claim === null) return policy;
-  const named: ReadonlySet<string> = new Set(claim === false ? [] : claim);
+  const places: ReadonlySet<string> = new Set(claim === false ? [] : claim);
+  const hosts: ReadonlySet<string> = new Set([...places].map((text) => readPlace(text)?.host ?? ""));
+  /** Before DNS is asked: a lookup is a way out too. */
+  const mustName = (host: string, isNamed: (name: string) => boolean): void => {
+    const name = canonicalHost(host);
+    if (name === null) throw new EgressDenied(host, "host", "is not a host");
+    if (!isNamed(name)) throw new EgressDenied(host, "claim", claim === false ? NO_NETWORK : NOT_NAMED);
+  };
   return {
-    async resolve(host, port) {
-      const name = canonicalHost(host);
-      if (name === null) throw new EgressDenied(host, "host", "is not a host");
-      // Before DNS is asked: a lookup is a way out too.
-      if (!named.has(name) && !named.has(placeText({ host: name, port }))) {
-        throw new EgressDenied(host, "claim", claim === false ? NO_NETWORK : NOT_NAMED);
-      }
-      return policy.resolve(host, port);
+    async resolve(host, port, known) {
+      mustName(host, (name) => places.has(name) || places.has(placeText({ host: name, port })));
+      return policy.resolve(host, port, known);
+    },
+    async lookup(host) {
+      mustName(host, (name) => hosts.has(name));
+      return policy.lookup(host);
     },
   };
 }

@@ -1,9 +1,9 @@
-import { lookup } from "node:dns/promises";
-import { isIP, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 import { isPublicAddress } from "./addresses.ts";
 import { canonicalHost } from "./host.ts";
+import { type NameResolver, notFound, publicNames, systemNames } from "./names.ts";
 
 /** An address that was checked. Only this may be dialled: asking DNS once more may give another. */
 export interface CheckedAddress {
@@ -15,14 +15,18 @@ export interface EgressPolicy {
   /**
    * Resolves a name or a literal, checks every address, and gives those that may be dialled, at least one.
    *
+   * @param known addresses that the name resolved to before; DNS is not asked, all else is checked anew.
    * @throws {EgressDenied} when it may not be dialled.
    * @throws the error of the resolver when the name does not resolve.
    */
-  resolve(host: string, port: number): Promise<CheckedAddress[]>;
+  resolve(host: string, port: number, known?: readonly string[]): Promise<CheckedAddress[]>;
+  /**
+   * As `resolve`, for whoever has not said the port yet: what no port could be dialled at is refused.
+   *
+   * @throws as `resolve` does.
+   */
+  lookup(host: string): Promise<CheckedAddress[]>;
 }
-
-/** Gives all addresses of a name, or throws. */
-export type Resolver = (name: string) => Promise<readonly { address: string }[]>;
 
 export interface EgressOptions {
   /** `none` reaches only what `allow` names. */
@@ -31,16 +35,19 @@ export interface EgressOptions {
   allow: readonly { readonly host: string; readonly port: number }[];
   /** Refused although public: asked anew at each call, since interfaces come and go. */
   ownAddresses?: () => readonly string[];
+  /** Ports at which the service itself listens on this machine: an allowed name that leads to them is refused. */
+  ownPorts?: () => readonly number[];
   /** Ports that may be dialled at public addresses. The default keeps untrusted code from mail, DNS and databases. */
   ports?: readonly number[];
-  resolver?: Resolver;
+  /** Instead of DNS. */
+  resolver?: NameResolver;
 }
 
 /**
- * The reason for a refusal: the host is none, there is no egress at all, the token does not name it, or the port or an
- * address is not allowed.
+ * The reason for a refusal: the host is none, there is no egress at all, the token does not name it, the port or an
+ * address is not allowed, or it is the service itself.
  */
-export type DenialReason = "host" | "mode" | "claim" | "port" | "address";
+export type DenialReason = "host" | "mode" | "claim" | "port" | "address" | "self";
 
 /** A place that may not be dialled. The message never holds what a name resolved to. */
 export class EgressDenied extends Error {
@@ -56,7 +63,10 @@ export class EgressDenied extends Error {
   }
 }
 
-const WEB_PORTS: readonly number[] = [80, 443, 8080, 8443];
+export const WEB_PORTS: readonly number[] = [80, 443, 8_080, 8_443];
+/** Whoever owns a name can give it thousands of addresses, and so have thousands dialled. All are checked, these are given. */
+const MAX_ADDRESSES = 16;
+const SELF = "leads to this service itself, which has to be allowed by its address";
 
 /**
  * Decides what may be dialled from here.
@@ -65,31 +75,70 @@ const WEB_PORTS: readonly number[] = [80, 443, 8080, 8443];
  */
 export function egressPolicy(options: EgressOptions): EgressPolicy {
   const allowed = new Set(options.allow.map(({ host, port }) => allowKey(host, port)));
+  const allowedNames = new Set([...allowed].map((key) => key.split(" ", 1)[0]!));
   const ports = options.ports ?? WEB_PORTS;
   const ownAddresses = options.ownAddresses ?? interfaceAddresses;
-  const resolver = options.resolver ?? ((name) => lookup(name, { all: true }));
+  const ownPorts = options.ownPorts ?? (() => []);
+
+  const addressesOf = async (name: string, trusted: boolean): Promise<readonly string[]> => {
+    if (isIP(name) !== 0) return [name];
+    const found = await (options.resolver ?? (trusted ? systemNames : publicNames))(name);
+    if (found.length === 0) throw notFound(name);
+    return found.map(({ address }) => address);
+  };
+  /** One bad address condemns the name: public names with a private address among others are made for attacks. */
+  const mustBePublic = (host: string, addresses: readonly string[]): void => {
+    const own = ownAddresses();
+    if (addresses.every((address) => isPublicAddress(address) && !isOwn(address, own))) return;
+    throw new EgressDenied(host, "address", "leads to an address that is not public");
+  };
+  /** An allowed name is its owner's, who may point it at this machine: then it must not be a way to the service. */
+  const mustNotBeSelf = (host: string, name: string, port: number, addresses: readonly string[]): void => {
+    if (isIP(name) !== 0 || name === "localhost" || !ownPorts().includes(port)) return;
+    const own = ownAddresses();
+    if (addresses.some((address) => isThisMachine(address, own))) throw new EgressDenied(host, "self", SELF);
+  };
 
   return {
-    async resolve(host, port) {
-      const name = canonicalHost(host);
-      if (name === null) throw new EgressDenied(host, "host", "is not a host");
+    async resolve(host, port, known) {
+      const name = nameOf(host);
       const trusted = allowed.has(`${name} ${port}`);
       if (!trusted) {
         // Before DNS is asked: a lookup is a way out too.
-        if (options.mode === "none") throw new EgressDenied(host, "mode", "may not be reached: egress is switched off");
+        mustHaveEgress(host, options.mode);
         if (!ports.includes(port)) {
           throw new EgressDenied(host, "port", `may not be reached on port ${port}, only on ${ports.join(", ")}`);
         }
       }
-      const found = isIP(name) === 0 ? await resolver(name) : [{ address: name }];
-      if (found.length === 0) throw Object.assign(new Error("the name has no address"), { code: "ENOTFOUND" });
-      // One bad address condemns the name: public names with a private address among others are made for attacks.
-      if (!trusted && !found.every(({ address }) => isPublicAddress(address) && !isOwn(address, ownAddresses()))) {
-        throw new EgressDenied(host, "address", "leads to an address that is not public");
-      }
-      return found.map(({ address }) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+      const addresses = known ?? (await addressesOf(name, trusted));
+      if (trusted) mustNotBeSelf(host, name, port, addresses);
+      else mustBePublic(host, addresses);
+      return checked(addresses);
+    },
+
+    async lookup(host) {
+      const name = nameOf(host);
+      const trusted = allowedNames.has(name);
+      if (!trusted) mustHaveEgress(host, options.mode);
+      const addresses = await addressesOf(name, trusted);
+      if (!trusted) mustBePublic(host, addresses);
+      return checked(addresses);
     },
   };
+}
+
+function nameOf(host: string): string {
+  const name = canonicalHost(host);
+  if (name === null) throw new EgressDenied(host, "host", "is not a host");
+  return name;
+}
+
+function mustHaveEgress(host: string, mode: EgressOptions["mode"]): void {
+  if (mode === "none") throw new EgressDenied(host, "mode", "may not be reached: egress is switched off");
+}
+
+function checked(addresses: readonly string[]): CheckedAddress[] {
+  return addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
 }
 
 function allowKey(host: string, port: number): string {
@@ -98,6 +147,19 @@ function allowKey(host: string, port: number): string {
     throw new TypeError(`${JSON.stringify(`${host}:${port}`)} is not a host with a port; wildcards are not supported`);
   }
   return `${name} ${port}`;
+}
+
+/** Any address that this machine answers itself, whatever interfaces it has. A BlockList looks through IPv4-mapped ones. */
+const LOCAL = new BlockList();
+LOCAL.addSubnet("127.0.0.0", 8, "ipv4");
+LOCAL.addSubnet("0.0.0.0", 8, "ipv4");
+LOCAL.addAddress("::1", "ipv6");
+LOCAL.addAddress("::", "ipv6");
+
+function isThisMachine(address: string, own: readonly string[]): boolean {
+  if (LOCAL.check(address, isIPv6(address) ? "ipv6" : "ipv4")) return true;
+  const wrapped = /^::ffff:([\d.]+)$/i.exec(address);
+  return isOwn(wrapped ? wrapped[1]! : address, own);
 }
 
 function isOwn(address: string, own: readonly string[]): boolean {

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 
 import type { Guest, RunListener } from "../containers/guest.ts";
+import type { Refusal } from "../egress/refusals.ts";
 import type { Problem } from "../errors.ts";
 import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../wire/messages.ts";
 
@@ -15,6 +16,8 @@ export interface RunObserver {
   broke(problem: Problem): void;
   /** The task wrote to its console. */
   log(level: number, text: Buffer): void;
+  /** The task asked for a place that it may not reach. */
+  refused(refusal: Refusal): void;
 }
 
 /** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
@@ -83,6 +86,10 @@ export class Execution implements RunListener {
 
   log(level: number, text: Buffer): void {
     this.#observer.log(level, text);
+  }
+
+  refused(refusal: Refusal): void {
+    this.#observer.refused(refusal);
   }
 }
 

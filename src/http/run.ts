@@ -178,6 +178,7 @@ export class RunEndpoint {
       over: release,
       broke: (problem) => log.run(answer.run, container, holder.jti, problem),
       log: (level, text) => log.task(answer.run, container, level, text),
+      refused: (refusal) => log.refused(answer.run, container, holder.jti, refusal),
     };
   }
 }

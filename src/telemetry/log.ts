@@ -11,6 +11,8 @@ export interface Log {
   run(run: string, container: string, jti: string, error: unknown): void;
   /** A line that a task wrote to its console. */
   task(run: string, container: string, level: number, text: Buffer): void;
+  /** A task asked for a place that it may not reach. Whoever reports it keeps it from flooding the log. */
+  refused(run: string, container: string, jti: string, refusal: object): void;
   /** An act of an administrator, for the audit. */
   audit(what: string, details: Readonly<Record<string, unknown>>): void;
 }
@@ -31,6 +33,9 @@ export function openLog(level: Config["logLevel"]): Log {
     task: (run, container, taskLevel, text) => {
       if (!logger.isLevelEnabled("debug")) return;
       logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text.toString());
+    },
+    refused: (run, container, jti, refusal) => {
+      logger.warn({ run, container, jti, ...refusal }, "egress refused");
     },
     audit: (what, details) => logger.info(details, what),
   };

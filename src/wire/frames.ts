@@ -120,12 +120,19 @@ function withHeader(frame: Buffer, type: number, id: number): Buffer {
 export class Outbox {
   readonly #write: (bytes: Buffer) => void;
   #frames: Buffer[] = [];
+  #bytes = 0;
 
   constructor(write: (bytes: Buffer) => void) {
     this.#write = write;
   }
 
+  /** Bytes that were pushed and are not written yet. */
+  get waitingBytes(): number {
+    return this.#bytes;
+  }
+
   push(frame: Buffer): void {
+    this.#bytes += frame.length;
     if (this.#frames.push(frame) === 1) later(this.flush);
   }
 
@@ -134,6 +141,7 @@ export class Outbox {
     const frames = this.#frames;
     if (frames.length === 0) return;
     this.#frames = [];
+    this.#bytes = 0;
     this.#write(frames.length === 1 ? frames[0]! : concat(frames));
   };
 }

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
 import { Guest, type GuestLimits } from "../../src/containers/guest.ts";
+import type { Egress } from "../../src/egress/gateway.ts";
 import type { GuestExit, GuestProcess, GuestStatus } from "../../src/sandbox/sandbox.ts";
 import { bytesFrame, FrameReader, textFrame } from "../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
@@ -32,6 +33,8 @@ export class Puppet implements GuestProcess {
   sealed = 0;
   killed = false;
   readonly received: Frame[] = [];
+  /** Takes a frame, so that it is not kept; called for each. */
+  take: (frame: Frame) => boolean = () => false;
   readonly #end: Socket;
   readonly #exit: (exit: GuestExit) => void;
   #changed: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -43,7 +46,9 @@ export class Puppet implements GuestProcess {
     this.exited = promise;
     this.#exit = resolve;
     const reader = new FrameReader(64 * MIB, (type, id, payload) => {
-      this.received.push({ type, id, payload: Buffer.from(payload) });
+      const frame = { type, id, payload: Buffer.from(payload) };
+      if (this.take(frame)) return;
+      this.received.push(frame);
       this.#changed.resolve();
       this.#changed = Promise.withResolvers();
     });
@@ -91,6 +96,15 @@ export class Puppet implements GuestProcess {
     this.#end.write(bytes);
   }
 
+  /** Reads nothing more of what it is sent. */
+  stopReading(): void {
+    this.#end.pause();
+  }
+
+  read(): void {
+    this.#end.resume();
+  }
+
   /** Waits for the frame of this type that was not asked for before. */
   async next(type: number): Promise<Frame> {
     for (;;) {
@@ -105,9 +119,10 @@ export class Puppet implements GuestProcess {
 export async function makeGuest(
   t: TestContext,
   limits: Partial<GuestLimits> = {},
+  egress?: Egress,
 ): Promise<{ guest: Guest; puppet: Puppet }> {
   const puppet = await Puppet.make(t);
-  const guest = new Guest(puppet, { ...LIMITS, ...limits });
+  const guest = new Guest(puppet, { ...LIMITS, ...limits }, egress);
   puppet.say(FROM_GUEST.ready, 0);
   await guest.ready();
   return { guest, puppet };

@@ -1,5 +1,6 @@
 import { codeOf } from "../../src/containers/codes.ts";
 import type { Guest, RunListener } from "../../src/containers/guest.ts";
+import type { Refusal } from "../../src/egress/refusals.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { HeadMessage } from "../../src/wire/messages.ts";
 
@@ -59,6 +60,10 @@ export class Recorder implements RunListener {
 
   log(level: number, text: string | Buffer): void {
     this.#take(`log ${level} ${text.toString()}`);
+  }
+
+  refused(refusal: Refusal): void {
+    this.#take(`refused ${refusal.host} ${refusal.port} ${refusal.reason}`);
   }
 
   #take(said: string): void {
