@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import v8 from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { FROM_GUEST } from "../../src/wire/messages.ts";
+import { isLong } from "../long.ts";
+import { seeded } from "../seeded.ts";
+import { FuzzedGuest, type FuzzedRun, nextTurn } from "./fuzzed-guest.ts";
+import { cut, frameOf, honestFrame, mutatedFrame } from "./mutations.ts";
+
+/** Many guests on a busy machine. */
+const WHILE = { timeout: isLong ? 3_600_000 : 300_000 };
+const FRAMES = isLong ? 1_000_000 : 100_000;
+const BATCHES_A_GUEST = 20;
+const MAX_MUTATED = 4;
+const MAX_HONEST = 3;
+/** By then all code is compiled and all tables have their size. */
+const WARM_FRAMES = FRAMES / 4;
+const GROWTH_BYTES = 4 * 2 ** 20;
+/** More than the service takes of what nobody asked for. */
+const FLOOD = 10_500;
+
+v8.setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function heldBytes(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+it(
+  `${FRAMES} mutated frames cost their own guest at the most, answer each run once, and leave nothing in memory`,
+  WHILE,
+  async (t) => {
+    const random = seeded();
+    const neighbour = await FuzzedGuest.make();
+    const foreign = neighbour.start();
+    const counts = { frames: 0, guests: 0, ended: 0, survived: 0 };
+    let warmBytes = 0;
+    t.diagnostic(`SEED=${random.seed}`);
+    try {
+      while (counts.frames < FRAMES) {
+        const fuzzed = await FuzzedGuest.make();
+        const ids = Array.from({ length: 1 + random.below(3) }, () => fuzzed.start().id);
+        ids.push(foreign.id);
+        for (let batch = 0; batch < BATCHES_A_GUEST && !fuzzed.guest.ended; batch++) {
+          const run = random.pick(fuzzed.runs);
+          // One at a time: what is honest depends on what was said before.
+          for (let left = random.below(MAX_HONEST); left > 0 && run.answers === 0; left--) {
+            await fuzzed.write([honestFrame(random, run)]);
+          }
+          const frames = Array.from({ length: 1 + random.below(MAX_MUTATED) }, () => mutatedFrame(random, ids));
+          await fuzzed.write(cut(random, Buffer.concat(frames)));
+          meddle(fuzzed, run, random.below(40));
+          if (random.below(2) === 0 && !fuzzed.guest.ended) ids.push(fuzzed.start().id);
+          counts.frames += frames.length;
+        }
+        counts.guests += 1;
+        counts[fuzzed.guest.ended ? "ended" : "survived"] += 1;
+        await finish(fuzzed);
+        if (counts.guests % 100 === 0) await assertAnswers(neighbour);
+        if (warmBytes === 0 && counts.frames >= WARM_FRAMES) warmBytes = heldBytes();
+      }
+      assert.deepEqual([neighbour.guest.ended, foreign.answers], [false, 0]);
+      assert.ok(counts.ended > counts.guests / 10 && counts.survived > 100, JSON.stringify(counts));
+      const grownBytes = heldBytes() - warmBytes;
+      assert.ok(grownBytes < GROWTH_BYTES, `${grownBytes} bytes more are held than after ${WARM_FRAMES} frames`);
+    } catch (error) {
+      throw new Error(`with SEED=${random.seed}`, { cause: error });
+    } finally {
+      neighbour.guest.retire();
+      await finish(neighbour);
+    }
+  },
+);
+
+it("a flood of one frame that nobody asked for ends its guest, whichever frame it is", async () => {
+  for (const [name, type] of Object.entries(FROM_GUEST)) {
+    // It is warm once and for all.
+    if (type === FROM_GUEST.ready) continue;
+    const fuzzed = await FuzzedGuest.make();
+    const run = fuzzed.start();
+    await fuzzed.write([Buffer.concat(Array<Buffer>(FLOOD).fill(frameOf(type, 77, Buffer.from("x"))))]);
+    assert.ok(fuzzed.guest.ended, name);
+    assert.equal(run.answers, 1);
+  }
+});
+
+/** What the service may do to a guest meanwhile. */
+function meddle({ guest }: FuzzedGuest, run: FuzzedRun, what: number): void {
+  switch (what) {
+    case 0:
+      if (run.answers === 0) run.abandoned = true;
+      return guest.abandon(run.id);
+    case 1:
+      return guest.retire();
+    case 2:
+      return guest.abort(run.id, "deadline");
+    case 3:
+      return guest.grant(run.id, 1_000);
+    case 4:
+      return guest.ping(performance.now());
+  }
+}
+
+/** Ends the guest, if it has not ended, and holds that each of its runs was answered once. */
+async function finish({ guest, runs }: FuzzedGuest): Promise<void> {
+  guest.process.kill();
+  await guest.process.exited;
+  await nextTurn();
+  assert.ok(guest.ended);
+  assert.equal(guest.flights.size, 0);
+  for (const { answers, abandoned, wrongs } of runs) {
+    assert.deepEqual(wrongs, []);
+    assert.equal(answers, abandoned ? 0 : 1);
+  }
+}
+
+async function assertAnswers(neighbour: FuzzedGuest): Promise<void> {
+  const run = neighbour.start();
+  await neighbour.write([frameOf(FROM_GUEST.result, run.id, Buffer.from("42"))]);
+  assert.equal(run.answers, 1);
+}

@@ -1,0 +1,107 @@
+import type { Socket } from "node:net";
+import { duplexPair } from "node:stream";
+
+import { codeOf } from "../../src/containers/codes.ts";
+import { Guest, type RunListener } from "../../src/containers/guest.ts";
+import type { GuestExit, GuestProcess } from "../../src/sandbox/sandbox.ts";
+import { textFrame } from "../../src/wire/frames.ts";
+import { FROM_GUEST } from "../../src/wire/messages.ts";
+import { IDLE, LIMITS } from "../containers/puppet.ts";
+
+const CODE = codeOf({ source: Buffer.from("1"), typescript: false, modules: null });
+
+/** A guest whose frames a test writes, without a process and its socket: there are to be tens of thousands of them. */
+export class FuzzedGuest {
+  readonly guest: Guest;
+  readonly runs: FuzzedRun[] = [];
+  readonly #end: Socket;
+
+  private constructor(guest: Guest, end: Socket) {
+    this.guest = guest;
+    this.#end = end;
+  }
+
+  static async make(): Promise<FuzzedGuest> {
+    const [socket, end] = duplexPair() as unknown as [Socket, Socket];
+    // Nobody reads what the service says.
+    end.resume().on("error", () => {});
+    socket.on("error", () => {});
+    const { promise: exited, resolve: exit } = Promise.withResolvers<GuestExit>();
+    const process: GuestProcess = {
+      socket,
+      exited,
+      seal: async () => {},
+      inspect: async () => IDLE,
+      kill: () => exit({ how: "signal SIGKILL", outOfMemory: false }),
+    };
+    const guest = new Guest(process, LIMITS);
+    end.write(textFrame(FROM_GUEST.ready, 0, ""));
+    await guest.ready();
+    return new FuzzedGuest(guest, end);
+  }
+
+  start(): FuzzedRun {
+    const run = new FuzzedRun();
+    run.id = this.guest.run(CODE, () => "{}", run, performance.now());
+    this.runs.push(run);
+    return run;
+  }
+
+  /** Hands over the bytes in these pieces, and waits until the service has read them. */
+  async write(pieces: readonly Buffer[]): Promise<void> {
+    for (const piece of pieces) if (!this.guest.ended) this.#end.write(piece);
+    while (!this.guest.ended && this.guest.process.socket.readableLength > 0) await nextTurn();
+    await nextTurn();
+  }
+}
+
+/** What one run is told, held against what a caller can be answered. */
+export class FuzzedRun implements RunListener {
+  id = 0;
+  /** The client has left; nothing more is to come. */
+  abandoned = false;
+  answers = 0;
+  hasHead = false;
+  /** Kept and not thrown: the service takes what is thrown here for the guest's fault. */
+  readonly wrongs: string[] = [];
+
+  result(): void {
+    this.#answer("a result", !this.hasHead);
+  }
+
+  head(): void {
+    this.#hear("a head", !this.hasHead);
+    this.hasHead = true;
+  }
+
+  data(): void {
+    this.#hear("a body", this.hasHead);
+  }
+
+  end(): void {
+    this.#answer("an end", this.hasHead);
+  }
+
+  fault(): void {
+    this.#answer("a fault", true);
+  }
+
+  log(): void {
+    this.#hear("a line", true);
+  }
+
+  #answer(what: string, isInOrder: boolean): void {
+    this.#hear(what, isInOrder);
+    this.answers += 1;
+  }
+
+  #hear(what: string, isInOrder: boolean): void {
+    if (!isInOrder) this.wrongs.push(`${what} out of order`);
+    if (this.answers > 0) this.wrongs.push(`${what} after the answer`);
+    if (this.abandoned) this.wrongs.push(`${what} after the client has left`);
+  }
+}
+
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,98 @@
+import { FROM_GUEST } from "../../src/wire/messages.ts";
+import type { Seeded } from "../seeded.ts";
+
+const HEADER_BYTES = 9;
+const TYPES: readonly number[] = Object.values(FROM_GUEST);
+
+/** What an honest guest says, and what only looks like it. */
+const PAYLOADS: readonly Buffer[] = [
+  ...["", "1", '"text"', "null", "{}", "[]", "{", "[[[[[[[[", '{"__proto__":{"x":1}}', "\u0000", "1e999"],
+  ...['{"status":200,"headers":[]}', '{"status":200,"headers":["content-type","text/plain"]}', '{"status":99}'],
+  ...[
+    '{"status":200,"headers":["a"]}',
+    '{"status":200,"headers":["a","b\\r\\nc: d"]}',
+    '{"status":"200","headers":{}}',
+  ],
+  ...['{"code":"task_threw","detail":"x"}', '{"code":"task_threw","detail":"x","retire":true}', '{"code":"x"}'],
+  ...['{"code":"token_invalid","detail":"x"}', '{"code":"task_error","detail":1}', '{"code":["task_error"]}'],
+  ...['{"code":"task_threw","detail":"x","status":503,"error":{"name":1}}', '{"code":"task_threw","error":null}'],
+  ...['{"host":"example.com","port":80}', '{"host":"\\u0000","port":-1}', '{"host":1,"port":"x"}', '{"host":"a"}'],
+].map((text) => Buffer.from(text));
+const LENGTHS = [0, 1, 4, 5, 6, 255, 65_536, 65_541, 131_077, 131_078, 2 ** 20 + 5, 2 ** 20 + 6, 2 ** 31, 2 ** 32 - 1];
+
+/** One frame that a guest might send, or hardly ever would. @param ids are those of runs, its own and others'. */
+export function mutatedFrame(random: Seeded, ids: readonly number[]): Buffer {
+  const frame = frameOf(someType(random), someId(random, ids), somePayload(random));
+  switch (random.below(60)) {
+    case 0:
+      frame.writeUInt32LE(random.pick(LENGTHS), 0);
+      return frame;
+    case 1:
+      // One byte too many or too few: all that follows is read in the wrong place.
+      frame.writeUInt32LE(Math.max(0, frame.readUInt32LE(0) + random.pick([-1, 1])), 0);
+      return frame;
+    case 2:
+      return frame.subarray(0, random.below(frame.length + 1));
+    case 3:
+      frame[random.below(frame.length)]! ^= 1 << random.below(8);
+      return frame;
+    case 4:
+      return Buffer.from(Array.from({ length: random.below(40) }, () => random.below(256)));
+    default:
+      return frame;
+  }
+}
+
+/** One frame as an honest guest sends it of such a run, so that the mutated ones find a guest in every state. */
+export function honestFrame(random: Seeded, run: { readonly id: number; readonly hasHead: boolean }): Buffer {
+  switch (random.below(10)) {
+    case 0:
+      return frameOf(run.hasHead ? FROM_GUEST.end : FROM_GUEST.result, run.id, Buffer.from(run.hasHead ? "" : "42"));
+    case 1:
+      return frameOf(FROM_GUEST.log, run.id, Buffer.from("\u0001said"));
+    case 2:
+      return frameOf(FROM_GUEST.pong, 0, Buffer.alloc(0));
+    default:
+      if (run.hasHead) return frameOf(FROM_GUEST.data, run.id, Buffer.alloc(random.below(500)));
+      return frameOf(FROM_GUEST.head, run.id, Buffer.from('{"status":200,"headers":[]}'));
+  }
+}
+
+/** Cuts bytes where no frame ends, as a stream may. */
+export function cut(random: Seeded, bytes: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const length = random.below(3) === 0 ? 1 + random.below(8) : 1 + random.below(bytes.length);
+    pieces.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return pieces;
+}
+
+export function frameOf(type: number, id: number, payload: Buffer): Buffer {
+  const frame = Buffer.alloc(HEADER_BYTES + payload.length);
+  frame.writeUInt32LE(frame.length - 4, 0);
+  frame[4] = type;
+  frame.writeUInt32LE(id, 5);
+  payload.copy(frame, HEADER_BYTES);
+  return frame;
+}
+
+function someType(random: Seeded): number {
+  return random.below(100) === 0 ? random.below(256) : random.pick(TYPES);
+}
+
+function someId(random: Seeded, ids: readonly number[]): number {
+  return random.below(2) === 0 ? random.pick([0, 1, 2 ** 16, 2 ** 32 - 1, random.below(2 ** 32)]) : random.pick(ids);
+}
+
+function somePayload(random: Seeded): Buffer {
+  switch (random.below(6)) {
+    case 0:
+      return Buffer.alloc(random.below(2_000), random.below(256));
+    case 1:
+      return Buffer.concat([Buffer.alloc(4, random.below(3)), random.pick(PAYLOADS)]);
+    default:
+      return random.pick(PAYLOADS);
+  }
+}
