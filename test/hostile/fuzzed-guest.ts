@@ -90,6 +90,9 @@ export class FuzzedRun implements RunListener {
     this.#hear("a line", true);
   }
 
+  // Also after its end: a name takes time to be looked up.
+  refused(): void {}
+
   #answer(what: string, isInOrder: boolean): void {
     this.#hear(what, isInOrder);
     this.answers += 1;
