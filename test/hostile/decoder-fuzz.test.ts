@@ -4,9 +4,11 @@ import v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 
 import { FROM_GUEST } from "../../src/wire/messages.ts";
+import { until } from "../contract/until.ts";
 import { isLong } from "../long.ts";
 import { seeded } from "../seeded.ts";
 import { FuzzedGuest, type FuzzedRun, nextTurn } from "./fuzzed-guest.ts";
+import { openFuzzedNetwork, PEER } from "./fuzzed-network.ts";
 import { cut, frameOf, honestFrame, mutatedFrame } from "./mutations.ts";
 
 /** Many guests on a busy machine. */
@@ -35,26 +37,30 @@ it(
   WHILE,
   async (t) => {
     const random = seeded();
-    const neighbour = await FuzzedGuest.make();
+    await using network = await openFuzzedNetwork();
+    const { egress, port } = network;
+    const neighbour = await FuzzedGuest.make(egress);
     const foreign = neighbour.start();
     const counts = { frames: 0, guests: 0, ended: 0, survived: 0 };
     let warmBytes = 0;
     t.diagnostic(`SEED=${random.seed}`);
     try {
       while (counts.frames < FRAMES) {
-        const fuzzed = await FuzzedGuest.make();
-        const ids = Array.from({ length: 1 + random.below(3) }, () => fuzzed.start().id);
-        ids.push(foreign.id);
+        const fuzzed = await FuzzedGuest.make(egress);
+        const runs = Array.from({ length: 1 + random.below(3) }, () => fuzzed.start().id);
+        runs.push(foreign.id);
         for (let batch = 0; batch < BATCHES_A_GUEST && !fuzzed.guest.ended; batch++) {
           const run = random.pick(fuzzed.runs);
           // One at a time: what is honest depends on what was said before.
           for (let left = random.below(MAX_HONEST); left > 0 && run.answers === 0; left--) {
             await fuzzed.write([honestFrame(random, run)]);
           }
-          const frames = Array.from({ length: 1 + random.below(MAX_MUTATED) }, () => mutatedFrame(random, ids));
+          const frames = Array.from({ length: 1 + random.below(MAX_MUTATED) }, () =>
+            mutatedFrame(random, { runs, host: PEER, port }),
+          );
           await fuzzed.write(cut(random, Buffer.concat(frames)));
           meddle(fuzzed, run, random.below(40));
-          if (random.below(2) === 0 && !fuzzed.guest.ended) ids.push(fuzzed.start().id);
+          if (random.below(2) === 0 && !fuzzed.guest.ended) runs.push(fuzzed.start().id);
           counts.frames += frames.length;
         }
         counts.guests += 1;
@@ -65,6 +71,8 @@ it(
       }
       assert.deepEqual([neighbour.guest.ended, foreign.answers], [false, 0]);
       assert.ok(counts.ended > counts.guests / 10 && counts.survived > 100, JSON.stringify(counts));
+      assert.ok(egress.counts.asked > 100 && egress.counts.bytes > 0, JSON.stringify(egress.counts));
+      await until(() => egress.counts.open === 0, "no connection is open");
       const grownBytes = heldBytes() - warmBytes;
       assert.ok(grownBytes < GROWTH_BYTES, `${grownBytes} bytes more are held than after ${WARM_FRAMES} frames`);
     } catch (error) {

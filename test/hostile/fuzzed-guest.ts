@@ -3,6 +3,7 @@ import { duplexPair } from "node:stream";
 
 import { codeOf } from "../../src/containers/codes.ts";
 import { Guest, type RunListener } from "../../src/containers/guest.ts";
+import type { Egress } from "../../src/egress/gateway.ts";
 import type { GuestExit, GuestProcess } from "../../src/sandbox/sandbox.ts";
 import { textFrame } from "../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
@@ -21,7 +22,7 @@ export class FuzzedGuest {
     this.#end = end;
   }
 
-  static async make(): Promise<FuzzedGuest> {
+  static async make(egress?: Egress): Promise<FuzzedGuest> {
     const [socket, end] = duplexPair() as unknown as [Socket, Socket];
     // Nobody reads what the service says.
     end.resume().on("error", () => {});
@@ -34,7 +35,7 @@ export class FuzzedGuest {
       inspect: async () => IDLE,
       kill: () => exit({ how: "signal SIGKILL", outOfMemory: false }),
     };
-    const guest = new Guest(process, LIMITS);
+    const guest = new Guest(process, LIMITS, egress);
     end.write(textFrame(FROM_GUEST.ready, 0, ""));
     await guest.ready();
     return new FuzzedGuest(guest, end);

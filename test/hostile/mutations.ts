@@ -20,9 +20,22 @@ const PAYLOADS: readonly Buffer[] = [
 ].map((text) => Buffer.from(text));
 const LENGTHS = [0, 1, 4, 5, 6, 255, 65_536, 65_541, 131_077, 131_078, 2 ** 20 + 5, 2 ** 20 + 6, 2 ** 31, 2 ** 32 - 1];
 
-/** One frame that a guest might send, or hardly ever would. @param ids are those of runs, its own and others'. */
-export function mutatedFrame(random: Seeded, ids: readonly number[]): Buffer {
-  const frame = frameOf(someType(random), someId(random, ids), somePayload(random));
+/** Where frames may go. */
+export interface Targets {
+  /** Of runs, the guest's own and others'. */
+  readonly runs: readonly number[];
+  /** A place of the network that answers. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** One frame that a guest might send, or hardly ever would. */
+export function mutatedFrame(random: Seeded, targets: Targets): Buffer {
+  const type = someType(random);
+  const isEgress = type >= FROM_GUEST.open && random.below(5) > 0;
+  const frame = isEgress
+    ? frameOf(type, 1 + random.below(3), egressPayload(random, type, targets))
+    : frameOf(type, someId(random, targets.runs), somePayload(random));
   switch (random.below(60)) {
     case 0:
       frame.writeUInt32LE(random.pick(LENGTHS), 0);
@@ -84,6 +97,30 @@ function someType(random: Seeded): number {
 
 function someId(random: Seeded, ids: readonly number[]): number {
   return random.below(2) === 0 ? random.pick([0, 1, 2 ** 16, 2 ** 32 - 1, random.below(2 ** 32)]) : random.pick(ids);
+}
+
+/** What fits, so that connections come to be and are then fuzzed, and what nearly does. */
+function egressPayload(random: Seeded, type: number, { runs, host, port }: Targets): Buffer {
+  const number = Buffer.alloc(4);
+  switch (type) {
+    case FROM_GUEST.open:
+    case FROM_GUEST.lookup: {
+      number.writeUInt32LE(random.pick(runs));
+      const hosts = [host, host, "127.0.0.1", "169.254.169.254", "nowhere.test", "::ffff:127.0.0.1", "a b", ""];
+      const ports = [port, port, 80, 22, 0, 65_536, -1, 1.5];
+      return Buffer.concat([
+        number,
+        Buffer.from(JSON.stringify({ host: random.pick(hosts), port: random.pick(ports) })),
+      ]);
+    }
+    case FROM_GUEST.sent:
+      return Buffer.alloc(random.below(600), 1);
+    case FROM_GUEST.receiveMore:
+      number.writeUInt32LE(random.pick([0, 1, 1_000, 2 ** 18, 2 ** 32 - 1]));
+      return number;
+    default:
+      return Buffer.alloc(0);
+  }
 }
 
 function somePayload(random: Seeded): Buffer {

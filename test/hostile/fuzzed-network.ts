@@ -1,0 +1,38 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+
+import type { Egress } from "../../src/egress/gateway.ts";
+import { egressPolicy } from "../../src/egress/policy.ts";
+import { egressCounts } from "../../src/telemetry/egress-counts.ts";
+
+/** The one name of this network. */
+export const PEER = "peer.test";
+
+/** A way out that leads to one place, which sends back what it is sent. */
+export interface FuzzedNetwork extends AsyncDisposable {
+  readonly egress: Egress;
+  readonly port: number;
+}
+
+export async function openFuzzedNetwork(): Promise<FuzzedNetwork> {
+  const server = createServer((socket) => socket.on("error", () => {}).pipe(socket)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const allow = [PEER, "127.0.0.1"].map((host) => ({ host, port }));
+  const resolver = async (name: string): Promise<{ address: string }[]> => {
+    return name === PEER ? [{ address: "127.0.0.1" }] : [];
+  };
+  return {
+    port,
+    egress: {
+      policy: egressPolicy({ mode: "public", allow, resolver }),
+      limits: { connections: 2, bytes: 2_000, timeMs: 60_000 },
+      maxConnections: 100,
+      counts: egressCounts(),
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
