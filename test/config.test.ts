@@ -49,6 +49,13 @@ describe("readConfig", () => {
     ]);
   });
 
+  it("takes the ports of egress as a list, repeated or not", () => {
+    assert.deepEqual(read({}).egressPorts, [80, 443, 8_080, 8_443]);
+    assert.deepEqual(read({ flags: { egressPorts: ["443, 22", "25"] } }).egressPorts, [443, 22, 25]);
+    assert.deepEqual(read({ environment: { CAISSON_EGRESS_PORTS: "443,22" } }).egressPorts, [443, 22]);
+    assert.deepEqual(read({ file: { egressPorts: [443, 22] } }).egressPorts, [443, 22]);
+  });
+
   it("names all faults at once, each with its source", () => {
     const found = faults({
       flags: { wallLimit: "30" },
@@ -75,6 +82,13 @@ describe("readConfig", () => {
     ["containerLimit", "minute=0"],
     ["containerLimit", "year=5"],
     ["egressAllow", "example.com"],
+    ["egressPorts", "0"],
+    ["egressPorts", "80,"],
+    ["egressPorts", "80-90"],
+    ["egressConnections", "0"],
+    ["egressConnections", "257"],
+    ["egressBytes", "1MB"],
+    ["egressTime", "1ms"],
     ["egressAllow", "http://example.com:80"],
     ["trustProxy", "localhost"],
     ["data", ""],

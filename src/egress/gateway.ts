@@ -117,8 +117,8 @@ export class Gateway implements StreamOwner {
   runEnded(run: number): void {
     this.#budgets.end(run);
     if (this.#held.size === 0 || this.#link.runs.size > 0) return;
-    this.#linger ??= setTimeout(() => this.#cutIdle(), LINGER_MS).unref();
-    this.#linger.refresh();
+    clearTimeout(this.#linger ?? undefined);
+    this.#linger = setTimeout(() => this.#cutIdle(), LINGER_MS).unref();
   }
 
   /** Ends everything: the guest is gone. */

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 
 import { isPublicAddress } from "./addresses.ts";
 import { canonicalHost } from "./host.ts";
-import { type NameResolver, notFound, publicNames, systemNames } from "./names.ts";
+import { dnsNames, type NameResolver, notFound, systemNames } from "./names.ts";
 
 /** An address that was checked. Only this may be dialled: asking DNS once more may give another. */
 export interface CheckedAddress {
@@ -78,6 +78,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
   const allowedNames = new Set([...allowed].map((key) => key.split(" ", 1)[0]!));
   const ports = options.ports ?? WEB_PORTS;
   const ownAddresses = options.ownAddresses ?? interfaceAddresses;
+  const publicNames = dnsNames();
   const ownPorts = options.ownPorts ?? (() => []);
 
   const addressesOf = async (name: string, trusted: boolean): Promise<readonly string[]> => {

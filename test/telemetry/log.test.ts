@@ -52,6 +52,16 @@ it("what a task writes is one line each, at debug only, whatever level the task 
   assert.equal(typeof written!["level"], "number");
 });
 
+it("a place that a task was refused is told with its run, on one line that raises no alarm", () => {
+  const [{ time: _, level, ...told }, ...others] = lines("info", "refused") as [Record<string, unknown>];
+  const names = { run: "r-1", container: "demo", jti: "jti-1" };
+  const refusal = { host: '10.0.0.1"\n', port: 80, reason: "address", unreported: 3 };
+  assert.deepEqual(told, { ...names, ...refusal, msg: "egress refused" });
+  assert.equal(level, lines("info", "audit")[0]!["level"]);
+  assert.deepEqual(others, []);
+  assert.deepEqual(lines("error", "refused"), []);
+});
+
 it("an act of an administrator is told with what it was done to", () => {
   const [line] = lines("info", "audit");
   assert.deepEqual([line!["msg"], line!["container"], line!["by"]], ["limits reset", "demo", "jti-1"]);

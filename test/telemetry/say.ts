@@ -15,6 +15,9 @@ switch (what) {
     log.task("r-1", "demo", 3, Buffer.from('two\nlines "and quotes"'));
     log.task("r-1", "demo", 255, Buffer.from("a level that a guest made up"));
     break;
+  case "refused":
+    log.refused("r-1", "demo", "jti-1", { host: '10.0.0.1"\n', port: 80, reason: "address", unreported: 3 });
+    break;
   case "audit":
     log.audit("limits reset", { container: "demo", by: "jti-1" });
     break;

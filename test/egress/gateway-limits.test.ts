@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { describe, it } from "node:test";
+
+import { FROM_GUEST } from "../../src/wire/messages.ts";
+import { type Recorder, start } from "../containers/recorder.ts";
+import { type Network, openNetwork, type PuppetStream, serveTcp } from "./puppet-network.ts";
+
+const MIB = 2 ** 20;
+
+/** Ends a run, and waits until the service knows. */
+async function finish({ puppet }: Network, run: Recorder): Promise<void> {
+  puppet.say(FROM_GUEST.result, run.id, "0");
+  await run.ended;
+}
+
+async function opened(network: Network, run: Recorder, port: number, count: number): Promise<PuppetStream[]> {
+  const streams = Array.from({ length: count }, () => network.wire.open(run.id, "127.0.0.1", port));
+  await Promise.all(streams.map((stream) => stream.opened));
+  return streams;
+}
+
+describe("a run", () => {
+  it("has so many connections open at once, and may have another when one has ended", async (t) => {
+    const { port, sockets } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
+    const network = await openNetwork(t, { ports: [port], limits: { connections: 3 } });
+    const { wire, run, egress } = network;
+    const [first] = await opened(network, run, port, 3);
+    const fault = await wire.open(run.id, "127.0.0.1", port).broke;
+    assert.equal(fault.code, "EGRESS_DENIED");
+    assert.match(fault.message, /has 3 connections open, and may have no more \(--egress-connections\)/);
+    // Another run has its own.
+    const other = start(network.guest, "2");
+    await opened(network, other, port, 3);
+    first!.reset();
+    await once(sockets[0]!, "close");
+    await opened(network, run, port, 1);
+    assert.deepEqual(egress.counts.refused, { limit: 1 });
+  });
+
+  it("asks for so many connections in all, refused ones too, so that it cannot scan ports", async (t) => {
+    const network = await openNetwork(t);
+    const { wire, run, guest } = network;
+    for (let each = 0; each < 1_000; each++) {
+      assert.match((await wire.open(run.id, "10.0.0.1", 80).broke).message, /not public/);
+    }
+    assert.match((await wire.open(run.id, "10.0.0.1", 80).broke).message, /has asked for 1000 connections/);
+    assert.match((await wire.open(start(guest, "2").id, "10.0.0.1", 80).broke).message, /not public/);
+  });
+
+  it("looks up so many names in all, and its guest so many at a time", async (t) => {
+    const { wire, run, guest } = await openNetwork(t, {
+      resolver: async (name) => (name === "never.test" ? new Promise<never>(() => {}) : []),
+    });
+    for (let each = 0; each < 64; each++) void wire.lookup(run.id, "never.test");
+    const full = await wire.lookup(run.id, "a.test");
+    assert.ok("fault" in full && /64 lookups are under way/.test(full.fault.message));
+
+    const other = await openNetwork(t);
+    for (let each = 0; each < 1_000; each++) await other.wire.lookup(other.run.id, "a.test");
+    const last = await other.wire.lookup(other.run.id, "a.test");
+    assert.ok("fault" in last && /has looked up 1000 names/.test(last.fault.message));
+    assert.equal(guest.ended, false);
+  });
+
+  it("sends and receives so many bytes, both together", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.pipe(socket));
+    const network = await openNetwork(t, { ports: [port], limits: { bytes: MIB } });
+    const { wire, run, egress } = network;
+    const [stream, idle] = await opened(network, run, port, 2);
+    void stream!.send(Buffer.alloc(MIB));
+    const fault = await stream!.broke;
+    assert.equal(fault.code, "EGRESS_DENIED");
+    assert.match(fault.message, /the run has sent and received 1MiB, and may no more \(--egress-bytes\)/);
+    assert.ok(egress.counts.bytes <= MIB + 65_536, `${egress.counts.bytes} bytes`);
+    assert.equal((await wire.open(run.id, "127.0.0.1", port).broke).code, "EGRESS_DENIED");
+    idle!.sendFrame("x");
+    assert.equal((await idle!.broke).code, "EGRESS_DENIED");
+    // The next run has as much again.
+    const other = start(network.guest, "2");
+    const [next] = await opened(network, other, port, 1);
+    next!.sendFrame("hello");
+    await next!.has(5);
+  });
+
+  it("keeps a connection for so long, whatever comes over it", async (t) => {
+    const { port, sockets } = await serveTcp(t, (socket) => socket.pipe(socket));
+    const network = await openNetwork(t, { ports: [port], limits: { timeMs: 300 } });
+    const [stream] = await opened(network, network.run, port, 1);
+    stream!.onData = (bytes) => stream!.sendFrame(bytes);
+    stream!.sendFrame("ball");
+    const fault = await stream!.broke;
+    assert.equal(fault.code, "EGRESS_DENIED");
+    assert.match(fault.message, /was open for 300ms, and may be for no longer \(--egress-time\)/);
+    if (!sockets[0]!.destroyed) await once(sockets[0]!, "close");
+  });
+
+  it("waits for a connection no longer than for its end", async (t) => {
+    const { wire, run } = await openNetwork(t, { limits: { timeMs: 100 }, resolver: () => new Promise(() => {}) });
+    const fault = await wire.open(run.id, "never.test", 443).broke;
+    assert.deepEqual(
+      [fault.code, fault.errno, fault.syscall, fault.port, fault.address],
+      ["ETIMEDOUT", -110, "connect", 443, undefined],
+    );
+  });
+});
+
+describe("connections that outlive their run", () => {
+  it("serve the next run of the guest, and count against its bytes", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.pipe(socket));
+    const network = await openNetwork(t, { ports: [port], limits: { bytes: MIB } });
+    const [pooled] = await opened(network, network.run, port, 1);
+    await pooled!.send(Buffer.alloc(400_000));
+    await pooled!.has(400_000);
+    const next = start(network.guest, "2");
+    await finish(network, network.run);
+    // The first has spent 800 000 bytes of its 1 MiB; the second has all of its own.
+    await pooled!.send(Buffer.alloc(400_000));
+    await pooled!.has(800_000);
+    const [own] = await opened(network, next, port, 1);
+    void own!.send(Buffer.alloc(400_000));
+    await own!.broke;
+  });
+
+  it("are ended when no run has come for some seconds, and not while one is in flight", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const { port, sockets } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
+    const network = await openNetwork(t, { ports: [port] });
+    const { wire, run, guest, egress } = network;
+    const [pooled] = await opened(network, run, port, 1);
+    await finish(network, run);
+    t.mock.timers.tick(4_900);
+    const second = start(guest, "2");
+    t.mock.timers.tick(10_000);
+    await finish(network, second);
+    t.mock.timers.tick(4_900);
+    assert.equal(egress.counts.open, 1);
+    t.mock.timers.tick(200);
+    assert.equal((await pooled!.broke).code, "ECONNRESET");
+    if (!sockets[0]!.destroyed) await once(sockets[0]!, "close");
+    assert.equal(egress.counts.open, 0);
+    // The guest lives, and connects again.
+    const third = start(guest, "3");
+    await wire.open(third.id, "127.0.0.1", port).opened;
+  });
+
+  it("make room for the next run where a guest has as many as it may", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.resume());
+    const network = await openNetwork(t, { ports: [port], limits: { connections: 256 } });
+    const next = start(network.guest, "2");
+    const old = await opened(network, network.run, port, 256);
+    assert.match((await network.wire.open(next.id, "127.0.0.1", port).broke).message, /have 256 connections open/);
+    await finish(network, network.run);
+    await opened(network, next, port, 1);
+    assert.equal((await old[0]!.broke).code, "ECONNRESET");
+    assert.equal(network.egress.counts.open, 256);
+  });
+});
+
+describe("the service", () => {
+  it("has so many connections open for all guests", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.resume());
+    const network = await openNetwork(t, { ports: [port], maxConnections: 2 });
+    await opened(network, network.run, port, 2);
+    const fault = await network.wire.open(network.run.id, "127.0.0.1", port).broke;
+    assert.match(fault.message, /the service has as many connections open as it can/);
+  });
+
+  it("holds so many bytes of one guest for peers that do not read, and no more", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.pause());
+    const network = await openNetwork(t, { ports: [port], limits: { connections: 256, bytes: 4_096 * MIB } });
+    const streams = await opened(network, network.run, port, 40);
+    const sent = streams.map((stream) => stream.send(Buffer.alloc(16 * MIB)));
+    const broken = await Promise.race(streams.map((stream) => stream.broke));
+    assert.equal(broken.code, "EGRESS_DENIED");
+    assert.match(broken.message, /8MiB wait for servers that do not read/);
+    // The others wait, each with its window used up, and none is harmed.
+    const left = streams.filter((stream) => stream.sendWindow <= 256);
+    assert.ok(left.length >= 30, `${left.length} streams wait`);
+    assert.equal(network.guest.ended, false);
+    network.puppet.kill();
+    void sent;
+  });
+});
+
+describe("a server that accepts and resets in a storm", () => {
+  it("leaves nothing open", async (t) => {
+    const { port } = await serveTcp(t, (socket: Socket) => socket.resetAndDestroy());
+    const network = await openNetwork(t, { ports: [port] });
+    for (let round = 0; round < 5; round++) {
+      const streams = Array.from({ length: 50 }, () => network.wire.open(network.run.id, "127.0.0.1", port));
+      await Promise.all(streams.map((stream) => stream.broke));
+    }
+    assert.equal(network.egress.counts.open, 0);
+  });
+});

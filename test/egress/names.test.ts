@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { describe, it, type TestContext } from "node:test";
+
+import { dnsNames } from "../../src/egress/names.ts";
+
+const [A, AAAA] = [1, 28];
+const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
+
+/** What a server says of a name: addresses as bytes, by the type of the record, or a code; nothing at all for undefined. */
+type Answers = Record<string, { code?: number; [A]?: number[][]; [AAAA]?: number[][] }>;
+
+/** A real name server on loopback (RFC 1035), of which as much as is asked of it here. */
+async function serveNames(t: TestContext, answers: Answers): Promise<{ address: string; asked: string[] }> {
+  const asked: string[] = [];
+  const socket = createSocket("udp4");
+  socket.on("message", (query, from) => {
+    const { name, type, end } = questionOf(query);
+    asked.push(`${name} ${type}`);
+    const answer = answers[name] ?? { code: NO_SUCH_NAME };
+    const records = (type === A ? answer[A] : answer[AAAA]) ?? [];
+    const head = Buffer.from([
+      query[0]!,
+      query[1]!,
+      0x81,
+      0x80 | (answer.code ?? NO_ERROR),
+      0,
+      1,
+      0,
+      records.length,
+      0,
+      0,
+      0,
+      0,
+    ]);
+    const body = records.map((bytes) => Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, bytes.length, ...bytes]));
+    socket.send(Buffer.concat([head, query.subarray(12, end), ...body]), from.port, from.address);
+  });
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  t.after(() => socket.close());
+  return { address: `127.0.0.1:${socket.address().port}`, asked };
+}
+
+function questionOf(query: Buffer): { name: string; type: number; end: number } {
+  const labels = [];
+  let at = 12;
+  for (; query[at] !== 0; at += 1 + query[at]!) labels.push(query.toString("latin1", at + 1, at + 1 + query[at]!));
+  return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+describe("names of the DNS", () => {
+  it("give addresses of both families, those of IPv4 first", async (t) => {
+    const six = [0x26, 0x06, 0x47, 0, ...Array.from({ length: 11 }, () => 0), 1];
+    const server = await serveNames(t, {
+      "both.test": {
+        [A]: [
+          [8, 8, 8, 8],
+          [8, 8, 4, 4],
+        ],
+        [AAAA]: [six],
+      },
+      "four.test": { [A]: [[8, 8, 8, 8]] },
+      "six.test": { [AAAA]: [six] },
+    });
+    const names = dnsNames([server.address]);
+    assert.deepEqual(await names("both.test"), [
+      { address: "8.8.8.8" },
+      { address: "8.8.4.4" },
+      { address: "2606:4700::1" },
+    ]);
+    assert.deepEqual(await names("four.test"), [{ address: "8.8.8.8" }]);
+    assert.deepEqual(await names("six.test"), [{ address: "2606:4700::1" }]);
+  });
+
+  it("that are not there, or have no address, fail as in Node's own lookup", async (t) => {
+    const server = await serveNames(t, { "empty.test": {} });
+    for (const name of ["nowhere.test", "empty.test", `${"x".repeat(70)}.test`]) {
+      await assert.rejects(dnsNames([server.address])(name), {
+        message: `getaddrinfo ENOTFOUND ${name}`,
+        code: "ENOTFOUND",
+        errno: -3008,
+        syscall: "getaddrinfo",
+        hostname: name,
+      });
+    }
+  });
+
+  it("whose servers fail can be tried again", async (t) => {
+    const server = await serveNames(t, { "broken.test": { code: SERVER_FAILURE } });
+    await assert.rejects(dnsNames([server.address])("broken.test"), { code: "EAI_AGAIN", syscall: "getaddrinfo" });
+  });
+
+  it("that mean the same everywhere are not asked for", async (t) => {
+    const server = await serveNames(t, {});
+    const names = dnsNames([server.address]);
+    const loopback = [{ address: "127.0.0.1" }, { address: "::1" }];
+    assert.deepEqual(await names("localhost"), loopback);
+    assert.deepEqual(await names("a.localhost"), loopback);
+    await assert.rejects(names("nowhere.invalid"), { code: "ENOTFOUND" });
+    assert.deepEqual(server.asked, []);
+  });
+
+  it("are not held up by those whose servers never answer", async (t) => {
+    const silent = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(silent, "listening");
+    t.after(() => silent.close());
+    const server = await serveNames(t, { "quick.test": { [A]: [[8, 8, 8, 8]] } });
+    const slow = dnsNames([`127.0.0.1:${silent.address().port}`]);
+    // Far more than libuv has threads.
+    const waiting = Array.from({ length: 50 }, (_, each) => slow(`${each}.test`).catch(() => "failed"));
+    assert.deepEqual(await dnsNames([server.address])("quick.test"), [{ address: "8.8.8.8" }]);
+    assert.equal(await Promise.race([...waiting, Promise.resolve("still waiting")]), "still waiting");
+  });
+});
