@@ -245,6 +245,8 @@ export class Guest {
       case FROM_GUEST.pong:
         if (!this.pulse.take(id)) this.#hearNoise();
         return;
+      case FROM_GUEST.retire:
+        return this.retire();
       case FROM_GUEST.compiled:
         if (!this.#codes.compiled(id, payload[0] !== 0)) this.#hearNoise();
         return;

@@ -1,6 +1,7 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { type CodeMessage, FROM_GUEST } from "../wire/messages.ts";
 import { compile, type Evaluation, type Reading } from "./compile.ts";
+import { isDamaged } from "./damage.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { send } from "./link.ts";
 import { addModules, dropModules } from "./modules.ts";
@@ -30,6 +31,7 @@ export class Code {
   /** While the first evaluation awaits something: whoever else comes waits too, because it may leave a function to be kept. */
   #first: Promise<unknown> | null = null;
   #announced: boolean | null = null;
+  #left = false;
 
   /** @param message Its bytes are read here; they need not stay. */
   constructor(id: number, message: CodeMessage) {
@@ -43,6 +45,16 @@ export class Code {
   enter(run: Run): void {
     if (this.#shape) this.#shape.run(run);
     else this.#evaluate(run);
+  }
+
+  /**
+   * Asks for another guest when the code has broken the tools that later codes need: nobody else would learn of it before
+   * they fail. After the first run only, which is when code does such things, because a look takes as long as a small run.
+   */
+  leave(): void {
+    if (this.#left) return;
+    this.#left = true;
+    if (isDamaged()) send(bytesFrame(FROM_GUEST.retire, 0));
   }
 
   /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */

@@ -1,6 +1,7 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
+import { rememberTools } from "./damage.ts";
 import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
 import { exitGuest, guardProcess, showIdle } from "./process.ts";
@@ -35,6 +36,7 @@ captureConsole();
 installModuleHooks();
 // Only then the socket: until it is open nothing that the warming sends goes anywhere.
 await warm();
+rememberTools();
 openLink({ frame: onFrame, idle: showIdle, closed: () => exitGuest(0) });
 showIdle();
 send(bytesFrame(FROM_GUEST.ready, 0));

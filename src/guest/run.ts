@@ -31,6 +31,8 @@ export function enterRun(run: Run, step: (run: Run) => void): void {
 /** What a run executes. */
 export interface Enterable {
   enter(run: Run): void;
+  /** A run of it is about to be over. */
+  leave(): void;
 }
 
 /** One execution. It answers once; whatever comes after the answer is dropped here. */
@@ -129,6 +131,7 @@ export class Run {
 
   #finish(): void {
     this.over = true;
+    this.code.leave();
     this.#onOver(this.id);
   }
 }

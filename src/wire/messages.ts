@@ -61,6 +61,8 @@ export const FROM_GUEST = {
   compiled: 71,
   /** id: run, or 0 when it cannot be told. Payload: `LogLevel` u8, then text. */
   log: 72,
+  /** id: 0. No payload. The guest asks to be replaced: what it has begun may end, and it is given nothing new. */
+  retire: 73,
 
   /** id: stream, given by the guest and never given again. Payload: run id u32, then `OpenMessage` as JSON. */
   open: 80,

@@ -181,6 +181,16 @@ describe("a body", () => {
 });
 
 describe("a guest that is retired", () => {
+  it("may have asked for it: what it has begun ends as it would, and it takes nothing new", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const run = start(guest, "a");
+    puppet.say(FROM_GUEST.retire, 0);
+    puppet.say(FROM_GUEST.result, run.id, "1");
+    assert.equal(await run.outcome(), "result 1");
+    assert.equal(guest.draining, true);
+    await guest.process.exited;
+  });
+
   it("ends at once when nothing is in flight", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     guest.retire();

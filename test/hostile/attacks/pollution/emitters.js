@@ -1,0 +1,6 @@
+// Replaces how events are sent, also those of the socket on which runs arrive.
+// answers: 200 "replaced"
+const Emitter = require("node:events");
+Emitter.prototype.emit = Emitter.prototype.on = Emitter.prototype.addListener = () => true;
+Emitter.prototype.listenerCount = () => 0;
+return "replaced";

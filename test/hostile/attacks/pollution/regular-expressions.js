@@ -1,0 +1,8 @@
+// Replaces how patterns are matched.
+// answers: 200 "replaced"
+RegExp.prototype.exec = () => null;
+RegExp.prototype.test = () => false;
+for (const symbol of [Symbol.replace, Symbol.match, Symbol.split, Symbol.matchAll, Symbol.search]) {
+  RegExp.prototype[symbol] = () => "hijacked";
+}
+return "replaced";
