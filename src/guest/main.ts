@@ -4,8 +4,9 @@ import { captureConsole } from "./console.ts";
 import { rememberTools } from "./damage.ts";
 import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
+import { onNetworkFrame, openNetwork } from "./network/main-thread.ts";
 import { exitGuest, guardProcess, showIdle } from "./process.ts";
-import { abortRun, addCode, forgetCode, startRun, widenWindow } from "./runner.ts";
+import { abortRun, addCode, forgetCode, payer, startRun, widenWindow } from "./runner.ts";
 import { stopWarming, warm, warmFurther } from "./warm.ts";
 
 /** The program inside the sandbox: runs submitted code for one container, and speaks frames on descriptor 3. */
@@ -25,6 +26,13 @@ function onFrame(type: number, id: number, payload: Buffer): void {
       return abortRun(id, payload);
     case TO_GUEST.forget:
       return forgetCode(id);
+    case TO_GUEST.opened:
+    case TO_GUEST.received:
+    case TO_GUEST.sendMore:
+    case TO_GUEST.peerEnded:
+    case TO_GUEST.peerReset:
+    case TO_GUEST.answer:
+      return onNetworkFrame(type, id, payload);
     default:
       throw new TypeError(`a frame of type ${type}, which no guest knows`);
   }
@@ -34,6 +42,7 @@ process.removeAllListeners("warning");
 guardProcess();
 captureConsole();
 installModuleHooks();
+openNetwork({ send, payer });
 // Only then the socket: until it is open nothing that the warming sends goes anywhere.
 await warm();
 rememberTools();

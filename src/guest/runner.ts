@@ -3,7 +3,7 @@ import { uncurry } from "../wire/uncurry.ts";
 import { Code } from "./code.ts";
 import { threwFault } from "./faults.ts";
 import { showEntered } from "./process.ts";
-import { enterRun, Run } from "./run.ts";
+import { currentRun, enterRun, Run } from "./run.ts";
 import { safeMap } from "./tables.ts";
 
 const prototype: Buffer = Buffer.prototype;
@@ -50,6 +50,22 @@ export function abortRun(id: number, payload: Buffer): void {
 /** @param payload Of a `window` frame. */
 export function widenWindow(id: number, payload: Buffer): void {
   runOf(id)?.onWindow?.(readUInt32LE(payload, 0));
+}
+
+/**
+ * The run that is charged for a connection that is made now: the given one, or the one whose code executes. When that is
+ * over, another in flight: a pool of connections, such as that of `fetch`, connects anew in the context of the run that
+ * used it first. All runs of a guest are one party, so that none pays for a stranger.
+ */
+export function payer(of?: number): number {
+  const run = of === undefined ? currentRun() : runOf(of);
+  if (run && !run.over) return run.id;
+  let newest = 0;
+  for (let slot = 0; slot < runs.length; slot += 1) {
+    const other = runs[slot];
+    if (other && !other.over) newest = Math.max(newest, other.id);
+  }
+  return newest === 0 ? (run?.id ?? of ?? 0) : newest;
 }
 
 function runOf(id: number): Run | null {

@@ -31,7 +31,7 @@ export interface RunFolder {
 export const RUN_FOLDER = "caisson-run-";
 const SOURCE = path.dirname(import.meta.dirname);
 /** All that the guest program is made of. */
-const PARTS = ["guest", "guest/shapes", "wire"];
+const PARTS = ["guest", "guest/network", "guest/shapes", "wire"];
 
 /**
  * Prepares the folder under the system's temporary one.

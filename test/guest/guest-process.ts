@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 
-import { bytesFrame, FrameReader, Outbox, textFrame } from "../../src/wire/frames.ts";
+import { bytesFrame, FrameReader, type OnFrame, Outbox, textFrame } from "../../src/wire/frames.ts";
 import {
   type AbortReason,
   DATA_BYTES,
@@ -68,6 +68,8 @@ export class GuestProcess {
   /** By code: whether it takes a context. */
   readonly compiled: Map<number, number> = new Map();
   readonly exited: Promise<number | null>;
+  /** Takes the frames about streams and lookups. */
+  onNetwork: OnFrame | null = null;
   readonly #child: ChildProcess;
   readonly #outbox: Outbox;
   readonly #socket: Socket;
@@ -166,6 +168,11 @@ export class GuestProcess {
     return outcome.fault;
   }
 
+  /** Sends any frame. */
+  send(frame: Buffer): void {
+    this.#outbox.push(frame);
+  }
+
   abort(run: number, reason: AbortReason): void {
     this.#outbox.push(textFrame(TO_GUEST.abort, run, reason));
   }
@@ -212,6 +219,7 @@ export class GuestProcess {
     if (type === FROM_GUEST.compiled) this.compiled.set(id, payload[0]!);
     if (type === FROM_GUEST.log)
       this.logs.push({ run: id, level: LOG_LEVELS[payload[0]!]!, text: payload.toString("utf8", 1) });
+    if (type >= FROM_GUEST.open) return this.onNetwork?.(type, id, payload);
     const pending = this.#runs.get(id);
     if (pending && type >= FROM_GUEST.result && type <= FROM_GUEST.fault) this.#onAnswer(pending, type, id, payload);
     if (waiting !== -1) this.#waiting.splice(waiting, 1)[0]!.done({ type, id });

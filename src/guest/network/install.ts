@@ -1,0 +1,29 @@
+import { TO_GUEST } from "../../wire/messages.ts";
+import { type Carrier, setCarrier } from "./carrier.ts";
+import { patchConnect } from "./connect.ts";
+import { patchDns } from "./dns.ts";
+import { onFirstUse, onUndici, watchFirstUse } from "./first-use.ts";
+import { onAnswer } from "./lookups.ts";
+import { patchDatagrams, patchListen } from "./refusals.ts";
+import { onStreamFrame } from "./streams.ts";
+import { patchTls } from "./tls.ts";
+import { patchWorkers } from "./workers.ts";
+
+/** Puts the service between this thread and the network. To be called once, before any submitted code runs. */
+export function installNetwork(carrier: Carrier): void {
+  setCarrier(carrier);
+  patchConnect();
+  patchListen();
+  const tlsReady = onFirstUse(["tls", "https", "http2", "_tls_wrap"], "tls", patchTls);
+  onFirstUse(["dns", "dns/promises"], "dns", patchDns);
+  onFirstUse(["dgram"], "dgram", patchDatagrams);
+  onFirstUse(["worker_threads"], "worker_threads", patchWorkers);
+  watchFirstUse();
+  onUndici(tlsReady);
+}
+
+/** Takes a frame about a stream or a lookup of this very thread. */
+export function onThreadFrame(type: number, id: number, payload: Buffer): void {
+  if (type === TO_GUEST.answer) onAnswer(id, payload);
+  else onStreamFrame(type, id, payload);
+}

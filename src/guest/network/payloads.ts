@@ -1,0 +1,20 @@
+import type { LookupMessage, OpenMessage } from "../../wire/messages.ts";
+import { uncurry } from "../../wire/uncurry.ts";
+import { carrier } from "./carrier.ts";
+
+const allocate = Buffer.allocUnsafe.bind(Buffer);
+const fromText = Buffer.from.bind(Buffer) as (text: string) => Buffer;
+const prototype: Buffer = Buffer.prototype;
+const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
+const { stringify } = JSON;
+
+/** The payload of `open` and `lookup`: who is charged for it, and what is asked for. */
+export function request(message: OpenMessage | LookupMessage): [Buffer, Buffer] {
+  return [u32(carrier.payer()), fromText(stringify(message))];
+}
+
+export function u32(value: number): Buffer {
+  const bytes = allocate(4) as Buffer;
+  writeUInt32LE(bytes, value, 0);
+  return bytes;
+}

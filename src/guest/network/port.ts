@@ -1,0 +1,72 @@
+import { types } from "node:util";
+import type { MessagePort as Port } from "node:worker_threads";
+
+import { uncurry } from "../../wire/uncurry.ts";
+
+const { isUint8Array } = types;
+const Bytes = Uint8Array;
+const prototype: Buffer = Buffer.prototype;
+const readUInt32LE = uncurry(prototype, "readUInt32LE");
+const subarray = uncurry(prototype, "subarray");
+const view = Buffer.from.bind(Buffer) as (bytes: ArrayBufferLike, offset: number, size: number) => Buffer;
+const portPrototype: Port = MessagePort.prototype;
+const post = uncurry(portPrototype, "postMessage");
+const listen = uncurry(portPrototype, "on") as (port: Port, event: string, listener: (value: unknown) => void) => void;
+const ref = uncurry(portPrototype, "ref");
+const unref = uncurry(portPrototype, "unref");
+const hasInstance = uncurry(Function.prototype, Symbol.hasInstance);
+const PortClass = MessagePort;
+
+const HEADER_BYTES = 9;
+const LENGTH_BYTES = 4;
+
+/** A frame that came from another thread, which may be anything that submitted code made. */
+export interface PortFrame {
+  frame: Buffer;
+  type: number;
+  id: number;
+  payload: Buffer;
+}
+
+export interface PortEvents {
+  frame(frame: PortFrame): void;
+  port(other: Port): void;
+  /** The other thread is gone. */
+  closed(): void;
+}
+
+/** Listens to the frames of another thread, which keeps this one alive until `unrefPort`. */
+export function onPort(port: Port, events: PortEvents): void {
+  listen(port, "message", (message) => {
+    if (hasInstance(PortClass, message)) return events.port(message as Port);
+    const frame = frameIn(message);
+    if (frame) events.frame(frame);
+  });
+  listen(port, "close", () => events.closed());
+}
+
+export function postFrame(port: Port, frame: Buffer): void {
+  // Its memory moves to the other thread, and must not be the pool that holds other buffers.
+  const bytes = new Bytes(frame);
+  post(port, bytes, [bytes.buffer]);
+}
+
+export function postPort(port: Port, other: Port): void {
+  post(port, other, [other]);
+}
+
+export function refPort(port: Port): void {
+  ref(port);
+}
+
+export function unrefPort(port: Port): void {
+  unref(port);
+}
+
+/** Null for what is not exactly one frame. */
+function frameIn(message: unknown): PortFrame | null {
+  if (!isUint8Array(message) || message.length < HEADER_BYTES) return null;
+  const frame = view(message.buffer, message.byteOffset, message.length);
+  if (readUInt32LE(frame, 0) !== frame.length - LENGTH_BYTES) return null;
+  return { frame, type: frame[4]!, id: readUInt32LE(frame, 5), payload: subarray(frame, HEADER_BYTES) };
+}

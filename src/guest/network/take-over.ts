@@ -1,0 +1,88 @@
+import type { Socket } from "node:net";
+
+import type { OpenedMessage } from "../../wire/messages.ts";
+import type { Connection } from "./connection.ts";
+
+const toBuffer = Buffer.from.bind(Buffer) as (text: string, encoding: BufferEncoding) => Buffer;
+const concat = Buffer.concat.bind(Buffer) as (parts: Uint8Array[]) => Buffer;
+const { defineProperty, keys } = Object;
+
+interface Chunk {
+  chunk: string | Uint8Array;
+  encoding: BufferEncoding;
+}
+type Done = (error?: Error | null) => void;
+
+/** Members of a socket that tell its two ends. */
+export const END_NAMES = [
+  "remoteAddress",
+  "remotePort",
+  "remoteFamily",
+  "localAddress",
+  "localPort",
+  "localFamily",
+] as const;
+
+/**
+ * Makes a socket speak by a connection. Everything is put on the socket itself, by the methods that Node documents for
+ * streams: no handle is made, and all other sockets stay what they are.
+ */
+export function takeOver(socket: Socket, connection: Connection): void {
+  own(socket, {
+    _read: () => connection.readMore(),
+    _write: (chunk: string | Uint8Array, encoding: BufferEncoding, done: Done) =>
+      connection.write(bytesOf({ chunk, encoding }), done),
+    _writev: (chunks: Chunk[], done: Done) => {
+      const parts: Uint8Array[] = [];
+      for (let index = 0; index < chunks.length; index += 1) parts[index] = bytesOf(chunks[index]!);
+      connection.write(concat(parts), done);
+    },
+    _final: (done: Done) => connection.end(done),
+    _destroy: (error: Error | null, done: Done) => connection.destroy(error, done),
+    ref: () => {
+      connection.keepAlive(true);
+      return socket;
+    },
+    unref: () => {
+      connection.keepAlive(false);
+      return socket;
+    },
+    resetAndDestroy: () => socket.destroy(),
+    address: () => addressOf(connection.ends),
+  });
+  ownGetters(socket, {
+    pending: () => socket.connecting || !connection.ends,
+    bytesRead: () => connection.bytesRead,
+    bytesWritten: () => connection.bytesWritten + socket.writableLength,
+  });
+  for (let index = 0; index < END_NAMES.length; index += 1) {
+    const name = END_NAMES[index]!;
+    ownGetters(socket, { [name]: () => connection.ends?.[name] });
+  }
+}
+
+/** Puts methods on a socket that are seen before those of its class. */
+export function own(socket: Socket, methods: Record<string, (...args: never[]) => unknown>): void {
+  const names = keys(methods);
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index]!;
+    defineProperty(socket, name, { value: methods[name], writable: true, configurable: true });
+  }
+}
+
+export function ownGetters(socket: Socket, getters: Record<string, () => unknown>): void {
+  const names = keys(getters);
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index]!;
+    defineProperty(socket, name, { get: getters[name]!, configurable: true });
+  }
+}
+
+export function addressOf(ends: OpenedMessage | null): object {
+  return ends ? { address: ends.localAddress, port: ends.localPort, family: ends.localFamily } : {};
+}
+
+/** A socket takes strings as they are. */
+function bytesOf({ chunk, encoding }: Chunk): Uint8Array {
+  return typeof chunk === "string" ? toBuffer(chunk, encoding) : chunk;
+}

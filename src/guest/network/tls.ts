@@ -1,0 +1,88 @@
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket as NodeTLSSocket } from "node:tls";
+import type tlsModule from "node:tls";
+
+import { connectArguments, type ConnectOptions } from "./arguments.ts";
+import { connectionOf } from "./connect.ts";
+import { addressOf, END_NAMES, own, ownGetters } from "./take-over.ts";
+
+const NativeProxy = Proxy;
+const { assign } = Object;
+const { apply, construct } = Reflect;
+const NodeSocket = Socket;
+const later = process.nextTick.bind(process);
+
+type Tls = typeof tlsModule;
+interface TlsOptions extends ConnectOptions {
+  socket?: Duplex;
+  allowHalfOpen?: boolean;
+  signal?: AbortSignal;
+  timeout?: number;
+}
+
+/** Gives TLS a socket that speaks through the service, where it would make a handle of its own. */
+export function patchTls(tls: Tls): void {
+  const NodeTLSSocket = tls.TLSSocket;
+  const nodeConnect = tls.connect as (options: object, callback?: () => void) => NodeTLSSocket;
+  const TLSSocket: Tls["TLSSocket"] = new NativeProxy(NodeTLSSocket, {
+    construct: (target, args, newTarget): NodeTLSSocket =>
+      adopt(construct(target, args, newTarget === TLSSocket ? target : newTarget) as NodeTLSSocket, args[0]),
+    apply: (target, self, args) => apply(target as unknown as () => unknown, self, args),
+  });
+
+  function connect(...args: unknown[]): NodeTLSSocket {
+    const { options: given, callback } = connectArguments(args);
+    const options: TlsOptions = assign({}, given, optionsAmong(args));
+    if (options.socket) return adopt(connectOver(options.socket), options.socket);
+    const raw = new NodeSocket({ allowHalfOpen: options.allowHalfOpen ?? false });
+    raw.connect(options as Parameters<Socket["connect"]>[0] & object);
+    const secured = connectOver(raw);
+    if (options.timeout) secured.setTimeout(options.timeout);
+    secured.once("close", () => raw.destroy());
+    return adopt(secured, raw);
+
+    function connectOver(socket: Duplex): NodeTLSSocket {
+      return callback ? nodeConnect({ ...options, socket }, callback) : nodeConnect({ ...options, socket });
+    }
+  }
+  assign(tls, { connect, TLSSocket });
+}
+
+/** The options may stand after a port, or after a port and a host. */
+function optionsAmong(args: readonly unknown[]): object | undefined {
+  for (let index = 1; index < args.length; index += 1) {
+    if (typeof args[index] === "object" && args[index] !== null) return args[index] as object;
+  }
+  return undefined;
+}
+
+/** Makes what is encrypted tell what only the socket below it knows. */
+function adopt(secured: NodeTLSSocket, raw: unknown): NodeTLSSocket {
+  if (!(raw instanceof NodeSocket)) return secured;
+  const connection = connectionOf(raw);
+  if (!connection || secured.destroyed) return secured;
+  // Node takes a socket without a handle for one that is still connecting.
+  if (!raw.connecting) {
+    later(() => {
+      assign(secured, { connecting: false });
+      secured.emit("connect");
+    });
+  }
+  own(secured, {
+    ref: () => {
+      raw.ref();
+      return secured;
+    },
+    unref: () => {
+      raw.unref();
+      return secured;
+    },
+    address: () => addressOf(connection.ends),
+  });
+  for (let index = 0; index < END_NAMES.length; index += 1) {
+    const name = END_NAMES[index]!;
+    ownGetters(secured, { [name]: () => connection.ends?.[name] });
+  }
+  return secured;
+}

@@ -1,0 +1,38 @@
+import type threadsModule from "node:worker_threads";
+import type { MessagePort, Worker as NodeWorker, WorkerOptions } from "node:worker_threads";
+
+import { carrier } from "./carrier.ts";
+
+const NativeProxy = Proxy;
+const { construct } = Reflect;
+/** What a worker runs before the task's own code. */
+const PRELOAD = import.meta.filename.replace(/workers\.([jt]s)$/, "worker.$1");
+
+/** What the preload finds in place of the task's `workerData`. */
+export interface WorkerNetwork {
+  network: { port: MessagePort; ids: Int32Array };
+  data: unknown;
+}
+
+/** Gives every worker a way to the network through this thread. */
+export function patchWorkers(threads: typeof threadsModule): void {
+  const NodeWorkerClass = threads.Worker;
+  const { MessageChannel } = threads;
+  const Worker = new NativeProxy(NodeWorkerClass, {
+    construct(target, [file, given]: [string | URL, WorkerOptions | undefined], newTarget): NodeWorker {
+      const { port1, port2 } = new MessageChannel();
+      const data: WorkerNetwork = { network: { port: port2, ids: carrier.ids }, data: given?.workerData };
+      const options: WorkerOptions = {
+        ...given,
+        workerData: data,
+        transferList: [...(given?.transferList ?? []), port2],
+        // Node's own default is what the process was started with, of which a worker may be given a part only.
+        execArgv: [...(given?.execArgv ?? ["--no-addons"]), "--require", PRELOAD],
+      };
+      const worker = construct(target, [file, options], newTarget === Worker ? target : newTarget) as NodeWorker;
+      carrier.adopt(port1);
+      return worker;
+    },
+  });
+  Object.assign(threads, { Worker });
+}

@@ -1,0 +1,322 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { echo, type Networked, startNetworked, tcp } from "./networked.ts";
+
+/** Put before the code of each run. */
+const HELPERS = `
+  const net = require("net");
+  const { once } = require("events");
+  const textOf = async (socket) => {
+    let text = "";
+    for await (const chunk of socket) text += chunk;
+    return text;
+  };
+  const failure = (socket) => new Promise((resolve) => socket.once("error", (error) => resolve({ ...error, message: error.message })));
+`;
+
+describe("sockets of a guest", () => {
+  let net: Networked;
+  const value = (code: string): Promise<unknown> => net.guest.value(HELPERS + code);
+
+  before(async () => {
+    net = await startNetworked(
+      {
+        "echo.test:7": echo(),
+        "hello.test:80": tcp((socket) => socket.end("hello")),
+        "10.0.0.7:7": echo(),
+        "silent.test:80": tcp((socket) => void socket.once("end", () => socket.end("bye")).resume()),
+        "reset.test:80": tcp((socket) => void socket.once("data", () => socket.resetAndDestroy())),
+      },
+      {
+        "two.test": {
+          addresses: [
+            { address: "10.0.0.6", family: 4 },
+            { address: "10.0.0.7", family: 4 },
+          ],
+        },
+        "six.test": { addresses: [{ address: "2001:db8::1", family: 6 }] },
+        "both.test": {
+          addresses: [
+            { address: "2001:db8::1", family: 6 },
+            { address: "10.0.0.7", family: 4 },
+          ],
+        },
+      },
+    );
+  });
+  after(() => net[Symbol.asyncDispose]());
+
+  it("what is written comes back, and the run that connected is named", async () => {
+    const { id, outcome } = net.guest.start(
+      net.guest.code(`${HELPERS} const s = net.connect(7, "echo.test"); s.end("a" + "b"); return textOf(s)`),
+    );
+    assert.equal((await outcome).result, '"ab"');
+    assert.deepEqual(net.gateway.opens.at(-1), {
+      host: "echo.test",
+      port: 7,
+      id: net.gateway.opens.at(-1)!.id,
+      run: id,
+    });
+  });
+
+  it("every way to connect is the same way", async () => {
+    for (const connect of [
+      'net.connect(7, "echo.test")',
+      'net.connect("7", "echo.test", () => {})',
+      'net.createConnection({ port: 7, host: "echo.test" })',
+      'new net.Socket().connect(7, "echo.test")',
+      'new net.Socket().connect({ port: "7", host: "echo.test", noDelay: true, keepAlive: true })',
+      'new net.Stream().connect([{ port: 7, host: "echo.test" }, null])',
+      '(await import("node:net")).connect(7, "echo.test").setNoDelay().setKeepAlive(true, 1000)',
+      'new (class extends net.Socket {})().connect(7, "echo.test")',
+    ]) {
+      assert.equal(await value(`const s = ${connect}; s.end("x"); return textOf(s)`), "x", connect);
+    }
+  });
+
+  it("events and members tell the life of a connection as Node does", async () => {
+    const told = await value(`
+      const seen = [];
+      const s = net.connect(7, "echo.test");
+      const state = () => [s.connecting, s.pending, s.readyState, s.destroyed];
+      seen.push(state());
+      for (const name of ["lookup", "connect", "ready", "end", "close"]) s.on(name, (...args) => seen.push([name, ...(name === "lookup" ? args.slice(3) : args)]));
+      s.write("abc");
+      const before = s.bytesWritten;
+      await once(s, "data");
+      seen.push(state());
+      const open = [s.remoteAddress, s.remoteFamily, typeof s.remotePort, s.localAddress, s.address().port === s.localPort];
+      s.end("de");
+      await once(s, "close");
+      return { seen, before, after: s.bytesWritten, read: s.bytesRead, open, last: state() };
+    `);
+    assert.deepEqual(told, {
+      seen: [
+        [true, true, "opening", false],
+        ["lookup", "echo.test"],
+        ["connect"],
+        ["ready"],
+        [false, false, "open", false],
+        ["end"],
+        ["close", false],
+      ],
+      before: 3,
+      after: 5,
+      read: 5,
+      open: ["127.0.0.1", "IPv4", "number", "127.0.0.1", true],
+      last: [false, false, "closed", true],
+    });
+  });
+
+  it("a side that has ended can still receive, and one that has not is ended with the other", async () => {
+    assert.equal(await value(`const s = net.connect(80, "silent.test"); s.end("x"); return textOf(s)`), "bye");
+    assert.deepEqual(
+      await value(`
+        const s = net.connect({ port: 80, host: "hello.test", allowHalfOpen: true }).resume();
+        await once(s, "end");
+        const open = [s.writable, s.destroyed];
+        s.end("late");
+        await once(s, "close");
+        return open;
+      `),
+      [true, false],
+    );
+    assert.deepEqual(
+      await value(`const s = net.connect(80, "hello.test").resume(); await once(s, "close"); return [s.writableEnded]`),
+      [true],
+    );
+  });
+
+  it("a refusal of the service is an error of the socket that says why", async () => {
+    assert.deepEqual(await value(`return failure(net.connect(80, "stranger.test"))`), {
+      message: 'connect to "stranger.test" port 80 is not allowed',
+      code: "EGRESS_DENIED",
+    });
+  });
+
+  it("what goes wrong with a connection has the code that Node gives it", async () => {
+    const refused = {
+      message: "connect ECONNREFUSED 10.0.0.9:80",
+      code: "ECONNREFUSED",
+      errno: -111,
+      syscall: "connect",
+      address: "10.0.0.9",
+      port: 80,
+    };
+    net.gateway.add("10.0.0.9:80", refused);
+    assert.deepEqual(await value(`return failure(net.connect(80, "10.0.0.9"))`), refused);
+    assert.deepEqual(
+      await value(`
+        const s = net.connect(80, "10.0.0.9");
+        const written = new Promise((resolve) => s.write("x", resolve));
+        const [error] = await once(s, "error");
+        const [hadError] = await once(s, "close");
+        return [error.code, (await written).code, hadError, s.destroyed];
+      `),
+      ["ECONNREFUSED", "ECONNREFUSED", true, true],
+    );
+    assert.deepEqual(
+      await value(
+        `const s = net.connect(80, "reset.test"); s.write("x"); const { code, syscall } = await failure(s); return [code, syscall]`,
+      ),
+      ["ECONNRESET", "read"],
+    );
+  });
+
+  it("a wrong argument is thrown as Node throws it", async () => {
+    for (const [call, code] of [
+      ['net.connect(70000, "echo.test")', "ERR_SOCKET_BAD_PORT"],
+      ['net.connect({ port: "x", host: "echo.test" })', "ERR_SOCKET_BAD_PORT"],
+      ["net.connect({})", "ERR_MISSING_ARGS"],
+      ["net.connect({ port: 1, host: {} })", "ERR_INVALID_ARG_TYPE"],
+    ] as const) {
+      assert.equal(await value(`try { ${call} } catch (error) { return error.code }`), code, call);
+    }
+  });
+
+  it("a host that is no name is not found, and asks nobody", async () => {
+    const asked = net.gateway.opens.length;
+    assert.deepEqual(
+      await value(`
+        const long = await failure(net.connect(80, "x".repeat(100_000)));
+        const looked = await require("dns").promises.lookup("x".repeat(100_000)).catch((error) => error);
+        return [long.code, looked.code];
+      `),
+      ["ENOTFOUND", "ENOTFOUND"],
+    );
+    assert.equal(net.gateway.opens.length, asked);
+  });
+
+  it("a family or a lookup of the task's own chooses the address, and each is tried in turn", async () => {
+    const places = async (code: string): Promise<unknown> => {
+      const asked = net.gateway.opens.length;
+      const result = await value(code);
+      return [result, net.gateway.opens.slice(asked).map(({ host, address }) => [host, address])];
+    };
+    net.gateway.add("10.0.0.6:7", { message: "connect ETIMEDOUT", code: "ETIMEDOUT" });
+    assert.deepEqual(
+      await places(`const s = net.connect({ port: 7, host: "both.test", family: 4 }); s.end("4"); return textOf(s)`),
+      ["4", [["both.test", "10.0.0.7"]]],
+    );
+    assert.deepEqual(
+      await places(`const s = net.connect({ port: 7, host: "two.test", family: 4 }); s.end("2"); return textOf(s)`),
+      [
+        "2",
+        [
+          ["two.test", "10.0.0.6"],
+          ["two.test", "10.0.0.7"],
+        ],
+      ],
+    );
+    const own = `lookup: (host, options, done) => done(null, options.all ? [{ address: "10.0.0.7", family: 4 }] : "10.0.0.7", 4)`;
+    for (const more of ["", ", autoSelectFamily: false", ", family: 4"]) {
+      assert.deepEqual(
+        await places(
+          `const s = net.connect({ port: 7, host: "mine.test", ${own} ${more} }); s.end("own"); return textOf(s)`,
+        ),
+        ["own", [["mine.test", "10.0.0.7"]]],
+      );
+    }
+    // Node's own lookup is the service's: it needs not be asked twice.
+    assert.deepEqual(
+      await places(
+        `const s = net.connect({ port: 7, host: "echo.test", lookup: require("dns").lookup }); s.end("d"); return textOf(s)`,
+      ),
+      ["d", [["echo.test", undefined]]],
+    );
+    for (const wrong of ["null, 'nowhere', 4", "null, []", "null, [{}]", `null, "fe80::1%" + "x".repeat(9000), 6`]) {
+      assert.equal(
+        await value(
+          `return (await failure(net.connect({ port: 7, host: "a.test", lookup: (h, o, done) => done(${wrong}) }))).code`,
+        ),
+        "ERR_INVALID_IP_ADDRESS",
+      );
+    }
+    assert.equal(
+      await value(
+        `return (await failure(net.connect({ port: 7, host: "a.test", lookup: (h, o, done) => done(new Error("mine")) }))).message`,
+      ),
+      "mine",
+    );
+  });
+
+  it("a socket that is idle for its time says so, and one that is aborted is destroyed", async () => {
+    assert.deepEqual(
+      await value(`
+        const s = net.connect({ port: 80, host: "silent.test", timeout: 20 });
+        await once(s, "timeout");
+        const open = !s.destroyed;
+        s.destroy();
+        await once(s, "close");
+        return open;
+      `),
+      true,
+    );
+    assert.equal(
+      await value(`
+        const abort = new AbortController();
+        const s = net.connect({ port: 80, host: "silent.test", signal: abort.signal });
+        once(s, "connect").then(() => abort.abort());
+        return (await failure(s)).code;
+      `),
+      "ABORT_ERR",
+    );
+  });
+
+  it("a blocked address is not spoken to", async () => {
+    const code = await value(`
+      const blockList = new net.BlockList();
+      blockList.addAddress("127.0.0.1");
+      return (await failure(net.connect({ port: 7, host: "echo.test", blockList }))).code;
+    `);
+    assert.equal(code, "ERR_IP_BLOCKED");
+  });
+
+  it("a socket can be used again after it was closed", async () => {
+    assert.deepEqual(
+      await value(`
+        const s = net.connect(7, "echo.test");
+        s.end("first");
+        const first = String((await once(s, "data"))[0]);
+        await once(s, "close");
+        s.connect(7, "echo.test");
+        s.end("again");
+        return [first, String((await once(s, "data"))[0]), s.bytesRead];
+      `),
+      ["first", "again", 5],
+    );
+    assert.equal(
+      await value(
+        `const s = net.connect(7, "echo.test"); await once(s, "connect"); s.connect(7, "echo.test"); return (await failure(s)).code`,
+      ),
+      "EISCONN",
+    );
+  });
+
+  it("the onread option hands bytes to a buffer of the task's own", async () => {
+    assert.deepEqual(
+      await value(`
+        const got = [];
+        const s = net.connect({ port: 7, host: "echo.test", onread: { buffer: Buffer.alloc(4), callback: (size, buffer) => { got.push(String(buffer.subarray(0, size))); return true; } } });
+        s.end("abcdefghij");
+        await once(s, "close");
+        return got;
+      `),
+      ["abcd", "efgh", "ij"],
+    );
+  });
+
+  it("strings are written in their encoding, and many small writes in order", async () => {
+    assert.equal(
+      await value(`
+        const s = net.connect(7, "echo.test");
+        s.write("6869", "hex"); s.write("é", "latin1"); s.setEncoding("latin1");
+        for (let n = 0; n < 300; n++) s.write(String(n % 10));
+        s.end();
+        return textOf(s);
+      `),
+      `hi\u00e9${Array.from({ length: 300 }, (_, n) => n % 10).join("")}`,
+    );
+  });
+});

@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { createServer, type Server, type Socket } from "node:net";
+
+import type { AnswerMessage } from "../../src/wire/messages.ts";
+import { Gateway } from "./gateway.ts";
+import { GuestProcess } from "./guest-process.ts";
+
+/** A guest, and the strangers that it can reach by name. */
+export interface Networked extends AsyncDisposable {
+  readonly guest: GuestProcess;
+  readonly gateway: Gateway;
+}
+
+/** @param servers By `host:port`, as the guest names them. They are closed with the guest. */
+export async function startNetworked(
+  servers: Record<string, Server>,
+  names: Record<string, AnswerMessage> = {},
+): Promise<Networked> {
+  await Promise.all(Object.values(servers).map(listening));
+  const guest = await GuestProcess.start();
+  const gateway = new Gateway(guest, servers, names);
+  return {
+    guest,
+    gateway,
+    [Symbol.asyncDispose]: async () => {
+      await guest[Symbol.asyncDispose]();
+      gateway.close();
+      for (const server of new Set(Object.values(servers))) server.close();
+    },
+  };
+}
+
+/** A TCP server that leaves ending the connection to its handler. */
+export function tcp(onSocket: (socket: Socket) => void): Server {
+  return createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on("error", () => {});
+    onSocket(socket);
+  });
+}
+
+/** Gives back what it gets, and ends when the other side does. */
+export function echo(): Server {
+  return tcp((socket) => socket.pipe(socket));
+}
+
+async function listening(server: Server): Promise<void> {
+  if (server.listening) return;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+}
