@@ -129,6 +129,31 @@ describe("protocols of a guest", () => {
     assert.equal(await value(`${connecting("rejectUnauthorized: false")} s.destroy(); return s.authorized`), false);
   });
 
+  it("wrong options of TLS are thrown, and nothing is opened for them", async () => {
+    const asked = net.gateway.opens.length;
+    for (const options of [
+      `{ host: "${CODE_TEST}", port: 443, minVersion: "x" }`,
+      `{ host: "${CODE_TEST}", port: 70000 }`,
+    ]) {
+      const thrown = `try { require("tls").connect(${options}) } catch (error) { return error.code.slice(0, 4) }`;
+      assert.equal(await value(thrown), "ERR_", options);
+    }
+    await net.guest.ping();
+    assert.equal(net.gateway.opens.length, asked);
+  });
+
+  it("the onread option of TLS hands over what was decrypted", async () => {
+    const text = await value(`
+      let text = "";
+      const onread = { buffer: Buffer.alloc(16), callback: (size, buffer) => { text += buffer.toString("latin1", 0, size); return true } };
+      const s = require("tls").connect({ host: "${CODE_TEST}", port: 443, ca, onread });
+      s.write("GET /own HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n\\r\\n");
+      await once(s, "close");
+      return text;
+    `);
+    assert.match(String(text), /GET \/own 0/);
+  });
+
   it("every way to connect by TLS is the same way", async () => {
     for (const connect of [
       `tls.connect(443, "${CODE_TEST}", { ca })`,

@@ -115,7 +115,7 @@ export class Stream {
         return this.#onOpened(parse(toText(payload)) as OpenedMessage);
       case TO_GUEST.sendMore:
         this.#credit += readUInt32LE(payload, 0);
-        return this.#sendMore();
+        return this.#scope.run(() => this.#send()?.done());
       case TO_GUEST.peerEnded:
         return this.#scope.run(() => this.#sink.ended());
       default:
@@ -142,11 +142,6 @@ export class Stream {
     const sending = this.#finish();
     this.#scope.run(() => sending?.done(errorOf(fault)));
     this.#scope.run(() => this.#sink.failed(errorOf(fault)));
-  }
-
-  #sendMore(): void {
-    const finished = this.#send();
-    if (finished) this.#scope.run(finished.done);
   }
 
   /** The service counts as this does, and ends a guest that sends more. Gives back what has been sent to its end. */

@@ -1,10 +1,11 @@
-import { Socket } from "node:net";
+import { Socket, type TcpSocketConnectOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket as NodeTLSSocket } from "node:tls";
 import type tlsModule from "node:tls";
 
 import { connectArguments, type ConnectOptions } from "./arguments.ts";
 import { connectionOf } from "./connect.ts";
+import { feedOwnBuffer } from "./onread.ts";
 import { addressOf, END_NAMES, own, ownGetters } from "./take-over.ts";
 
 const NativeProxy = Proxy;
@@ -36,9 +37,16 @@ export function patchTls(tls: Tls): void {
     const options: TlsOptions = assign({}, given, optionsAmong(args));
     if (options.socket) return adopt(connectOver(options.socket), options.socket);
     const raw = new NodeSocket({ allowHalfOpen: options.allowHalfOpen ?? false });
-    raw.connect(options as Parameters<Socket["connect"]>[0] & object);
     const secured = connectOver(raw);
+    try {
+      // The option is about what was decrypted.
+      raw.connect({ ...options, onread: undefined } as unknown as TcpSocketConnectOpts);
+    } catch (error) {
+      secured.destroy();
+      throw error;
+    }
     if (options.timeout) secured.setTimeout(options.timeout);
+    if (options.onread) feedOwnBuffer(secured, options.onread);
     secured.once("close", () => raw.destroy());
     return adopt(secured, raw);
 

@@ -8,6 +8,9 @@ const { construct } = Reflect;
 /** What a worker runs before the task's own code. */
 const PRELOAD = import.meta.filename.replace(/workers\.([jt]s)$/, "worker.$1");
 
+/** What a worker inherits when nothing is given: those of the flags of this thread that may be given. */
+const inherited = process.execArgv.filter((flag) => /^--(?:no-addons|permission|allow-)/.test(flag));
+
 /** What the preload finds in place of the task's `workerData`. */
 export interface WorkerNetwork {
   network: { port: MessagePort; ids: Int32Array };
@@ -26,8 +29,7 @@ export function patchWorkers(threads: typeof threadsModule): void {
         ...given,
         workerData: data,
         transferList: [...(given?.transferList ?? []), port2],
-        // Node's own default is what the process was started with, of which a worker may be given a part only.
-        execArgv: [...(given?.execArgv ?? ["--no-addons"]), "--require", PRELOAD],
+        execArgv: [...(given?.execArgv ?? inherited), "--require", PRELOAD],
       };
       const worker = construct(target, [file, options], newTarget === Worker ? target : newTarget) as NodeWorker;
       carrier.adopt(port1);
