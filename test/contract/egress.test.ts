@@ -241,7 +241,7 @@ describe("egress of a run", () => {
     }
   });
 
-  it("a connection outlives its run for the next one, and an aborted or refused one harms nobody", async () => {
+  it("keeps a connection for the next run of the container", async () => {
     const kept = `globalThis.agent ??= new (require("http").Agent)({ keepAlive: true, maxSockets: 1 });
       return new Promise((resolve, reject) => require("http").get({ host, port: ports.web, path: "/kept", agent }, function (response) {
         response.resume().once("end", () => resolve(this.reusedSocket));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http2";
 import { after, before, describe, it } from "node:test";
 
 import { SELF_SIGNED } from "../source/self-signed.ts";
@@ -28,6 +29,7 @@ describe("protocols of a guest", () => {
   before(async () => {
     net = await startNetworked({
       "web.test:80": httpServer(),
+      "clear.test:81": createServer(),
       [`${CODE_TEST}:443`]: httpsServer(),
       [`${CODE_TEST}:8443`]: http2Server(),
       [`${CODE_TEST}:25`]: startTlsServer(),
@@ -201,6 +203,11 @@ describe("protocols of a guest", () => {
     }
   });
 
+  it("HTTP/2 in the clear is connected when it is, and not when it is refused", async () => {
+    assert.deepEqual(await value(http2Events("http://stranger.test")), ["error", "close"]);
+    assert.deepEqual(await value(http2Events("http://clear.test:81")), ["connect", "close"]);
+  });
+
   it("fetch of a refused place rejects with the reason as its cause", async () => {
     assert.deepEqual(
       await value(
@@ -260,4 +267,15 @@ describe("protocols of a guest", () => {
 
 function connecting(options: string): string {
   return `const s = require("tls").connect({ host: "${CODE_TEST}", port: 443, ${options} }); await once(s, "secureConnect");`;
+}
+
+function http2Events(url: string): string {
+  return `
+    const session = require("http2").connect("${url}");
+    const seen = [];
+    for (const name of ["connect", "error", "close"]) session.on(name, () => seen.push(name));
+    session.once("connect", () => session.close());
+    await new Promise((resolve) => session.once("close", resolve));
+    return seen;
+  `;
 }

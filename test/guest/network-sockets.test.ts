@@ -105,7 +105,7 @@ describe("sockets of a guest", () => {
       after: 5,
       read: 5,
       open: ["127.0.0.1", "IPv4", "number", "127.0.0.1", true],
-      last: [false, false, "closed", true],
+      last: [false, true, "closed", true],
     });
   });
 
@@ -154,7 +154,7 @@ describe("sockets of a guest", () => {
         const [hadError] = await once(s, "close");
         return [error.code, (await written).code, hadError, s.destroyed];
       `),
-      ["ECONNREFUSED", "ECONNREFUSED", true, true],
+      ["ECONNREFUSED", "ERR_SOCKET_CLOSED_BEFORE_CONNECTION", true, true],
     );
     assert.deepEqual(
       await value(

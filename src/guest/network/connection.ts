@@ -26,8 +26,6 @@ export class Connection implements Sink {
   /** Places still to be tried, and what was wrong with those that were. */
   #targets: OpenMessage[] = [];
   #failures: Error[] = [];
-  /** What was written before the connection stands. */
-  #early: { bytes: Uint8Array; done: Done } | null = null;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -53,9 +51,6 @@ export class Connection implements Sink {
     assign(socket, { connecting: false });
     socket.emit("connect");
     socket.emit("ready");
-    const early = this.#early;
-    this.#early = null;
-    if (early) this.write(early.bytes, early.done);
     if (socket.readable && !socket.isPaused()) socket.read(0);
   }
 
@@ -87,8 +82,14 @@ export class Connection implements Sink {
   }
 
   write(bytes: Uint8Array, done: Done): void {
+    const socket = this.#socket;
     if (!this.ends) {
-      this.#early = { bytes, done };
+      const onClose = (): void => done(closedEarly());
+      socket.once("close", onClose);
+      socket.once("connect", () => {
+        socket.off("close", onClose);
+        this.write(bytes, done);
+      });
       return;
     }
     this.touch();
@@ -101,24 +102,17 @@ export class Connection implements Sink {
   end(done: Done): void {
     if (!this.ends) return void this.#socket.once("connect", () => this.end(done));
     this.#stream?.end();
-    done();
+    // As the kernel is a turn later, and whoever hears of the end of the peer in between can still write.
+    later(() => done());
   }
 
   /** In place of `_destroy`. */
   destroy(error: Error | null, done: Done): void {
     assign(this.#socket, { connecting: false });
     setSocketTimeout(this.#socket, 0);
-    const early = this.#early;
-    this.#early = null;
     this.#stream?.close();
     this.#stream = null;
-    early?.done(
-      error ??
-        errorOf({
-          message: "Socket closed before the connection was established",
-          code: "ERR_SOCKET_CLOSED_BEFORE_CONNECTION",
-        }),
-    );
+    this.ends = null;
     done(error);
     // Not in the tick of "error": a handle is closed a turn later, and whoever awaits both in turn relies on it.
     later(() => this.#socket.emit("close", error !== null));
@@ -142,6 +136,11 @@ export class Connection implements Sink {
     this.#stream = new Stream(target, this);
     this.#stream.keepAlive(this.#keepsAlive);
   }
+}
+
+function closedEarly(): Error {
+  const message = "Socket closed before the connection was established";
+  return errorOf({ message, code: "ERR_SOCKET_CLOSED_BEFORE_CONNECTION" });
 }
 
 function familyOf(ends: OpenedMessage): number {

@@ -3,6 +3,7 @@ import { type Carrier, setCarrier } from "./carrier.ts";
 import { patchConnect } from "./connect.ts";
 import { patchDns } from "./dns.ts";
 import { onFirstUse, onUndici, watchFirstUse } from "./first-use.ts";
+import { patchHttp2 } from "./http2.ts";
 import { onAnswer } from "./lookups.ts";
 import { patchDatagrams, patchListen } from "./refusals.ts";
 import { onStreamFrame } from "./streams.ts";
@@ -15,6 +16,7 @@ export function installNetwork(carrier: Carrier): void {
   patchConnect();
   patchListen();
   const tlsReady = onFirstUse(["tls", "https", "http2", "_tls_wrap"], "tls", patchTls);
+  onFirstUse(["http2"], "http2", patchHttp2);
   onFirstUse(["dns", "dns/promises"], "dns", patchDns);
   onFirstUse(["dgram"], "dgram", patchDatagrams);
   onFirstUse(["worker_threads"], "worker_threads", patchWorkers);
