@@ -106,7 +106,7 @@ describe("egress of a run", () => {
     ],
     [
       "TLS",
-      `const s = require("tls").connect({ host, port: ports.secure, ca, servername }); await once(s, "secureConnect"); s.destroy(); return [s.authorized, s.remoteAddress]`,
+      `const s = require("tls").connect({ host, port: ports.secure, ca, servername }); await once(s, "secureConnect"); const told = [s.authorized, s.remoteAddress]; s.destroy(); return told`,
       [true, "127.0.0.1"],
     ],
     [
