@@ -181,6 +181,17 @@ describe("doctor, where something is missing", () => {
   });
 });
 
+describe("doctor on egress", () => {
+  it("says where tasks may connect to, as it was set, and asks for places that must be refused", async () => {
+    const flags = ["--egress-ports", "8443", "--egress-allow", "db.internal:5432", "--egress-allow", "10.0.0.1:80"];
+    const { proof } = (await diagnose(flags)).layers.get("egress")!;
+    assert.match(proof, /^public addresses on ports 8443; also db\.internal:5432, 10\.0\.0\.1:80 by --egress-allow/);
+    assert.match(proof, /; 127\.0\.0\.1, 169\.254\.169\.254, .*: denied$/);
+    const none = (await diagnose(["--egress", "none"])).layers.get("egress")!;
+    assert.match(none.proof, /^no address; 127\.0\.0\.1, 10\.0\.0\.1, .*: denied$/);
+  });
+});
+
 describe("doctor, where the means are weaker", () => {
   it(
     "warns and still exits with 0: a user has no control groups and no other user ids",
