@@ -104,7 +104,7 @@ export class Stream {
     if (fault) return this.fail(fault);
     this.#cork(socket);
     // A copy: the payload is a view into much more that was read with it.
-    socket.write(Uint8Array.from(payload), () => this.#wasTaken(cost));
+    socket.write(new Uint8Array(payload), () => this.#wasTaken(cost));
   }
 
   /** The guest has room for more. */

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { connect, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { addAbortSignal } from "node:stream";
 import { connect as connectTls } from "node:tls";
 
 import type { EgressPolicy } from "../egress/policy.ts";
+import { routeTo } from "../egress/route.ts";
 import { FetchFault } from "./fetch-fault.ts";
 import { portOf } from "./task-url.ts";
 import { within } from "./within.ts";
@@ -26,15 +27,7 @@ async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: A
   const name = url.hostname.replace(/^\[(.*)\]$|\.$/, "$1");
   const addresses = await policy.resolve(url.hostname, port);
   signal.throwIfAborted();
-  // DNS is not asked again: a second answer could be another one. Node calls no `lookup` for a literal.
-  const lookup: LookupFunction = (_name, _options, done) => done(null, addresses);
-  const options = {
-    host: isIP(name) === 0 ? name : addresses[0]!.address,
-    port,
-    lookup,
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: Math.max(250, Math.floor(connectMs / addresses.length)),
-  };
+  const options = routeTo(addresses, port, connectMs);
   const secure = url.protocol === "https:";
   const socket = secure
     ? connectTls({
