@@ -6,6 +6,9 @@ const MAX_STACK_CHARACTERS = 32 * 1024;
 /** A guest that throws an object graph must not make the service hold it. */
 const MAX_NAME_CHARACTERS = 256;
 
+/** Of the cause of an error. */
+const MAX_CAUSE_CHARACTERS = 1_024;
+
 /** Room for a name, a message and what is said around them; V8 repeats whole identifiers. */
 const MAX_DETAIL_CHARACTERS = 9 * 1024;
 
@@ -52,7 +55,20 @@ function taskFault(code: "task_threw" | "task_error", error: unknown): FaultMess
   const fault: FaultMessage = { code, detail: `the task ${verb} ${text.name}: ${text.message}`, error: text };
   const status = statusOf(error);
   if (status !== undefined) fault.status = status;
+  const hint = causeOf(error);
+  if (hint !== undefined) fault.hint = hint;
   return fault;
+}
+
+/** What an error says that it comes from: of a fetch that failed it is all that helps. */
+function causeOf(error: unknown): string | undefined {
+  try {
+    const cause: unknown = (error as { cause?: unknown } | null | undefined)?.cause;
+    if (typeof cause !== "object" || cause === null) return undefined;
+    return `The cause: ${bounded(describeError(cause).message, MAX_CAUSE_CHARACTERS)}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The payload of a `fault` frame. The service ends a guest whose fault is longer than it takes. */

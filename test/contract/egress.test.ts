@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { echo, tcp } from "../guest/networked.ts";
 import { http2Server, httpServer, httpsServer, listen, startTlsServer } from "../guest/strangers.ts";
 import { SELF_SIGNED } from "../source/self-signed.ts";
+import { assertProblem } from "./problem.ts";
 import { type Service, startService } from "./service.ts";
 
 /** A server on loopback stands for the internet: the operator allows it by name. */
@@ -250,9 +251,10 @@ describe("egress of a run", () => {
     assert.equal(await value(kept), true);
   });
 
-  it("answers a task whose fetch fails with what fetch says", async () => {
+  it("answers a task whose fetch fails with what fetch says, and why", async () => {
     const answer = await service.run("egress", `await fetch("http://10.0.0.1/")`);
-    assert.equal(answer.status, 500);
-    assert.match(answer.text, /fetch failed/);
+    const problem = assertProblem(answer, 500, "task_threw");
+    assert.match(problem.detail, /fetch failed/);
+    assert.match(problem.hint!, /The cause: .*10\.0\.0\.1/);
   });
 });

@@ -11,6 +11,7 @@ describe("what a task throws", () => {
     guest = await GuestProcess.start();
   });
   after(() => guest.close());
+  const hint = async (text: string): Promise<string | undefined> => (await guest.fault(text)).hint;
 
   it("has a stack of lines and columns of the submitted text, and nothing else", async () => {
     const stacks: [text: string, stack: string][] = [
@@ -52,6 +53,14 @@ describe("what a task throws", () => {
     ];
     for (const text of hostile) assert.equal((await guest.fault(text)).code, "task_threw", text);
     assert.equal(await guest.value("delete Error.prepareStackTrace"), true);
+  });
+
+  it("says what it was caused by, in the answer's hint", async () => {
+    assert.equal(await hint("throw new Error('x', { cause: new Error('deep') })"), "The cause: deep");
+    assert.equal(await hint("throw new Error('x')"), undefined);
+    assert.equal(await hint("throw null"), undefined);
+    assert.equal(await hint("throw { get cause() { throw 1 } }"), undefined);
+    assert.equal((await hint("throw new Error('x', { cause: { message: 'y'.repeat(1e6) } })"))?.length, 1_024 + 11);
   });
 
   it("is cut to 8 KiB of message and 32 KiB of stack", async () => {
