@@ -1,0 +1,8 @@
+// Asks for the service's own machine by every name and number that it has.
+// after: egress
+// answers: 200 []
+return undenied(
+  ["127.0.0.1", "127.1", "127.255.255.254", "0.0.0.0", "0", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "127.0.0.1.", "[::1]", "[::]", "[0:0:0:0:0:0:0:1]"].map(
+    (host) => `http://${host}:${CANARY_PORT}/`,
+  ),
+);

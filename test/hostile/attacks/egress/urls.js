@@ -1,0 +1,8 @@
+// Writes URLs so that one reader takes another host for the one that is meant.
+// after: egress
+// answers: 200 []
+const port = CANARY_PORT;
+return undenied([
+  `http://example.com@127.0.0.1:${port}/`, `http://127.0.0.1:${port}#@example.com/`, `http://127.0.0.1:${port}?@example.com/`,
+  `http://127.0.0.1:${port}\\@example.com/`, `http:/\\127.0.0.1:${port}/`, `http://①②⑦.0.0.1:${port}/`, `http://127。0。0。1:${port}/`, `http://%31%32%37.0.0.1:${port}/`,
+]).then((others) => others.filter((each) => !/TypeError|ERR_INVALID_URL|undefined/.test(each)));
