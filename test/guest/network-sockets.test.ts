@@ -20,30 +20,12 @@ describe("sockets of a guest", () => {
   const value = (code: string): Promise<unknown> => net.guest.value(HELPERS + code);
 
   before(async () => {
-    net = await startNetworked(
-      {
-        "echo.test:7": echo(),
-        "hello.test:80": tcp((socket) => socket.end("hello")),
-        "10.0.0.7:7": echo(),
-        "silent.test:80": tcp((socket) => void socket.once("end", () => socket.end("bye")).resume()),
-        "reset.test:80": tcp((socket) => void socket.once("data", () => socket.resetAndDestroy())),
-      },
-      {
-        "two.test": {
-          addresses: [
-            { address: "10.0.0.6", family: 4 },
-            { address: "10.0.0.7", family: 4 },
-          ],
-        },
-        "six.test": { addresses: [{ address: "2001:db8::1", family: 6 }] },
-        "both.test": {
-          addresses: [
-            { address: "2001:db8::1", family: 6 },
-            { address: "10.0.0.7", family: 4 },
-          ],
-        },
-      },
-    );
+    net = await startNetworked({
+      "echo.test:7": echo(),
+      "hello.test:80": tcp((socket) => socket.end("hello")),
+      "silent.test:80": tcp((socket) => void socket.once("end", () => socket.end("bye")).resume()),
+      "reset.test:80": tcp((socket) => void socket.once("data", () => socket.resetAndDestroy())),
+    });
   });
   after(() => net[Symbol.asyncDispose]());
 
@@ -186,59 +168,6 @@ describe("sockets of a guest", () => {
       ["ENOTFOUND", "ENOTFOUND"],
     );
     assert.equal(net.gateway.opens.length, asked);
-  });
-
-  it("a family or a lookup of the task's own chooses the address, and each is tried in turn", async () => {
-    const places = async (code: string): Promise<unknown> => {
-      const asked = net.gateway.opens.length;
-      const result = await value(code);
-      return [result, net.gateway.opens.slice(asked).map(({ host, address }) => [host, address])];
-    };
-    net.gateway.add("10.0.0.6:7", { message: "connect ETIMEDOUT", code: "ETIMEDOUT" });
-    assert.deepEqual(
-      await places(`const s = net.connect({ port: 7, host: "both.test", family: 4 }); s.end("4"); return textOf(s)`),
-      ["4", [["both.test", "10.0.0.7"]]],
-    );
-    assert.deepEqual(
-      await places(`const s = net.connect({ port: 7, host: "two.test", family: 4 }); s.end("2"); return textOf(s)`),
-      [
-        "2",
-        [
-          ["two.test", "10.0.0.6"],
-          ["two.test", "10.0.0.7"],
-        ],
-      ],
-    );
-    const own = `lookup: (host, options, done) => done(null, options.all ? [{ address: "10.0.0.7", family: 4 }] : "10.0.0.7", 4)`;
-    for (const more of ["", ", autoSelectFamily: false", ", family: 4"]) {
-      assert.deepEqual(
-        await places(
-          `const s = net.connect({ port: 7, host: "mine.test", ${own} ${more} }); s.end("own"); return textOf(s)`,
-        ),
-        ["own", [["mine.test", "10.0.0.7"]]],
-      );
-    }
-    // Node's own lookup is the service's: it needs not be asked twice.
-    assert.deepEqual(
-      await places(
-        `const s = net.connect({ port: 7, host: "echo.test", lookup: require("dns").lookup }); s.end("d"); return textOf(s)`,
-      ),
-      ["d", [["echo.test", undefined]]],
-    );
-    for (const wrong of ["null, 'nowhere', 4", "null, []", "null, [{}]", `null, "fe80::1%" + "x".repeat(9000), 6`]) {
-      assert.equal(
-        await value(
-          `return (await failure(net.connect({ port: 7, host: "a.test", lookup: (h, o, done) => done(${wrong}) }))).code`,
-        ),
-        "ERR_INVALID_IP_ADDRESS",
-      );
-    }
-    assert.equal(
-      await value(
-        `return (await failure(net.connect({ port: 7, host: "a.test", lookup: (h, o, done) => done(new Error("mine")) }))).message`,
-      ),
-      "mine",
-    );
   });
 
   it("a socket that is idle for its time says so, and one that is aborted is destroyed", async () => {
