@@ -7,7 +7,7 @@ import { type Ground, waitAsAsked } from "./ground.ts";
 import { codeOf, isTurnedAway } from "./tally.ts";
 
 /** The next run is tried for so long after an attack that strikes later. */
-const AGAIN_MS = 10_000;
+const AGAIN_MS = 30_000;
 const AGAIN_STEP_MS = 20;
 
 /** The corpus of attacks, each judged by what it says itself. */

@@ -111,15 +111,18 @@ async function tell(ground: Ground, signal: AbortSignal, samples: Sample[], isQu
   }
 }
 
-/** Waits until there are no guests but those of the pool: the containers that nobody uses are closed. */
+/** What is left when the containers are closed that nobody uses any more: the pool, and nothing else. */
 async function rest(service: Service): Promise<Sample> {
+  // Before that none is closed, and a pool that is being filled could make up the number.
+  await setTimeout(IDLE_MS);
+  let last = await sample(service);
   const isBack = async (): Promise<boolean> => {
-    const { guests, groups } = await sample(service);
-    return guests === POOL && [0, POOL].includes(groups);
+    last = await sample(service);
+    return last.guests === POOL && [0, POOL].includes(last.groups);
   };
   // Where it never comes to that, the report says so.
   await until(isBack, "only the pool is left", WALL_MS + 4 * IDLE_MS).catch(() => {});
-  return sample(service);
+  return last;
 }
 
 async function stopped(service: Service): Promise<string[]> {
