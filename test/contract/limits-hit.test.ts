@@ -12,7 +12,7 @@ const LIMITS = {
   stream: "3s",
   block: "1s",
   cpu: "0.5",
-  memory: "128MiB",
+  memory: "256MiB",
   thread: "24",
   descriptor: "64",
   tmp: "4MiB",
