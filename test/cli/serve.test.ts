@@ -12,7 +12,7 @@ let service: Service;
 
 before(async () => {
   home = await makeHome();
-  const file = path.join(home.tmp, "caisson.json");
+  const file = path.join(path.dirname(home.tmp), "caisson.json");
   const settings = { containerLimit: ["minute=60", "day=9"], pool: 1, logLevel: "debug", queryKey: false };
   await writeFile(file, JSON.stringify(settings));
   service = await startService(["--config", file, "--container-limit", "minute=5", "--log-level", "error"], home);
