@@ -113,8 +113,15 @@ async function answersAgain(service: Service, attack: Attack): Promise<void> {
     return text === "42";
   };
   if (attack.strikesLater) await until(again, "the attacked container answers");
-  else assert.ok(await again(), `the attacked container answers the next run with ${text}`);
+  else assert.ok(await again(), `the attacked container answers the next run with ${text}: ${logOf(service, text)}`);
   assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
+}
+
+/** What the service has logged about the run that a problem document names. */
+function logOf(service: Service, text: string): string {
+  const run = /"run":"([^"]+)"/.exec(text)?.[1] ?? "no run";
+  const lines = service.stderr().split("\n");
+  return lines.filter((line) => line.includes(run)).join("\n");
 }
 
 /** Of the programs that all guests are made from. */
