@@ -1,5 +1,6 @@
 // Answers its run twice, and the runs of others that were never begun.
 // after: frames
+// strikes: later
 // answers: 200 "first"
 forge(65, own, '"first"');
 forge(65, own, '"second"');
