@@ -1,15 +1,20 @@
-import { isIP } from "node:net";
-import path from "node:path";
-
-import { parseDuration, parseSize } from "./units.ts";
-
-/** Positive integers by window; a window that is not named is not limited. */
-export type WindowLimits = Readonly<Record<string, number>>;
-
-export interface HostPort {
-  readonly host: string;
-  readonly port: number;
-}
+import { many, one, type Setting } from "./config/setting.ts";
+import {
+  boolean,
+  choice,
+  cidr,
+  decimal,
+  duration,
+  file,
+  type HostPort,
+  hostPorts,
+  integer,
+  limits,
+  ports,
+  size,
+  text,
+  type WindowLimits,
+} from "./config/values.ts";
 
 /** Everything that an operator can set. Times are in milliseconds, sizes in bytes. */
 export interface Config {
@@ -57,19 +62,6 @@ export interface Config {
   readonly insecureHttp: boolean;
   readonly fsync: boolean;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
-}
-
-/** How one setting is written, read and explained. */
-export interface Setting<T> {
-  /** As given on the command line, with its argument. A flag that begins with `--no-` is on unless it is given. */
-  readonly flag: string;
-  readonly fallback: T;
-  /** For the help text: what it sets, and the attack that a limit stops. */
-  readonly help: string;
-  /** May be given more than once; in a variable, separated by commas. */
-  readonly repeatable: boolean;
-  /** @throws {TypeError} that says what is wrong with the text. */
-  readonly read: (texts: readonly string[]) => T;
 }
 
 /** The one table of settings, defaults and limits. Flag, variable and key in the file are made from the names in it. */
@@ -216,185 +208,3 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     choice("debug", "info", "warn", "error", "silent"),
   ),
 };
-
-/** The variable that sets what a key of the table names: `wallLimit` is `CAISSON_WALL_LIMIT`. */
-export function variableName(key: string): string {
-  return `CAISSON_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
-}
-
-/** Where the value of a setting came from, strongest first. */
-export interface Sources {
-  readonly flags: Readonly<Record<string, unknown>>;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly file: Readonly<Record<string, unknown>>;
-}
-
-/** The settings are wrong. The message lists every fault with its source. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
-
-/**
- * Flags win over variables, those over the file, that over the table's defaults.
- *
- * @throws {ConfigError} naming all faults at once.
- */
-export function readConfig(sources: Sources): Config {
-  const faults = Object.keys(sources.file)
-    .filter((key) => !Object.hasOwn(SETTINGS, key))
-    .map((key) => `the file has the key ${JSON.stringify(key)}, which is not a setting`);
-  const config: Record<string, unknown> = {};
-  for (const [key, setting] of Object.entries(SETTINGS)) {
-    const given = givenValue(key, setting, sources);
-    try {
-      config[key] = given ? setting.read(given.texts) : setting.fallback;
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      faults.push(`${given!.source}: ${error.message}`);
-    }
-  }
-  if (faults.length === 0) faults.push(...contradictions(config as unknown as Config));
-  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
-  return Object.freeze(config) as unknown as Config;
-}
-
-/** Loopback by name or number, the only place where a token may travel in the clear without being asked for. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function contradictions(config: Config): string[] {
-  const faults = [];
-  if ((config.tlsCert === null) !== (config.tlsKey === null)) faults.push("--tls-cert and --tls-key go together");
-  if (config.isolation === "none" && !isLoopback(config.host)) {
-    faults.push(`--isolation none has no wall, so it listens on loopback only, and not on --host ${config.host}`);
-  }
-  const safe = isLoopback(config.host) || config.tlsCert !== null || config.trustProxy !== null || config.insecureHttp;
-  if (!safe) {
-    faults.push(
-      `--host ${config.host} is not loopback: tokens would travel in the clear; ` +
-        "give --tls-cert and --tls-key, --trust-proxy, or say --insecure-http",
-    );
-  }
-  return faults;
-}
-
-function givenValue(
-  key: string,
-  setting: Setting<unknown>,
-  sources: Sources,
-): { source: string; texts: string[] } | null {
-  const flag = setting.flag.split(" ")[0]!;
-  if (sources.flags[key] !== undefined) return { source: flag, texts: list(sources.flags[key]) };
-  const variable = variableName(key);
-  const value = sources.environment[variable];
-  if (value !== undefined) return { source: variable, texts: setting.repeatable ? commaSeparated(value) : [value] };
-  const entry = sources.file[key];
-  if (entry === undefined || entry === null) return null;
-  const texts = setting.repeatable && typeof entry === "string" ? commaSeparated(entry) : list(entry);
-  return { source: `${key} in the file`, texts };
-}
-
-function list(value: unknown): string[] {
-  return (Array.isArray(value) ? value : [value]).map(String);
-}
-
-function commaSeparated(value: string): string[] {
-  return value.split(",").filter((part) => part.trim() !== "");
-}
-
-function one<T>(flag: string, fallback: T, help: string, read: (text: string) => T): Setting<T> {
-  return { flag, fallback, help, repeatable: false, read: (texts) => read(texts.at(-1) ?? "") };
-}
-
-function many<T>(flag: string, fallback: T, help: string, read: (texts: readonly string[]) => T): Setting<T> {
-  return { flag, fallback, help, repeatable: true, read };
-}
-
-function text(given: string): string {
-  if (given === "") throw new TypeError("it is empty");
-  return given;
-}
-
-/** Absolute from here on: the service may move to another folder. */
-function file(given: string): string {
-  return path.resolve(text(given));
-}
-
-function boolean(given: string): boolean {
-  return choice("true", "false")(given) === "true";
-}
-
-function choice<const T extends string>(...choices: T[]): (given: string) => T {
-  return (given) => {
-    const found = choices.find((each) => each === given);
-    if (found === undefined) throw new TypeError(`${JSON.stringify(given)} is not one of ${choices.join(", ")}`);
-    return found;
-  };
-}
-
-function decimal(least: number, most: number): (given: string) => number {
-  return (given) => {
-    const value = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
-    if (!(value >= least && value <= most)) {
-      throw new TypeError(`${JSON.stringify(given)} is not a number from ${least} to ${most}`);
-    }
-    return value;
-  };
-}
-
-function integer(least: number, most: number): (given: string) => number {
-  return (given) => {
-    if (!/^\d+$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is not a whole number`);
-    return decimal(least, most)(given);
-  };
-}
-
-function duration(leastMs: number): (given: string) => number {
-  return (given) => {
-    const value = parseDuration(given);
-    // Node's timers take 31 bits; a longer limit would fire at once.
-    if (value < leastMs || value > 2 ** 31 - 1) throw new TypeError(`${given} is not between ${leastMs}ms and 24d`);
-    return value;
-  };
-}
-
-function size(leastBytes: number): (given: string) => number {
-  return (given) => {
-    const value = parseSize(given);
-    if (value < leastBytes) throw new TypeError(`${given} is less than the ${leastBytes} bytes that are needed`);
-    return value;
-  };
-}
-
-function cidr(given: string): string {
-  const [address = "", prefix = "", ...rest] = given.split("/");
-  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
-  if (rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > longest) {
-    throw new TypeError(`${JSON.stringify(given)} is not a CIDR range such as 10.0.0.0/8`);
-  }
-  return given;
-}
-
-function hostPorts(texts: readonly string[]): HostPort[] {
-  return texts.map((given) => {
-    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(given.trim());
-    if (!match) throw new TypeError(`${JSON.stringify(given)} is not host:port`);
-    return { host: (match[1] ?? match[2])!, port: integer(1, 65_535)(match[3]!) };
-  });
-}
-
-function ports(texts: readonly string[]): number[] {
-  return texts.flatMap((given) => given.split(",")).map((given) => integer(1, 65_535)(given.trim()));
-}
-
-function limits(texts: readonly string[]): WindowLimits {
-  const windows = choice("second", "minute", "hour", "day", "week", "month");
-  return Object.fromEntries(
-    texts.map((given) => {
-      const [window, runs, ...rest] = given.trim().split("=");
-      if (runs === undefined || rest.length > 0) throw new TypeError(`${JSON.stringify(given)} is not window=runs`);
-      return [windows(window!), integer(1, 2 ** 31 - 1)(runs)];
-    }),
-  );
-}

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { ConfigError, readConfig, SETTINGS, type Sources, variableName } from "../src/config.ts";
+import { SETTINGS } from "../src/config.ts";
+import { ConfigError, readConfig, type Sources, variableName } from "../src/config/read.ts";
 
 function read(sources: Partial<Sources>): ReturnType<typeof readConfig> {
   return readConfig({ flags: {}, environment: {}, file: {}, ...sources });

@@ -1,4 +1,4 @@
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config/read.ts";
 import { Problem } from "../errors.ts";
 
 /** Ends the command: with the faults of its settings (exit code 2), or with what went wrong (1). */

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 
 import { type Command, Option } from "commander";
 
-import { type Config, ConfigError, readConfig, SETTINGS, type Setting, variableName } from "../config.ts";
+import { type Config, SETTINGS } from "../config.ts";
+import { ConfigError, readConfig, variableName } from "../config/read.ts";
+import type { Setting } from "../config/setting.ts";
 import { formatDuration, formatSize } from "../units.ts";
 
 /** Gives a command a flag for each of these settings, and `--config`. */

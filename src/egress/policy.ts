@@ -63,7 +63,7 @@ export class EgressDenied extends Error {
   }
 }
 
-export const WEB_PORTS: readonly number[] = [80, 443, 8_080, 8_443];
+const WEB_PORTS: readonly number[] = [80, 443, 8_080, 8_443];
 /** Whoever owns a name can give it thousands of addresses, and so have thousands dialled. All are checked, these are given. */
 const MAX_ADDRESSES = 16;
 const SELF = "leads to this service itself, which has to be allowed by its address";

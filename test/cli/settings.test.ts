@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { SETTINGS, variableName } from "../../src/config.ts";
+import { SETTINGS } from "../../src/config.ts";
+import { variableName } from "../../src/config/read.ts";
 import { VERSION } from "../../src/http/headers.ts";
 import { command } from "./command.ts";
 

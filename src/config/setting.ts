@@ -1,0 +1,20 @@
+/** How one setting is written, read and explained. */
+export interface Setting<T> {
+  /** As given on the command line, with its argument. A flag that begins with `--no-` is on unless it is given. */
+  readonly flag: string;
+  readonly fallback: T;
+  /** For the help text: what it sets, and the attack that a limit stops. */
+  readonly help: string;
+  /** May be given more than once; in a variable, separated by commas. */
+  readonly repeatable: boolean;
+  /** @throws {TypeError} that says what is wrong with the text. */
+  readonly read: (texts: readonly string[]) => T;
+}
+
+export function one<T>(flag: string, fallback: T, help: string, read: (text: string) => T): Setting<T> {
+  return { flag, fallback, help, repeatable: false, read: (texts) => read(texts.at(-1) ?? "") };
+}
+
+export function many<T>(flag: string, fallback: T, help: string, read: (texts: readonly string[]) => T): Setting<T> {
+  return { flag, fallback, help, repeatable: true, read };
+}

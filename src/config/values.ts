@@ -1,0 +1,100 @@
+import { isIP } from "node:net";
+import path from "node:path";
+
+import { parseDuration, parseSize } from "../units.ts";
+
+/** Positive integers by window; a window that is not named is not limited. */
+export type WindowLimits = Readonly<Record<string, number>>;
+
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+export function text(given: string): string {
+  if (given === "") throw new TypeError("it is empty");
+  return given;
+}
+
+/** Absolute from here on: the service may move to another folder. */
+export function file(given: string): string {
+  return path.resolve(text(given));
+}
+
+export function boolean(given: string): boolean {
+  return choice("true", "false")(given) === "true";
+}
+
+export function choice<const T extends string>(...choices: T[]): (given: string) => T {
+  return (given) => {
+    const found = choices.find((each) => each === given);
+    if (found === undefined) throw new TypeError(`${JSON.stringify(given)} is not one of ${choices.join(", ")}`);
+    return found;
+  };
+}
+
+export function decimal(least: number, most: number): (given: string) => number {
+  return (given) => {
+    const value = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
+    if (!(value >= least && value <= most)) {
+      throw new TypeError(`${JSON.stringify(given)} is not a number from ${least} to ${most}`);
+    }
+    return value;
+  };
+}
+
+export function integer(least: number, most: number): (given: string) => number {
+  return (given) => {
+    if (!/^\d+$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is not a whole number`);
+    return decimal(least, most)(given);
+  };
+}
+
+export function duration(leastMs: number): (given: string) => number {
+  return (given) => {
+    const value = parseDuration(given);
+    // Node's timers take 31 bits; a longer limit would fire at once.
+    if (value < leastMs || value > 2 ** 31 - 1) throw new TypeError(`${given} is not between ${leastMs}ms and 24d`);
+    return value;
+  };
+}
+
+export function size(leastBytes: number): (given: string) => number {
+  return (given) => {
+    const value = parseSize(given);
+    if (value < leastBytes) throw new TypeError(`${given} is less than the ${leastBytes} bytes that are needed`);
+    return value;
+  };
+}
+
+export function cidr(given: string): string {
+  const [address = "", prefix = "", ...rest] = given.split("/");
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
+  if (rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > longest) {
+    throw new TypeError(`${JSON.stringify(given)} is not a CIDR range such as 10.0.0.0/8`);
+  }
+  return given;
+}
+
+export function hostPorts(texts: readonly string[]): HostPort[] {
+  return texts.map((given) => {
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(given.trim());
+    if (!match) throw new TypeError(`${JSON.stringify(given)} is not host:port`);
+    return { host: (match[1] ?? match[2])!, port: integer(1, 65_535)(match[3]!) };
+  });
+}
+
+export function ports(texts: readonly string[]): number[] {
+  return texts.flatMap((given) => given.split(",")).map((given) => integer(1, 65_535)(given.trim()));
+}
+
+export function limits(texts: readonly string[]): WindowLimits {
+  const windows = choice("second", "minute", "hour", "day", "week", "month");
+  return Object.fromEntries(
+    texts.map((given) => {
+      const [window, runs, ...rest] = given.trim().split("=");
+      if (runs === undefined || rest.length > 0) throw new TypeError(`${JSON.stringify(given)} is not window=runs`);
+      return [windows(window!), integer(1, 2 ** 31 - 1)(runs)];
+    }),
+  );
+}
