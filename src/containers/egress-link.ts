@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 
 import type { GuestLink } from "../egress/gateway.ts";
 import type { Outbox } from "../wire/frames.ts";
+import type { Flight } from "./flight.ts";
 import type { Flights } from "./flights.ts";
-import type { Flight } from "./guest.ts";
 
 /** What the gateway of a guest may know of the guest, and do to it. */
 export function egressLink(

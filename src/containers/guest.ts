@@ -1,39 +1,19 @@
 import { type Egress, Gateway, type GuestLink } from "../egress/gateway.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { NO_EGRESS } from "../egress/none.ts";
-import type { Refusal } from "../egress/refusals.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess } from "../sandbox/sandbox.ts";
 import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import { bytesFrame, FrameReader, Outbox, textFrame } from "../wire/frames.ts";
-import { LogAllowance, type LogLimits, noteOf } from "../wire/log-allowance.ts";
-import {
-  type AbortReason,
-  DATA_BYTES,
-  DATA_FRAME_COST_BYTES,
-  FROM_GUEST,
-  type HeadMessage,
-  TO_GUEST,
-  WINDOW_BYTES,
-} from "../wire/messages.ts";
+import type { LogLimits } from "../wire/log-allowance.ts";
+import { type AbortReason, FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { CodeTable, type Code } from "./codes.ts";
 import { egressLink } from "./egress-link.ts";
+import { Flight, type RunListener } from "./flight.ts";
 import { Flights } from "./flights.ts";
 import { exitCause, forgeryCause, REPLACED } from "./guest-causes.ts";
-import { parseFault, parseHead } from "./messages.ts";
+import { parseFault } from "./messages.ts";
 import { Pulse } from "./pulse.ts";
-
-/** What a run tells whoever waits for it: `result` or `fault` alone, or `head`, then `data`, then `end` or `fault`. */
-export interface RunListener {
-  result(json: Buffer): void;
-  head(head: HeadMessage): void;
-  data(bytes: Buffer): void;
-  end(): void;
-  fault(problem: Problem): void;
-  log(level: number, text: Buffer): void;
-  /** It asked for a place that it may not reach. Also after its end: a name takes time to be looked up. */
-  refused(refusal: Refusal): void;
-}
 
 export interface GuestLimits {
   /** From sending a run to its result, or to the head of its stream. */
@@ -46,28 +26,12 @@ export interface GuestLimits {
   readonly logs: LogLimits;
 }
 
-/** One run that the guest has not answered. */
-export interface Flight {
-  readonly listener: RunListener;
-  /** On the clock of `performance.now()`. Moves when the head of a stream has come. */
-  deadlineMs: number;
-  /** Bytes of the body that the guest may still send. */
-  window: number;
-  /** Its head has come. */
-  streaming: boolean;
-  /** What it may still log; made when it first logs. */
-  logged: LogAllowance | null;
-}
-
 /** A guest is ready within a tenth of a second; a busy machine takes longer. */
 const START_MS = 15_000;
 /** As many runs as a container may have in flight by default: so many more at the most may go on unseen. */
 const MAX_ABANDONED = 64;
 /** Within one tick of the watchdog. Aborted streams leave some hundreds. */
 const MAX_NOISE = 10_000;
-/** A guest drops what is too much by its own clock, and what it says of that comes on top. */
-const LOG_TOLERANCE = 2;
-const WARN = 2;
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
 const unknown = (type: number): string => `a frame of the unknown type ${type}`;
 
@@ -97,7 +61,6 @@ export class Guest {
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
   readonly #limits: GuestLimits;
-  readonly #tolerated: LogLimits;
   readonly #egress: Egress;
   readonly #link: GuestLink;
   /** Made when the guest first asks for the network, which is after it was given to a party. */
@@ -108,10 +71,6 @@ export class Guest {
   constructor(process: GuestProcess, limits: GuestLimits, egress: Egress = NO_EGRESS) {
     this.process = process;
     this.#limits = limits;
-    this.#tolerated = {
-      bytes: limits.logs.bytes * LOG_TOLERANCE,
-      linesPerSecond: limits.logs.linesPerSecond * LOG_TOLERANCE,
-    };
     this.#egress = egress;
     this.#reader = new FrameReader(
       (type) => (type === FROM_GUEST.result ? limits.resultBytes : OTHER_FRAME_BYTES),
@@ -169,8 +128,7 @@ export class Guest {
     const codeId = Buffer.allocUnsafe(4);
     codeId.writeUInt32LE(known.id);
     const parts = known.needsContext ? [codeId, Buffer.from(context())] : [codeId];
-    const deadlineMs = nowMs + this.#limits.wallMs;
-    const id = this.flights.add({ listener, deadlineMs, window: WINDOW_BYTES, streaming: false, logged: null });
+    const id = this.flights.add(new Flight(listener, nowMs + this.#limits.wallMs));
     this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
     this.runs++;
     return id;
@@ -266,9 +224,9 @@ export class Guest {
         this.answered++;
         return flight.listener.result(payload);
       case FROM_GUEST.head:
-        return this.#receiveHead(flight, payload);
+        return flight.head(payload, this.#limits.streamMs);
       case FROM_GUEST.data:
-        return this.#receiveData(flight, payload);
+        return flight.data(payload);
       case FROM_GUEST.end:
         if (!flight.streaming) return this.#break("an end before its head");
         this.#take(id);
@@ -277,24 +235,11 @@ export class Guest {
       case FROM_GUEST.fault:
         return this.#receiveFault(id, flight, payload);
       case FROM_GUEST.log:
-        return this.#receiveLog(flight, payload);
+        if (!flight.log(payload, this.#limits.logs)) this.#hearNoise();
+        return;
       default:
         return this.#break(unknown(type));
     }
-  }
-
-  #receiveHead(flight: Flight, payload: Buffer): void {
-    if (flight.streaming) return this.#break("a second head");
-    flight.streaming = true;
-    flight.deadlineMs = performance.now() + this.#limits.streamMs;
-    flight.listener.head(parseHead(payload));
-  }
-
-  #receiveData(flight: Flight, payload: Buffer): void {
-    flight.window -= payload.length + DATA_FRAME_COST_BYTES;
-    if (!flight.streaming) return this.#break("a body before its head");
-    if (payload.length > DATA_BYTES || flight.window < 0) return this.#break("more of a body than was asked for");
-    flight.listener.data(payload);
   }
 
   #receiveFault(id: number, flight: Flight, payload: Buffer): void {
@@ -306,14 +251,6 @@ export class Guest {
     this.#take(id);
     flight.listener.fault(problem);
     if (retire) this.retire();
-  }
-
-  #receiveLog(flight: Flight, payload: Buffer): void {
-    flight.logged ??= new LogAllowance(this.#tolerated);
-    const verdict = flight.logged.take(payload.length, performance.now());
-    if (verdict === "keep") return flight.listener.log(payload[0] ?? 0, payload.subarray(1));
-    if (verdict !== "drop") flight.listener.log(WARN, Buffer.from(noteOf(verdict, this.#limits.logs)));
-    this.#hearNoise();
   }
 
   /** A frame that nobody asked for: honest when it crossed with an abort, an attack on the service's time in masses. */

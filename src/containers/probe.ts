@@ -2,7 +2,8 @@ import { Problem } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { MakeProbeGuest, ProbeGuest } from "../sandbox/self-test/probe-guest.ts";
 import { codeOf } from "./codes.ts";
-import { Guest, type RunListener } from "./guest.ts";
+import type { RunListener } from "./flight.ts";
+import { Guest } from "./guest.ts";
 
 const OVER = new Problem("container_restarted", "the self-test is over");
 /** A busy machine takes long to exhaust. */

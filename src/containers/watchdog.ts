@@ -1,7 +1,8 @@
 import { Problem } from "../errors.ts";
 import type { GuestStatus } from "../sandbox/sandbox.ts";
 import { formatDuration, formatSize } from "../units.ts";
-import type { Flight, Guest } from "./guest.ts";
+import type { Flight } from "./flight.ts";
+import type { Guest } from "./guest.ts";
 
 export interface WatchdogOptions {
   readonly wallMs: number;

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 
-import type { Guest, RunListener } from "../containers/guest.ts";
+import type { RunListener } from "../containers/flight.ts";
+import type { Guest } from "../containers/guest.ts";
 import type { Refusal } from "../egress/refusals.ts";
 import type { Problem } from "../errors.ts";
 import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../wire/messages.ts";

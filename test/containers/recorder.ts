@@ -1,5 +1,6 @@
 import { codeOf } from "../../src/containers/codes.ts";
-import type { Guest, RunListener } from "../../src/containers/guest.ts";
+import type { RunListener } from "../../src/containers/flight.ts";
+import type { Guest } from "../../src/containers/guest.ts";
 import type { Refusal } from "../../src/egress/refusals.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { HeadMessage } from "../../src/wire/messages.ts";

@@ -2,7 +2,8 @@ import type { Socket } from "node:net";
 import { duplexPair } from "node:stream";
 
 import { codeOf } from "../../src/containers/codes.ts";
-import { Guest, type RunListener } from "../../src/containers/guest.ts";
+import type { RunListener } from "../../src/containers/flight.ts";
+import { Guest } from "../../src/containers/guest.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
 import type { GuestExit, GuestProcess } from "../../src/sandbox/sandbox.ts";
 import { textFrame } from "../../src/wire/frames.ts";
