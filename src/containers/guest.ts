@@ -204,7 +204,7 @@ export class Guest {
         if (!this.pulse.take(id)) this.#hearNoise();
         return;
       case FROM_GUEST.retire:
-        return this.retire();
+        return this.draining ? this.#hearNoise() : this.retire();
       case FROM_GUEST.compiled:
         if (!this.#codes.compiled(id, payload[0] !== 0)) this.#hearNoise();
         return;
