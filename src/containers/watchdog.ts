@@ -10,6 +10,8 @@ export interface WatchdogOptions {
   readonly blockMs: number;
   readonly memoryBytes: number;
   readonly threads: number;
+  /** The quota of a guest, which may be less than its one main thread could use. */
+  readonly cpuCores: number;
   /** False where no control group holds memory and threads: then the watchdog does. */
   readonly kernelHoldsResources: boolean;
 }
@@ -37,7 +39,7 @@ interface Suspicion {
  *
  * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
  * no processor, the machine is busy, and it is given time: until it has burned, by and by, all the processor time that the
- * limit is long. Threads of its own, or a small quota, are thus no place to hide.
+ * limit is long, or its quota's share of it. Threads of its own are thus no place to hide.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -118,9 +120,9 @@ export class Watchdog {
     }
     suspicion.looks++;
     if (SLEEPS.has(status.state)) suspicion.asleep++;
-    const { blockMs } = this.#options;
+    const { blockMs, cpuCores } = this.#options;
     if (atMs - pingedMs < blockMs) return;
-    const burnedMs = status.cpuMs - suspicion.first.cpuMs;
+    const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
     const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
     if (heldUp <= HELD_UP || burnedMs >= blockMs) this.#endBlocked(guest, status.title);
   }

@@ -28,6 +28,7 @@ const OPTIONS: WatchdogOptions = {
   blockMs: BLOCK_MS,
   memoryBytes: RESOURCES.memoryBytes,
   threads: RESOURCES.threads,
+  cpuCores: 1,
   kernelHoldsResources: true,
 };
 
@@ -97,12 +98,22 @@ describe("a guest that is blocked", () => {
   it("is also one that gets little of the processor, once it has burned what another would have burned at once", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const sinceMs = performance.now();
-    // A tenth of the time, as beside threads of its own or under a small quota.
+    // A tenth of the time, as beside threads of its own.
     puppet.status = () => ({ ...IDLE, state: "R", cpuMs: (performance.now() - sinceMs) / 10 });
     const run = start(guest, "a");
     watch(t, guest);
     assert.equal(await run.outcome(), "task_blocked");
     assert.ok(puppet.status()!.cpuMs >= BLOCK_MS);
+  });
+
+  it("is one that burns all of a small quota, as soon as one that burns a whole processor", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const sinceMs = performance.now();
+    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: (performance.now() - sinceMs) / 10 });
+    const run = start(guest, "a");
+    watch(t, guest, { cpuCores: 0.1 });
+    assert.equal(await run.outcome(), "task_blocked");
+    assert.ok(puppet.status()!.cpuMs < BLOCK_MS);
   });
 
   it("is not one that gets a slice of the processor after a long wait: it is judged by the whole of its silence", async (t) => {
