@@ -79,10 +79,15 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   isolation: one(
     "--isolation <rung>",
     "auto",
-    "the wall around tasks; none is for development only",
+    "the wall around tasks: auto is the strongest that holds here, namespaces is that or nothing, none is for development",
     choice("auto", "namespaces", "none"),
   ),
-  egress: one("--egress <policy>", "public", "where tasks and task_url may connect to", choice("none", "public")),
+  egress: one(
+    "--egress <policy>",
+    "public",
+    "what tasks and task_url may connect to: public places, or none but those allowed",
+    choice("none", "public"),
+  ),
   egressAllow: many("--egress-allow <host:port>", [], "a place that may be reached although it is private", hostPorts),
   egressPorts: many<readonly number[]>(
     "--egress-ports <ports>",
@@ -93,13 +98,13 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   egressConnections: one(
     "--egress-connections <number>",
     64,
-    "open at once, a run; stops a task that floods a place or takes all descriptors",
+    "connections open at once, of a run; stops a task that floods a place or takes all descriptors",
     integer(1, 256),
   ),
   egressBytes: one(
     "--egress-bytes <size>",
     256 * 2 ** 20,
-    "sent and received, a run; stops a task that uses up the line",
+    "sent and received, of a run; stops a task that uses up the line",
     size(1),
   ),
   egressTime: one(
@@ -153,7 +158,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   maxContainers: one<number | null>(
     "--max-containers <number>",
     null,
-    "stops containers that take all memory",
+    "alive at once, by default what free memory holds at 32MiB each: stops containers that take all memory",
     integer(1, 100_000),
   ),
   containerParties: one(
@@ -204,7 +209,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   logLevel: one(
     "--log-level <level>",
     "info",
-    "how much is logged",
+    "how much is logged: debug, info, warn, error or silent",
     choice("debug", "info", "warn", "error", "silent"),
   ),
 };

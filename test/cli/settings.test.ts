@@ -35,6 +35,16 @@ describe("serve --help", () => {
   });
 });
 
+describe("the help of a setting that is one of some words", () => {
+  it("names all of them, so that nobody has to be refused to learn them", () => {
+    for (const { flag, help, read } of Object.values(SETTINGS)) {
+      const words = flag.includes(" ") ? choicesOf(read) : [];
+      for (const word of words) assert.match(`${flag} ${help}`, new RegExp(`\\b${word}\\b`), flag);
+    }
+    assert.deepEqual(choicesOf(SETTINGS.egress.read), ["none", "public"]);
+  });
+});
+
 describe("settings that are wrong", () => {
   it("end the command with exit code 2 and are all named, each with where it came from", async (t) => {
     const file = await configFile(t, JSON.stringify({ pool: "many", wall_limit: "30s", cpuLimit: 0 }));
@@ -100,3 +110,14 @@ describe("the command line", () => {
     }
   });
 });
+
+/** As the refusal of something else lists them. */
+function choicesOf(read: (texts: readonly string[]) => unknown): string[] {
+  try {
+    read(["?"]);
+    return [];
+  } catch (error) {
+    const list = /^"\?" is not one of (.+)$/.exec((error as Error).message)?.[1];
+    return list?.split(", ") ?? [];
+  }
+}
