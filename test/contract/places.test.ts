@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
-import { containerRecord, limitRecord } from "./record.ts";
+import { containerRecord, limitRecord, tokenRecord } from "./record.ts";
 import { type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
@@ -47,5 +48,48 @@ describe("places", () => {
       async () => (await service.run("waits", "6 * 7", { token })).text === "42",
       "the idle one has made room",
     );
+  });
+});
+
+describe("a container", () => {
+  it("serves so many parties, of which the idle give way and those at work do not", async () => {
+    const crowded = await startService(["--container-parties", "2"]);
+    try {
+      const pin = createHash("sha256").update(WAITS_FOR_ITS_CALLER).digest("hex");
+      const claims = { containers: ["*"], code: { sha256: pin }, limits: { token: { day: 100 } } };
+      const leaving = new AbortController();
+      const held: Promise<unknown>[] = [];
+      for (let party = 0; party < 2; party++) {
+        const pinned = await crowded.issue(claims);
+        const run = crowded.run("shared", WAITS_FOR_ITS_CALLER, { token: pinned, signal: leaving.signal });
+        held.push(run.catch(() => null));
+        await until(async () => (await tokenRecord(crowded, pinned)).day === 99, "the run is admitted");
+      }
+      const problem = assertProblem(await crowded.run("shared", "6 * 7"), 429, "container_busy");
+      assert.match(problem.detail, /serves 2 parties, all at work/);
+      assert.equal((await crowded.run("another", "6 * 7")).text, "42");
+      leaving.abort();
+      await Promise.all(held);
+      await until(async () => (await crowded.run("shared", "6 * 7")).text === "42", "an idle party has given way");
+    } finally {
+      await crowded.stop();
+    }
+  });
+
+  it("does not come alive while the machine is short of memory, and is not counted", async () => {
+    const short = await startService(["--memory-reserve", "1000000GiB"]);
+    try {
+      const any = await short.issue({ containers: ["*"], limits: { container: { day: 10_000 } } });
+      let runs = 0;
+      // It comes alive until the memory is looked at, and from then on only where another has gone.
+      await until(async () => {
+        const answer = await short.run("newcomer", "6 * 7", { token: any });
+        if (answer.status === 200) runs++;
+        return answer.status !== 200 && /short of memory/.test(assertProblem(answer, 503, "overloaded").detail);
+      }, "the idle container has gone, and none comes for it");
+      assert.deepEqual(await containerRecord(short, "newcomer", any), limitRecord({ day: 10_000 - runs }));
+    } finally {
+      await short.stop();
+    }
   });
 });
