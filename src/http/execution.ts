@@ -94,13 +94,17 @@ export class Execution implements RunListener {
   }
 }
 
+/** A view of this much less than what it is a view of holds the rest in memory for nothing. */
+const MOST_HELD = 4;
+
 /** A body whose producer waits for its consumer: what has been read is granted to the guest again. */
 class Body extends Readable {
   readonly #grant: (bytes: number) => void;
   #unread = 0;
 
   constructor(grant: (bytes: number) => void) {
-    super();
+    // Nothing ahead of its reader: Node counts bytes only, and so would have a body of single bytes read 65 536 frames ahead.
+    super({ highWaterMark: 0 });
     this.#grant = grant;
     // It may break before anybody reads it, and an error that nobody hears would end the service.
     this.on("error", () => {});
@@ -110,7 +114,7 @@ class Body extends Readable {
     const cost = bytes.length + DATA_FRAME_COST_BYTES;
     if (this.destroyed) return this.#grant(cost);
     this.#unread += cost;
-    this.push(bytes);
+    this.push(withoutRest(bytes));
   }
 
   override _read(): void {
@@ -118,4 +122,10 @@ class Body extends Readable {
     this.#unread = 0;
     this.#grant(bytes);
   }
+}
+
+/** A guest can send one byte in the midst of a large chunk of noise: until it was read the service would hold the chunk. */
+function withoutRest(bytes: Buffer): Uint8Array {
+  // Not Buffer.from: in its pool one byte holds the bytes of others.
+  return bytes.length * MOST_HELD < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes;
 }
