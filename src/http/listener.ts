@@ -22,6 +22,8 @@ const MAX_HEADER_BYTES = 16 * 2 ** 10;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const CHECK_MS = 5_000;
+/** For the answer to what is not HTTP to be read. */
+const CLOSE_MS = 1_000;
 
 /** The HTTP server: runs go straight to their story, everything else to the API. */
 export function createListener(config: Config, dependencies: RunDependencies & ApiDependencies): Server {
@@ -91,6 +93,9 @@ function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   let head = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n`;
   for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
   socket.end(`${head}\r\n${answer.body}`);
+  // Node judges a connection once. A client that does not close its end would have it for ever, and needs no token.
+  const timer = setTimeout(() => socket.destroy(), CLOSE_MS).unref();
+  socket.once("close", () => clearTimeout(timer));
 }
 
 function malformed(code: string | undefined): [status: number, reason: string, detail: string] {

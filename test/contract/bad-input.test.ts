@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 
@@ -7,6 +8,7 @@ import { type Answer, respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
 import { type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
 const LARGE: Buffer = Buffer.alloc(20 * MIB, "x");
@@ -26,6 +28,11 @@ afterEach(async () => {
 
 function head(target: string, ...headers: readonly string[]): string {
   return [`POST ${target} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, ...headers, "", ""].join("\r\n");
+}
+
+/** Open in the service. */
+async function descriptors(): Promise<number> {
+  return (await readdir(`/proc/${service.pid}/fd`)).length;
 }
 
 describe("malformed HTTP", () => {
@@ -52,6 +59,18 @@ describe("malformed HTTP", () => {
       assert.match(answer, /caisson-fault: caller/i);
     });
   }
+
+  it("does not hold its connection when its sender does not close it", async () => {
+    const quiet = await descriptors();
+    const sockets = Array.from({ length: 50 }, () => {
+      const socket = connect({ port: service.port, host: "127.0.0.1", allowHalfOpen: true }).resume();
+      socket.write("hello\r\n\r\n");
+      return socket;
+    });
+    await Promise.all(sockets.map((socket) => once(socket, "end")));
+    await until(async () => (await descriptors()) < quiet + sockets.length / 2, "they are closed", 10_000);
+    for (const socket of sockets) socket.destroy();
+  });
 
   it("is refused when a chunk has no length, in a run that was authorized", async () => {
     const answer = await service.raw(head("/api/run/chunks", "Transfer-Encoding: chunked"), "zz\r\n1\r\n0\r\n\r\n");
