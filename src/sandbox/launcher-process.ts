@@ -78,6 +78,9 @@ async function launch(number: number): Promise<void> {
 async function start(number: number): Promise<StartedGuest> {
   // Paused for good: what the guest says is the service's to read.
   const frames = connect(socketFile).pause();
+  // A service out of descriptors closes it at once. The greeting is then refused; an error that nobody hears would be
+  // the end of all guests.
+  frames.on("error", () => {});
   try {
     await once(frames, "connect");
     // Before the guest lives: nothing of its own can come first.

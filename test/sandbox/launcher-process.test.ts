@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { it } from "node:test";
+
+import type { Reply } from "../../src/sandbox/launcher-messages.ts";
+import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
+
+const PROGRAM = path.join(import.meta.dirname, "../../src/sandbox/launcher-process.ts");
+const GUESTS = 20;
+
+it("a launcher outlives a service that closes the connections of new guests", async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-launcher-"));
+  const server = createServer((socket) => socket.on("error", () => {}).destroy());
+  server.listen(path.join(folder, "guests.sock"));
+  await once(server, "listening");
+  t.after(async () => {
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const launcher = fork(PROGRAM, [JSON.stringify(SANDBOX_OPTIONS), server.address() as string]);
+  const exit = once(launcher, "exit") as Promise<[number | null, string | null]>;
+  const over = new Set<number>();
+  launcher.on("message", (reply: Reply) => {
+    if (reply.is === "open") {
+      for (let guest = 1; guest <= GUESTS; guest++) launcher.send({ do: "launch", guest });
+    } else if (reply.is === "exited") {
+      over.add(reply.guest);
+      if (over.size === GUESTS) launcher.disconnect();
+    }
+  });
+  assert.deepEqual(await exit, [0, null]);
+  assert.equal(over.size, GUESTS);
+});
