@@ -9,6 +9,7 @@ import { CORS_HEADERS, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
 import { endAnswer } from "./read-body.ts";
+import { UnreadAnswers } from "./unread.ts";
 
 /** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
 const PASSES =
@@ -19,6 +20,8 @@ const JSON_TYPE = ["Content-Type", "application/json"];
 const BIG_BYTES = 65_536;
 /** Of silence on the connection of a big answer. */
 const UNREAD_MS = 30_000;
+/** Of the big answers of all runs together. */
+const unread = new UnreadAnswers(256 * 2 ** 20);
 /** A task's page acts in no origin, least of all in that of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
 /** A page that was opened with the token in its URL could read it there. */
@@ -30,6 +33,8 @@ export class RunAnswer {
   /** What is left of the keys that the run counts against. */
   usage: readonly KeyUsage[] = [];
   readonly #response: ServerResponse;
+  /** The `jti` of who asked. */
+  readonly #token: string;
   readonly #byKey: boolean;
   // When each step was over, on the clock of `performance.now()`; 0 until then.
   readonly #arrivedMs: number;
@@ -37,8 +42,9 @@ export class RunAnswer {
   #sentMs = 0;
   #start: Start = "warm";
 
-  constructor(response: ServerResponse, run: string, byKey: boolean, arrivedMs: number) {
+  constructor(response: ServerResponse, run: string, token: string, byKey: boolean, arrivedMs: number) {
     this.#response = response;
+    this.#token = token;
     this.run = run;
     this.#byKey = byKey;
     this.#arrivedMs = arrivedMs;
@@ -78,9 +84,16 @@ export class RunAnswer {
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
     // A big answer is held in memory until it is read.
-    if (json.length > BIG_BYTES) this.#response.setTimeout(UNREAD_MS, () => this.#response.destroy());
+    if (json.length > BIG_BYTES) this.#holdBig(json.length);
     // As Latin-1, which is the same bytes: Node then writes head and body in one piece.
     this.#response.end(json.toString("latin1"), "latin1");
+  }
+
+  #holdBig(bytes: number): void {
+    const response = this.#response;
+    const cut = (): unknown => response.destroy();
+    response.setTimeout(UNREAD_MS, cut);
+    response.once("close", unread.add(this.#token, bytes, cut));
   }
 
   #sendStream(head: HeadMessage, body: Readable): void {

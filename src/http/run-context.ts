@@ -7,11 +7,17 @@ import { publicTarget, type Target } from "./target.ts";
 const HIDDEN = /^(?:authorization|cookie|forwarded|proxy-.*|x-forwarded-.*)$/;
 const HOLDS_KEY = /[?&]key=/i;
 
+/** The payload of a run: its context, with the `data` of its envelope as JSON or null. */
+export function contextText(context: RunContext, data: string | null): string {
+  const text = JSON.stringify(context);
+  return data === null ? text : `${text.slice(0, -1)},"body":${data}}`;
+}
+
 /** What the task is told of its request. */
 export function runContext(
   request: IncomingMessage,
   target: Target,
-  run: { id: string; container: string; data: unknown; origin: string },
+  run: { id: string; container: string; origin: string },
 ): RunContext {
   return {
     runId: run.id,
@@ -19,7 +25,6 @@ export function runContext(
     method: request.method!,
     url: run.origin + publicTarget(target),
     headers: publicHeaders(request.headers),
-    ...(run.data !== undefined && { body: run.data }),
   };
 }
 

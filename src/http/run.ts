@@ -23,7 +23,7 @@ import { partyOf } from "./party.ts";
 import { type OriginOf, originReader } from "./proxy.ts";
 import { hasBody, readBody } from "./read-body.ts";
 import { RunAnswer } from "./run-answer.ts";
-import { runContext } from "./run-context.ts";
+import { contextText, runContext } from "./run-context.ts";
 import { containerName, type Target, taskUrl } from "./target.ts";
 import { readUsage } from "./usage.ts";
 
@@ -78,7 +78,7 @@ export class RunEndpoint {
     const url = taskUrl(target.query);
     refuseAsSubresource(request);
     authorize(claims, container);
-    const answer = new RunAnswer(response, runIds.next(), credential.byKey, arrivedMs);
+    const answer = new RunAnswer(response, runIds.next(), claims.jti, credential.byKey, arrivedMs);
     const holder = holderOf(claims, tokens.registry);
     const party = partyOf(claims);
     const pin = claims.code?.sha256 ?? null;
@@ -91,6 +91,12 @@ export class RunEndpoint {
   }
 
   async #run(call: Call): Promise<Outcome> {
+    // What was submitted is let go with the frame that held it: a run may last, and there are many.
+    const execution = await this.#begin(call);
+    return execution.outcome;
+  }
+
+  async #begin(call: Call): Promise<Execution> {
     const submission = await this.#readCode(call);
     const { containers } = this.#with;
     const place = containers.reserve(call.container, call.party, call.holder, performance.now());
@@ -109,7 +115,7 @@ export class RunEndpoint {
       );
       begun = true;
       abandonWithClient(call.response, execution);
-      return await execution.outcome;
+      return execution;
     } finally {
       if (!begun) release();
     }
@@ -157,7 +163,7 @@ export class RunEndpoint {
     response.once("close", () => gone.abort());
     const { bytes, contentType } = await fetchSource(url!, narrowed(this.#with.egress, party.net), limits, gone.signal);
     const typescript = contentType?.startsWith("application/typescript") ?? false;
-    return { source: bytes, typescript, modules: null, data: undefined };
+    return { source: bytes, typescript, modules: null, data: null };
   }
 
   /** Answers what went wrong. The rate-limit headers are due even where nothing was asked of the limiter. */
@@ -167,9 +173,9 @@ export class RunEndpoint {
     answer.sendProblem(error);
   }
 
-  #contextOf({ request, target, container, answer }: Call, data: unknown): string {
+  #contextOf({ request, target, container, answer }: Call, data: string | null): string {
     const origin = this.#originOf(request);
-    return JSON.stringify(runContext(request, target, { id: answer.run, container, data, origin }));
+    return contextText(runContext(request, target, { id: answer.run, container, origin }), data);
   }
 
   #observe({ answer, container, holder }: Call, release: () => void): RunObserver {

@@ -252,3 +252,17 @@ describe("a Response", () => {
     assert.equal(answer.headers["set-cookie"], undefined);
   });
 });
+
+it("answers that one token does not read are cut before they fill the memory, and another's is not", async () => {
+  const [greedy, quiet] = [await service.issue({ containers: ["*"] }), await service.issue({ containers: ["*"] })];
+  const big = { body: `globalThis.text ??= "x".repeat(${5 * MIB})` };
+  const first = await respond(service.port, "POST", "/api/run/quiet", { ...big, token: quiet });
+  const unread: Awaited<typeof first>[] = [];
+  for (let count = 0; count < 60; count++) {
+    unread.push(await respond(service.port, "POST", "/api/run/greedy", { ...big, token: greedy }));
+  }
+  assert.equal((await collect(first)).complete, true);
+  const complete = (await Promise.all(unread.map(collect))).map((answer) => answer.complete);
+  assert.equal(complete[0], false, "the oldest is cut");
+  assert.equal(complete.at(-1), true);
+});

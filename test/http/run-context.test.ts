@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 
-import { runContext } from "../../src/http/run-context.ts";
+import { contextText, runContext } from "../../src/http/run-context.ts";
 import { parseTarget } from "../../src/http/target.ts";
 import type { RunContext } from "../../src/wire/messages.ts";
 import { sendRaw } from "../contract/http.ts";
 import { listening } from "./listening.ts";
 
-async function contextOf(
-  t: TestContext,
-  given: { head?: string; headers?: readonly string[]; data?: unknown },
-): Promise<RunContext> {
+async function contextOf(t: TestContext, given: { head?: string; headers?: readonly string[] }): Promise<RunContext> {
   const { promise, resolve } = Promise.withResolvers<RunContext>();
   const port = await listening(t, {
     request: (request, response) => {
-      const run = { id: "run-1", container: "demo", data: given.data, origin: "https://example.com" };
+      const run = { id: "run-1", container: "demo", origin: "https://example.com" };
       resolve(runContext(request, parseTarget(request.url!), run));
       response.end();
     },
@@ -74,7 +71,10 @@ it("headers that came more than once are one text, and none of them can be a mem
 });
 
 it("data that is absent is left out, and null stays null", async (t) => {
-  assert.ok(!("body" in (await contextOf(t, {}))));
-  assert.equal((await contextOf(t, { data: null })).body, null);
-  assert.deepEqual((await contextOf(t, { data: { a: [1] } })).body, { a: [1] });
+  const context = await contextOf(t, {});
+  assert.deepEqual(JSON.parse(contextText(context, null)), JSON.parse(JSON.stringify(context)));
+  for (const data of ["null", '{"a":[1]}', '{"__proto__":1}']) {
+    const { body } = JSON.parse(contextText(context, data)) as RunContext;
+    assert.equal(JSON.stringify(body), data);
+  }
 });

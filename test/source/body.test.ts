@@ -32,10 +32,7 @@ describe("a body of any type but JSON", () => {
     for (const type of [undefined, "", "text/plain", "application/x-www-form-urlencoded", "text/json", "a;b=c"]) {
       const submission = readSubmission(body, type, LIMITS);
       assert.equal(submission.source, body);
-      assert.deepEqual(
-        { ...submission, source: null },
-        { source: null, typescript: false, modules: null, data: undefined },
-      );
+      assert.deepEqual({ ...submission, source: null }, { source: null, typescript: false, modules: null, data: null });
     }
   });
 
@@ -83,7 +80,7 @@ describe("a body of JSON", () => {
         source: Buffer.from("6"),
         typescript: false,
         modules: { "./lib.ts": "7", "./a/b.js": "" },
-        data: { a: [1, null] },
+        data: '{"a":[1,null]}',
       });
     }
   });
@@ -93,16 +90,15 @@ describe("a body of JSON", () => {
       source: Buffer.from("\n6"),
       typescript: false,
       modules: null,
-      data: undefined,
+      data: null,
     });
   });
 
   it("keeps data as it is: null, false, and a member __proto__ that changes nothing", () => {
-    assert.equal(read('{"code":"6","data":null}', JSON_TYPE).data, null);
-    assert.equal(read('{"code":"6","data":false}', JSON_TYPE).data, false);
+    assert.equal(read('{"code":"6","data":null}', JSON_TYPE).data, "null");
+    assert.equal(read('{"code":"6","data":false}', JSON_TYPE).data, "false");
     const { data } = read('{"code":"6","data":{"__proto__":{"polluted":true},"lone":"\\ud800"}}', JSON_TYPE);
-    assert.equal(JSON.stringify(data), '{"__proto__":{"polluted":true},"lone":"\\ud800"}');
-    assert.equal(Object.getPrototypeOf(data), Object.prototype);
+    assert.equal(data, '{"__proto__":{"polluted":true},"lone":"\\ud800"}');
     assert.equal(Reflect.get({}, "polluted"), undefined);
   });
 
@@ -145,7 +141,7 @@ describe("a body of JSON", () => {
   it("may have as many members in data as fit, whatever they are called", () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`:${at}`, 1]));
     const data = { ...many, modules: many, list: [{ modules: many }] };
-    assert.deepEqual(read(JSON.stringify({ modules: {}, data, code: "6" }), JSON_TYPE).data, data);
+    assert.equal(read(JSON.stringify({ modules: {}, data, code: "6" }), JSON_TYPE).data, JSON.stringify(data));
   });
 
   it("takes no member beyond the three, __proto__ and constructor among them", () => {
