@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { getCompileCacheDir } from "node:module";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -31,12 +32,17 @@ export async function openLauncher(options: SandboxOptions, lost: (error: Error)
     server.listen(path.join(folder, "guests.sock"));
     await once(server, "listening");
     const { PATH, TMPDIR } = process.env;
+    const cache = getCompileCacheDir();
     const child = spawn(process.execPath, [QUIET, PROGRAM, JSON.stringify(options), server.address() as string], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       cwd: "/",
       // What ends this process's group, such as Ctrl-C, must not end guests whose runs are being let finish.
       detached: true,
-      env: { PATH, ...(TMPDIR === undefined ? {} : { TMPDIR }) },
+      env: {
+        PATH,
+        ...(TMPDIR === undefined ? {} : { TMPDIR }),
+        ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }),
+      },
     });
     const ended = once(child, "exit");
     const opened = await firstReply(child, ended);
