@@ -1,9 +1,9 @@
-import { readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-import { GUEST_GROUP } from "./cgroup.ts";
-import { isLeft, killProcess } from "./leftovers.ts";
+import { ALL_GUESTS_GROUP, GUEST_GROUP } from "./cgroup.ts";
+import { isLeft, killProcess, ownName } from "./leftovers.ts";
 
 /** The period over which the kernel doles out a quota of CPU, its own default. */
 export const CPU_PERIOD_US = 100_000;
@@ -34,14 +34,51 @@ export function isRefusal(error: unknown): boolean {
   return ["EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY", "EINVAL", "EOPNOTSUPP"].includes(code);
 }
 
+/** The group around all guests of this process, made when the first of them needs it. */
+export class AllGuestsGroup {
+  readonly #folder: string;
+  readonly #setUp: (folder: string) => Promise<void>;
+  #made: Promise<string> | null = null;
+
+  constructor(base: string, setUp: (folder: string) => Promise<void>) {
+    this.#folder = path.join(base, ownName(ALL_GUESTS_GROUP));
+    this.#setUp = setUp;
+  }
+
+  /** @returns its folder. */
+  make(): Promise<string> {
+    this.#made ??= this.#make().catch((error: unknown) => {
+      // The next guest may try again.
+      this.#made = null;
+      throw error;
+    });
+    return this.#made;
+  }
+
+  async remove(): Promise<void> {
+    if (this.#made) await removeEmpty(await this.#made).catch(() => {});
+    this.#made = null;
+  }
+
+  async #make(): Promise<string> {
+    // Two sandboxes of one process share it.
+    await mkdir(this.#folder, { recursive: true });
+    await this.#setUp(this.#folder);
+    return this.#folder;
+  }
+}
+
 /** Groups of a service that was killed, with what is left of its guests. */
 export async function removeLeftGroups(base: string): Promise<void> {
-  const left = (await readdir(base)).filter((name) => isLeft(name, GUEST_GROUP));
+  const left = (await readdir(base)).filter((name) => isLeft(name, GUEST_GROUP) || isLeft(name, ALL_GUESTS_GROUP));
   // One that stays is in nobody's way.
   await Promise.allSettled(left.map((name) => removeLeftGroup(path.join(base, name))));
 }
 
 async function removeLeftGroup(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const below = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(folder, name));
+  await Promise.allSettled(below.map(removeLeftGroup));
   const members = (await readFile(path.join(folder, "cgroup.procs"), "utf8").catch(() => "")).split("\n").map(Number);
   // Members of which this PID namespace knows nothing have the id 0, which to kill(2) is the own process group.
   for (const pid of members.filter((member) => member > 0)) killProcess(pid);

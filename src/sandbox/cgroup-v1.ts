@@ -3,6 +3,7 @@ import { access, mkdir, readFile, rmdir } from "node:fs/promises";
 import path from "node:path";
 
 import {
+  AllGuestsGroup,
   countsKills,
   CPU_PERIOD_US,
   cpuQuotaUs,
@@ -14,7 +15,9 @@ import {
 import type { GroupFolders } from "./cgroup-mounts.ts";
 import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup.ts";
 
-/** Guests give way to the service and to all others, which have 1 024. */
+/** Of all guests together: they give way to the service and to all others, which have 1 024. */
+const ALL_CPU_SHARES = 512;
+/** Of one: nothing is at its side but others. */
 const CPU_SHARES = 256;
 
 /**
@@ -33,13 +36,24 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   if (!memory || !pids) return null;
   const bases: Bases = { memory, pids, cpu: cpu ?? null };
   for (const base of foldersOf(bases)) await removeLeftGroups(base);
-  return { version: 1, create: (name) => create(bases, name, limits) };
+  const all = around(bases);
+  return {
+    version: 1,
+    create: async (name) => create(all === null ? bases : { ...bases, cpu: await all.make() }, name, limits),
+    close: async () => all?.remove(),
+  };
 }
 
 interface Bases {
   readonly memory: string;
   readonly pids: string;
   readonly cpu: string | null;
+}
+
+/** Null where CPU is not limited, or its hierarchy is also one of the others, in which a guest can be in one place only. */
+function around({ memory, pids, cpu }: Bases): AllGuestsGroup | null {
+  if (cpu === null || cpu === memory || cpu === pids) return null;
+  return new AllGuestsGroup(cpu, (folder) => set(folder, "cpu.shares", ALL_CPU_SHARES));
 }
 
 /** Each once: controllers that are mounted together share a folder. */

@@ -2,6 +2,7 @@ import { access, mkdir, readFile, rmdir } from "node:fs/promises";
 import path from "node:path";
 
 import {
+  AllGuestsGroup,
   countsKills,
   CPU_PERIOD_US,
   cpuQuotaUs,
@@ -13,7 +14,9 @@ import {
 } from "./cgroup-files.ts";
 import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup.ts";
 
-/** Guests give way to the service and to all others, which have 100. */
+/** Of all guests together: they give way to the service and to all others, which have 100. */
+const ALL_CPU_WEIGHT = 50;
+/** Of one: nothing is at its side but others. */
 const CPU_WEIGHT = 25;
 /** Where the service goes. It stays when the service ends: a process cannot remove the group that it is in. */
 const SERVICE_GROUP = "caisson-service";
@@ -32,8 +35,18 @@ export async function openVersion2(base: string | undefined, limits: ResourceLim
     if (!(await isRoot(base))) await moveIntoLeaf(base);
     const wanted = ["memory", "pids", "cpu"].filter((controller) => offered.includes(controller));
     await removeLeftGroups(base);
-    await set(base, "cgroup.subtree_control", wanted.map((controller) => `+${controller}`).join(" "));
-    return { version: 2, create: (name) => create(path.join(base, name), wanted.includes("cpu"), limits) };
+    const hasCpu = wanted.includes("cpu");
+    const passOn = wanted.map((controller) => `+${controller}`).join(" ");
+    await set(base, "cgroup.subtree_control", passOn);
+    const all = new AllGuestsGroup(base, async (folder) => {
+      if (hasCpu) await set(folder, "cpu.weight", ALL_CPU_WEIGHT);
+      await set(folder, "cgroup.subtree_control", passOn);
+    });
+    return {
+      version: 2,
+      create: async (name) => create(path.join(await all.make(), name), hasCpu, limits),
+      close: () => all.remove(),
+    };
   } catch (error) {
     if (isRefusal(error)) return null;
     throw error;

@@ -9,6 +9,8 @@ export interface ResourceLimits {
 export interface Cgroups {
   readonly version: 1 | 2;
   create(name: string): Promise<Cgroup>;
+  /** All groups that were made must be removed. */
+  close(): Promise<void>;
 }
 
 export interface Cgroup {
@@ -22,3 +24,9 @@ export interface Cgroup {
 
 /** How the name of a guest's group begins; what follows tells whose it is, and which guest's. */
 export const GUEST_GROUP = "caisson-guest-";
+
+/**
+ * How the name of the group begins that all guests of a service are in, as far as CPU goes. Side by side with the service,
+ * many guests that burn would together outweigh it, however little each weighs.
+ */
+export const ALL_GUESTS_GROUP = "caisson-guests-";

@@ -54,7 +54,10 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
         closeSync(filter);
       }
     },
-    close: () => folder.remove(),
+    close: async () => {
+      await cgroups?.close();
+      await folder.remove();
+    },
   };
 }
 

@@ -50,7 +50,10 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
       return guest;
     },
-    close: () => folder.remove(),
+    close: async () => {
+      await cgroups?.close();
+      await folder.remove();
+    },
   };
 }
 

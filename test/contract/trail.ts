@@ -42,8 +42,8 @@ export class Trail {
 
   /** The folders of control groups of guests, made by any process that was ever seen: each controller has its own. */
   groups(): string[] {
-    const all = globSync("/sys/fs/cgroup/**/caisson-guest-*");
-    return all.filter((group) => this.#seen.has(Number(/^caisson-guest-(\d+)-/.exec(path.basename(group))?.[1])));
+    const all = globSync("/sys/fs/cgroup/**/caisson-guest{,s}-*");
+    return all.filter((group) => this.#seen.has(Number(/^caisson-guests?-(\d+)-/.exec(path.basename(group))?.[1])));
   }
 
   /** In the folder for temporary files; of the data, what was not finished, and sockets. */

@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
 import { openVersion2 } from "../../src/sandbox/cgroup-v2.ts";
-import { GUEST_GROUP, type ResourceLimits } from "../../src/sandbox/cgroup.ts";
+import { ALL_GUESTS_GROUP, GUEST_GROUP, type ResourceLimits } from "../../src/sandbox/cgroup.ts";
 import { ownName } from "../../src/sandbox/leftovers.ts";
 
 const LIMITS: ResourceLimits = { memoryBytes: 256 * 2 ** 20, threads: 64, cpuCores: 0.5 };
@@ -40,7 +40,12 @@ describe("control groups of version 2", () => {
     assert.equal(contents(base, "cgroup.subtree_control")["cgroup.subtree_control"], "+memory +pids +cpu");
     const group = await groups.create("caisson-guest-1-1");
     await group.add(4_711);
-    const made = path.join(base, "caisson-guest-1-1");
+    const all = path.join(base, ownName(ALL_GUESTS_GROUP));
+    assert.deepEqual(contents(all, "cpu.weight", "cgroup.subtree_control"), {
+      "cpu.weight": "50",
+      "cgroup.subtree_control": "+memory +pids +cpu",
+    });
+    const made = path.join(all, "caisson-guest-1-1");
     const files = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.weight", "cpu.max"];
     assert.deepEqual(contents(made, ...files, "cgroup.procs"), {
       "memory.max": "268435456",
@@ -56,7 +61,10 @@ describe("control groups of version 2", () => {
   it("do without a limit of CPU where that is not offered, and are none where memory or threads are not", async (t) => {
     const noCpu = await standIn(t, { "cgroup.controllers": "memory pids\n" });
     await (await openVersion2(noCpu, LIMITS))!.create("group");
-    assert.deepEqual(contents(path.join(noCpu, "group"), "pids.max", "cpu.max"), { "pids.max": "64", "cpu.max": null });
+    assert.deepEqual(contents(path.join(noCpu, ownName(ALL_GUESTS_GROUP), "group"), "pids.max", "cpu.max"), {
+      "pids.max": "64",
+      "cpu.max": null,
+    });
     for (const offered of ["", "cpu pids\n", "memory\n", "memoryx pidsx\n"]) {
       const base = await standIn(t, { ...OTHER, "cgroup.controllers": offered, "cgroup.procs": `${process.pid}\n` });
       assert.equal(await openVersion2(base, LIMITS), null, offered);
@@ -86,7 +94,7 @@ describe("control groups of version 2", () => {
     const group = await (await openVersion2(base, LIMITS))!.create("group");
     const events = (kills: number): Promise<void> => {
       const text = `low 0\nhigh 0\nmax 9\noom 9\noom_kill ${kills}\noom_group_kill 0\n`;
-      return writeFile(path.join(base, "group", "memory.events"), text);
+      return writeFile(path.join(base, ownName(ALL_GUESTS_GROUP), "group", "memory.events"), text);
     };
     await events(0);
     assert.equal(await group.ranOutOfMemory(), false);
@@ -96,12 +104,20 @@ describe("control groups of version 2", () => {
 
   it("remove the empty groups of a service that is dead, and leave those of others", async (t) => {
     const base = await standIn(t, ROOT);
-    const names = [`caisson-guest-${2 ** 22 + 1}-1-1`, `${ownName(GUEST_GROUP)}1`, "other"];
-    for (const name of names) await mkdir(path.join(base, name));
+    const dead = `${2 ** 22 + 1}-1-`;
+    const names = [
+      `caisson-guest-${dead}1`,
+      `caisson-guests-${dead}/caisson-guest-${dead}2`,
+      `caisson-guests-${dead}`,
+      `${ownName(GUEST_GROUP)}1`,
+      ownName(ALL_GUESTS_GROUP),
+      "other",
+    ];
+    for (const name of names) await mkdir(path.join(base, name), { recursive: true });
     await openVersion2(base, LIMITS);
     assert.deepEqual(
       names.map((name) => existsSync(path.join(base, name))),
-      [false, true, true],
+      [false, false, false, true, true, true],
     );
   });
 });

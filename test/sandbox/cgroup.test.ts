@@ -51,6 +51,8 @@ describe("the group of a guest", { skip }, () => {
       return;
     }
     assert.equal(read("cpu.shares"), "256");
+    const [all] = globSync(`/sys/fs/cgroup/**/caisson-guests-${process.pid}-*/cpu.shares`);
+    assert.equal(readFileSync(all!, "utf8").trim(), "512");
     assert.equal(read("memory.limit_in_bytes"), memory);
     // Kernels without swap accounting have no such file.
     assert.equal(read("memory.memsw.limit_in_bytes") ?? memory, memory);
