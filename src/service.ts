@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { freemem } from "node:os";
@@ -19,9 +21,10 @@ import { createListener } from "./http/listener.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
+import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import { sandboxOptions } from "./sandbox/options.ts";
-import { giveFolder, giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
+import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
@@ -74,8 +77,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   opening.catch(ignore);
   closers.defer(async () => (await opening.catch(() => null))?.close());
   const data = path.resolve(config.data);
-  closers.adopt(lockDataFolder(data), (held) => held.release());
   const isRoot = isPrivileged();
+  if (isRoot && existsSync(data)) await refuseLinks(await realpath(data));
+  closers.adopt(lockDataFolder(data), (held) => held.release());
   // By relative paths a user reaches the folder that root gives it, wherever below root's own folders it lies.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { lchown, readdir, readFile, stat } from "node:fs/promises";
-import path from "node:path";
+import { readFile, stat } from "node:fs/promises";
 
 /** Bits of a capability set (capabilities(7)). */
 const CAP_CHOWN = 0;
@@ -54,12 +53,6 @@ export function highestId(): number {
   return Math.max(
     ...ranges.map((range) => range.trim().split(/\s+/).map(Number)).map(([first, , size]) => first! + size! - 1),
   );
-}
-
-/** Gives a folder and what lies in it to somebody; links are given and not followed. */
-export async function giveFolder(folder: string, { uid, gid }: Identity): Promise<void> {
-  for (const entry of await readdir(folder, { recursive: true })) await lchown(path.join(folder, entry), uid, gid);
-  await lchown(folder, uid, gid);
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { globSync } from "node:fs";
-import { chmod, mkdir, readdir, readFile, stat } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, stat, symlink } from "node:fs/promises";
 import path from "node:path";
 import { after, describe, it } from "node:test";
 
@@ -129,6 +129,17 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     const said = execFileSync("scripts/node", ["-e", connect, socket!], { uid: 54_321, gid: 54_321, encoding: "utf8" });
     assert.equal(said.trim(), "EACCES");
     await leave(service, home);
+  });
+
+  it("does not start on a data folder in which a link leads it elsewhere, and writes nothing there", async () => {
+    const home = await makeHome();
+    homes.push(home);
+    await mkdir(home.data);
+    const target = path.join(path.dirname(home.data), "target");
+    await symlink(target, path.join(home.data, "lock"));
+    await chown(home.data, 54_321, 54_321);
+    await assert.rejects(startService([], home), /lock is a link/);
+    await assert.rejects(stat(target), { code: "ENOENT" });
   });
 
   it("says what is wrong with the user that is named, and does not start", async () => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chownSync, lstatSync, symlinkSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chownSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { giveFolder, isPrivileged, serviceIdentity } from "../../src/sandbox/privilege.ts";
+import { isPrivileged, serviceIdentity } from "../../src/sandbox/privilege.ts";
 import { guestUids } from "../../src/sandbox/uids.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
@@ -67,19 +67,6 @@ describe("serviceIdentity", () => {
     assert.ok(uid > 0);
     chownSync(folder, 54_321, 54_322);
     assert.deepEqual(await serviceIdentity(null, folder), { uid: 54_321, gid: 54_322 });
-  });
-});
-
-describe("giveFolder", asRoot, () => {
-  it("gives all that lies in the folder, and nothing that a link leads to", async (t) => {
-    const [folder, other] = [await folderOf(t), await folderOf(t)];
-    await mkdir(path.join(folder, "limits"));
-    writeFileSync(path.join(folder, "limits/journal"), "");
-    symlinkSync(other, path.join(folder, "link"));
-    await giveFolder(folder, { uid: 54_321, gid: 54_322 });
-    const owners = ["", "limits", "limits/journal", "link"].map((name) => lstatSync(path.join(folder, name)).uid);
-    assert.deepEqual(owners, [54_321, 54_321, 54_321, 54_321]);
-    assert.equal(lstatSync(other).uid, 0);
   });
 });
 
