@@ -42,8 +42,7 @@ export class Trail {
 
   /** The folders of control groups of guests, made by any process that was ever seen: each controller has its own. */
   groups(): string[] {
-    const all = globSync("/sys/fs/cgroup/**/caisson-guest{,s}-*");
-    return all.filter((group) => this.#seen.has(Number(/^caisson-guests?-(\d+)-/.exec(path.basename(group))?.[1])));
+    return this.#groupsNamed("caisson-guest-");
   }
 
   /** In the folder for temporary files; of the data, what was not finished, and sockets. */
@@ -56,7 +55,13 @@ export class Trail {
   /** All of it, in words; empty when nothing is left. */
   async left(): Promise<string[]> {
     const processes = (await this.processes()).map(({ kind, pid }) => `${kind} ${pid}`);
-    return [...processes, ...this.groups(), ...(await this.files())];
+    const groups = [...this.groups(), ...this.#groupsNamed("caisson-guests-")];
+    return [...processes, ...groups, ...(await this.files())];
+  }
+
+  #groupsNamed(prefix: string): string[] {
+    const named = globSync(`/sys/fs/cgroup/**/${prefix}*`);
+    return named.filter((group) => this.#seen.has(Number.parseInt(path.basename(group).slice(prefix.length), 10)));
   }
 
   async #trace(pid: number): Promise<Trace | null> {
