@@ -49,7 +49,7 @@ export interface Config {
   readonly maxContainers: number | null;
   readonly containerParties: number;
   readonly memoryReserve: number;
-  readonly tokenContainers: number;
+  readonly tokenContainers: number | null;
   readonly tokenConcurrency: number;
   readonly tokenNewContainers: number;
   readonly pool: number;
@@ -173,10 +173,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     "of the machine; below it idle containers go and none come: stops many small ones that together take all memory",
     size(0),
   ),
-  tokenContainers: one(
+  tokenContainers: one<number | null>(
     "--token-containers <number>",
-    16,
-    "alive for one token, those below it and administrators too: stops one that keeps a thousand names alive",
+    null,
+    "alive for one token, those below it and administrators too, by default 16 and at most half of --max-containers: " +
+      "stops one that keeps a thousand names alive",
     integer(1, 100_000),
   ),
   tokenConcurrency: one(

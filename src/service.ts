@@ -45,6 +45,8 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** Of one token, where there is room for more than twice as many. */
+const TOKEN_CONTAINERS = 16;
 /** What a container costs when it does nothing, for the default number of them. */
 const CONTAINER_BYTES = 32 * 2 ** 20;
 /** Its frames, its stderr, and at its start one more. */
@@ -117,7 +119,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       idleMs: config.idleLimit,
       memoryReserveBytes: config.memoryReserve,
       caps: {
-        containers: config.tokenContainers,
+        containers: config.tokenContainers ?? Math.min(TOKEN_CONTAINERS, Math.ceil(maxContainers / 2)),
         concurrency: config.tokenConcurrency,
         newContainers: config.tokenNewContainers,
       },

@@ -20,7 +20,10 @@ const TICK_MS = 50;
 const BUSY_PING_MS = 100;
 const IDLE_PING_MS = 1_000;
 const WEIGH_MS = 5_000;
-/** A guest that was kept waiting by the machine for more than so much of the time may be innocent. */
+/**
+ * A guest that was kept waiting by the machine for more than so much of the time may be innocent: until it has burned the
+ * rest of the limit in all, as one at the edge of innocence would have within the limit.
+ */
 const HELD_UP = 0.5;
 
 /** What the kernel has said of a guest since it owes the answer to a ping. */
@@ -38,8 +41,8 @@ interface Suspicion {
  * Watches all guests from outside: the deadlines of their runs, and whether their event loops still turn.
  *
  * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
- * no processor, the machine is busy, and it is given time: until it has burned, by and by, all the processor time that the
- * limit is long, or its quota's share of it. Threads of its own are thus no place to hide.
+ * no processor, the machine is busy, and it is given time: until it has burned, by and by, half of the processor time that
+ * the limit is long, or its quota's share of it. Threads of its own are thus no place to hide.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -124,7 +127,7 @@ export class Watchdog {
     if (atMs - pingedMs < blockMs) return;
     const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
     const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
-    if (heldUp <= HELD_UP || burnedMs >= blockMs) this.#endBlocked(guest, status.title);
+    if (heldUp <= HELD_UP || burnedMs >= blockMs * (1 - HELD_UP)) this.#endBlocked(guest, status.title);
   }
 
   #endBlocked(guest: Guest, title: string): void {

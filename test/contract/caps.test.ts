@@ -17,6 +17,27 @@ function busy(answer: Answer, message: RegExp): number {
   return retryAfterMs!;
 }
 
+describe("a service that has room for few containers", () => {
+  it("gives no token all of them", async (t) => {
+    const service = await startService(["--max-containers", "4"]);
+    t.after(() => service.stop());
+    const [token, other] = [await service.issue({ containers: ["*"] }), await service.issue({ containers: ["*"] })];
+    const leaving = new AbortController();
+    const held = ["few-1", "few-2", "few-3"].map(async (container) => {
+      const answer = await service
+        .run(container, WAITS_FOR_ITS_CALLER, { token, signal: leaving.signal })
+        .catch(() => null);
+      if (answer) busy(answer, /has 2 containers alive, all at work/);
+      return answer;
+    });
+    // One of the three is refused; the others wait.
+    await Promise.race(held);
+    assert.equal((await service.run("few-4", "6 * 7", { token: other })).text, "42");
+    leaving.abort();
+    assert.equal((await Promise.all(held)).filter((answer) => answer !== null).length, 1);
+  });
+});
+
 describe("the caps of one token", () => {
   let service: Service;
   before(async () => {
