@@ -11,6 +11,7 @@ import { after, before, describe, it } from "node:test";
 import { VERSION } from "../../src/http/headers.ts";
 import { LAYERS } from "../../src/sandbox/self-test/check.ts";
 import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { whyNoUser } from "../contract/user.ts";
 import { fakeBubblewrap, without } from "../sandbox/thinned-wall.ts";
 import { command } from "./command.ts";
 
@@ -195,7 +196,7 @@ describe("doctor on egress", () => {
 describe("doctor, where the means are weaker", () => {
   it(
     "warns and still exits with 0: a user has no control groups and no other user ids",
-    { skip: !isRoot },
+    { skip: whyNoUser() },
     async () => {
       const theirs = path.join(home.tmp, "theirs");
       await mkdir(theirs);

@@ -39,12 +39,17 @@ async function processesOf(home: Home): Promise<Record<"service" | "launcher" | 
 
 describe("a service that root starts", { skip: isPrivileged() ? false : "only root has something to give up" }, () => {
   const homes: Home[] = [];
+  const services: Service[] = [];
   const open = async (flags: readonly string[] = []): Promise<{ home: Home; service: Service }> => {
     const home = await makeHome();
     homes.push(home);
-    return { home, service: await startService(flags, home) };
+    const service = await startService(flags, home);
+    services.push(service);
+    return { home, service };
   };
   after(async () => {
+    // A test that failed may not have stopped its own.
+    for (const service of services) await service.kill9();
     for (const home of homes) await home[Symbol.asyncDispose]();
   });
 
@@ -125,8 +130,11 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     const [socket] = globSync(path.join(home.tmp, "caisson-run-*/guests.sock"));
     assert.equal((await stat(path.dirname(socket!))).mode & 0o077, 0);
     assert.equal((await stat(path.dirname(socket!))).uid, 0);
-    const connect = `require("net").connect(process.argv[1]).on("connect", () => console.log("in")).on("error", (e) => console.log(e.code))`;
-    const said = execFileSync("scripts/node", ["-e", connect, socket!], { uid: 54_321, gid: 54_321, encoding: "utf8" });
+    const connect = `
+      process.setgid(54321);
+      process.setuid(54321);
+      require("net").connect(process.argv[1]).on("connect", () => console.log("in")).on("error", (e) => console.log(e.code))`;
+    const said = execFileSync("scripts/node", ["-e", connect, socket!], { encoding: "utf8" });
     assert.equal(said.trim(), "EACCES");
     await leave(service, home);
   });
