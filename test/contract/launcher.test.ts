@@ -56,17 +56,18 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
   it("gives root up before it serves, and a launcher beside it keeps what guests need", async () => {
     const { home, service } = await open();
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
-    const found = await processesOf(home);
+    let found = await processesOf(home);
+    const users = (): Set<number> => new Set(found.wrapper.map(({ uid }) => uid));
+    // While the pool is refilled, a guest that is being started shows as more than one process.
+    await until(async () => {
+      found = await processesOf(home);
+      return found.launcher.length === 1 && users().size === found.wrapper.length;
+    }, "every guest has a user of its own");
     assert.equal(found.service.length, 1);
     assert.notEqual(found.service[0]!.uid, 0);
     assert.match(found.service[0]!.capabilities, /^0+$/);
-    assert.deepEqual(
-      found.launcher.map(({ uid }) => uid),
-      [0],
-    );
-    const users = new Set(found.wrapper.map(({ uid }) => uid));
-    assert.equal(users.size, found.wrapper.length);
-    assert.ok(!users.has(0) && !users.has(found.service[0]!.uid));
+    assert.equal(found.launcher[0]!.uid, 0);
+    assert.ok(!users().has(0) && !users().has(found.service[0]!.uid));
     await leave(service, home);
   });
 
@@ -105,7 +106,8 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
   it("ends with an error when its launcher is killed, and leaves no guest", async () => {
     const { home, service } = await open();
     const { launcher } = await processesOf(home);
-    process.kill(launcher[0]!.pid, "SIGKILL");
+    // A guest that it is just starting looks like it for a moment, and is younger.
+    process.kill(Math.min(...launcher.map(({ pid }) => pid)), "SIGKILL");
     await until(async () => {
       const found = await processesOf(home);
       return found.service.length + found.launcher.length + found.wrapper.length === 0;
