@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { isPrivileged } from "../../src/sandbox/privilege.ts";
 import { isLong } from "../long.ts";
 import { seeded } from "../seeded.ts";
 import { caisson, type Home, makeHome, type Service, startService } from "./service.ts";
@@ -60,14 +61,21 @@ class Load {
   }
 }
 
-const STARTERS: readonly [string, () => Promise<Home>, string | false][] = [
-  ["started as whoever runs the tests", makeHome, false],
-  ["started as a user, without a launcher", makeUserHome, whyNoUser()],
+interface Starter {
+  readonly who: string;
+  readonly make: () => Promise<Home>;
+  readonly skip: string | false;
+  readonly hasLauncher: boolean;
+}
+
+const STARTERS: readonly Starter[] = [
+  { who: "as whoever runs the tests", make: makeHome, skip: false, hasLauncher: isPrivileged() },
+  { who: "as a user, without a launcher", make: makeUserHome, skip: whyNoUser(), hasLauncher: false },
 ];
 
 describe(`nothing is left (${SEED})`, { concurrency: STARTERS.length }, () => {
-  for (const [starter, make, skip] of STARTERS) {
-    describe(`by a service ${starter}`, { skip, concurrency: 1 }, () => {
+  for (const { who, make, skip, hasLauncher } of STARTERS) {
+    describe(`by a service started ${who}`, { skip, concurrency: 1 }, () => {
       let home: Home;
       before(async () => (home = await make()));
       after(() => home[Symbol.asyncDispose]());
@@ -119,23 +127,25 @@ describe(`nothing is left (${SEED})`, { concurrency: STARTERS.length }, () => {
         });
       }
 
-      it("that loses its launcher under load ends, and nothing stays after the next start", async (t) => {
-        const service = await startService(FLAGS, home);
-        const { trail, pid } = service;
-        const launcher = (await trail.processes()).find((trace) => trace.kind === "service" && trace.pid !== pid);
-        if (!launcher) {
-          await service.stop();
-          return t.skip("it has none");
-        }
-        const load = new Load(service);
-        await pause(random.below(LOAD_MS));
-        await trail.processes();
-        process.kill(launcher.pid, "SIGKILL");
-        await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
-        await load.stop();
-        assert.match(service.stderr(), /the launcher ended/);
-        await assertNextLeavesNothing(trail);
-      });
+      const noLauncher = !hasLauncher && "it has no launcher";
+      it(
+        "that loses its launcher under load ends, and nothing stays after the next start",
+        { skip: noLauncher },
+        async () => {
+          const service = await startService(FLAGS, home);
+          const { trail, pid } = service;
+          const launcher = (await trail.processes()).find((trace) => trace.kind === "service" && trace.pid !== pid);
+          assert.ok(launcher);
+          const load = new Load(service);
+          await pause(random.below(LOAD_MS));
+          await trail.processes();
+          process.kill(launcher.pid, "SIGKILL");
+          await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
+          await load.stop();
+          assert.match(service.stderr(), /the launcher ended/);
+          await assertNextLeavesNothing(trail);
+        },
+      );
 
       it("outlives the death of any guest and of any bubblewrap, and nothing of them stays", async () => {
         const service = await startService(FLAGS, home);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { echo, type Networked, startNetworked } from "./networked.ts";
+import { echo, type Networked, SOCKET_HELPERS, startNetworked } from "./networked.ts";
 
 describe("lookups of a guest", () => {
   let net: Networked;
@@ -85,21 +85,9 @@ describe("lookups of a guest", () => {
   });
 });
 
-/** Put before the code of each run. */
-const HELPERS = `
-  const net = require("net");
-  const { once } = require("events");
-  const textOf = async (socket) => {
-    let text = "";
-    for await (const chunk of socket) text += chunk;
-    return text;
-  };
-  const failure = (socket) => new Promise((resolve) => socket.once("error", (error) => resolve({ ...error, message: error.message })));
-`;
-
 describe("a socket of a guest that connects to a name", () => {
   let net: Networked;
-  const value = (code: string): Promise<unknown> => net.guest.value(HELPERS + code);
+  const value = (code: string): Promise<unknown> => net.guest.value(SOCKET_HELPERS + code);
 
   before(async () => {
     net = await startNetworked(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
+import { compileFunction } from "node:vm";
 
 import { echo, type Networked, startNetworked, tcp } from "./networked.ts";
 import { listen } from "./strangers.ts";
@@ -74,10 +75,7 @@ describe("a socket of a guest behaves as one of the kernel", () => {
 
   for (const [title, code] of Object.entries(SCRIPTS)) {
     it(title, async () => {
-      // oxlint-disable-next-line typescript/no-implied-eval
-      const run = new Function("require", `return (async () => { ${prelude}${code} })()`) as (
-        require: NodeJS.Require,
-      ) => Promise<unknown>;
+      const run = compileFunction(`return (async () => { ${prelude}${code} })()`, ["require"]);
       const expected: unknown = JSON.parse(JSON.stringify(await run(createRequire(import.meta.url))));
       assert.deepEqual(await net.guest.value(prelude + code), expected);
     });

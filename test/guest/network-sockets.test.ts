@@ -1,23 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { echo, type Networked, startNetworked, tcp } from "./networked.ts";
-
-/** Put before the code of each run. */
-const HELPERS = `
-  const net = require("net");
-  const { once } = require("events");
-  const textOf = async (socket) => {
-    let text = "";
-    for await (const chunk of socket) text += chunk;
-    return text;
-  };
-  const failure = (socket) => new Promise((resolve) => socket.once("error", (error) => resolve({ ...error, message: error.message })));
-`;
+import { echo, type Networked, SOCKET_HELPERS, startNetworked, tcp } from "./networked.ts";
 
 describe("sockets of a guest", () => {
   let net: Networked;
-  const value = (code: string): Promise<unknown> => net.guest.value(HELPERS + code);
+  const value = (code: string): Promise<unknown> => net.guest.value(SOCKET_HELPERS + code);
 
   before(async () => {
     net = await startNetworked({
@@ -31,7 +19,7 @@ describe("sockets of a guest", () => {
 
   it("what is written comes back, and the run that connected is named", async () => {
     const { id, outcome } = net.guest.start(
-      net.guest.code(`${HELPERS} const s = net.connect(7, "echo.test"); s.end("a" + "b"); return textOf(s)`),
+      net.guest.code(`${SOCKET_HELPERS} const s = net.connect(7, "echo.test"); s.end("a" + "b"); return textOf(s)`),
     );
     assert.equal((await outcome).result, '"ab"');
     assert.deepEqual(net.gateway.opens.at(-1), {

@@ -4,25 +4,13 @@ import { after, before, describe, it } from "node:test";
 import { bytesFrame, textFrame } from "../../src/wire/frames.ts";
 import { TO_GUEST, WINDOW_BYTES } from "../../src/wire/messages.ts";
 import { until } from "../contract/until.ts";
-import { echo, type Networked, startNetworked, tcp } from "./networked.ts";
+import { echo, type Networked, SOCKET_HELPERS, startNetworked, tcp } from "./networked.ts";
 
 const MIB = 2 ** 20;
 
-/** Put before the code of each run. */
-const HELPERS = `
-  const net = require("net");
-  const { once } = require("events");
-  const textOf = async (socket) => {
-    let text = "";
-    for await (const chunk of socket) text += chunk;
-    return text;
-  };
-  const failure = (socket) => new Promise((resolve) => socket.once("error", (error) => resolve({ ...error, message: error.message })));
-`;
-
 describe("streams of a guest", () => {
   let net: Networked;
-  const value = (code: string): Promise<unknown> => net.guest.value(HELPERS + code);
+  const value = (code: string): Promise<unknown> => net.guest.value(SOCKET_HELPERS + code);
 
   before(async () => {
     net = await startNetworked({
@@ -49,7 +37,7 @@ describe("streams of a guest", () => {
     net.gateway.leastCredit = WINDOW_BYTES;
     net.gateway.holdBack();
     const { outcome } = net.guest.start(
-      net.guest.code(`${HELPERS}
+      net.guest.code(`${SOCKET_HELPERS}
         const s = net.connect({ port: 80, host: "count.test", allowHalfOpen: true });
         await once(s, "connect");
         let written = 0;
@@ -70,7 +58,7 @@ describe("streams of a guest", () => {
 
   it("a reader that waits holds the peer back, and gets all in the end", async () => {
     const { outcome } = net.guest.start(
-      net.guest.code(`${HELPERS}
+      net.guest.code(`${SOCKET_HELPERS}
         const s = net.connect(80, "flood.test");
         await once(s, "readable");
         globalThis.resumeReading = () => {
@@ -111,7 +99,7 @@ describe("streams of a guest", () => {
   it("a listener that throws fails its run, and cuts nobody else's frames", async () => {
     const bystander = net.guest.start(
       net.guest.code(
-        `${HELPERS} const s = net.connect(7, "echo.test"); s.write("x"); await once(s, "data"); globalThis.go = () => s.end("y"); console.log("ready"); return textOf(s)`,
+        `${SOCKET_HELPERS} const s = net.connect(7, "echo.test"); s.write("x"); await once(s, "data"); globalThis.go = () => s.end("y"); console.log("ready"); return textOf(s)`,
       ),
     );
     await until(() => net.guest.logs.some(({ text }) => text === "ready"), "the bystander is connected");
@@ -129,7 +117,7 @@ describe("streams of a guest", () => {
   it("listeners find the run that connected, whatever frame they came with", async () => {
     const { id, outcome } = net.guest.start(
       net.guest.code(
-        `${HELPERS} const s = net.connect(7, "echo.test"); s.on("data", () => console.log("mine")); s.end("x"); await once(s, "close"); return 1`,
+        `${SOCKET_HELPERS} const s = net.connect(7, "echo.test"); s.on("data", () => console.log("mine")); s.end("x"); await once(s, "close"); return 1`,
       ),
     );
     await outcome;
@@ -168,7 +156,7 @@ describe("streams of a guest", () => {
     await using own = await startNetworked({ "echo.test:7": echo() });
     const bystander = own.guest.start(
       own.guest.code(
-        `${HELPERS} const s = net.connect(7, "echo.test"); s.write("x"); await once(s, "data"); globalThis.go = () => s.end("y"); console.log("ready"); return once(s, "data").then(([data]) => String(data))`,
+        `${SOCKET_HELPERS} const s = net.connect(7, "echo.test"); s.write("x"); await once(s, "data"); globalThis.go = () => s.end("y"); console.log("ready"); return once(s, "data").then(([data]) => String(data))`,
       ),
     );
     await until(() => own.guest.logs.some(({ text }) => text === "ready"), "the bystander is connected");

@@ -5,6 +5,18 @@ import type { AnswerMessage } from "../../src/wire/messages.ts";
 import { Gateway } from "./gateway.ts";
 import { GuestProcess } from "./guest-process.ts";
 
+/** What the code of a run that speaks by sockets finds: put before it. */
+export const SOCKET_HELPERS = `
+  const net = require("net");
+  const { once } = require("events");
+  const textOf = async (socket) => {
+    let text = "";
+    for await (const chunk of socket) text += chunk;
+    return text;
+  };
+  const failure = (socket) => new Promise((resolve) => socket.once("error", (error) => resolve({ ...error, message: error.message })));
+`;
+
 /** A guest, and the strangers that it can reach by name. */
 export interface Networked extends AsyncDisposable {
   readonly guest: GuestProcess;
