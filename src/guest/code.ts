@@ -16,6 +16,18 @@ const NEEDS = Uint8Array.of(1);
 const NEEDS_NOT = Uint8Array.of(0);
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
+const later = process.nextTick.bind(process);
+
+let looking = false;
+
+/**
+ * Asks for another guest when a code has broken the tools that later ones need: nobody else would learn of it before they
+ * fail. Once for all that came together, because a look takes as long as a small run, and before their answers leave.
+ */
+function look(): void {
+  looking = false;
+  if (isDamaged()) send(bytesFrame(FROM_GUEST.retire, 0));
+}
 
 /**
  * One submitted code. It is evaluated at its first run: a function or a handler is kept, so that module state stays warm between runs; any
@@ -47,14 +59,13 @@ export class Code {
     else this.#evaluate(run);
   }
 
-  /**
-   * Asks for another guest when the code has broken the tools that later codes need: nobody else would learn of it before
-   * they fail. After the first run only, which is when code does such things, because a look takes as long as a small run.
-   */
+  /** A run is over. After the first, which is when code does such things, it is looked whether it broke something. */
   leave(): void {
     if (this.#left) return;
     this.#left = true;
-    if (isDamaged()) send(bytesFrame(FROM_GUEST.retire, 0));
+    if (looking) return;
+    looking = true;
+    later(look);
   }
 
   /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */
