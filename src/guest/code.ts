@@ -3,7 +3,7 @@ import { type CodeMessage, FROM_GUEST } from "../wire/messages.ts";
 import { compile, type Evaluation, type Reading } from "./compile.ts";
 import { isDamaged } from "./damage.ts";
 import { CodeFault, threwFault } from "./faults.ts";
-import { send } from "./link.ts";
+import { beforeLeaving, send } from "./link.ts";
 import { addModules, dropModules } from "./modules.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
@@ -16,17 +16,14 @@ const NEEDS = Uint8Array.of(1);
 const NEEDS_NOT = Uint8Array.of(0);
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
-const later = process.nextTick.bind(process);
-
-let looking = false;
 
 /**
  * Asks for another guest when a code has broken the tools that later ones need: nobody else would learn of it before they
- * fail. Once for all that came together, because a look takes as long as a small run, and before their answers leave.
+ * fail. Once for all that came together, because a look takes as long as a small run, and in front of their answers, upon
+ * which the service sends the next run.
  */
-function look(): void {
-  looking = false;
-  if (isDamaged()) send(bytesFrame(FROM_GUEST.retire, 0));
+function look(): Buffer | null {
+  return isDamaged() ? bytesFrame(FROM_GUEST.retire, 0) : null;
 }
 
 /**
@@ -63,9 +60,7 @@ export class Code {
   leave(): void {
     if (this.#left) return;
     this.#left = true;
-    if (looking) return;
-    looking = true;
-    later(look);
+    beforeLeaving(look);
   }
 
   /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */

@@ -9,11 +9,17 @@ const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 
 let outbox: Outbox | null = null;
 let flush: (() => void) | null = null;
+let urgent: (() => Buffer | null) | null = null;
 let end: ((done: () => void) => void) | null = null;
 
 /** Queues one frame for the service; all frames of an event-loop turn leave in one write. */
 export function send(frame: Buffer): void {
   outbox?.push(frame);
+}
+
+/** Has `step` called once, before what is queued leaves; the frame that it gives goes in front. */
+export function beforeLeaving(step: () => Buffer | null): void {
+  urgent = step;
 }
 
 /** Calls `done` when all that was queued has left. */
@@ -38,7 +44,12 @@ export function openLink(events: LinkEvents): void {
   const socket = new Socket({ fd: DESCRIPTOR, readable: true, writable: true });
   const write = socket.write.bind(socket);
   end = socket.end.bind(socket);
-  outbox = new Outbox((bytes) => void write(bytes));
+  outbox = new Outbox((bytes) => {
+    const frame = urgent?.();
+    urgent = null;
+    if (frame) write(frame);
+    write(bytes);
+  });
   flush = outbox.flush;
   const reader = new FrameReader(MAX_PAYLOAD_BYTES, events.frame);
   socket.on("data", (chunk: Buffer) => {
