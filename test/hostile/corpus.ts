@@ -6,9 +6,9 @@ import { after, before, describe, it } from "node:test";
 
 import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
-import { type Attack, readAttacks, type Step } from "./attack.ts";
+import { assault, NEIGHBOUR } from "./assault.ts";
+import { readAttacks } from "./attack.ts";
 import { type Canaries, setOutCanaries } from "./canaries.ts";
-import { assertAnswer, outcomeOf } from "./expectation.ts";
 import { type Row, table } from "./table.ts";
 
 /** Short, so that what takes all of something is soon at its end. */
@@ -18,7 +18,6 @@ const WALL = { "ends by itself": "30s", "lasts for ever": "3s" };
 const POOL = 3;
 /** Attacks at a time. Most wait more than they burn; with more of them a small machine tells nothing but how busy it is. */
 const AT_ONCE = 4;
-const NEIGHBOUR = "neighbour";
 
 interface Target {
   readonly home: Home;
@@ -52,8 +51,7 @@ export function holdCorpus(rung: string): void {
         const { service } = targets[attack.length];
         const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
         rows.push(row);
-        for (const [index, step] of attack.steps.entries()) await submit(service, attack, step, index, row);
-        await answersAgain(service, attack);
+        await assault(service, canaries, attack, row);
         assert.equal((await service.request("GET", "/healthz", { token: null })).status, 200);
       });
     }
@@ -76,24 +74,6 @@ export function holdCorpus(rung: string): void {
       }
     });
   });
-
-  /** Runs one step while a neighbour runs, and judges the answer. */
-  async function submit(service: Service, attack: Attack, step: Step, index: number, row: Row): Promise<void> {
-    const isNeighbour = step.place === "another container";
-    const container = `${attack.kind}.${attack.name}${isNeighbour ? `.beside${index}` : ""}`;
-    const headers = step.contentType ? { "content-type": step.contentType } : {};
-    const startMs = performance.now();
-    const [answer, beside] = await Promise.all([
-      service.run(container, canaries.fill(step.text, service.port), { headers }),
-      service.run(NEIGHBOUR, "6 * 7"),
-    ]);
-    row.ms = Math.max(row.ms, performance.now() - startMs);
-    row.outcome = outcomeOf(answer);
-    row.expected = step.expected.map((each) => each.text).join(" or ");
-    assert.equal(beside.text, "42", "a neighbour answers meanwhile");
-    assert.ok(!`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret), "the secret was told");
-    assertAnswer(answer, step.expected);
-  }
 }
 
 async function start(rung: string, wall: string): Promise<Target> {
@@ -104,24 +84,6 @@ async function start(rung: string, wall: string): Promise<Target> {
   ]);
   const service = await startService(["--isolation", rung, "--pool", String(POOL), ...limits], home);
   return { home, service, programs: digestOf(home.tmp) };
-}
-
-async function answersAgain(service: Service, attack: Attack): Promise<void> {
-  let text = "";
-  const again = async (): Promise<boolean> => {
-    ({ text } = await service.run(`${attack.kind}.${attack.name}`, "6 * 7"));
-    return text === "42";
-  };
-  if (attack.strikesLater) await until(again, "the attacked container answers");
-  else assert.ok(await again(), `the attacked container answers the next run with ${text}: ${logOf(service, text)}`);
-  assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
-}
-
-/** What the service has logged about the run that a problem document names. */
-function logOf(service: Service, text: string): string {
-  const run = /"run":"([^"]+)"/.exec(text)?.[1] ?? "no run";
-  const lines = service.stderr().split("\n");
-  return lines.filter((line) => line.includes(run)).join("\n");
 }
 
 /** Of the programs that all guests are made from. */

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+
+import type { Service } from "../contract/service.ts";
+import { until } from "../contract/until.ts";
+import type { Attack, Step } from "./attack.ts";
+import type { Canaries } from "./canaries.ts";
+import { assertAnswer, outcomeOf } from "./expectation.ts";
+import type { Row } from "./table.ts";
+
+/** A container that has nothing to do with any attack. */
+export const NEIGHBOUR = "neighbour";
+
+/** What is attacked: a started service, wherever it is. */
+export type Attacked = Pick<Service, "port" | "run" | "stderr">;
+
+/** Runs all steps of an attack while a neighbour runs, judges each answer, and holds that both go on answering. */
+export async function assault(service: Attacked, canaries: Canaries, attack: Attack, row: Row): Promise<void> {
+  for (const [index, step] of attack.steps.entries()) await submit(service, canaries, attack, step, index, row);
+  await answersAgain(service, attack);
+}
+
+async function submit(
+  service: Attacked,
+  canaries: Canaries,
+  attack: Attack,
+  step: Step,
+  index: number,
+  row: Row,
+): Promise<void> {
+  const isNeighbour = step.place === "another container";
+  const container = `${attack.kind}.${attack.name}${isNeighbour ? `.beside${index}` : ""}`;
+  const headers = step.contentType ? { "content-type": step.contentType } : {};
+  const startMs = performance.now();
+  const [answer, beside] = await Promise.all([
+    service.run(container, canaries.fill(step.text, service.port), { headers }),
+    service.run(NEIGHBOUR, "6 * 7"),
+  ]);
+  row.ms = Math.max(row.ms, performance.now() - startMs);
+  row.outcome = outcomeOf(answer);
+  row.expected = step.expected.map((each) => each.text).join(" or ");
+  assert.equal(beside.text, "42", "a neighbour answers meanwhile");
+  assert.ok(!`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret), "the secret was told");
+  assertAnswer(answer, step.expected);
+}
+
+async function answersAgain(service: Attacked, attack: Attack): Promise<void> {
+  let text = "";
+  const again = async (): Promise<boolean> => {
+    ({ text } = await service.run(`${attack.kind}.${attack.name}`, "6 * 7"));
+    return text === "42";
+  };
+  if (attack.strikesLater) await until(again, "the attacked container answers");
+  else assert.ok(await again(), `the attacked container answers the next run with ${text}: ${logOf(service, text)}`);
+  assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
+}
+
+/** What the service has logged about the run that a problem document names. */
+function logOf(service: Attacked, text: string): string {
+  const run = /"run":"([^"]+)"/.exec(text)?.[1] ?? "no run";
+  const lines = service.stderr().split("\n");
+  return lines.filter((line) => line.includes(run)).join("\n");
+}
