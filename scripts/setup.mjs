@@ -13,6 +13,11 @@ checkRuntime();
 if (process.platform === "linux") {
   installProgram("bwrap", "bubblewrap");
   if (purpose === "bench") installProgram("wrk", "wrk");
+  // The assemblers that tests hold the player's machine code against.
+  if (purpose === "test") {
+    installProgram("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu");
+    installProgram("aarch64-linux-gnu-as", "binutils-aarch64-linux-gnu");
+  }
 }
 
 /** `npm ci`, unless what is installed came from this very lock file. */

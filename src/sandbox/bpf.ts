@@ -26,6 +26,11 @@ export class Assembler {
     this.#branch(0x35, value, body, false);
   }
 
+  /** Where in the program the operand of the next instruction will stand, in bytes. */
+  get nextOperand(): number {
+    return this.#instructions.length * 8 + 4;
+  }
+
   assemble(): Buffer {
     const program = Buffer.alloc(this.#instructions.length * 8);
     for (const [index, [code, jumpTrue, jumpFalse, operand]] of this.#instructions.entries()) {

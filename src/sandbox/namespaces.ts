@@ -33,7 +33,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
   const bwrap = await findBubblewrap();
   const filterFile = path.join(folder.path, "filter.bpf");
   // Process 1 of its namespace, and nothing but /tmp can be written.
-  writeFileSync(filterFile, seccompFilter(process.arch as Architecture, { pid: 1, ownsFiles: true }));
+  writeFileSync(filterFile, seccompFilter(process.arch as Architecture, { pid: 1, ownsFiles: true }).program);
   const cgroups = await openCgroups(limits);
   const [program, ...words] = [...underLimits(limits, cgroups), bwrap, ...(await bwrapArguments(folder, limits))];
   const nextIdentity = guestUids();

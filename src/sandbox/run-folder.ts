@@ -16,6 +16,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { ownName } from "./leftovers.ts";
+import { playerProgram } from "./plan/player.ts";
+import type { Architecture } from "./system-calls.ts";
 
 /** What a guest is started from, in a folder that any host user may read. */
 export interface RunFolder {
@@ -24,6 +26,8 @@ export interface RunFolder {
   readonly node: string;
   /** The guest program, as JavaScript: its entry is `guest/main.js`. */
   readonly program: string;
+  /** What a guest's process is at first. */
+  readonly player: string;
   remove(): Promise<void>;
 }
 
@@ -49,6 +53,7 @@ export async function prepareRunFolder(): Promise<RunFolder> {
   return {
     path: folder,
     program,
+    player: await makePlayer(folder),
     node: await reachableNode(folder),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
@@ -79,6 +84,13 @@ async function makeFolder(folder: string): Promise<void> {
 async function makeFile(file: string, text: string): Promise<void> {
   await writeFile(file, text);
   await chmod(file, 0o644);
+}
+
+async function makePlayer(folder: string): Promise<string> {
+  const file = path.join(folder, "player");
+  await writeFile(file, playerProgram(process.arch as Architecture));
+  await chmod(file, 0o755);
+  return file;
 }
 
 function withJavaScriptImports(source: string): string {

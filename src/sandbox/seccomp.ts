@@ -3,8 +3,8 @@ import { allowedCalls, type Architecture, judgedCalls } from "./system-calls.ts"
 
 /** In what the rungs differ. */
 export interface FilterOptions {
-  /** The guest's process id as it counts itself: it may signal nobody else. */
-  readonly pid: number;
+  /** The guest's process id as it counts itself: it may signal nobody else. `own`: written in when it is known. */
+  readonly pid: number | "own";
   /**
    * Where the path lies of the one program that may be executed, in the memory of what starts the guest. Without it any
    * path serves, and the root has to see to it that there is nothing else to execute.
@@ -14,26 +14,36 @@ export interface FilterOptions {
   readonly ownsFiles: boolean;
 }
 
+export interface Filter {
+  /** An array of `struct sock_filter`. */
+  readonly program: Buffer;
+  /** Where in it a process id of `own` has to be written in, as 32 bits, each time. */
+  readonly pidOffsets: readonly number[];
+}
+
 /**
  * The system-call filter of a guest (seccomp(2), filter mode): an allow-list, because a list of what is forbidden would
  * miss the next call that the kernel grows.
- *
- * @returns an array of `struct sock_filter`, as prctl(PR_SET_SECCOMP) and `bwrap --seccomp` take it.
  */
-export function seccompFilter(architecture: Architecture, options: FilterOptions): Buffer {
+export function seccompFilter(architecture: Architecture, options: FilterOptions): Filter {
   const filter = new Assembler();
+  const pidOffsets: number[] = [];
   filter.load(ARCHITECTURE_OFFSET);
   // A 32-bit call has other numbers: judged by this table it would be another call.
   filter.unless(AUDIT_ARCH[architecture], () => filter.answer(KILL_PROCESS));
   filter.load(NUMBER_OFFSET);
   if (architecture === "x64") filter.atLeast(X32_BIT, () => filter.answer(KILL_PROCESS));
   // First what has to be run for each call; of what is always allowed the kernel keeps a map (since 5.11).
-  for (const [name, number] of judgedCalls(architecture)) filter.when(number, () => judge(filter, name, options));
+  for (const [name, number] of judgedCalls(architecture))
+    filter.when(number, () => judge(filter, name, options, pidOffsets));
   for (const number of allowedCalls(architecture, options.ownsFiles)) filter.when(number, () => filter.answer(ALLOW));
   filter.atLeast(HIGHEST_KNOWN + 1, () => filter.answer(errno(ENOSYS)));
   filter.answer(errno(EPERM));
-  return filter.assemble();
+  return { program: filter.assemble(), pidOffsets };
 }
+
+/** Nobody's, so that a filter whose number was never written in lets it signal nobody. */
+const UNKNOWN_PID = 0x7fff_ffff;
 
 /** AUDIT_ARCH_* of linux/audit.h. */
 const AUDIT_ARCH: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
@@ -69,11 +79,20 @@ const SOCKET_OPTIONS = [3, 4, 7, 8];
 /** NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, DONTFORK, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP: no MERGEABLE, by which equal pages of others are found out. */
 const MEMORY_ADVICE = [0, 1, 2, 3, 4, 8, 10, 14, 15, 16, 17];
 
-function judge(filter: Assembler, name: string, { pid, programAddress }: FilterOptions): void {
+function judge(
+  filter: Assembler,
+  name: string,
+  { pid: known, programAddress }: FilterOptions,
+  pidOffsets: number[],
+): void {
+  const pid = known === "own" ? UNKNOWN_PID : known;
   const oneOf = (argument: number, values: readonly number[], mask?: number): void => {
     filter.load(argumentOffset(argument));
     if (mask !== undefined) filter.and(mask);
-    for (const value of values) filter.when(value, () => filter.answer(ALLOW));
+    for (const value of values) {
+      if (value === UNKNOWN_PID) pidOffsets.push(filter.nextOperand);
+      filter.when(value, () => filter.answer(ALLOW));
+    }
     filter.answer(errno(EPERM));
   };
   const allBut = (argument: number, mask: number, refused: number): void => {

@@ -60,7 +60,7 @@ describe("native code behind the filter alone", { skip }, () => {
 
   it("has the same calls refused, signals to others among them, and can still make those that Node needs", async () => {
     const { refused, works, how } = await probeBehindFilter(folder, (pid) => {
-      return seccompFilter(process.arch as Architecture, { pid, programAddress: 0n, ownsFiles: false });
+      return seccompFilter(process.arch as Architecture, { pid, programAddress: 0n, ownsFiles: false }).program;
     });
     assert.equal(how, "exit code 0");
     assertRefused(refused);

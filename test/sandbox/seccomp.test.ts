@@ -88,7 +88,7 @@ const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[
 
 for (const architecture of ["x64", "arm64"] as Architecture[]) {
   describe(`the filter for ${architecture}`, () => {
-    const program = seccompFilter(architecture, OPTIONS);
+    const { program } = seccompFilter(architecture, OPTIONS);
 
     for (const [what, x64, arm64, args, outcome] of CALLS) {
       it(`answers ${what} with ${outcome}`, () => {
@@ -109,7 +109,7 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
 
 describe("the filter for x64", () => {
   it("kills a call of the x32 interface", () => {
-    assert.equal(judge(seccompFilter("x64", OPTIONS), { arch: ARCH.x64, number: 0x40000000 }), "kill");
+    assert.equal(judge(seccompFilter("x64", OPTIONS).program, { arch: ARCH.x64, number: 0x40000000 }), "kill");
   });
 });
 
@@ -137,9 +137,27 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
     for (const [what, x64, arm64, args, outcome] of SHARED_CALLS) {
       it(`answers ${what} with ${outcome}`, () => {
         const number = architecture === "x64" ? x64 : arm64;
-        const program = seccompFilter(architecture, SHARING);
+        const { program } = seccompFilter(architecture, SHARING);
         assert.equal(judge(program, { arch: ARCH[architecture], number, args }), outcome);
       });
     }
+  });
+}
+
+for (const architecture of ["x64", "arm64"] as Architecture[]) {
+  describe(`the filter for ${architecture} of a guest whose number is not known yet`, () => {
+    it("is the one for that number, once it is written in where it says", () => {
+      const { program, pidOffsets } = seccompFilter(architecture, { ...SHARING, pid: "own" });
+      for (const at of pidOffsets) program.writeUInt32LE(SHARING.pid as number, at);
+      assert.deepEqual(program, seccompFilter(architecture, SHARING).program);
+    });
+
+    it("lets it signal nobody until then", () => {
+      const { program } = seccompFilter(architecture, { ...SHARING, pid: "own" });
+      for (const [what, x64, arm64, args] of SHARED_CALLS.filter(([name]) => /^(tg)?kill /.test(name))) {
+        const number = architecture === "x64" ? x64 : arm64;
+        assert.equal(judge(program, { arch: ARCH[architecture], number, args }), "EPERM", what);
+      }
+    });
   });
 }

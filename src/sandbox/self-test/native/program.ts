@@ -1,3 +1,4 @@
+import { machineCode } from "../../plan/listing.ts";
 import type { Architecture } from "../../system-calls.ts";
 import type { HostileCall } from "./calls.ts";
 
@@ -53,12 +54,6 @@ function header(architecture: Architecture, size: number): Buffer {
   segment.writeBigUInt64LE(BigInt(size), 40);
   segment.writeBigUInt64LE(BigInt(ALIGNMENT), 48);
   return file;
-}
-
-/** @param listing bytes in hexadecimal, then after two blanks what they say. */
-function machineCode(listing: string): Buffer {
-  const lines = listing.split("\n").map((line) => line.trim().split("  ")[0]!);
-  return Buffer.from(lines.join("").replaceAll(" ", ""), "hex");
 }
 
 /**

@@ -1,0 +1,73 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+
+import type { Architecture } from "../system-calls.ts";
+import { encodePlan, failedStep } from "./encode.ts";
+import { landlockAbiStep } from "./landlock.ts";
+import { notedCalls } from "./notes.ts";
+import { PLAN_DESCRIPTOR } from "./player.ts";
+import { type Plan, type Step, stepsFor } from "./steps.ts";
+
+/** Where the notes go: the descriptor of a guest's frames. */
+const NOTES = 3;
+/** A play takes a millisecond; one that hangs must not hold up a start. */
+const PATIENCE_MS = 10_000;
+
+/** Gives a player that was just started what it waits for. */
+export function sendPlan(socket: Socket, plan: Buffer): void {
+  // A player that is gone has said why by its end.
+  socket.on("error", () => {}).end(plan);
+}
+
+/** What a play has come to. */
+export interface Played {
+  /** In words, when a step failed that must not. */
+  readonly fault: string | null;
+  /** What the kernel answered to each call: below 0 the number of an error. Empty after a fault. */
+  readonly answers: readonly number[];
+}
+
+/**
+ * Plays a plan and then calls that may fail, as this process's user and with nothing around it but the plan.
+ *
+ * @param player the file of that program.
+ * @throws {Error} when no process could be started.
+ */
+export async function play(
+  player: string,
+  architecture: Architecture,
+  plan: Plan,
+  calls: readonly Step[],
+): Promise<Played> {
+  const noted = notedCalls(architecture, calls, NOTES);
+  const whole = { ...plan, steps: [...plan.steps, ...noted.steps] };
+  const child = spawn(player, [], {
+    stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+    cwd: "/",
+    env: {},
+    timeout: PATIENCE_MS,
+    killSignal: "SIGKILL",
+  });
+  const exited = once(child, "exit");
+  // Out of descriptors or processes, the child has nothing to be given a plan by.
+  if (child.pid === undefined) await exited;
+  sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, encodePlan(whole));
+  const said = buffer(child.stdio[NOTES] as Socket);
+  const [status, signal] = (await exited) as [number | null, string | null];
+  const answers = noted.read(await said);
+  if (answers) return { fault: null, answers };
+  return { fault: failedStep(whole, status) ?? (signal ? `signal ${signal}` : `exit code ${status}`), answers: [] };
+}
+
+/**
+ * The kernel's Landlock ABI, 0 where it has none or may not be used.
+ *
+ * @throws {Error} when the player cannot be played at all.
+ */
+export async function landlockAbi(player: string, architecture: Architecture): Promise<number> {
+  const { fault, answers } = await play(player, architecture, { steps: [] }, [landlockAbiStep(stepsFor(architecture))]);
+  if (fault !== null) throw new Error(`the player cannot be played: ${fault}`);
+  return Math.max(0, answers[0]!);
+}

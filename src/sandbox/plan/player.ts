@@ -1,0 +1,157 @@
+import type { Architecture } from "../system-calls.ts";
+import { PLAN_ADDRESS, PLAN_BYTES } from "./encode.ts";
+import { machineCode } from "./listing.ts";
+
+/**
+ * The descriptor that the player gets its plan by, from whoever starts it. Not that of the frames: the other end of those
+ * is the service, which reads what strangers send and has given up what a plan is played with.
+ */
+export const PLAN_DESCRIPTOR = 4;
+
+/**
+ * The program that a guest's process is before it is a guest: it receives a plan (`encode.ts`) and plays it, one system
+ * call after the other, until one fails or is an execve. The same few bytes for all guests; whatever decides anything is
+ * in the plan. A Node that runs could not be confined: it has threads by then, which Landlock does not reach before ABI 8.
+ *
+ * @returns an executable file (ELF) that needs no library.
+ */
+export function playerProgram(architecture: Architecture): Buffer {
+  const code = machineCode(PLAYER_LISTINGS[architecture]);
+  return Buffer.concat([headers(architecture, HEADER_BYTES + code.length), code]);
+}
+
+const FILE_HEADER_BYTES = 64;
+const SEGMENT_HEADER_BYTES = 56;
+const HEADER_BYTES = FILE_HEADER_BYTES + 3 * SEGMENT_HEADER_BYTES;
+/** Of the largest pages that arm64 has. */
+const ALIGNMENT = 0x1_0000;
+const CODE_ADDRESS = PLAN_ADDRESS - BigInt(ALIGNMENT);
+const MACHINES: Readonly<Record<Architecture, number>> = { x64: 62, arm64: 183 };
+const PT_LOAD = 1;
+const PT_GNU_STACK = 0x6474_e551;
+const READ_WRITE = 6;
+const READ_EXECUTE = 5;
+
+/** One file header and three program headers (elf(5)): this file, room for the plan, a stack that is not executable. */
+function headers(architecture: Architecture, fileBytes: number): Buffer {
+  const file = Buffer.alloc(FILE_HEADER_BYTES);
+  file.write("\x7fELF", "latin1");
+  // 64 bits, little endian, version 1.
+  file.set([2, 1, 1], 4);
+  // An executable at fixed addresses.
+  file.writeUInt16LE(2, 16);
+  file.writeUInt16LE(MACHINES[architecture], 18);
+  file.writeUInt32LE(1, 20);
+  file.writeBigUInt64LE(CODE_ADDRESS + BigInt(HEADER_BYTES), 24);
+  file.writeBigUInt64LE(BigInt(FILE_HEADER_BYTES), 32);
+  file.writeUInt16LE(FILE_HEADER_BYTES, 52);
+  file.writeUInt16LE(SEGMENT_HEADER_BYTES, 54);
+  file.writeUInt16LE(3, 56);
+  return Buffer.concat([
+    file,
+    segment(PT_LOAD, READ_EXECUTE, CODE_ADDRESS, fileBytes, fileBytes),
+    segment(PT_LOAD, READ_WRITE, PLAN_ADDRESS, 0, PLAN_BYTES),
+    segment(PT_GNU_STACK, READ_WRITE, 0n, 0, 0),
+  ]);
+}
+
+function segment(kind: number, rights: number, address: bigint, fileBytes: number, memoryBytes: number): Buffer {
+  const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
+  header.writeUInt32LE(kind, 0);
+  header.writeUInt32LE(rights, 4);
+  header.writeBigUInt64LE(address, 16);
+  header.writeBigUInt64LE(address, 24);
+  header.writeBigUInt64LE(BigInt(fileBytes), 32);
+  header.writeBigUInt64LE(BigInt(memoryBytes), 40);
+  header.writeBigUInt64LE(BigInt(ALIGNMENT), 48);
+  return header;
+}
+
+/**
+ * The stack pointer goes through the plan: a step is eight words, of which the call takes seven off and the place for the
+ * result is the eighth. So a clone whose new stack is another list of steps goes on with that.
+ *
+ * It starts with recvfrom(4, plan, 16384, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
+ * addresses belong of the arguments that follow this program's own name, and of the environment. A call that fails, its
+ * result below 0, ends the process, unless its result goes to an odd address. The exit status is 128 and how many steps
+ * were made or failed.
+ */
+export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
+  x64: `
+    48 89 e5                       start:  mov rbp, rsp
+    48 bc 00 00 01 00 2c 00 00 00          movabs rsp, 0x2c00010000
+    49 89 e7                               mov r15, rsp
+    b8 2d 00 00 00                         mov eax, 45
+    bf 04 00 00 00                         mov edi, 4
+    48 89 e6                               mov rsi, rsp
+    ba 00 40 00 00                         mov edx, 16384
+    41 ba 00 01 00 00                      mov r10d, 256
+    45 31 c0                               xor r8d, r8d
+    45 31 c9                               xor r9d, r9d
+    0f 05                                  syscall
+    3d 00 40 00 00                         cmp eax, 16384
+    75 38                                  jne failed
+    48 8b 45 00                            mov rax, [rbp]
+    48 8d 7d 10                            lea rdi, [rbp+16]
+    48 8d 34 c7                            lea rsi, [rdi+rax*8]
+    48 8b 4c 24 08                         mov rcx, [rsp+8]
+    48 89 39                               mov [rcx], rdi
+    48 89 71 08                            mov [rcx+8], rsi
+    48 8b 24 24                            mov rsp, [rsp]
+    49 89 e7                               mov r15, rsp
+    58                             next:   pop rax
+    5f                                     pop rdi
+    5e                                     pop rsi
+    5a                                     pop rdx
+    41 5a                                  pop r10
+    41 58                                  pop r8
+    41 59                                  pop r9
+    0f 05                                  syscall
+    59                                     pop rcx
+    89 01                                  mov [rcx], eax
+    48 85 c0                               test rax, rax
+    79 ec                                  jns next
+    f6 c1 01                               test cl, 1
+    75 e7                                  jnz next
+    4c 29 fc                       failed: sub rsp, r15
+    48 c1 ec 06                            shr rsp, 6
+    8d bc 24 80 00 00 00                   lea edi, [rsp+128]
+    b8 e7 00 00 00                         mov eax, 231
+    0f 05                                  syscall`,
+  arm64: `
+    f3 03 00 91                    start:  mov x19, sp
+    94 05 c0 d2                            mov x20, #0x2c00000000
+    34 00 a0 f2                            movk x20, #1, lsl #16
+    9f 02 00 91                            mov sp, x20
+    e8 19 80 d2                            mov x8, #207
+    80 00 80 d2                            mov x0, #4
+    e1 03 14 aa                            mov x1, x20
+    02 00 88 d2                            mov x2, #16384
+    03 20 80 d2                            mov x3, #256
+    04 00 80 d2                            mov x4, #0
+    05 00 80 d2                            mov x5, #0
+    01 00 00 d4                            svc #0
+    1f 10 40 f1                            cmp x0, #4, lsl #12
+    01 02 00 54                            b.ne failed
+    60 02 40 f9                            ldr x0, [x19]
+    61 42 00 91                            add x1, x19, #16
+    22 0c 00 8b                            add x2, x1, x0, lsl #3
+    89 06 40 f9                            ldr x9, [x20, #8]
+    21 09 00 a9                            stp x1, x2, [x9]
+    94 02 40 f9                            ldr x20, [x20]
+    9f 02 00 91                            mov sp, x20
+    e8 03 c1 a8                    next:   ldp x8, x0, [sp], #16
+    e1 0b c1 a8                            ldp x1, x2, [sp], #16
+    e3 13 c1 a8                            ldp x3, x4, [sp], #16
+    e5 1b c1 a8                            ldp x5, x6, [sp], #16
+    01 00 00 d4                            svc #0
+    c0 00 00 b9                            str w0, [x6]
+    40 ff ff b6                            tbz x0, #63, next
+    26 ff 07 37                            tbnz w6, #0, next
+    e9 03 00 91                    failed: mov x9, sp
+    20 01 14 cb                            sub x0, x9, x20
+    00 fc 46 d3                            lsr x0, x0, #6
+    00 00 02 91                            add x0, x0, #128
+    c8 0b 80 d2                            mov x8, #94
+    01 00 00 d4                            svc #0`,
+};
