@@ -2,6 +2,7 @@ import { Command } from "commander";
 
 import { VERSION } from "../http/headers.ts";
 import { doctorCommand } from "./doctor.ts";
+import { healthCommand } from "./health.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
 
@@ -14,5 +15,6 @@ export function program(): Command {
     .version(VERSION)
     .addCommand(serveCommand())
     .addCommand(tokenCommand())
-    .addCommand(doctorCommand());
+    .addCommand(doctorCommand())
+    .addCommand(healthCommand());
 }

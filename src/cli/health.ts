@@ -1,0 +1,25 @@
+import { Command } from "commander";
+
+import { askHealth } from "../doctor/ask.ts";
+import { fail } from "./fail.ts";
+import { addSettings, settingsOf } from "./settings.ts";
+
+/** For those who watch a service and have no HTTP client beside it, such as a container's engine. */
+export function healthCommand(): Command {
+  const command = new Command("health").description(
+    "ask the service that listens where these settings say: exit code 0 when it takes runs",
+  );
+  addSettings(command, ["host", "port", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"]);
+  return command.action(async () => {
+    try {
+      const config = settingsOf(command);
+      const health = await askHealth(config);
+      if (!health) throw new Error(`no caisson answers at port ${config.port} of ${config.host}`);
+      const { status, version, isolation } = health;
+      process.stdout.write(`${status}: caisson ${version}, isolation ${isolation}\n`);
+      process.exitCode = status === "ok" ? 0 : 1;
+    } catch (error) {
+      fail(error);
+    }
+  });
+}

@@ -1,0 +1,33 @@
+import { once } from "node:events";
+import { get as getHttp, type IncomingMessage } from "node:http";
+import { get as getHttps } from "node:https";
+import { json } from "node:stream/consumers";
+
+import type { Config } from "../config.ts";
+
+const ANSWER_MS = 2_000;
+/** What a service listens on that listens on every address, and where it is then found. */
+const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+export interface Health {
+  /** `ok`, or why it takes no runs. */
+  readonly status: string;
+  readonly isolation: string;
+  readonly version: string;
+}
+
+/** What a caisson that listens where this configuration says tells of itself (`/healthz`), or null. */
+export async function askHealth({ host, port, tlsCert }: Config): Promise<Health | null> {
+  const options = { host: LOOPBACK[host] ?? host, port, path: "/healthz", timeout: ANSWER_MS };
+  try {
+    // Its certificate may be for a name that this machine does not go by; nothing secret is sent.
+    const request = tlsCert === null ? getHttp(options) : getHttps({ ...options, rejectUnauthorized: false });
+    request.on("timeout", () => request.destroy(new Error("timeout")));
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    const { status, version, isolation } = (await json(response)) as Record<string, unknown>;
+    if (typeof status !== "string" || typeof version !== "string" || typeof isolation !== "string") return null;
+    return { status, version, isolation };
+  } catch {
+    return null;
+  }
+}

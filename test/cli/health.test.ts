@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, it } from "node:test";
+
+import { VERSION } from "../../src/http/headers.ts";
+import { leave, makeHome, type Home, type Service, startService } from "../contract/service.ts";
+import { command, type Ended } from "./command.ts";
+
+let home: Home;
+let service: Service;
+
+before(async () => {
+  home = await makeHome();
+  service = await startService([], home);
+});
+after(() => leave(service, home));
+
+describe("health", () => {
+  it("says what the service says of itself, by flags and by variables, with exit code 0", async () => {
+    const stdout = `ok: caisson ${VERSION}, isolation namespaces\n`;
+    const expected = { code: 0, stdout, stderr: "" };
+    assert.deepEqual(await command(["health", "--port", String(service.port)]), expected);
+    const everywhere = { CAISSON_PORT: String(service.port), CAISSON_HOST: "0.0.0.0", CAISSON_INSECURE_HTTP: "true" };
+    assert.deepEqual(await command(["health"], everywhere), expected);
+  });
+
+  it("ends with exit code 1 where the service takes no runs", async () => {
+    const ended = await answered({ status: "draining", isolation: "namespaces", version: "1" });
+    assert.deepEqual(ended, { code: 1, stdout: "draining: caisson 1, isolation namespaces\n", stderr: "" });
+  });
+
+  it("ends with exit code 1 where something else answers, or nothing", async () => {
+    for (const ended of [await answered(["hello"]), await answered(null), await command(["health", "--port", "9"])]) {
+      assert.equal(ended.code, 1);
+      assert.match(ended.stderr, /^caisson: no caisson answers at port \d+ of 127\.0\.0\.1\n$/);
+    }
+  });
+});
+
+/** What health says of a server that answers everything with this. */
+async function answered(body: unknown): Promise<Ended> {
+  const server = createServer((_, response) => response.end(JSON.stringify(body))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    return await command(["health", "--port", String((server.address() as AddressInfo).port)]);
+  } finally {
+    server.close();
+  }
+}
