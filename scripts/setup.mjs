@@ -13,10 +13,13 @@ checkRuntime();
 if (process.platform === "linux") {
   installProgram("bwrap", "bubblewrap");
   if (purpose === "bench") installProgram("wrk", "wrk");
-  // The assemblers that tests hold the player's machine code against.
   if (purpose === "test") {
+    // The assemblers that tests hold the player's machine code against.
     installProgram("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu");
     installProgram("aarch64-linux-gnu-as", "binutils-aarch64-linux-gnu");
+    // What stands in for a container engine.
+    installProgram("crun", "crun");
+    installProgram("ip", "iproute2");
   }
 }
 

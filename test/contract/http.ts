@@ -14,6 +14,8 @@ export interface RequestOptions {
   query?: Readonly<Record<string, string>>;
   /** Gives the request up: the connection is closed. */
   signal?: AbortSignal;
+  /** Where the service is, when it is not on loopback. */
+  host?: string;
 }
 
 export interface Answer {
@@ -53,7 +55,15 @@ export function respond(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const signal = options.signal;
   const sent = httpRequest(
-    { host: "127.0.0.1", port, method, path: target + query, headers, agent: false, ...(signal && { signal }) },
+    {
+      host: options.host ?? "127.0.0.1",
+      port,
+      method,
+      path: target + query,
+      headers,
+      agent: false,
+      ...(signal && { signal }),
+    },
     resolve,
   );
   // After a response this changes nothing: a service may answer before it has read the body, and close.

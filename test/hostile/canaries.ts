@@ -26,7 +26,8 @@ const NO_PORT = 9;
 export async function setOutCanaries(): Promise<Canaries> {
   const folder = mkdtempSync(path.join(tmpdir(), "canaries-"));
   chmodSync(folder, 0o777);
-  const secret = `secret${randomBytes(12).toString("hex")}`;
+  // A service that was started before has one in its environment already.
+  const secret = process.env["CANARY_SECRET"] ?? `secret${randomBytes(12).toString("hex")}`;
   const mark = `planted-${randomBytes(6).toString("hex")}`;
   const [secretFile, openFile, socket] = ["secret", "open", "socket"].map((name) => path.join(folder, name));
   for (const [file, text] of Object.entries({ [secretFile!]: secret, [openFile!]: KEPT })) {

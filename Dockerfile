@@ -1,0 +1,37 @@
+# caisson in a container that asks for no privilege:
+#
+#   docker build -t caisson . && docker run -p 7070:7070 caisson
+#
+# README.md ("In a container") and SECURITY.md ("In a container") say what to expect of it.
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# With the Node that package.json pins: that one runs the service and its guests, not the one of this stage.
+RUN npm ci --omit=dev --loglevel=error
+
+# Debian's slim image: its libc is the one that Node's builds are tested with, and it has the shell and the ldd by which
+# the service finds Node's libraries. npm and its Node stay behind in the other stage.
+FROM debian:bookworm-slim
+# The wall of a default container needs no program. Where the engine permits user namespaces, bubblewrap makes a stronger one.
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
+# Whom the service becomes: it is started as root, which only its launcher keeps, so that each guest gets a user of its own.
+RUN useradd --uid 1000 --home-dir /nonexistent --shell /usr/sbin/nologin caisson
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json ./
+COPY scripts/node scripts/
+COPY src src
+# The first start of each container need not strip and compile what this one has: see src/main.ts.
+RUN scripts/node src/main.ts --version
+# Open to whoever the container is run as; what the service makes in it is its own alone.
+RUN install -d -m 1777 /data
+VOLUME /data
+# Beyond the container's own loopback it is the engine that decides who reaches the port. TLS is told by
+# CAISSON_TLS_CERT and CAISSON_TLS_KEY; without it, publish on loopback or behind a proxy.
+ENV CAISSON_DATA=/data/caisson CAISSON_HOST=0.0.0.0 CAISSON_INSECURE_HTTP=true
+EXPOSE 7070
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["scripts/node", "src/main.ts", "health"]
+ENTRYPOINT ["scripts/node", "src/main.ts"]
+CMD ["serve"]

@@ -1,0 +1,38 @@
+import type { Row } from "../hostile/table.ts";
+
+/** What became of an attack. */
+export interface Verdict extends Row {
+  /** Why it was not what should be, or null. */
+  readonly error: string | null;
+}
+
+/** Forty of the corpus: those that find another wall in a container than on a host. By class. */
+export const CHOSEN: Readonly<Record<string, readonly string[]>> = {
+  bombs: ["descriptors", "disk", "heap-objects", "workers"],
+  escapes: [
+    "dlopen-libc",
+    "dlopen-own",
+    "import-file",
+    "process-binding-fs",
+    "process-binding-spawn",
+    "sqlite",
+    "wasi-preopens",
+    "worker-exec-argv",
+  ],
+  files: [
+    "descriptors",
+    "hard-link",
+    "host-environment",
+    "host-paths",
+    "host-secret",
+    "root",
+    "set-uid",
+    "symlink",
+    "write-guest",
+    "write-host",
+    "write-outside",
+  ],
+  processes: ["become-root", "execve", "fork", "fork-bomb", "priority", "shell-script", "spawn"],
+  signals: ["all-pids", "groups", "others"],
+  sockets: ["listen", "metadata", "own-service", "tcp", "tcp-wrap", "udp-wrap", "unix"],
+};

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+
+import type { Ended } from "../cli/command.ts";
+import { type Answer, request, type RequestOptions } from "../contract/http.ts";
+import { until } from "../contract/until.ts";
+import type { Image } from "./image.ts";
+import { ociConfig, type Process, type RunFlags } from "./oci.ts";
+import { type Bundle, chooseNetwork, crun, makeBundle, removeBundle, startContainer } from "./runtime.ts";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+const START_MS = 60_000;
+const STOP_MS = 20_000;
+
+/** A container that was started as `docker run` starts one, and what can be done to it from outside. */
+export interface Container {
+  /** From outside, at the port that the image exposes. */
+  request(method: string, target: string, options?: RequestOptions): Promise<Answer>;
+  /** As `docker exec`: with the rights of the container, and no more. */
+  exec(...words: readonly string[]): Promise<Ended>;
+  stdout(): string;
+  stderr(): string;
+  /** Of its process 1. */
+  readonly ended: Promise<number | null>;
+  /** As `docker stop`. Gives how process 1 ended, and removes the container. */
+  stop(): Promise<number | null>;
+}
+
+/** @param words follow the name of the image, in place of its command. */
+export function runContainer(
+  image: Image,
+  flags: RunFlags = {},
+  words: readonly string[] = image.config.command,
+): Container {
+  const { config } = image;
+  const bundle = makeBundle();
+  const network = chooseNetwork();
+  const process1: Process = {
+    rootfs: bundle.rootfs,
+    words: [...config.entrypoint, ...words],
+    cwd: config.cwd,
+    environment: config.environment,
+    network: null,
+    binds: [
+      ["/usr", "/usr", "ro"],
+      ...config.volumes.map((volume) => [makeVolume(bundle, image, volume), volume, "rw"] as const),
+      // The attacks and those who judge them, for `exec`; nothing in the image knows of it.
+      [path.join(ROOT, "test"), "/app/test", "ro"],
+    ],
+  };
+  const oci = ociConfig(process1, flags) as { process: object };
+  const child = startContainer(bundle, oci, image.rootfs, network);
+  const output = collect(child);
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const removeAtExit = (): void => removeBundle(bundle);
+  process.once("exit", removeAtExit);
+  return {
+    ended,
+    ...output,
+    request: (method, target, options = {}) =>
+      request(config.ports[0]!, method, target, { host: network.address, ...options }),
+    exec: (...command) => exec(bundle, { ...oci.process, args: command }),
+    stop: async () => {
+      crun("kill", bundle.name, config.stopSignal);
+      const timer = setTimeout(() => crun("kill", bundle.name, "KILL"), STOP_MS);
+      const code = await ended;
+      clearTimeout(timer);
+      process.off("exit", removeAtExit);
+      removeBundle(bundle);
+      // The kernel takes network namespaces away when it has time.
+      let left: string[] = [];
+      const isGone = (): boolean => (left = leftOf(bundle, network.device)).length === 0;
+      await until(isGone, "nothing is left of the container").catch((error: unknown) => {
+        throw new Error(`the container left behind: ${left.join(", ")}`, { cause: error });
+      });
+      return code;
+    },
+  };
+}
+
+/** As an engine makes an unnamed volume: as the image has it, and then a mount of its own. */
+function makeVolume({ folder }: Bundle, image: Image, volume: string): string {
+  const { mode, uid, gid } = statSync(path.join(image.rootfs, volume));
+  const made = path.join(folder, "volumes", volume);
+  mkdirSync(made, { recursive: true });
+  chmodSync(made, mode);
+  chownSync(made, uid, gid);
+  return made;
+}
+
+/** Waits until the service in it has told how to reach it, or has ended. */
+export async function served(container: Container): Promise<void> {
+  let code: number | null | undefined;
+  void container.ended.then((given) => (code = given));
+  await until(() => /^curl .*\n/m.test(container.stdout()) || code !== undefined, "the container serves", START_MS);
+  if (code !== undefined) throw new Error(`the container ended with ${code}: ${container.stderr()}`);
+}
+
+function collect(child: ChildProcess): { stdout(): string; stderr(): string } {
+  const output = { stdout: "", stderr: "" };
+  child.stdout!.setEncoding("utf8").on("data", (chunk: string) => (output.stdout += chunk));
+  child.stderr!.setEncoding("utf8").on("data", (chunk: string) => (output.stderr += chunk));
+  return { stdout: () => output.stdout, stderr: () => output.stderr };
+}
+
+let executed = 0;
+
+async function exec({ name, folder }: Bundle, process: object): Promise<Ended> {
+  const file = path.join(folder, `exec-${++executed}.json`);
+  writeFileSync(file, JSON.stringify(process));
+  const child = spawn("crun", ["exec", "--process", file, name], { stdio: ["ignore", "pipe", "pipe"] });
+  const closed = once(child, "close") as Promise<[number | null]>;
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  return { code, stdout, stderr };
+}
+
+/** Control groups, mounts and devices of a container that is no more. */
+function leftOf({ name, folder }: Bundle, device: string): string[] {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .filter((line) => line.includes(folder));
+  const devices = readFileSync("/proc/net/dev", "utf8")
+    .split("\n")
+    .filter((line) => line.includes(`${device}:`));
+  return [...globSync(`/sys/fs/cgroup/**/${name}`), ...mounts, ...devices];
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { before, describe, it } from "node:test";
+
+import packageJson from "../../package.json" with { type: "json" };
+import { runContainer } from "./container.ts";
+import { readContext, readCopy, readDockerfile } from "./dockerfile.ts";
+import { buildImage, type Image } from "./image.ts";
+import { whyNoContainer } from "./runtime.ts";
+
+describe("the Dockerfile", () => {
+  it("stands on maintained images with a version, and names no other host", () => {
+    for (const { base } of readDockerfile()) assert.match(base, /^(?:debian|node):[\w.-]*bookworm-slim$/);
+    for (const { text } of readDockerfile().flatMap(({ instructions }) => instructions))
+      assert.ok(!text.includes("//"));
+  });
+
+  it("is sent nothing but what it copies", () => {
+    const copied = readDockerfile()
+      .flatMap(({ instructions }) => instructions)
+      .filter(({ name }) => name === "COPY")
+      .map(({ text }) => readCopy(text))
+      .filter(({ from }) => from === null)
+      .flatMap(({ sources }) => sources);
+    assert.deepEqual([...new Set(copied)].toSorted(), readContext().toSorted());
+  });
+});
+
+describe("the image that it makes", { skip: whyNoContainer() }, () => {
+  let image: Image;
+  before(() => {
+    image = buildImage();
+  });
+
+  it("holds the service and what it needs at run time, and nothing of the workshop", () => {
+    const app = path.join(image.rootfs, "app");
+    assert.deepEqual(readdirSync(app).toSorted(), ["node_modules", "package.json", "scripts", "src"]);
+    for (const name of Object.keys(packageJson.devDependencies))
+      assert.ok(!existsSync(path.join(app, "node_modules", name)));
+    for (const name of Object.keys(packageJson.dependencies))
+      assert.ok(existsSync(path.join(app, "node_modules", name)));
+  });
+
+  it("runs a verb on the Node that this release pins, in place of serving", async () => {
+    const container = runContainer(image, {}, ["doctor", "--json"]);
+    await container.ended;
+    const { layers } = JSON.parse(container.stdout()) as { layers: { layer: string; proof: string }[] };
+    const pinned = packageJson.optionalDependencies[`node-linux-${process.arch as "x64" | "arm64"}`];
+    assert.equal(layers.find(({ layer }) => layer === "Node")!.proof, `${pinned}, the version that this release pins`);
+    await container.stop();
+  });
+
+  it("refuses to start where the namespaces that were asked for are refused, and says by what", async () => {
+    const container = runContainer(image, {}, ["serve", "--isolation", "namespaces"]);
+    assert.equal(await container.ended, 1);
+    assert.equal(container.stdout(), "");
+    assert.match(
+      container.stderr(),
+      /^caisson: no guest can be started: .*its engine's seccomp and AppArmor profiles do that/,
+    );
+    await container.stop();
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * Runs attacks of the corpus against the service of the container that it is started in, beside that service and with the
+ * rights of the container: what they aim at stands in the container, too. A line of JSON an attack, and one for all.
+ */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { request } from "../contract/http.ts";
+import { type Attacked, assault } from "../hostile/assault.ts";
+import { type Attack, readAttacks } from "../hostile/attack.ts";
+import { type Canaries, setOutCanaries } from "../hostile/canaries.ts";
+import type { Row } from "../hostile/table.ts";
+import { CHOSEN, type Verdict } from "./chosen.ts";
+
+/** As with the whole corpus. */
+const AT_ONCE = 4;
+const PORT = 7070;
+
+const attacks = readAttacks().filter(({ kind, name }) => CHOSEN[kind]?.includes(name));
+const canaries = await setOutCanaries();
+const service = connect();
+await Promise.all(Array.from({ length: AT_ONCE }, work));
+console.log(JSON.stringify({ error: faultOf(() => canaries.assertUntouched()) }));
+await canaries[Symbol.asyncDispose]();
+
+async function work(): Promise<void> {
+  for (let attack = attacks.shift(); attack; attack = attacks.shift()) {
+    console.log(JSON.stringify(await judge(service, canaries, attack)));
+  }
+}
+
+async function judge(attacked: Attacked, aims: Canaries, attack: Attack): Promise<Verdict> {
+  const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
+  try {
+    await assault(attacked, aims, attack, row);
+    return { ...row, error: null };
+  } catch (error) {
+    return { ...row, error: (error as Error).message };
+  }
+}
+
+function faultOf(check: () => void): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function connect(): Attacked {
+  const token = readFileSync(path.join(process.env["CAISSON_DATA"]!, "admin.token"), "utf8").trim();
+  return {
+    port: PORT,
+    run: (container, code, options = {}) => {
+      return request(PORT, "POST", `/api/run/${container}`, { token, body: code, ...options });
+    },
+    // Its log is the engine's.
+    stderr: () => "",
+  };
+}

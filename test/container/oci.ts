@@ -1,0 +1,129 @@
+import { defaultProfile, type Refusals } from "./seccomp-profile.ts";
+
+/** What `docker run` is told, in its own words; all of it may be left out. */
+export interface RunFlags {
+  /** `--user`, by number. */
+  readonly user?: number;
+  /** `--cap-drop ALL` gives none. */
+  readonly capabilities?: readonly string[];
+  /** `--security-opt no-new-privileges`. */
+  readonly noNewPrivileges?: boolean;
+  /** `--read-only --tmpfs /tmp:exec`. */
+  readonly readOnly?: boolean;
+  /** `--env`. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Of a profile that is not the default one, or of a kernel that has not got them. */
+  readonly refused?: Refusals;
+}
+
+/** What a container is made from. */
+export interface Process {
+  readonly rootfs: string;
+  readonly words: readonly string[];
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** A network namespace (`/run/netns/…`), or null for the host's. */
+  readonly network: string | null;
+  /** Folders of the host: where they are, where they come, and whether they can be written there. */
+  readonly binds: readonly (readonly [from: string, to: string, mode: "ro" | "rw"])[];
+}
+
+/** What a container has that asks for nothing (Docker's documentation, "Runtime privilege and Linux capabilities"). */
+export const DEFAULT_CAPABILITIES: readonly string[] =
+  "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE"
+    .split(" ")
+    .map((name) => `CAP_${name}`);
+
+/**
+ * The configuration (OCI runtime specification, config.md and config-linux.md) that an engine writes for a plain
+ * `docker run`: no limit of resources, private namespaces, but no user namespace.
+ *
+ * Left out, because this may be a kernel without it: the AppArmor profile `docker-default`, which forbids above all mounts
+ * and `ptrace` of strangers. On a host with version 1 of control groups there is no namespace of them either, as with an
+ * engine; their folders come read-only in both.
+ */
+export function ociConfig(process: Process, flags: RunFlags): object {
+  const capabilities = flags.capabilities ?? DEFAULT_CAPABILITIES;
+  const user = flags.user ?? 0;
+  // An engine leaves a user only the bounding set, from which nothing comes back without a set-user-id program.
+  const effective = user === 0 ? capabilities : [];
+  return {
+    ociVersion: "1.0.2",
+    process: {
+      terminal: false,
+      user: { uid: user, gid: user },
+      args: process.words,
+      env: Object.entries({ PATH, ...process.environment, ...flags.environment }).map(
+        ([name, value]) => `${name}=${value}`,
+      ),
+      cwd: process.cwd,
+      capabilities: { bounding: capabilities, effective, permitted: effective, inheritable: [], ambient: [] },
+      noNewPrivileges: flags.noNewPrivileges ?? false,
+    },
+    root: { path: process.rootfs, readonly: flags.readOnly ?? false },
+    hostname: "caisson",
+    mounts: [
+      ...KERNEL_MOUNTS.map(([destination, type, ...options]) => ({ destination, type, source: type, options })),
+      ...process.binds.map(([source, destination, mode]) => {
+        return { destination, type: "bind", source, options: ["rbind", "rprivate", mode] };
+      }),
+      ...(flags.readOnly ? [{ destination: "/tmp", type: "tmpfs", source: "tmpfs", options: TMPFS }] : []),
+    ],
+    linux: {
+      namespaces: [
+        ...["mount", "uts", "ipc", "pid"].map((type) => ({ type })),
+        ...(process.network === null ? [] : [{ type: "network", path: process.network }]),
+      ],
+      resources: { devices: DEVICES },
+      seccomp: defaultProfile(capabilities, flags.refused),
+      maskedPaths: MASKED,
+      readonlyPaths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
+    },
+  };
+}
+
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const TMPFS = ["nosuid", "nodev", "mode=1777"];
+
+const KERNEL_MOUNTS: readonly (readonly [destination: string, type: string, ...options: string[]])[] = [
+  ["/proc", "proc", "nosuid", "noexec", "nodev"],
+  ["/dev", "tmpfs", "nosuid", "strictatime", "mode=755", "size=65536k"],
+  ["/dev/pts", "devpts", "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"],
+  ["/dev/shm", "tmpfs", "nosuid", "noexec", "nodev", "mode=1777", "size=65536k"],
+  ["/dev/mqueue", "mqueue", "nosuid", "noexec", "nodev"],
+  ["/sys", "sysfs", "nosuid", "noexec", "nodev", "ro"],
+  ["/sys/fs/cgroup", "cgroup", "nosuid", "noexec", "nodev", "relatime", "ro"],
+];
+
+const MASKED = [
+  ...[
+    "acpi",
+    "asound",
+    "interrupts",
+    "kcore",
+    "keys",
+    "latency_stats",
+    "sched_debug",
+    "scsi",
+    "timer_list",
+    "timer_stats",
+  ].map((name) => `/proc/${name}`),
+  "/sys/devices/virtual/powercap",
+  "/sys/firmware",
+];
+
+/** The devices of every container: null, zero, full, tty, console, random, urandom, ptmx and its terminals. */
+const DEVICES = [
+  { allow: false, access: "rwm" },
+  ...[
+    [1, 3],
+    [1, 5],
+    [1, 7],
+    [1, 8],
+    [1, 9],
+    [5, 0],
+    [5, 1],
+    [5, 2],
+  ].map(([major, minor]) => ({ allow: true, type: "c", major, minor, access: "rwm" })),
+  { allow: true, type: "c", major: 136, access: "rwm" },
+];
