@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
-import { lstat, readdir, readFile, rm } from "node:fs/promises";
+import { lstat, readdir, readFile } from "node:fs/promises";
 import path from "node:path";
+
+import { removeTree } from "./remove-tree.ts";
 
 /**
  * Removes what services left behind that were killed: their run folders, and guests that were just being started. Such a
@@ -14,7 +16,7 @@ export async function removeLeftovers(folder: string, prefix: string): Promise<v
     const file = path.join(folder, name);
     if (!isLeft(name, prefix) || !(await isOwn(file))) continue;
     await killUsersOf(file);
-    await rm(file, { recursive: true, force: true });
+    await removeTree(file);
   }
 }
 

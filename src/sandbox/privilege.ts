@@ -5,6 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 const CAP_CHOWN = 0;
 const CAP_SETGID = 6;
 const CAP_SETUID = 7;
+const CAP_SYS_CHROOT = 18;
 const ALL_CAPABILITIES = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
 /** Below the ids of guests; neither people nor distributions hand it out. */
 const NOBODYS_ID = 0x6fff_ffff;
@@ -23,9 +24,22 @@ const USUAL_IDS = 65_536;
  * in a namespace of few ids. Asked of the kernel and not of the user id, which says nothing of either.
  */
 export function isPrivileged(): boolean {
-  if (process.platform !== "linux" || highestId() < USUAL_IDS - 1) return false;
+  return process.platform === "linux" && highestId() >= USUAL_IDS - 1 && isCapable(CAP_CHOWN, CAP_SETGID, CAP_SETUID);
+}
+
+/** Whether it can also give each of those it becomes a root of its own (chroot(2)). */
+export function mayChangeRoot(): boolean {
+  return isPrivileged() && isCapable(CAP_SYS_CHROOT);
+}
+
+/** Who this process is now. */
+export function ownIdentity(): Identity {
+  return { uid: process.geteuid!(), gid: process.getegid!() };
+}
+
+function isCapable(...capabilities: readonly number[]): boolean {
   const effective = BigInt(`0x${/^CapEff:\s+([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))![1]!}`);
-  return [CAP_CHOWN, CAP_SETGID, CAP_SETUID].every((bit) => (effective >> BigInt(bit)) & 1n);
+  return capabilities.every((bit) => (effective >> BigInt(bit)) & 1n);
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   readdir,
   readFile,
   realpath,
-  rm,
   stat,
   writeFile,
 } from "node:fs/promises";
@@ -17,6 +16,7 @@ import path from "node:path";
 
 import { ownName } from "./leftovers.ts";
 import { playerProgram } from "./plan/player.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { Architecture } from "./system-calls.ts";
 
 /** What a guest is started from, in a folder that any host user may read. */
@@ -55,7 +55,7 @@ export async function prepareRunFolder(): Promise<RunFolder> {
     program,
     player: await makePlayer(folder),
     node: await reachableNode(folder),
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: () => removeTree(folder),
   };
 }
 
