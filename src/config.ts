@@ -23,7 +23,7 @@ export interface Config {
   readonly data: string;
   readonly keys: string | null;
   readonly user: string | null;
-  readonly isolation: "auto" | "namespaces" | "none";
+  readonly isolation: "auto" | "namespaces" | "confined" | "none";
   readonly egress: "none" | "public";
   readonly egressAllow: readonly HostPort[];
   readonly egressPorts: readonly number[];
@@ -79,8 +79,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   isolation: one(
     "--isolation <rung>",
     "auto",
-    "the wall around tasks: auto is the strongest that holds here, namespaces is that or nothing, none is for development",
-    choice("auto", "namespaces", "none"),
+    "the wall around tasks: auto is the strongest that holds here, namespaces and confined are that or nothing, none is " +
+      "for development",
+    choice("auto", "namespaces", "confined", "none"),
   ),
   egress: one(
     "--egress <policy>",

@@ -25,7 +25,7 @@ import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
 import { openSandbox } from "./sandbox/open.ts";
 import { sandboxOptions } from "./sandbox/options.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
-import type { GuestProcess, Sandbox } from "./sandbox/sandbox.ts";
+import type { GuestProcess, Sandbox, WallFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
 import { openLog } from "./telemetry/log.ts";
@@ -36,8 +36,7 @@ import { openTokens } from "./tokens/authority.ts";
 export interface Service {
   /** Where it listens, as a URL. */
   readonly url: string;
-  readonly isolation: string;
-  readonly resources: string;
+  readonly isolation: WallFacts;
   readonly adminTokenFile: string;
   /** Resolves when it cannot go on. */
   readonly lost: Promise<Error>;
@@ -106,7 +105,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const { holdsResources } = sandbox;
   // Where there is no wall nothing is claimed that could be proven.
   if (sandbox.rung !== "none") {
-    refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), { ...resources, holdsResources }));
+    const { rung } = sandbox;
+    refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), { ...resources, rung, holdsResources }));
   }
 
   const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());
@@ -140,7 +140,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     egress: egress.policy,
     log,
     runIds: new RunIds(),
-    isolation: sandbox.rung,
+    isolation: sandbox,
     trouble: () => (draining ? "draining" : null),
   });
   closers.adopt(server, (open) => open.closeAllConnections());
@@ -152,8 +152,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   if (identity) giveUpRoot(identity);
   return {
     url: urlOf(server, config),
-    isolation: sandbox.rung,
-    resources: sandbox.resources,
+    isolation: sandbox,
     adminTokenFile,
     lost: lost.promise,
     stop: async () => {

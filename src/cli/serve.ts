@@ -30,11 +30,13 @@ const NO_WALL = [
   "*".repeat(100),
 ];
 
-function banner({ url, isolation, resources, adminTokenFile }: Service): string {
+function banner({ url, isolation, adminTokenFile }: Service): string {
+  const { rung, means, passedOver, resources } = isolation;
   const file = quote(adminTokenFile);
+  const instead = passedOver === null ? [] : [`  instead of ${passedOver}`];
   return [
     `caisson ${VERSION} serves at ${url}`,
-    ...(isolation === "none" ? NO_WALL : [`isolation: ${isolation}, attacked from inside and held`]),
+    ...(rung === "none" ? NO_WALL : [`isolation: ${rung} (${means}), attacked from inside and held`, ...instead]),
     `resources: ${resources}`,
     `administrative token: ${adminTokenFile}`,
     "try:",

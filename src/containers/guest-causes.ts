@@ -13,12 +13,16 @@ export const REPLACED: Problem = new Problem("container_restarted", "the contain
 export function exitCause(exit: GuestExit, runs: number): Problem {
   const cause = new Error(exit.how);
   if (runs > 1) {
-    const why = exit.outOfMemory ? "ran out of memory" : "ended";
+    const why = exit.outOfMemory ? "ran out of memory" : exit.outOfDisk ? "filled its temporary disk" : "ended";
     return new Problem("container_restarted", `the container ${why} while ${runs} runs were in flight`, { cause });
   }
   if (exit.outOfMemory) {
     const hint = "Hold less at a time, or have the operator raise --memory-limit.";
     return new Problem("task_memory", "the task needs more memory than its container has", { cause, hint });
+  }
+  if (exit.outOfDisk) {
+    const hint = "Keep less in the temporary folder, or have the operator raise --tmp-limit.";
+    return new Problem("task_exited", "the task keeps more in its temporary folder than it may", { cause, hint });
   }
   return new Problem("task_exited", "the task ended its process before it gave a result", { cause });
 }

@@ -16,10 +16,24 @@ export interface WatchdogOptions {
   readonly kernelHoldsResources: boolean;
 }
 
+interface Weight {
+  firstBytes: number;
+  atMs: number;
+  runs: number;
+  /** Since when the processors are counted that the guest uses, and what it had used by then. */
+  cpu: { sinceMs: number; usedMs: number } | null;
+}
+
 const TICK_MS = 50;
 const BUSY_PING_MS = 100;
 const IDLE_PING_MS = 1_000;
 const WEIGH_MS = 5_000;
+/** Where no control group holds it, also what a guest does after its answers has to be seen. */
+const IDLE_WEIGH_MS = 1_000;
+/** Where no control group gives a guest its share of the processors, it may use more for so long, as a quota would not let it. */
+const CPU_WINDOW_MS = 10_000;
+/** A guest of one busy thread also collects garbage and compiles beside it. */
+const CPU_SLACK = 1.5;
 /**
  * A guest that was kept waiting by the machine for more than so much of the time may be innocent: until it has burned the
  * rest of the limit in all, as one at the edge of innocence would have within the limit.
@@ -53,7 +67,7 @@ export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #suspects: WeakMap<Guest, Suspicion> = new WeakMap();
-  readonly #weights: WeakMap<Guest, { firstBytes: number; atMs: number; runs: number }> = new WeakMap();
+  readonly #weights: WeakMap<Guest, Weight> = new WeakMap();
   #lastTickMs: number = performance.now();
 
   constructor(guests: ReadonlySet<Guest>, options: WatchdogOptions) {
@@ -144,21 +158,35 @@ export class Watchdog {
   /** Replaces a guest that has grown past half its limit, and ends one that the kernel does not hold. */
   async #weigh(guest: Guest, nowMs: number): Promise<void> {
     const last = this.#weights.get(guest);
-    const held = this.#options.kernelHoldsResources || guest.flights.size === 0;
-    if (last && held && (last.runs === guest.runs || nowMs - last.atMs < WEIGH_MS)) return;
-    const weight = last ?? { firstBytes: 0, atMs: nowMs, runs: 0 };
+    if (last && !this.#isDue(guest, last, nowMs)) return;
+    const weight = last ?? { firstBytes: 0, atMs: nowMs, runs: 0, cpu: null };
     this.#weights.set(guest, weight);
     weight.atMs = nowMs;
     weight.runs = guest.runs;
     const status = await guest.process.inspect();
     if (!status || guest.ended) return;
     weight.firstBytes ||= status.memoryBytes;
-    if (!this.#options.kernelHoldsResources) this.#hold(guest, status);
+    if (!this.#options.kernelHoldsResources) this.#hold(guest, status, this.#coresUsed(weight, status));
     if (status.memoryBytes - weight.firstBytes > this.#options.memoryBytes / 2) guest.retire();
   }
 
-  #hold(guest: Guest, status: GuestStatus): void {
-    const { memoryBytes, threads } = this.#options;
+  #isDue(guest: Guest, last: Weight, nowMs: number): boolean {
+    const sinceMs = nowMs - last.atMs;
+    if (this.#options.kernelHoldsResources) return last.runs !== guest.runs && sinceMs >= WEIGH_MS;
+    return guest.flights.size > 0 || sinceMs >= IDLE_WEIGH_MS;
+  }
+
+  /** Of the window that has just ended; 0 while one lasts. */
+  #coresUsed(weight: Weight, { processCpuMs }: GuestStatus): number {
+    const nowMs = performance.now();
+    const { cpu } = weight;
+    if (cpu && nowMs - cpu.sinceMs < CPU_WINDOW_MS) return 0;
+    weight.cpu = { sinceMs: nowMs, usedMs: processCpuMs };
+    return cpu ? (processCpuMs - cpu.usedMs) / (nowMs - cpu.sinceMs) : 0;
+  }
+
+  #hold(guest: Guest, status: GuestStatus, coresUsed: number): void {
+    const { memoryBytes, threads, cpuCores } = this.#options;
     const culprit = guest.flights.only;
     const end = (what: string, cause: Problem): void => {
       const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
@@ -171,6 +199,9 @@ export class Watchdog {
       );
     } else if (status.threads > threads) {
       end("threads", new Problem("task_exited", `the task started more than the ${threads} threads of its container`));
+    } else if (coresUsed > cpuCores * CPU_SLACK) {
+      const told = `more than ${cpuCores} processors for ${formatDuration(CPU_WINDOW_MS)}`;
+      end("processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
     }
   }
 }

@@ -1,4 +1,4 @@
-import { bubblewrapVersion, findBubblewrap, INSTALL_BUBBLEWRAP, tryUserNamespace } from "../sandbox/bubblewrap.ts";
+import { bubblewrapVersion, findBubblewrap, INSTALL_BUBBLEWRAP, tryNamespaces } from "../sandbox/bubblewrap.ts";
 import { userNamespaceRemedy } from "../sandbox/user-namespaces.ts";
 import type { Finding } from "./finding.ts";
 
@@ -19,8 +19,8 @@ export async function examineBubblewrap(): Promise<Finding[]> {
 async function examineUserNamespaces(bwrap: string): Promise<Finding> {
   const layer = "user namespaces";
   try {
-    await tryUserNamespace(bwrap);
-    return { layer, state: "held", proof: "bubblewrap has made one, as the user that a guest would be" };
+    await tryNamespaces(bwrap);
+    return { layer, state: "held", proof: "bubblewrap has made them, as the user that a guest would be" };
   } catch (error) {
     return { layer, state: "open", proof: (error as Error).message, remedy: await userNamespaceRemedy() };
   }

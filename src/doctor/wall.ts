@@ -2,7 +2,7 @@ import type { Config } from "../config.ts";
 import { probeGuests } from "../containers/probe.ts";
 import { openSandbox } from "../sandbox/open.ts";
 import { sandboxOptions } from "../sandbox/options.ts";
-import type { Rung, Sandbox } from "../sandbox/sandbox.ts";
+import type { Rung, Sandbox, WallFacts } from "../sandbox/sandbox.ts";
 import { testWall } from "../sandbox/self-test.ts";
 import { type Check, type Layer, LAYERS } from "../sandbox/self-test/check.ts";
 import type { Finding } from "./finding.ts";
@@ -15,10 +15,11 @@ export async function examineWall(config: Config): Promise<{ rung: Rung | null; 
   let sandbox: Sandbox | null = null;
   try {
     sandbox = await openSandbox(options, () => {});
-    const { rung, resources, holdsResources } = sandbox;
-    const checks = await testWall(probeGuests(sandbox, options.resultBytes), { ...options, holdsResources });
-    const layers = (Object.keys(LAYERS) as Layer[]).map((layer) => findingOf(layer, checks, rung));
-    return { rung, findings: [overall(rung, resources), ...layers] };
+    const { rung, holdsResources } = sandbox;
+    const checks = await testWall(probeGuests(sandbox, options.resultBytes), { ...options, rung, holdsResources });
+    const looked = new Set(checks.map(({ layer }) => layer));
+    const layers = (Object.keys(LAYERS) as Layer[]).filter((layer) => looked.has(layer));
+    return { rung, findings: [overall(sandbox), ...layers.map((layer) => findingOf(layer, checks, rung))] };
   } catch (error) {
     return { rung: null, findings: [unopened(error as Error, config)] };
   } finally {
@@ -26,11 +27,14 @@ export async function examineWall(config: Config): Promise<{ rung: Rung | null; 
   }
 }
 
-function overall(rung: Rung, resources: string): Finding {
+function overall({ rung, means, passedOver, resources }: WallFacts): Finding {
   const layer = "the wall";
-  if (rung !== "none") return { layer, state: "held", proof: `${rung}; resources: ${resources}; attacked from inside` };
-  const proof = "there is none with --isolation none; what Node's own flags still refuse is told below";
-  return { layer, state: "open", proof, remedy: TAKE_A_WALL };
+  if (rung === "none") {
+    const proof = "there is none with --isolation none; what Node's own flags still refuse is told below";
+    return { layer, state: "open", proof, remedy: TAKE_A_WALL };
+  }
+  const instead = passedOver === null ? "" : `, instead of ${passedOver}`;
+  return { layer, state: "held", proof: `${rung} (${means})${instead}; resources: ${resources}; attacked from inside` };
 }
 
 const TAKE_A_WALL = "--isolation auto takes the strongest wall that this system has";

@@ -6,7 +6,9 @@ import { type Api, type ApiDependencies, json, resource, text } from "./resource
 export function servePublic(api: Api, { tokens, trouble, isolation }: ApiDependencies): void {
   const health = (): Response => {
     const reason = trouble();
-    const body = { status: reason ?? "ok", isolation, version: VERSION };
+    const { rung, passedOver } = isolation;
+    const why = passedOver === null ? {} : { insteadOf: passedOver };
+    const body = { status: reason ?? "ok", isolation: rung, ...why, version: VERSION };
     return json(reason === null ? 200 : 503, body, reason === null ? [] : ["Caisson-Fault", "service"]);
   };
   resource(api, "/healthz", { GET: health });

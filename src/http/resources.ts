@@ -21,7 +21,8 @@ export interface ApiDependencies {
   readonly log: Log;
   /** Why no run would be taken now, or null when one would. */
   readonly trouble: () => string | null;
-  readonly isolation: string;
+  /** The rung, and why no stronger one was taken. */
+  readonly isolation: { readonly rung: string; readonly passedOver: string | null };
 }
 
 export type Call = Context<{ Bindings: HttpBindings }>;

@@ -21,10 +21,15 @@ export async function bubblewrapVersion(bwrap: string): Promise<string> {
   return (await promisify(execFile)(bwrap, ["--version"])).stdout.trim();
 }
 
-/** Has it make a user namespace, as the user that a guest would be. @throws {Error} with its own words when it cannot. */
-export async function tryUserNamespace(bwrap: string): Promise<void> {
+/**
+ * Has it make the namespaces of a guest and mount something in them, as the user that a guest would be.
+ *
+ * @throws {Error} with its own words when it cannot.
+ */
+export async function tryNamespaces(bwrap: string): Promise<void> {
   const identity = guestUids()();
-  const words = ["--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "--", bwrap, "--version"];
+  const kinds = ["--unshare-user", "--disable-userns", "--unshare-all"];
+  const words = [...kinds, "--ro-bind", "/", "/", "--", bwrap, "--version"];
   try {
     await promisify(execFile)(bwrap, words, { cwd: "/", ...identity });
   } catch (error) {

@@ -49,6 +49,8 @@ export class GuestChild implements StartedGuest {
   readonly socket: Socket | null;
   readonly exited: Promise<GuestExit>;
   readonly #child: ChildProcess;
+  readonly #explain: (code: number) => string | null;
+  #sealed = false;
   readonly #createCgroup: (() => Promise<Cgroup>) | null;
   /** The guest's pid, as the host counts; bubblewrap's own is another. */
   readonly #pid: Promise<number>;
@@ -59,8 +61,16 @@ export class GuestChild implements StartedGuest {
   #cgroup: Promise<Cgroup> | null = null;
   #complaint = "";
 
-  constructor(child: ChildProcess, pid: Promise<number>, cgroups: Cgroups | null, name: string) {
+  /** @param explain says in words what an exit code of a guest means that was never sealed, or gives null. */
+  constructor(
+    child: ChildProcess,
+    pid: Promise<number>,
+    cgroups: Cgroups | null,
+    name: string,
+    explain: (code: number) => string | null = () => null,
+  ) {
     this.#child = child;
+    this.#explain = explain;
     this.#createCgroup = cgroups && (() => cgroups.create(name));
     child.once("close", () => (this.#gone = true));
     child.once("exit", (_, signal) => {
@@ -79,6 +89,7 @@ export class GuestChild implements StartedGuest {
 
   async seal(): Promise<void> {
     const pid = await this.#pid;
+    this.#sealed = true;
     await dieFirst(pid);
     if (this.#gone) throw new Error("the guest ended before it could be put under its limits");
     if (!this.#createCgroup) return;
@@ -114,12 +125,17 @@ export class GuestChild implements StartedGuest {
     const how = await new Promise<string>((resolve) => {
       this.#child.once("error", (error) => resolve(error.message));
       // `close` and not `exit`: by then stderr has been read to its end.
-      this.#child.once("close", (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
+      this.#child.once("close", (code, signal) => resolve(signal ? `signal ${signal}` : this.#tell(code!)));
     });
     const killedForMemory = await this.#removeCgroup();
     const outOfMemory = killedForMemory || V8_OUT_OF_MEMORY.test(this.#complaint);
     const complaint = this.#complaint.trim().split("\n")[0];
     return { how: complaint ? `${how}: ${complaint}` : how, outOfMemory };
+  }
+
+  /** What a task ends its guest with means nothing. */
+  #tell(code: number): string {
+    return (this.#sealed ? null : this.#explain(code)) ?? `exit code ${code}`;
   }
 
   async #removeCgroup(): Promise<boolean> {

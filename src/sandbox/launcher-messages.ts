@@ -1,4 +1,4 @@
-import type { GuestExit, GuestStatus, Rung } from "./sandbox.ts";
+import type { GuestExit, GuestStatus, WallFacts } from "./sandbox.ts";
 
 /**
  * What a service that has given up root may ask of its launcher, over the channel between them. It says no path, no
@@ -14,7 +14,7 @@ export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>(["launch", "
 
 /** What the launcher answers. Of one guest, the answers of one kind come in the order of the requests. */
 export type Reply =
-  | { readonly is: "open"; readonly rung: Rung; readonly resources: string; readonly holdsResources: boolean }
+  | { readonly is: "open"; readonly facts: WallFacts }
   /** There is no wall, and the launcher ends. */
   | { readonly is: "refused"; readonly message: string }
   | { readonly is: "sealed"; readonly guest: number; readonly fault: string | null }

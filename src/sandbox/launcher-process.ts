@@ -6,7 +6,7 @@ import path from "node:path";
 import { closeInheritedDescriptors } from "./descriptors.ts";
 import { GREETING_BYTES, type Reply, type Request, REQUESTS } from "./launcher-messages.ts";
 import { openWall } from "./open-wall.ts";
-import { endAll, type SandboxOptions, type StartedGuest, type Wall } from "./wall.ts";
+import { endAll, factsOf, type SandboxOptions, type StartedGuest, type Wall } from "./wall.ts";
 
 /**
  * The process that keeps root beside a service that has given it up: starts guests and ends them, and reads nothing that
@@ -25,7 +25,7 @@ const wall = await open();
 process.on("message", (request: Request) => {
   if (REQUESTS.has(request.do)) void serve(request);
 });
-reply({ is: "open", rung: wall.rung, resources: wall.resources, holdsResources: wall.holdsResources });
+reply({ is: "open", facts: factsOf(wall) });
 await closed;
 await endAll((await Promise.all(guests.values())).filter((guest) => guest !== null));
 await wall.close();

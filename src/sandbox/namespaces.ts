@@ -1,16 +1,15 @@
-import { execFile } from "node:child_process";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import type { Socket } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { promisify } from "node:util";
 
 import { findBubblewrap } from "./bubblewrap.ts";
 import { GUEST_GROUP } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { ownName } from "./leftovers.ts";
+import { sharedLibraries } from "./libraries.ts";
 import { openCgroups } from "./open-cgroups.ts";
 import { underLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -41,6 +40,8 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
   let started = 0;
   return {
     rung: "namespaces",
+    means: "bubblewrap",
+    passedOver: null,
     resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
     start: (frames) => {
@@ -68,7 +69,7 @@ async function readPid(info: Socket): Promise<number> {
 
 async function bwrapArguments(folder: RunFolder, limits: GuestResources): Promise<string[]> {
   const binds = [folder.node, "/bin/node"];
-  for (const library of await sharedLibraries(folder.node)) binds.push(await realpath(library), library);
+  for (const library of sharedLibraries()) binds.push(await realpath(library), library);
   binds.push(path.join(folder.program, "guest"), "/guest/guest", path.join(folder.program, "wire"), "/guest/wire");
   return [
     ...["--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000", "--unshare-all"],
@@ -89,12 +90,6 @@ async function bwrapArguments(folder: RunFolder, limits: GuestResources): Promis
     ...["--info-fd", String(INFO), "--seccomp", String(FILTER), "--"],
     ...["/bin/node", ...guestArguments("/guest/guest/main.js", limits)],
   ];
-}
-
-/** What the dynamic loader needs, as ldd(1) prints it: `name => path (address)` or `path (address)`. */
-async function sharedLibraries(program: string): Promise<string[]> {
-  const { stdout } = await promisify(execFile)("ldd", [program]);
-  return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map((match) => match[1]!);
 }
 
 function pairs(list: readonly string[]): [string, string][] {

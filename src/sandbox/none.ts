@@ -23,6 +23,8 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
   let started = 0;
   return {
     rung: "none",
+    means: "Node's permission flags",
+    passedOver: null,
     resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
     start: (frames) => {

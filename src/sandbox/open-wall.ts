@@ -1,9 +1,12 @@
 import { tmpdir } from "node:os";
 
+import { findBubblewrap, tryNamespaces } from "./bubblewrap.ts";
+import { openConfined } from "./confined.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openNone } from "./none.ts";
-import { prepareRunFolder, RUN_FOLDER } from "./run-folder.ts";
+import { prepareRunFolder, RUN_FOLDER, type RunFolder } from "./run-folder.ts";
+import { userNamespaceRemedy } from "./user-namespaces.ts";
 import type { SandboxOptions, Wall } from "./wall.ts";
 
 /**
@@ -15,9 +18,30 @@ export async function openWall(options: SandboxOptions): Promise<Wall> {
   await removeLeftovers(tmpdir(), RUN_FOLDER);
   const folder = await prepareRunFolder();
   try {
-    return await (options.isolation === "none" ? openNone : openNamespaces)(folder, options);
+    return await RUNGS[options.isolation](folder, options);
   } catch (error) {
     await folder.remove();
     throw error;
   }
+}
+
+const RUNGS = { auto: openStrongest, namespaces: openNamespaces, confined: openConfined, none: openNone } as const;
+
+/** Whether namespaces can be had shows only when they are made. */
+async function openStrongest(folder: RunFolder, options: SandboxOptions): Promise<Wall> {
+  const missing = await faultOf(findBubblewrap().then(tryNamespaces));
+  if (missing === null) return openNamespaces(folder, options);
+  const wall = openConfined(folder, options);
+  const alsoMissing = await faultOf(wall);
+  if (alsoMissing === null) return { ...(await wall), passedOver: `namespaces: ${missing}` };
+  throw new Error(
+    `no wall can be made: namespaces: ${missing} (${await userNamespaceRemedy()}); confined: ${alsoMissing}`,
+  );
+}
+
+async function faultOf(work: Promise<unknown>): Promise<string | null> {
+  return work.then(
+    () => null,
+    (error: unknown) => (error as Error).message,
+  );
 }

@@ -6,25 +6,40 @@ import type { GuestStatus } from "./sandbox.ts";
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
-/** Reads `/proc/<pid>/task/<pid>/stat` (proc(5)), or null when there is no such process. */
+/** Reads `/proc/<pid>/task/<pid>/stat` and `/proc/<pid>/stat` (proc(5)), or null when there is no such process. */
 export async function processStatus(pid: number): Promise<GuestStatus | null> {
   try {
-    return parseStat(await readFile(`/proc/${pid}/task/${pid}/stat`, "latin1"));
+    const [thread, whole] = await Promise.all([
+      readFile(`/proc/${pid}/task/${pid}/stat`, "latin1"),
+      readFile(`/proc/${pid}/stat`, "latin1"),
+    ]);
+    return parseStat(thread, whole);
   } catch {
     return null;
   }
 }
 
-export function parseStat(stat: string): GuestStatus {
+/** @param stat of the main thread. @param whole of the process. */
+export function parseStat(stat: string, whole: string): GuestStatus {
   // The title is in parentheses and may hold any: the last one ends it.
   const titleEnd = stat.lastIndexOf(")");
-  const fields = stat.slice(titleEnd + 2).split(" ");
+  const fields = fieldsOf(stat);
   return {
     pid: Number.parseInt(stat, 10),
     title: stat.slice(stat.indexOf("(") + 1, titleEnd),
     state: fields[0]!,
-    cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
+    cpuMs: cpuOf(fields),
+    processCpuMs: cpuOf(fieldsOf(whole)),
     threads: Number(fields[17]),
     memoryBytes: Number(fields[21]) * PAGE_BYTES,
   };
+}
+
+/** Those after the title. */
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+function cpuOf(fields: readonly string[]): number {
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

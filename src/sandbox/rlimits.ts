@@ -1,10 +1,37 @@
 import type { Cgroups } from "./cgroup.ts";
+import type { RlimitName } from "./plan/guest-plan.ts";
 import type { GuestResources } from "./wall.ts";
 
 /** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
 const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
 /** Where no control group gives guests less weight than the service. */
 const NICENESS = 5;
+
+/** Signals that wait to be taken: a guest can send them to itself only. */
+const PENDING_SIGNALS = 64;
+
+/**
+ * What a plan limits a guest to (setrlimit(2)), in the same way, and where it has the right, its priority.
+ *
+ * @param ownUser whether the guest has a user of its own: the kernel counts the threads of a user over the whole host.
+ */
+export function guestLimits(
+  limits: GuestResources,
+  cgroups: Cgroups | null,
+  ownUser: boolean,
+): { rlimits: Partial<Record<RlimitName, number>>; niceness?: number } {
+  const rlimits = {
+    core: 0,
+    nofile: limits.descriptors,
+    fsize: limits.tmpBytes,
+    memlock: 0,
+    msgqueue: 0,
+    sigpending: PENDING_SIGNALS,
+    ...(ownUser ? { nproc: limits.threads } : {}),
+  };
+  if (cgroups) return { rlimits };
+  return { rlimits: { ...rlimits, data: limits.memoryBytes + DATA_HEADROOM_BYTES }, niceness: NICENESS };
+}
 
 /**
  * The command that sets the limits of a process (setrlimit(2)) and becomes what follows it: no core files, few descriptors,

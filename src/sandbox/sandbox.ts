@@ -1,15 +1,23 @@
 import type { Socket } from "node:net";
 
 /** The rungs of the ladder, strongest first. */
-export type Rung = "namespaces" | "none";
+export type Rung = "namespaces" | "confined" | "none";
 
-/** The seam: something that starts guest processes behind a wall. */
-export interface Sandbox {
+/** What a wall is, for people and for whoever relies on it. */
+export interface WallFacts {
   readonly rung: Rung;
+  /** What it is made of, in words. */
+  readonly means: string;
+  /** Why no stronger rung was taken, in one line; null when this one was asked for, or there is no stronger. */
+  readonly passedOver: string | null;
   /** How memory, threads and CPU are held, for people: `cgroup v2`, or the weaker means. */
   readonly resources: string;
   /** Whether the kernel holds each guest's memory and threads; where it does not, the service has to watch them. */
   readonly holdsResources: boolean;
+}
+
+/** The seam: something that starts guest processes behind a wall. */
+export interface Sandbox extends WallFacts {
   /**
    * Starts a guest. It runs only our code until it is given some.
    *
@@ -46,9 +54,11 @@ export interface GuestExit {
   /** In words, for the log. */
   readonly how: string;
   readonly outOfMemory: boolean;
+  /** Whether it was ended because it had used more than its temporary disk, where the kernel does not hold that. */
+  readonly outOfDisk?: boolean;
 }
 
-/** Of the guest's main thread, but for memory and threads, which are the whole process's. */
+/** Of the guest's main thread, but for what is said to be the whole process's. */
 export interface GuestStatus {
   /** As the host counts. */
   readonly pid: number;
@@ -58,6 +68,10 @@ export interface GuestStatus {
   readonly title: string;
   /** User and system time. */
   readonly cpuMs: number;
+  /** The same of all its threads, those that have ended too. */
+  readonly processCpuMs: number;
+  /** Of the whole process. */
   readonly threads: number;
+  /** Of the whole process. */
   readonly memoryBytes: number;
 }

@@ -2,10 +2,12 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 import type { ResourceLimits } from "./cgroup.ts";
+import type { Rung } from "./sandbox.ts";
 import { type Account, readAccount } from "./self-test/account.ts";
 import { attackSource, judgeAttacks, type Places } from "./self-test/attacks.ts";
 import type { Check } from "./self-test/check.ts";
 import { exhaustMemory } from "./self-test/exhaust-memory.ts";
+import { fillDisk } from "./self-test/fill-disk.ts";
 import { judgeAccount } from "./self-test/kernel.ts";
 import { attackNatively } from "./self-test/native.ts";
 import type { MakeProbeGuest, ProbeGuest } from "./self-test/probe-guest.ts";
@@ -13,6 +15,7 @@ import { userNamespaceRemedy } from "./user-namespaces.ts";
 
 /** What the wall is to hold. */
 export interface Promised extends ResourceLimits {
+  readonly rung: Rung;
   readonly tmpBytes: number;
   readonly descriptors: number;
   /** Whether control groups were made. */
@@ -71,7 +74,7 @@ async function explain(error: Error): Promise<Error> {
 
 async function askKernel(guest: ProbeGuest, neighbour: ProbeGuest, promised: Promised): Promise<Check[]> {
   const [account, beside, own] = await Promise.all([accountOf(guest), accountOf(neighbour), readAccount("self")]);
-  return judgeAccount({ guest: account, neighbour: beside, own }, promised, promised.holdsResources);
+  return judgeAccount({ guest: account, neighbour: beside, own }, promised);
 }
 
 async function accountOf(guest: ProbeGuest): Promise<Account> {
@@ -80,13 +83,14 @@ async function accountOf(guest: ProbeGuest): Promise<Account> {
   return readAccount(status.pid);
 }
 
-/** First as a task would by Node's own means, then by native code, which is the end of the guest. */
+/** First as a task would by Node's own means, then by what is the end of the guest. */
 async function attackTwice(guest: ProbeGuest, promised: Promised): Promise<Check[]> {
   const checks = await attack(guest, promised);
+  if (promised.rung === "confined") return [...checks, await fillDisk(guest, promised.tmpBytes)];
   return [...checks, ...(await attackNatively(guest, promised.threads, promised.holdsResources))];
 }
 
-async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes, descriptors }: Promised): Promise<Check[]> {
+async function attack(guest: ProbeGuest, { rung, memoryBytes, tmpBytes, descriptors }: Promised): Promise<Check[]> {
   const servers = { tcp: createServer(hangUp), tcp6: createServer(hangUp), unix: createServer(hangUp) };
   const name = `\0caisson-self-test-${process.pid}-${Date.now()}`;
   try {
@@ -96,7 +100,7 @@ async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes, descriptors }:
       listen(servers.tcp6, "::1").catch(() => 0),
       once(servers.unix.listen(name), "listening"),
     ]);
-    const fillsTmp = tmpBytes <= Math.min(MOST_FILLED_BYTES, memoryBytes / 2);
+    const fillsTmp = rung !== "confined" && tmpBytes <= Math.min(MOST_FILLED_BYTES, memoryBytes / 2);
     const places: Places = {
       hostFile: HOST_FILE,
       port,
@@ -107,7 +111,9 @@ async function attack(guest: ProbeGuest, { memoryBytes, tmpBytes, descriptors }:
       descriptors,
       fillsTmp,
     };
-    return judgeAttacks(await guest.run(attackSource(places)));
+    const outcomes = await guest.run(attackSource(places));
+    // Where nothing refuses to fill it, it is filled last.
+    return judgeAttacks(outcomes).filter(({ layer }) => rung !== "confined" || layer !== "temporary disk");
   } finally {
     for (const server of Object.values(servers)) server.close();
   }

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
 import type { LogLimits } from "../wire/log-allowance.ts";
-import type { GuestHandle, GuestProcess, Rung, Sandbox } from "./sandbox.ts";
+import type { GuestHandle, GuestProcess, Rung, Sandbox, WallFacts } from "./sandbox.ts";
 
 /** What one guest may use, and what it is told about itself. */
 export interface GuestResources {
@@ -17,14 +17,11 @@ export interface GuestResources {
 
 export interface SandboxOptions extends GuestResources {
   /** `auto` takes the strongest rung that this system has, and never `none`. */
-  readonly isolation: "auto" | "namespaces" | "none";
+  readonly isolation: "auto" | Rung;
 }
 
 /** What a rung is made of: it starts guests from this very process. */
-export interface Wall {
-  readonly rung: Rung;
-  readonly resources: string;
-  readonly holdsResources: boolean;
+export interface Wall extends WallFacts {
   /**
    * @param frames the guest's end of its connection to the service, or `pipe` to make one.
    * @throws {Error} when no process could be started.
@@ -43,11 +40,8 @@ export interface StartedGuest extends GuestHandle {
 export function sandboxBehind(wall: Wall): Sandbox {
   const guests = new Set<GuestHandle>();
   let closed = false;
-  const { rung, resources, holdsResources } = wall;
   return {
-    rung,
-    resources,
-    holdsResources,
+    ...factsOf(wall),
     launch: async () => {
       if (closed) throw new Error("no process could be started: the sandbox is closed");
       const guest = wall.start("pipe") as GuestProcess;
@@ -61,6 +55,10 @@ export function sandboxBehind(wall: Wall): Sandbox {
       await wall.close();
     },
   };
+}
+
+export function factsOf({ rung, means, passedOver, resources, holdsResources }: WallFacts): WallFacts {
+  return { rung, means, passedOver, resources, holdsResources };
 }
 
 /** Ends guests and waits until the kernel has taken them away, so that their control groups can go too. */

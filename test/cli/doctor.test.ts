@@ -58,6 +58,9 @@ function namesOf({ layers }: Diagnosis, chosen: (layer: Layer) => boolean): stri
   return [...layers.values()].filter(chosen).map(({ layer }) => layer);
 }
 
+/** Of the rung that has them all. */
+const ITS_LAYERS = Object.keys(LAYERS).filter((layer) => layer !== "namespaces");
+
 const isOpen = ({ ok }: Layer): boolean => !ok;
 
 describe("doctor --json, where the wall holds", () => {
@@ -67,7 +70,7 @@ describe("doctor --json, where the wall holds", () => {
     const { layers, ...rest } = report;
     assert.deepEqual([code, rest], [0, { ok: true, version: VERSION, configured: "auto", isolation: "namespaces" }]);
     const names = layers.map(({ layer }) => layer);
-    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...Object.keys(LAYERS)];
+    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...ITS_LAYERS];
     assert.deepEqual(names, [...expected, "root given up", "egress", "data folder", "port"]);
     for (const { layer, ok, weak, proof, remedy } of layers) {
       assert.equal(ok, true, layer);
@@ -108,7 +111,7 @@ describe("doctor for people", () => {
     const { code, stdout, stderr } = await command(["doctor", "--port", "0", "--data", home.data]);
     assert.deepEqual([code, stderr], [0, ""]);
     const lines = stdout.trimEnd().split("\n");
-    for (const layer of ["platform", ...Object.keys(LAYERS), "egress", "port"]) {
+    for (const layer of ["platform", ...ITS_LAYERS, "egress", "port"]) {
       const found = lines.filter((line) => line.slice(6).startsWith(layer.padEnd(20)));
       assert.equal(found.length, 1, layer);
       assert.match(found[0]!, /^(?:ok {4}|weak {2}).{20}\S/);
@@ -136,19 +139,40 @@ describe("doctor beside a running service", () => {
   });
 });
 
+/** A PATH on which there is all that a start needs, and no bubblewrap. */
+async function withoutBubblewrap(): Promise<string> {
+  const programs = path.join(home.tmp, "programs");
+  await mkdir(programs, { recursive: true });
+  for (const [name, target] of Object.entries({ dirname: "/usr/bin/dirname", node: process.execPath })) {
+    await symlink(target, path.join(programs, name)).catch(() => {});
+  }
+  return programs;
+}
+
 describe("doctor, where something is missing", () => {
   it("says that there is no bubblewrap and how to get it, and so does serve", async () => {
-    const programs = path.join(home.tmp, "programs");
-    await mkdir(programs);
-    await symlink("/usr/bin/dirname", path.join(programs, "dirname"));
-    await symlink(process.execPath, path.join(programs, "node"));
-    const found = await diagnose([], { PATH: programs });
+    const programs = await withoutBubblewrap();
+    const found = await diagnose(["--isolation", "namespaces"], { PATH: programs });
     assert.deepEqual([found.ok, found.isolation], [false, null]);
     assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "the wall"]);
     assert.match(found.layers.get("bubblewrap")!.remedy!, /apt-get install -y bubblewrap/);
-    const { code, stdout, stderr } = await command(["serve", "--port", "0", "--data", home.data], { PATH: programs });
+    const words = ["serve", "--isolation", "namespaces", "--port", "0", "--data", home.data];
+    const { code, stdout, stderr } = await command(words, { PATH: programs });
     assert.deepEqual([code, stdout], [1, ""]);
     assert.equal(stderr, `caisson: ${found.layers.get("the wall")!.proof}\n`);
+  });
+
+  it("takes the rung confined instead, says why, and names what would mend it", async () => {
+    const found = await diagnose([], { PATH: await withoutBubblewrap() });
+    assert.deepEqual([found.ok, found.isolation], [true, "confined"]);
+    assert.match(
+      found.layers.get("the wall")!.proof,
+      /^confined \(.*\), instead of namespaces: bubblewrap is not installed/,
+    );
+    for (const layer of ["bubblewrap", "namespaces"]) {
+      assert.ok(found.layers.get(layer)!.weak, layer);
+      assert.match(found.layers.get(layer)!.remedy!, /install/);
+    }
   });
 
   it("names the layer that a changed bubblewrap leaves out, and serve refuses to start with it", async () => {
@@ -165,7 +189,8 @@ describe("doctor, where something is missing", () => {
 
   it("says that user namespaces are forbidden, and by which setting", { skip: !isRoot }, async () => {
     for (const verb of ["doctor", "serve"]) {
-      const { code, output } = await inNamespaceWithoutMore([verb, "--port", "0", "--data", home.data]);
+      const words = [verb, "--isolation", "namespaces", "--port", "0", "--data", home.data];
+      const { code, output } = await inNamespaceWithoutMore(words);
       assert.equal(code, 1, output);
       assert.match(output.replaceAll(/\s+/g, " "), /sudo sysctl -w user\.max_user_namespaces=15000/);
       assert.doesNotMatch(output, /\n\s+at /);

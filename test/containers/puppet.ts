@@ -16,7 +16,15 @@ export const LIMITS: GuestLimits = {
 };
 const MIB = 2 ** 20;
 /** What the kernel would say of a guest that has nothing to do. */
-export const IDLE: GuestStatus = { pid: 1, state: "S", title: "", cpuMs: 0, threads: 7, memoryBytes: 40 * MIB };
+export const IDLE: GuestStatus = {
+  pid: 1,
+  state: "S",
+  title: "",
+  cpuMs: 0,
+  processCpuMs: 0,
+  threads: 7,
+  memoryBytes: 40 * MIB,
+};
 
 export interface Frame {
   readonly type: number;

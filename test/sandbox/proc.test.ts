@@ -17,14 +17,15 @@ function stat(title: string, state: string): string {
 it("user and system time, threads and resident pages are read from their places", () => {
   // Fields 14 and 15 in ticks of 10 ms, field 20, field 24 in pages of 4 KiB.
   const expected = { pid: 17, title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes: 24 * 4_096 };
-  assert.deepEqual(parseStat(stat("node", "S")), expected);
+  const whole = stat("node", "S").replace(" 14 15 ", " 140 150 ");
+  assert.deepEqual(parseStat(stat("node", "S"), whole), { ...expected, processCpuMs: (140 + 150) * 10 });
 });
 
 it("a title cannot pass for the rest of the line, whatever parentheses and blanks it holds", () => {
   const evil = fc.string({ maxLength: 15, unit: fc.constantFrom(")", "(", " ", "R", "0", "\n", "x") });
   fc.assert(
     fc.property(evil, fc.constantFrom("R", "S", "D"), (title, state) => {
-      const parsed = parseStat(stat(title, state));
+      const parsed = parseStat(stat(title, state), stat(title, state));
       assert.deepEqual([parsed.title, parsed.state, parsed.threads], [title, state, 20]);
     }),
   );

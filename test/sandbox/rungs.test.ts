@@ -5,14 +5,18 @@ import { openWall } from "../../src/sandbox/open-wall.ts";
 import { isPrivileged } from "../../src/sandbox/privilege.ts";
 import { sandboxBehind } from "../../src/sandbox/wall.ts";
 import { sandboxSuite } from "../suites/sandbox.ts";
+import { confinements, openConfinedBy } from "./confined-by.ts";
 
 sandboxSuite("namespaces", async (options) => sandboxBehind(await openWall({ ...options, isolation: "namespaces" })));
+
+for (const [name, means] of await confinements()) sandboxSuite(name, (options) => openConfinedBy(means, options));
 
 sandboxSuite("none", async (options) => sandboxBehind(await openWall({ ...options, isolation: "none" })));
 
 // Only root has something to give up.
 if (isPrivileged()) {
   sandboxSuite("namespaces behind a launcher", (options) => openLauncher(options, lost));
+  sandboxSuite("confined behind a launcher", (options) => openLauncher({ ...options, isolation: "confined" }, lost));
   sandboxSuite("none behind a launcher", (options) => openLauncher({ ...options, isolation: "none" }, lost));
 }
 

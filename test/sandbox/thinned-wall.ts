@@ -42,6 +42,7 @@ export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> 
   try {
     return await testWall(probeGuests(sandbox, RESOURCES.resultBytes), {
       ...RESOURCES,
+      rung: sandbox.rung,
       holdsResources: sandbox.holdsResources,
       ...promised,
     });

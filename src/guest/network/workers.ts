@@ -8,6 +8,12 @@ const { construct } = Reflect;
 /** What a worker runs before the task's own code. */
 const PRELOAD = import.meta.filename.replace(/workers\.([jt]s)$/, "worker.$1");
 
+/**
+ * Of address space. V8 takes 512 MiB for each thread and counts them as data, of which a guest has no room for two where
+ * no control group holds it (RLIMIT_DATA of setrlimit(2)). With this a worker adds some 30 MiB.
+ */
+const CODE_RANGE_MIB = 16;
+
 /** What a worker inherits when nothing is given: those of the flags of this thread that may be given. */
 const inherited = process.execArgv.filter((flag) => /^--(?:no-addons|permission|allow-)/.test(flag));
 
@@ -27,6 +33,7 @@ export function patchWorkers(threads: typeof threadsModule): void {
       const data: WorkerNetwork = { network: { port: port2, ids: carrier.ids }, data: given?.workerData };
       const options: WorkerOptions = {
         ...given,
+        resourceLimits: { codeRangeSizeMb: CODE_RANGE_MIB, ...given?.resourceLimits },
         workerData: data,
         transferList: [...(given?.transferList ?? []), port2],
         execArgv: [...(given?.execArgv ?? inherited), "--require", PRELOAD],

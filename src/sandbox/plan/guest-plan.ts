@@ -11,6 +11,8 @@ export interface GuestPolicy {
   readonly closeFrom: number;
   /** Becomes the root of its files. Needs CAP_SYS_CHROOT. */
   readonly root?: string;
+  /** Where it works, as seen from its root. */
+  readonly workingFolder?: string;
   /** Needs CAP_SETUID and CAP_SETGID. */
   readonly identity?: { readonly uid: number; readonly gid: number };
   /** Hard and soft, in the units of setrlimit(2). */
@@ -57,6 +59,7 @@ export function guestPlan(policy: GuestPolicy): Plan {
     ...changeRoot(step, policy),
     ...limitResources(step, policy),
     ...changeIdentity(step, policy),
+    ...changeFolder(step, policy),
     ...dropCapabilities(step, policy),
     ...dieWithParent(step, policy),
     ...forbidNewPrivileges(step, policy),
@@ -96,6 +99,11 @@ function changeIdentity(step: MakeStep, { identity }: GuestPolicy): Step[] {
   if (!identity) return [];
   const { uid, gid } = identity;
   return [step("setgroups", [0, 0]), step("setresgid", [gid, gid, gid]), step("setresuid", [uid, uid, uid])];
+}
+
+/** As the guest's user, for whom alone the folder may be. */
+function changeFolder(step: MakeStep, { workingFolder }: GuestPolicy): Step[] {
+  return workingFolder === undefined ? [] : [step("chdir", [text(workingFolder)], "working folder")];
 }
 
 const CAPABILITY_VERSION_3 = 0x2008_0522;

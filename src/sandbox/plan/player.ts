@@ -68,8 +68,8 @@ function segment(kind: number, rights: number, address: bigint, fileBytes: numbe
 }
 
 /**
- * The stack pointer goes through the plan: a step is eight words, which are taken off before the call
- * is made. So a clone whose new stack is another list of steps goes on with that.
+ * The stack pointer goes through the plan: a step is eight words, of which the call takes seven off and the place for the
+ * result is the eighth. So a clone whose new stack is another list of steps goes on with that.
  *
  * It starts with recvfrom(4, plan, 16384, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
  * addresses belong of the arguments that follow this program's own name, and of the environment. A call that fails, its
@@ -106,12 +106,12 @@ export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
     41 5a                                  pop r10
     41 58                                  pop r8
     41 59                                  pop r9
-    5b                                     pop rbx
     0f 05                                  syscall
-    89 03                                  mov [rbx], eax
+    59                                     pop rcx
+    89 01                                  mov [rcx], eax
     48 85 c0                               test rax, rax
     79 ec                                  jns next
-    f6 c3 01                               test bl, 1
+    f6 c1 01                               test cl, 1
     75 e7                                  jnz next
     4c 29 fc                       failed: sub rsp, r15
     48 c1 ec 06                            shr rsp, 6

@@ -1,5 +1,6 @@
 import { formatSize } from "../../units.ts";
 import type { ResourceLimits } from "../cgroup.ts";
+import type { Rung } from "../sandbox.ts";
 import { type Account, type NamespaceKind, NAMESPACES } from "./account.ts";
 import type { Check, Layer } from "./check.ts";
 
@@ -24,19 +25,18 @@ export interface Accounts {
   readonly own: Account;
 }
 
-/**
- * What the kernel says of a guest, held against what it says of others and against what was asked of it.
- *
- * @param holdsResources whether control groups were made for the limits.
- */
-export function judgeAccount(accounts: Accounts, limits: ResourceLimits, holdsResources: boolean): Check[] {
-  const { guest, own } = accounts;
+/** What a rung has promised. */
+export interface PromisedOfKernel extends ResourceLimits {
+  readonly rung: Rung;
+  /** Whether control groups were made for the limits. */
+  readonly holdsResources: boolean;
+}
+
+/** What the kernel says of a guest, held against what it says of others and against what was asked of it. */
+export function judgeAccount(accounts: Accounts, promised: PromisedOfKernel): Check[] {
+  const { guest } = accounts;
   return [
-    ...NAMESPACES.map((kind) => judgeNamespace(kind, guest, own)),
-    asked("process namespace", "its number there", guest.pids.length > own.pids.length && guest.pids.at(-1) === 1, {
-      held: "1",
-      open: String(guest.pids.at(-1)),
-    }),
+    ...(promised.rung === "confined" ? [LACKS_NAMESPACES] : judgeNamespaces(accounts)),
     asked("system calls", "its mode", guest.seccomp === SECCOMP_MODE_FILTER, {
       held: "a filter",
       open: `mode ${guest.seccomp}`,
@@ -45,9 +45,29 @@ export function judgeAccount(accounts: Accounts, limits: ResourceLimits, holdsRe
       held: "set",
       open: "not set",
     }),
-    judgeCapabilities(guest),
-    judgeUser(accounts),
-    ...judgeGroup(guest, limits, holdsResources),
+    judgeCapabilities(guest, promised.rung),
+    judgeUser(accounts, promised.rung),
+    ...judgeGroup(guest, promised),
+  ];
+}
+
+/** All that is weaker than under the rung that is made of them, in one line. */
+const LACKS_NAMESPACES: Check = {
+  layer: "namespaces",
+  tried: "those of the other rung",
+  outcome: "weak",
+  found:
+    "none: a guest can learn process ids and the host's name; without a root of its own also which paths exist; its " +
+    "temporary disk is polled",
+};
+
+function judgeNamespaces({ guest, own }: Accounts): Check[] {
+  return [
+    ...NAMESPACES.map((kind) => judgeNamespace(kind, guest, own)),
+    asked("process namespace", "its number there", guest.pids.length > own.pids.length && guest.pids.at(-1) === 1, {
+      held: "1",
+      open: String(guest.pids.at(-1)),
+    }),
   ];
 }
 
@@ -63,27 +83,32 @@ function judgeNamespace(kind: NamespaceKind, guest: Account, own: Account): Chec
   });
 }
 
-function judgeCapabilities({ capabilities }: Account): Check {
-  const kept = Object.entries(capabilities).filter(([, bits]) => !/^0+$/.test(bits));
+function judgeCapabilities({ capabilities }: Account, rung: Rung): Check {
+  // The bounding set says what an executed file could give; no_new_privs lets none give anything. Only one who has
+  // CAP_SETPCAP can empty it.
+  const counted = Object.entries(capabilities).filter(([set]) => rung !== "confined" || set !== "CapBnd");
+  const kept = counted.filter(([, bits]) => !/^0+$/.test(bits));
   const open = kept.map(([set, bits]) => `${set} ${bits}`).join(", ");
-  return asked("capabilities", "its five sets", kept.length === 0, { held: "all empty", open });
+  const tried = rung === "confined" ? "its four sets" : "its five sets";
+  return asked("capabilities", tried, kept.length === 0, { held: "all empty", open });
 }
 
-function judgeUser({ guest, neighbour, own }: Accounts): Check {
+function judgeUser({ guest, neighbour, own }: Accounts, rung: Rung): Check {
   const check = { layer: "host user", tried: "who it is outside" } as const;
   const [uid] = guest.uids;
   if (uid === undefined || !guest.uids.every((each) => each === uid)) {
     return { ...check, outcome: "open", found: `several users: ${guest.uids.join(", ")}` };
   }
-  if (uid === 0 && own.isOfHost) return { ...check, outcome: "open", found: "root" };
+  // Without capabilities and behind Landlock it is a user like others: that of a container that has no other.
+  if (uid === 0 && own.isOfHost && rung !== "confined") return { ...check, outcome: "open", found: "root" };
   if (own.uids.includes(uid)) return { ...check, outcome: "weak", found: `user ${uid}, who also runs the service` };
   if (neighbour.uids.includes(uid)) return { ...check, outcome: "open", found: `user ${uid}, like its neighbour` };
   return { ...check, outcome: "held", found: `user ${uid}, and its neighbour is another` };
 }
 
-function judgeGroup({ group, limits: own }: Account, limits: ResourceLimits, holdsResources: boolean): Check[] {
+function judgeGroup({ group, limits: own }: Account, limits: PromisedOfKernel): Check[] {
   const tried = "its control group";
-  if (!holdsResources) {
+  if (!limits.holdsResources) {
     const data = own["data size"] ?? Infinity;
     const bound = data === Infinity ? "nothing" : `${formatSize(data)} of data`;
     return [
@@ -93,8 +118,8 @@ function judgeGroup({ group, limits: own }: Account, limits: ResourceLimits, hol
         outcome: "weak",
         found: `none; the kernel stops it at ${bound}, a poll of the service earlier`,
       },
-      { layer: "threads", tried, outcome: "weak", found: "none; a poll of the service counts them" },
-      { layer: "processor", tried, outcome: "weak", found: "none; only the block limit and the scheduler hold it" },
+      judgeThreads(own["processes"] ?? Infinity, limits),
+      { layer: "processor", tried, outcome: "weak", found: "none; a poll ends who uses more for long" },
     ];
   }
   const memoryHolds = group.memoryBytes <= limits.memoryBytes && group.memoryBytes > limits.memoryBytes - PAGE_BYTES;
@@ -114,6 +139,14 @@ function judgeGroup({ group, limits: own }: Account, limits: ResourceLimits, hol
     // Some hosts pass on memory and pids alone.
     cpu.outcome === "open" ? { ...cpu, outcome: "weak" } : cpu,
   ];
+}
+
+/** The kernel counts the threads of a user: of a guest alone, where that user is its own. */
+function judgeThreads(ofUser: number, { rung, threads }: PromisedOfKernel): Check {
+  const check = { layer: "threads", tried: "its control group" } as const;
+  if (rung === "confined" && ofUser === threads)
+    return { ...check, outcome: "held", found: `none; its user has ${threads}` };
+  return { ...check, outcome: "weak", found: "none; a poll of the service counts them" };
 }
 
 function asked(layer: Layer, tried: string, holds: boolean, found: { held: string; open: string }): Check {

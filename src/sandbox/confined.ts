@@ -1,0 +1,138 @@
+import type { Socket } from "node:net";
+import path from "node:path";
+
+import { GUEST_GROUP } from "./cgroup.ts";
+import { DiskWatch } from "./confined/disk-watch.ts";
+import { openHomes } from "./confined/homes.ts";
+import { guestPolicy } from "./confined/policy.ts";
+import { GuestChild, spawnGuest } from "./guest-child.ts";
+import { guestArguments, resourcesInWords } from "./guest-program.ts";
+import { ownName } from "./leftovers.ts";
+import { openCgroups } from "./open-cgroups.ts";
+import { encodePlan, failedStep } from "./plan/encode.ts";
+import { guestPlan } from "./plan/guest-plan.ts";
+import { landlockAbi, sendPlan } from "./plan/play.ts";
+import { PLAN_DESCRIPTOR } from "./plan/player.ts";
+import { isPrivileged, mayChangeRoot } from "./privilege.ts";
+import type { RunFolder } from "./run-folder.ts";
+import type { GuestExit } from "./sandbox.ts";
+import type { Architecture } from "./system-calls.ts";
+import { guestUids } from "./uids.ts";
+import type { GuestResources, StartedGuest, Wall } from "./wall.ts";
+
+/** With what a guest is confined; by default with all that this process and this kernel have. */
+export interface Means {
+  /** For each guest; needs root, or a part of its capabilities. */
+  readonly ownUsers: boolean;
+  /** A root of its own for each guest, besides. */
+  readonly jail: boolean;
+  /** 0: none. */
+  readonly landlockAbi: number;
+}
+
+/**
+ * The rung for places where no namespace can be made, such as a container of an engine's default settings: a plan of
+ * system calls that each process plays before it becomes a guest. It gives up every right, gets the seccomp filter and
+ * limits, and of files keeps those that it needs, by a root of its own, by Landlock, or by both.
+ *
+ * @throws {Error} saying what is missing and how to get it.
+ */
+export async function openConfined(folder: RunFolder, limits: GuestResources, given?: Means): Promise<Wall> {
+  const means = given ?? (await findMeans(folder.player));
+  if (!means.jail && means.landlockAbi === 0) throw new Error(NO_MEANS);
+  const homes = await openHomes(folder, means.jail);
+  const cgroups = await openCgroups(limits);
+  const nextIdentity = means.ownUsers ? guestUids() : () => ({});
+  const disk = new DiskWatch(limits.tmpBytes);
+  const words = [homes.files.node, OPENSSL, ...guestArguments(`${homes.files.program}/guest/main.js`, limits)];
+  const group = ownName(GUEST_GROUP);
+  const leaving = new Set<Promise<void>>();
+  let started = 0;
+
+  const start = (frames: "pipe" | Socket): StartedGuest => {
+    const identity = nextIdentity();
+    const home = homes.make(identity);
+    const plan = guestPlan(guestPolicy(homes.files, home, identity, limits, cgroups, means.landlockAbi));
+    // The plan changes the user, and the folder: the player itself may lie where that user cannot go.
+    const environment = home.root === null ? { TMPDIR: home.tmp } : {};
+    const command = { program: folder.player, words, more: ["pipe"], identity: {}, environment, cwd: "/" } as const;
+    const child = spawnGuest(command, frames);
+    sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, encodePlan(plan));
+    const explain = (status: number): string | null => {
+      const step = failedStep(plan, status);
+      return step && `the guest could not be confined: ${step}`;
+    };
+    const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
+    return watched(guest, home.tmp, child.pid!, () => keep(leaving, home.remove()));
+  };
+
+  /** The kernel has no limit for a folder. */
+  const watched = (guest: GuestChild, tmp: string, pid: number, gone: () => void): StartedGuest => {
+    let outOfDisk = false;
+    const exceeded = (): void => {
+      outOfDisk = true;
+      guest.kill();
+    };
+    const unwatch = disk.watch({ folder: tmp, pid, exceeded });
+    const exited = guest.exited.then((exit): GuestExit => {
+      unwatch();
+      gone();
+      return outOfDisk ? { ...exit, outOfDisk } : exit;
+    });
+    return {
+      socket: guest.socket,
+      exited,
+      seal: () => guest.seal(),
+      inspect: () => guest.inspect(),
+      kill: () => guest.kill(),
+    };
+  };
+
+  return {
+    rung: "confined",
+    means: meansInWords(means),
+    passedOver: null,
+    resources: resourcesInWords(cgroups),
+    holdsResources: cgroups !== null,
+    start,
+    close: async () => {
+      await Promise.all(leaving);
+      await homes.close();
+      await cgroups?.close();
+      await folder.remove();
+    },
+  };
+}
+
+/** Else OpenSSL reads its settings at the start of Node, and a file that is there and may not be read is the end of it. */
+const OPENSSL = "--openssl-config=/nonexistent";
+
+const NO_MEANS =
+  "guests cannot be confined: this kernel has no Landlock, or a filter around the service refuses it, and the service " +
+  "may not give guests a root and a user of their own; start it as root (with CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT and " +
+  "CAP_CHOWN, as container engines do), or on a kernel with Landlock (5.13 or newer, lsm=...,landlock)";
+
+async function findMeans(player: string): Promise<Means> {
+  return { ownUsers: isPrivileged(), jail: mayChangeRoot(), landlockAbi: await findLandlock(player) };
+}
+
+async function findLandlock(player: string): Promise<number> {
+  try {
+    return await landlockAbi(player, process.arch as Architecture);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    const remedy = "name one on another mount by TMPDIR";
+    throw new Error(`${path.dirname(player)} allows no execution (mount option noexec); ${remedy}`, { cause: error });
+  }
+}
+
+function meansInWords({ ownUsers, jail, landlockAbi: abi }: Means): string {
+  const user = ownUsers ? "a user of its own" : "the service's user";
+  const landlock = abi > 0 ? `Landlock ${abi}` : "no Landlock";
+  return `${jail ? "a root and " : ""}${user} for each guest, ${landlock}`;
+}
+
+function keep(all: Set<Promise<void>>, work: Promise<void>): void {
+  all.add(work);
+  void work.then(() => all.delete(work));
+}
