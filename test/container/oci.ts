@@ -8,8 +8,8 @@ export interface RunFlags {
   readonly capabilities?: readonly string[];
   /** `--security-opt no-new-privileges`. */
   readonly noNewPrivileges?: boolean;
-  /** `--read-only --tmpfs /tmp:exec`. */
-  readonly readOnly?: boolean;
+  /** `--read-only --tmpfs /tmp:…`: by default an engine makes it without execution. */
+  readonly readOnly?: "exec" | "noexec";
   /** `--env`. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Of a profile that is not the default one, or of a kernel that has not got them. */
@@ -60,14 +60,16 @@ export function ociConfig(process: Process, flags: RunFlags): object {
       capabilities: { bounding: capabilities, effective, permitted: effective, inheritable: [], ambient: [] },
       noNewPrivileges: flags.noNewPrivileges ?? false,
     },
-    root: { path: process.rootfs, readonly: flags.readOnly ?? false },
+    root: { path: process.rootfs, readonly: flags.readOnly !== undefined },
     hostname: "caisson",
     mounts: [
       ...KERNEL_MOUNTS.map(([destination, type, ...options]) => ({ destination, type, source: type, options })),
       ...process.binds.map(([source, destination, mode]) => {
         return { destination, type: "bind", source, options: ["rbind", "rprivate", mode] };
       }),
-      ...(flags.readOnly ? [{ destination: "/tmp", type: "tmpfs", source: "tmpfs", options: TMPFS }] : []),
+      ...(flags.readOnly
+        ? [{ destination: "/tmp", type: "tmpfs", source: "tmpfs", options: [...TMPFS, flags.readOnly] }]
+        : []),
     ],
     linux: {
       namespaces: [

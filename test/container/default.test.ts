@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { table } from "../hostile/table.ts";
+import { CHOSEN, type Verdict } from "./chosen.ts";
+import { type Container, runContainer, served } from "./container.ts";
+import { buildImage, type Image } from "./image.ts";
+import type { RunFlags } from "./oci.ts";
+import { whyNoContainer } from "./runtime.ts";
+
+const RUNS = 1_000;
+const RUNS_AT_ONCE = 8;
+/** Short, as for the whole corpus: what takes all of something is soon at its end. */
+const LIMITS = ["--memory-limit", "96MiB", "--tmp-limit", "16MiB", "--block-limit", "500ms", "--idle-limit", "3s"];
+const SERVE = ["serve", ...LIMITS, "--token-new-containers", "100000"];
+/** Stands in the environment of the service and in a file beside it. */
+const CANARY_SECRET = "secret-of-the-container";
+
+/** How people start it: each line is a way that needs no privilege. By the words after `docker run -p 7070:7070`. */
+const WAYS: Readonly<Record<string, RunFlags>> = {
+  "as it is": {},
+  "--user 1000": { user: 1_000 },
+  "--cap-drop ALL": { capabilities: [] },
+};
+
+let image: Image;
+before(() => {
+  if (whyNoContainer() === false) image = buildImage();
+});
+
+for (const [way, flags] of Object.entries(WAYS)) {
+  describe(`a default container, ${way}`, { skip: whyNoContainer() }, () => {
+    let container: Container;
+    let token: string;
+
+    before(async () => {
+      container = runContainer(image, { ...flags, environment: { CANARY_SECRET } }, SERVE);
+      await served(container);
+      const file = /^administrative token: (.*)$/m.exec(container.stdout())![1]!;
+      token = (await container.exec("cat", file)).stdout.trim();
+    });
+    // A failed start has left it where it was.
+    after(() => container.stop().catch(() => {}));
+
+    it("serves behind the rung confined, whose wall was attacked, and says so", async () => {
+      assert.match(container.stdout(), /^isolation: confined\b/m);
+      const health = (await container.request("GET", "/healthz")).json() as { status: string; isolation: string };
+      assert.deepEqual([health.status, health.isolation], ["ok", "confined"]);
+    });
+
+    it("is well by the image's own health check", async () => {
+      const { code, stdout } = await container.exec(...image.config.healthcheck);
+      assert.deepEqual([code, /^ok: caisson .*, isolation confined\n$/.test(stdout)], [0, true], stdout);
+    });
+
+    it("satisfies the doctor", async () => {
+      const { code, stdout, stderr } = await container.exec(...image.config.entrypoint, "doctor");
+      assert.deepEqual([code, stderr], [0, ""], stdout);
+      assert.match(stdout, /^The wall holds \(isolation confined\)/m);
+    });
+
+    it(`answers ${RUNS} runs from outside, all of them right`, async () => {
+      const wrong: string[] = [];
+      let next = 0;
+      const work = async (): Promise<void> => {
+        for (let run = next++; run < RUNS; run = next++) {
+          const answer = await container.request("POST", `/api/run/runs-${run % 4}`, { token, body: `${run} * 7` });
+          if (answer.text !== String(run * 7)) wrong.push(`${run}: ${answer.status} ${answer.text}`);
+        }
+      };
+      await Promise.all(Array.from({ length: RUNS_AT_ONCE }, work));
+      assert.deepEqual(wrong, []);
+    });
+
+    it("stands forty attacks from inside, and nothing beside it was touched", async () => {
+      const { code, stdout, stderr } = await container.exec("scripts/node", "test/container/inside.ts");
+      assert.deepEqual([code, stderr], [0, ""]);
+      const lines = stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Verdict);
+      const canaries = lines.pop()!;
+      assert.equal(lines.length, Object.values(CHOSEN).flat().length);
+      const failed = lines.filter(({ error }) => error !== null);
+      console.log(table(lines));
+      assert.deepEqual([...failed.map(({ kind, name, error }) => `${kind}/${name}: ${error}`), canaries.error], [null]);
+      assert.ok(!container.stderr().includes(CANARY_SECRET), "the secret stands in the log");
+    });
+
+    it("ends with exit code 0 when it is asked to stop, and nothing of it is left", async () => {
+      assert.equal(await container.stop(), 0);
+    });
+  });
+}

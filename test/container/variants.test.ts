@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { type Container, runContainer, served } from "./container.ts";
+import { buildImage, type Image } from "./image.ts";
+import type { RunFlags } from "./oci.ts";
+import { whyNoContainer } from "./runtime.ts";
+import { ENOSYS, EPERM, LANDLOCK, type Refusals } from "./seccomp-profile.ts";
+
+interface Layer {
+  readonly layer: string;
+  readonly ok: boolean;
+  readonly weak: boolean;
+  readonly proof: string;
+}
+
+let image: Image;
+
+describe("other containers and kernels", { skip: whyNoContainer() }, () => {
+  before(() => {
+    image = buildImage();
+  });
+
+  for (const [why, errno] of Object.entries({
+    "a kernel without Landlock": ENOSYS,
+    "a filter that refuses it": EPERM,
+  })) {
+    const refused = Object.fromEntries(LANDLOCK.map((name) => [name, errno]));
+
+    it(`with ${why}: root gives each guest a root and a user, and the doctor says what is missing`, async () => {
+      const { code, isolation, layers } = await diagnosis({ refused });
+      assert.deepEqual([code, isolation], [0, "confined"]);
+      assert.match(layers.get("the wall")!.proof, /no Landlock/);
+      assert.match(await answer({ refused }), /^42 confined$/);
+    });
+
+    it(`with ${why}: a user is told what is missing, and nothing is served`, async () => {
+      const { code, stdout, stderr } = await ended({ user: 1_000, refused });
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, /^caisson: .*guests cannot be confined: this kernel has no Landlock/s);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    });
+  }
+
+  it("with a filter that refuses filters: says so, and nothing is served", async () => {
+    for (const refused of [{ seccomp: EPERM }, { seccomp: ENOSYS }] satisfies Refusals[]) {
+      const { code, stdout, stderr } = await ended({ refused });
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, /^caisson: .*could not be confined: system-call filter/s);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    }
+  });
+
+  it("with --security-opt no-new-privileges: nothing changes", async () => {
+    assert.equal(await answer({ noNewPrivileges: true }), "42 confined");
+  });
+
+  it("with --read-only and a temporary folder: serves where that allows execution, else says what to set", async () => {
+    assert.equal(await answer({ readOnly: "exec" }), "42 confined");
+    const { code, stdout, stderr } = await ended({ readOnly: "noexec" });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^caisson: .*noexec.*TMPDIR/s);
+  });
+});
+
+/** What a run answers, and behind which rung. */
+async function answer(flags: RunFlags): Promise<string> {
+  const container = runContainer(image, flags);
+  try {
+    await served(container);
+    const token = (await container.exec("cat", "/data/caisson/admin.token")).stdout.trim();
+    const run = await container.request("POST", "/api/run/demo", { token, body: "6 * 7" });
+    const health = (await container.request("GET", "/healthz")).json() as { isolation: string };
+    return `${run.text} ${health.isolation}`;
+  } finally {
+    await container.stop();
+  }
+}
+
+async function ended(flags: RunFlags, words?: readonly string[]): ReturnType<Container["exec"]> {
+  const container = runContainer(image, flags, words);
+  const code = await container.ended;
+  await container.stop();
+  return { code, stdout: container.stdout(), stderr: container.stderr() };
+}
+
+interface Diagnosis {
+  readonly code: number | null;
+  readonly isolation: string | null;
+  readonly layers: ReadonlyMap<string, Layer>;
+}
+
+async function diagnosis(flags: RunFlags): Promise<Diagnosis> {
+  const { code, stdout } = await ended(flags, ["doctor", "--json"]);
+  const { isolation, layers } = JSON.parse(stdout) as { isolation: string | null; layers: Layer[] };
+  return { code, isolation, layers: new Map(layers.map((each) => [each.layer, each])) };
+}
