@@ -193,7 +193,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     "coming alive a minute for one token, those below it and administrators too: stops one that walks through names",
     integer(1, 1_000_000),
   ),
-  pool: one("--pool <number>", 4, "blank guests kept warm for containers that come", integer(0, 1_000)),
+  pool: one(
+    "--pool <number>",
+    4,
+    "blank guests kept warm for containers that come; up to four times as many while many come",
+    integer(0, 1_000),
+  ),
 
   containerLimit: many("--container-limit <window=runs>", {}, "limit of every container", limits),
   tokenLimit: many("--token-limit <window=runs>", {}, "limit of every token", limits),

@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 
 import type { Config } from "./config.ts";
 import { Guest, type GuestLimits } from "./containers/guest.ts";
-import { Pool } from "./containers/pool.ts";
+import { MOST_GROWTH, Pool } from "./containers/pool.ts";
 import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watchdog.ts";
@@ -144,7 +144,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     trouble: () => (draining ? "draining" : null),
   });
   closers.adopt(server, (open) => open.closeAllConnections());
-  server.maxConnections = connectionLimit(maxContainers + config.pool);
+  server.maxConnections = connectionLimit(maxContainers + config.pool * MOST_GROWTH);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);

@@ -2,7 +2,7 @@ import { type Egress, Gateway, type GuestLink } from "../egress/gateway.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { NO_EGRESS } from "../egress/none.ts";
 import { Problem } from "../errors.ts";
-import type { GuestProcess } from "../sandbox/sandbox.ts";
+import type { GuestProcess, Priority } from "../sandbox/sandbox.ts";
 import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import { bytesFrame, FrameReader, Outbox, textFrame } from "../wire/frames.ts";
 import type { LogLimits } from "../wire/log-allowance.ts";
@@ -54,6 +54,7 @@ export class Guest {
   answered = 0;
   /** What its party's tokens leave of the egress policy; set when it is given to one, before any run. */
   net: NetClaim = null;
+  priority: Priority = "normal";
   readonly pulse: Pulse = new Pulse();
   /** Frames that nobody asked for, since the watchdog last looked. */
   noise = 0;
@@ -155,6 +156,11 @@ export class Guest {
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(bytes);
     this.#outbox.push(bytesFrame(TO_GUEST.window, id, payload));
+  }
+
+  setPriority(priority: Priority): void {
+    this.priority = priority;
+    this.process.setPriority(priority);
   }
 
   ping(nowMs: number): void {

@@ -1,4 +1,5 @@
 import { Problem } from "../errors.ts";
+import { REPLACED } from "./guest-causes.ts";
 import type { Guest } from "./guest.ts";
 
 /** How a guest was come by, as `Server-Timing` says it. */
@@ -18,22 +19,35 @@ const RETRY_MS = 1_000;
 /** More waiting than this could not be served within a patient client's time. */
 const MAX_WAITING = 256;
 
+/** While many are asked for, as many lie ready as were asked for in so long, which is what a start takes on a busy machine. */
+const DEMAND_MS = 2_000;
+/** Times its size that a pool grows to at the most: a blank holds about 30 MiB. */
+export const MOST_GROWTH = 4;
+
 /** Of runs that were counted, and so are not told that they can be tried again for nothing. */
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
 
-/** Blank guests, kept warm so that a container that comes need not wait for a process to start. */
+/**
+ * Blank guests, kept warm so that a container that comes need not wait for a process to start. They are more while many
+ * are asked for, be it that many containers come or that tasks end theirs.
+ */
 export class Pool {
   readonly #launch: () => Promise<Guest>;
   readonly #size: number;
   readonly #blanks: Guest[] = [];
+  /** When guests were asked for, the latest last. */
+  #asked: number[] = [];
   readonly #waiting: PromiseWithResolvers<Taken>[] = [];
   #starting = 0;
   #closed = false;
-  #later: NodeJS.Timeout | null = null;
+  #later: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
+  readonly #now: () => number;
 
-  constructor(launch: () => Promise<Guest>, size: number) {
+  /** @param now in milliseconds that never go back. */
+  constructor(launch: () => Promise<Guest>, size: number, now: () => number = () => performance.now()) {
     this.#launch = launch;
     this.#size = size;
+    this.#now = now;
   }
 
   /** Whether so many wait for a guest already that one more could not be served in time. */
@@ -44,6 +58,7 @@ export class Pool {
   /** @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `sandbox_failed`. */
   take(): Taken | Promise<Taken> {
     if (this.#closed) throw STOPPED;
+    this.#asked.push(this.#now());
     // The oldest first: it is the warmest.
     for (let guest = this.#blanks.shift(); guest; guest = this.#blanks.shift()) {
       if (guest.ended) continue;
@@ -56,22 +71,31 @@ export class Pool {
     return waiter.promise;
   }
 
+  /** Starts what is missing, and ends what was wanted only while many came. */
   fill(): void {
+    while (this.#missing() < 0) this.#blanks.pop()!.end(REPLACED);
     while (!this.#closed && this.#starting < STARTS_AT_ONCE && this.#starting < this.#missing()) {
       this.#starting++;
       void this.#start();
     }
+    if (this.#blanks.length > this.#size) this.#fillLater(DEMAND_MS);
   }
 
   close(): void {
     this.#closed = true;
-    if (this.#later) clearTimeout(this.#later);
+    if (this.#later) clearTimeout(this.#later.timer);
     for (const waiter of this.#waiting.splice(0)) waiter.reject(STOPPED);
     for (const guest of this.#blanks.splice(0)) guest.end(STOPPED);
   }
 
   #missing(): number {
-    return this.#waiting.length + this.#size - this.#blanks.length;
+    return this.#waiting.length + this.#wanted() - this.#blanks.length;
+  }
+
+  #wanted(): number {
+    const sinceMs = this.#now() - DEMAND_MS;
+    this.#asked = this.#asked.filter((each) => each >= sinceMs);
+    return Math.min(Math.max(this.#size, this.#asked.length), this.#size * MOST_GROWTH);
   }
 
   async #start(): Promise<void> {
@@ -92,10 +116,13 @@ export class Pool {
   }
 
   #fillLater(delayMs: number = REFILL_DELAY_MS): void {
-    if (this.#closed) return;
-    this.#later ??= setTimeout(() => {
+    const atMs = this.#now() + delayMs;
+    if (this.#closed || (this.#later && this.#later.atMs <= atMs)) return;
+    clearTimeout(this.#later?.timer);
+    const timer = setTimeout(() => {
       this.#later = null;
       this.fill();
     }, delayMs);
+    this.#later = { timer, atMs };
   }
 }

@@ -34,11 +34,15 @@ const IDLE_WEIGH_MS = 1_000;
 const CPU_WINDOW_MS = 10_000;
 /** A guest of one busy thread also collects garbage and compiles beside it. */
 const CPU_SLACK = 1.5;
-/**
- * A guest that was kept waiting by the machine for more than so much of the time may be innocent: until it has burned the
- * rest of the limit in all, as one at the edge of innocence would have within the limit.
- */
+/** A guest that was kept waiting by the machine for more than so much of the time may be innocent. */
 const HELD_UP = 0.5;
+/**
+ * But not once it has burned so much of the limit: on a machine whose processors many share, one that blocks would else
+ * wait for its end, and have its share of them, all the longer.
+ */
+const BURNED_ENOUGH = 1 / 8;
+/** For as long an honest guest may compute in one go and have all of its share of the processor. */
+const SLOW_MS = 100;
 
 /** What the kernel has said of a guest since it owes the answer to a ping. */
 interface Suspicion {
@@ -55,8 +59,9 @@ interface Suspicion {
  * Watches all guests from outside: the deadlines of their runs, and whether their event loops still turn.
  *
  * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
- * no processor, the machine is busy, and it is given time: until it has burned, by and by, half of the processor time that
- * the limit is long, or its quota's share of it. Threads of its own are thus no place to hide.
+ * no processor, the machine is busy, and it is given time: until it has burned, by and by, an eighth of the processor
+ * time that the limit is long, or its quota's share of it. Threads of its own are thus no place to hide. From the first
+ * tenth of a second on, one that owes an answer has the processor only after those that do not.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -113,12 +118,15 @@ export class Watchdog {
 
   #checkPulse(guest: Guest, nowMs: number): void {
     if (guest.pulse.pingedMs === null) {
+      if (guest.priority === "low") guest.setPriority("normal");
       const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
       if (nowMs - guest.pulse.lastPingMs >= every) guest.ping(nowMs);
       return;
     }
     const silentMs = nowMs - guest.pulse.pingedMs;
-    if (silentMs >= this.#options.blockMs / 4) void this.#suspect(guest, guest.pulse.pingedMs);
+    if (silentMs < Math.min(SLOW_MS, this.#options.blockMs / 4)) return;
+    if (guest.priority === "normal") guest.setPriority("low");
+    void this.#suspect(guest, guest.pulse.pingedMs);
   }
 
   async #suspect(guest: Guest, pingedMs: number): Promise<void> {
@@ -141,7 +149,7 @@ export class Watchdog {
     if (atMs - pingedMs < blockMs) return;
     const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
     const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
-    if (heldUp <= HELD_UP || burnedMs >= blockMs * (1 - HELD_UP)) this.#endBlocked(guest, status.title);
+    if (heldUp <= HELD_UP || burnedMs >= blockMs * BURNED_ENOUGH) this.#endBlocked(guest, status.title);
   }
 
   #endBlocked(guest: Guest, title: string): void {

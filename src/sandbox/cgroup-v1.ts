@@ -14,11 +14,12 @@ import {
 } from "./cgroup-files.ts";
 import type { GroupFolders } from "./cgroup-mounts.ts";
 import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup.ts";
+import type { Priority } from "./sandbox.ts";
 
 /** Of all guests together: they give way to the service and to all others, which have 1 024. */
 const ALL_CPU_SHARES = 512;
 /** Of one: nothing is at its side but others. */
-const CPU_SHARES = 256;
+const CPU_SHARES: Readonly<Record<Priority, number>> = { normal: 256, low: 16 };
 
 /**
  * Groups after Documentation/admin-guide/cgroup-v1/ of Linux: one hierarchy a controller, several in one where they are
@@ -75,7 +76,7 @@ async function create(bases: Bases, name: string, limits: ResourceLimits): Promi
     await setWhereOffered(memory, "memory.swappiness", 0);
     await set(pids, "pids.max", limits.threads);
     if (cpu) {
-      await set(cpu, "cpu.shares", CPU_SHARES);
+      await set(cpu, "cpu.shares", CPU_SHARES.normal);
       await set(cpu, "cpu.cfs_period_us", CPU_PERIOD_US);
       await set(cpu, "cpu.cfs_quota_us", cpuQuotaUs(limits.cpuCores));
     }
@@ -87,6 +88,9 @@ async function create(bases: Bases, name: string, limits: ResourceLimits): Promi
   return {
     add: async (pid) => {
       await Promise.all(folders.map((folder) => set(folder, "cgroup.procs", pid)));
+    },
+    setPriority: async (priority) => {
+      if (cpu) await set(cpu, "cpu.shares", CPU_SHARES[priority]);
     },
     ranOutOfMemory: async () => countsKills(await readFile(path.join(memory, "memory.oom_control"), "utf8")),
     remove: async () => {

@@ -13,11 +13,12 @@ import {
   setWhereOffered,
 } from "./cgroup-files.ts";
 import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup.ts";
+import type { Priority } from "./sandbox.ts";
 
 /** Of all guests together: they give way to the service and to all others, which have 100. */
 const ALL_CPU_WEIGHT = 50;
 /** Of one: nothing is at its side but others. */
-const CPU_WEIGHT = 25;
+const CPU_WEIGHT: Readonly<Record<Priority, number>> = { normal: 25, low: 2 };
 /** Where the service goes. It stays when the service ends: a process cannot remove the group that it is in. */
 const SERVICE_GROUP = "caisson-service";
 
@@ -88,7 +89,7 @@ async function create(folder: string, hasCpu: boolean, limits: ResourceLimits): 
     await setWhereOffered(folder, "memory.oom.group", 1);
     await set(folder, "pids.max", limits.threads);
     if (hasCpu) {
-      await set(folder, "cpu.weight", CPU_WEIGHT);
+      await set(folder, "cpu.weight", CPU_WEIGHT.normal);
       await set(folder, "cpu.max", `${cpuQuotaUs(limits.cpuCores)} ${CPU_PERIOD_US}`);
     }
   } catch (error) {
@@ -98,6 +99,9 @@ async function create(folder: string, hasCpu: boolean, limits: ResourceLimits): 
   }
   return {
     add: (pid) => set(folder, "cgroup.procs", pid),
+    setPriority: async (priority) => {
+      if (hasCpu) await set(folder, "cpu.weight", CPU_WEIGHT[priority]);
+    },
     ranOutOfMemory: async () => countsKills(await readFile(path.join(folder, "memory.events"), "utf8")),
     remove: () => removeEmpty(folder),
   };

@@ -1,3 +1,5 @@
+import type { Priority } from "./sandbox.ts";
+
 /** What one guest may use. */
 export interface ResourceLimits {
   readonly memoryBytes: number;
@@ -16,6 +18,7 @@ export interface Cgroups {
 export interface Cgroup {
   /** What a process holds already stays with the group that it came from. */
   add(pid: number): Promise<void>;
+  setPriority(priority: Priority): Promise<void>;
   /** Whether the kernel killed a member for want of memory. */
   ranOutOfMemory(): Promise<boolean>;
   /** Works once no member is left. */

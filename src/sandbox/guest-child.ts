@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Cgroup, Cgroups } from "./cgroup.ts";
 import { killProcess } from "./leftovers.ts";
 import { processStatus } from "./proc.ts";
-import type { GuestExit, GuestStatus } from "./sandbox.ts";
+import type { GuestExit, GuestStatus, Priority } from "./sandbox.ts";
 import type { StartedGuest } from "./wall.ts";
 
 /** Descriptors of a guest, by their place in `stdio`. */
@@ -96,6 +96,11 @@ export class GuestChild implements StartedGuest {
     // Its end may come meanwhile, and waits for the group to be there: else nobody would remove it.
     this.#cgroup = this.#createCgroup();
     await (await this.#cgroup).add(pid);
+  }
+
+  setPriority(priority: Priority): void {
+    // Its group may be gone by then, and so is who had the processor.
+    void this.#cgroup?.then((cgroup) => cgroup.setPriority(priority)).catch(() => {});
   }
 
   async inspect(): Promise<GuestStatus | null> {

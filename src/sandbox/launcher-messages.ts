@@ -5,12 +5,19 @@ import type { GuestExit, GuestStatus, WallFacts } from "./sandbox.ts";
  * program and no user: whoever takes the service over can start and end guests, and nothing else.
  */
 export interface Request {
-  readonly do: "launch" | "seal" | "inspect" | "kill";
+  readonly do: "launch" | "seal" | "normal" | "low" | "inspect" | "kill";
   /** The guest's number, which the service gives and counts up. */
   readonly guest: number;
 }
 
-export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>(["launch", "seal", "inspect", "kill"]);
+export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>([
+  "launch",
+  "seal",
+  "normal",
+  "low",
+  "inspect",
+  "kill",
+]);
 
 /** What the launcher answers. Of one guest, the answers of one kind come in the order of the requests. */
 export type Reply =

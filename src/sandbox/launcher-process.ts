@@ -52,6 +52,9 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
   switch (what) {
     case "seal":
       return reply({ is: "sealed", guest: number, fault: guest ? await faultOf(guest.seal()) : "the guest is gone" });
+    case "normal":
+    case "low":
+      return guest?.setPriority(what);
     case "inspect":
       return reply({ is: "inspected", guest: number, status: (await guest?.inspect()) ?? null });
     case "kill":

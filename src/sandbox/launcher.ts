@@ -9,7 +9,7 @@ import path from "node:path";
 import { GREETING_BYTES, type Reply, type Request } from "./launcher-messages.ts";
 import { ownName } from "./leftovers.ts";
 import { RUN_FOLDER } from "./run-folder.ts";
-import type { GuestExit, GuestProcess, GuestStatus, Sandbox } from "./sandbox.ts";
+import type { GuestExit, GuestProcess, GuestStatus, Priority, Sandbox } from "./sandbox.ts";
 import type { SandboxOptions } from "./wall.ts";
 
 const PROGRAM = path.join(import.meta.dirname, `launcher-process${path.extname(import.meta.filename)}`);
@@ -160,6 +160,10 @@ class LaunchedGuest implements GuestProcess {
   seal(): Promise<void> {
     this.#ask("seal");
     return this.#sealed.promise;
+  }
+
+  setPriority(priority: Priority): void {
+    if (!this.#gone) this.#ask(priority);
   }
 
   inspect(): Promise<GuestStatus | null> {

@@ -44,11 +44,18 @@ export interface GuestHandle {
    * @throws {Error} when it cannot be done.
    */
   seal(): Promise<void>;
+  /**
+   * How much CPU it gets beside others, where a control group gives it. Never fails: what cannot be set is left as it is.
+   */
+  setPriority(priority: Priority): void;
   /** What the kernel says of the process now, or null when it is gone. */
   inspect(): Promise<GuestStatus | null>;
   /** Ends it at once. */
   kill(): void;
 }
+
+/** `low` is for one that holds its processor and answers nobody: what others ask comes first. */
+export type Priority = "normal" | "low";
 
 export interface GuestExit {
   /** In words, for the log. */

@@ -6,9 +6,9 @@ import { Pool } from "../../src/containers/pool.ts";
 import { makeGuest } from "./puppet.ts";
 
 /** A pool whose launches wait until the test lets them come to something. */
-function makePool(t: TestContext, size: number): { pool: Pool; launches: Launches } {
+function makePool(t: TestContext, size: number, now?: () => number): { pool: Pool; launches: Launches } {
   const launches = new Launches();
-  const pool = new Pool(launches.launch, size);
+  const pool = new Pool(launches.launch, size, now);
   t.after(() => pool.close());
   return { pool, launches };
 }
@@ -87,6 +87,31 @@ describe("a pool", () => {
     assert.deepEqual(await first, { guest: one, start: "cold" });
     assert.deepEqual(await second, { guest: two, start: "cold" });
     assert.equal(launches.total, 2);
+  });
+
+  it("holds as many as were asked for lately, up to four times its size, and lets them go when nobody comes", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    let nowMs = 0;
+    const pass = async (ms: number): Promise<void> => {
+      nowMs += ms;
+      t.mock.timers.tick(ms);
+      await turn();
+    };
+    const { pool, launches } = makePool(t, 1, () => nowMs);
+    const takes = Array.from({ length: 9 }, async () => pool.take());
+    for (const each of takes) {
+      await launches.succeed(t);
+      await each;
+    }
+    const ready = await Promise.all(Array.from({ length: 4 }, () => launches.succeed(t)));
+    await pass(100);
+    assert.equal(launches.total, 13);
+    await pass(2_000);
+    assert.deepEqual(
+      ready.map(({ ended }) => ended),
+      [false, true, true, true],
+    );
+    assert.deepEqual(pool.take(), { guest: ready[0], start: "new" });
   });
 
   it("tells one waiter of a start that failed, and goes on for the others", async (t) => {

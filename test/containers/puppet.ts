@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 
 import { Guest, type GuestLimits } from "../../src/containers/guest.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
-import type { GuestExit, GuestProcess, GuestStatus } from "../../src/sandbox/sandbox.ts";
+import type { GuestExit, GuestProcess, GuestStatus, Priority } from "../../src/sandbox/sandbox.ts";
 import { bytesFrame, FrameReader, textFrame } from "../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 
@@ -39,6 +39,7 @@ export class Puppet implements GuestProcess {
   /** What `inspect` answers, called each time. */
   status: () => GuestStatus | null = () => IDLE;
   sealed = 0;
+  readonly priorities: Priority[] = [];
   killed = false;
   readonly received: Frame[] = [];
   /** Takes a frame, so that it is not kept; called for each. */
@@ -75,6 +76,10 @@ export class Puppet implements GuestProcess {
       end.destroy();
     });
     return new Puppet(service, end);
+  }
+
+  setPriority(priority: Priority): void {
+    this.priorities.push(priority);
   }
 
   async seal(): Promise<void> {

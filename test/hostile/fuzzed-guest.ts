@@ -33,6 +33,7 @@ export class FuzzedGuest {
       socket,
       exited,
       seal: async () => {},
+      setPriority: () => {},
       inspect: async () => IDLE,
       kill: () => exit({ how: "signal SIGKILL", outOfMemory: false }),
     };

@@ -56,6 +56,10 @@ describe("control groups of version 2", () => {
       "cpu.max": "50000 100000",
       "cgroup.procs": "4711",
     });
+    await group.setPriority("low");
+    assert.equal(contents(made, "cpu.weight")["cpu.weight"], "2");
+    await group.setPriority("normal");
+    assert.equal(contents(made, "cpu.weight")["cpu.weight"], "25");
   });
 
   it("do without a limit of CPU where that is not offered, and are none where memory or threads are not", async (t) => {

@@ -30,6 +30,10 @@ function read(file: string): string | null {
   return found === undefined ? null : readFileSync(found, "utf8").trim();
 }
 
+function readShare(): string | null {
+  return read(groups!.version === 2 ? "cpu.weight" : "cpu.shares");
+}
+
 function count(text: string | null, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text ?? "")?.[1]);
 }
@@ -56,6 +60,14 @@ describe("the group of a guest", { skip }, () => {
     assert.equal(read("memory.limit_in_bytes"), memory);
     // Kernels without swap accounting have no such file.
     assert.equal(read("memory.memsw.limit_in_bytes") ?? memory, memory);
+  });
+
+  it("has next to nothing of the processor beside others while that is asked for", async () => {
+    const usual = readShare();
+    guest.setPriority("low");
+    await until(() => Number(readShare()) * 10 < Number(usual), "its share is low");
+    guest.setPriority("normal");
+    await until(() => readShare() === usual, "its share is the usual one again");
   });
 
   it("gives a task that burns its quota of each period, and not more", async () => {
