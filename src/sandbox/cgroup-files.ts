@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-import { ALL_GUESTS_GROUP, GUEST_GROUP } from "./cgroup.ts";
+import { ALL_GUESTS_GROUP, GUEST_GROUP, STARTING_GROUP } from "./cgroup.ts";
 import { isLeft, killProcess, ownName } from "./leftovers.ts";
 
 /** The period over which the kernel doles out a quota of CPU, its own default. */
@@ -36,13 +36,26 @@ export function isRefusal(error: unknown): boolean {
 
 /** The group around all guests of this process, made when the first of them needs it. */
 export class AllGuestsGroup {
+  readonly #home: string;
   readonly #folder: string;
   readonly #setUp: (folder: string) => Promise<void>;
   #made: Promise<string> | null = null;
+  #joined: string | null = null;
 
-  constructor(base: string, setUp: (folder: string) => Promise<void>) {
+  /** @param home the folder of the group that this process is in. */
+  constructor(base: string, home: string, setUp: (folder: string) => Promise<void>) {
+    this.#home = home;
     this.#folder = path.join(base, ownName(ALL_GUESTS_GROUP));
     this.#setUp = setUp;
+  }
+
+  /** Puts this process into a group among the guests', which weighs as much as one of them. */
+  async join(setUp: (folder: string) => Promise<void>): Promise<void> {
+    const folder = path.join(await this.make(), STARTING_GROUP);
+    await mkdir(folder, { recursive: true });
+    await setUp(folder);
+    await set(folder, "cgroup.procs", 0);
+    this.#joined = folder;
   }
 
   /** @returns its folder. */
@@ -56,8 +69,16 @@ export class AllGuestsGroup {
   }
 
   async remove(): Promise<void> {
+    if (this.#joined !== null) await this.#leave(this.#joined).catch(() => {});
     if (this.#made) await removeEmpty(await this.#made).catch(() => {});
     this.#made = null;
+  }
+
+  /** Nobody can remove the group that it is in. */
+  async #leave(joined: string): Promise<void> {
+    await set(this.#home, "cgroup.procs", 0);
+    await removeEmpty(joined);
+    this.#joined = null;
   }
 
   async #make(): Promise<string> {

@@ -41,6 +41,9 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   return {
     version: 1,
     create: async (name) => create(all === null ? bases : { ...bases, cpu: await all.make() }, name, limits),
+    join: async () => {
+      await all?.join((folder) => set(folder, "cpu.shares", CPU_SHARES.normal)).catch(() => {});
+    },
     close: async () => all?.remove(),
   };
 }
@@ -54,7 +57,7 @@ interface Bases {
 /** Null where CPU is not limited, or its hierarchy is also one of the others, in which a guest can be in one place only. */
 function around({ memory, pids, cpu }: Bases): AllGuestsGroup | null {
   if (cpu === null || cpu === memory || cpu === pids) return null;
-  return new AllGuestsGroup(cpu, (folder) => set(folder, "cpu.shares", ALL_CPU_SHARES));
+  return new AllGuestsGroup(cpu, cpu, (folder) => set(folder, "cpu.shares", ALL_CPU_SHARES));
 }
 
 /** Each once: controllers that are mounted together share a folder. */

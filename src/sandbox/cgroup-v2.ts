@@ -33,19 +33,22 @@ export async function openVersion2(base: string | undefined, limits: ResourceLim
   try {
     const offered = (await readFile(path.join(base, "cgroup.controllers"), "utf8")).trim().split(/\s+/);
     if (!offered.includes("memory") || !offered.includes("pids")) return null;
-    if (!(await isRoot(base))) await moveIntoLeaf(base);
+    const home = (await isRoot(base)) ? base : await moveIntoLeaf(base);
     const wanted = ["memory", "pids", "cpu"].filter((controller) => offered.includes(controller));
     await removeLeftGroups(base);
     const hasCpu = wanted.includes("cpu");
     const passOn = wanted.map((controller) => `+${controller}`).join(" ");
     await set(base, "cgroup.subtree_control", passOn);
-    const all = new AllGuestsGroup(base, async (folder) => {
+    const all = new AllGuestsGroup(base, home, async (folder) => {
       if (hasCpu) await set(folder, "cpu.weight", ALL_CPU_WEIGHT);
       await set(folder, "cgroup.subtree_control", passOn);
     });
     return {
       version: 2,
       create: async (name) => create(path.join(await all.make(), name), hasCpu, limits),
+      join: async () => {
+        if (hasCpu) await all.join((folder) => set(folder, "cpu.weight", CPU_WEIGHT.normal)).catch(() => {});
+      },
       close: () => all.remove(),
     };
   } catch (error) {
@@ -66,7 +69,7 @@ async function isRoot(base: string): Promise<boolean> {
  * A group with members cannot pass controllers on, so the service moves into a group of its own below, with what started
  * it. A group that strangers share is left alone: the next step then fails, and the weaker means are taken.
  */
-async function moveIntoLeaf(base: string): Promise<void> {
+async function moveIntoLeaf(base: string): Promise<string> {
   const leaf = path.join(base, SERVICE_GROUP);
   await mkdir(leaf, { recursive: true });
   const members = new Set((await readFile(path.join(base, "cgroup.procs"), "utf8")).split("\n"));
@@ -74,6 +77,7 @@ async function moveIntoLeaf(base: string): Promise<void> {
   for (let pid = String(process.pid); pid !== "0" && members.has(pid); pid = await parentOf(pid)) {
     await set(leaf, "cgroup.procs", pid);
   }
+  return leaf;
 }
 
 async function parentOf(pid: string): Promise<string> {

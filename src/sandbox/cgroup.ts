@@ -11,6 +11,11 @@ export interface ResourceLimits {
 export interface Cgroups {
   readonly version: 1 | 2;
   create(name: string): Promise<Cgroup>;
+  /**
+   * Has this process, and what it starts from now on, take its CPU from what all guests share. Until it is in its own group
+   * a guest would else have as much as the service. Never fails: where it cannot be done, it is not.
+   */
+  join(): Promise<void>;
   /** All groups that were made must be removed. */
   close(): Promise<void>;
 }
@@ -33,3 +38,6 @@ export const GUEST_GROUP = "caisson-guest-";
  * many guests that burn would together outweigh it, however little each weighs.
  */
 export const ALL_GUESTS_GROUP = "caisson-guests-";
+
+/** Below that one: who starts guests, and those that are being started. */
+export const STARTING_GROUP = "starting";

@@ -22,6 +22,7 @@ const closed = once(process, "disconnect");
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 closeInheritedDescriptors();
 const wall = await open();
+await wall.join();
 process.on("message", (request: Request) => {
   if (REQUESTS.has(request.do)) void serve(request);
 });

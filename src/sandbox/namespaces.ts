@@ -55,6 +55,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
         closeSync(filter);
       }
     },
+    join: async () => cgroups?.join(),
     close: async () => {
       await cgroups?.close();
       await folder.remove();

@@ -52,6 +52,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
       return guest;
     },
+    join: async () => cgroups?.join(),
     close: async () => {
       await cgroups?.close();
       await folder.remove();

@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
 import { openVersion2 } from "../../src/sandbox/cgroup-v2.ts";
-import { ALL_GUESTS_GROUP, GUEST_GROUP, type ResourceLimits } from "../../src/sandbox/cgroup.ts";
+import { ALL_GUESTS_GROUP, GUEST_GROUP, STARTING_GROUP, type ResourceLimits } from "../../src/sandbox/cgroup.ts";
 import { ownName } from "../../src/sandbox/leftovers.ts";
 
 const LIMITS: ResourceLimits = { memoryBytes: 256 * 2 ** 20, threads: 64, cpuCores: 0.5 };
@@ -55,6 +55,11 @@ describe("control groups of version 2", () => {
       "cpu.weight": "25",
       "cpu.max": "50000 100000",
       "cgroup.procs": "4711",
+    });
+    await groups.join();
+    assert.deepEqual(contents(path.join(all, STARTING_GROUP), "cpu.weight", "cgroup.procs"), {
+      "cpu.weight": "25",
+      "cgroup.procs": "0",
     });
     await group.setPriority("low");
     assert.equal(contents(made, "cpu.weight")["cpu.weight"], "2");

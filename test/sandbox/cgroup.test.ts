@@ -30,6 +30,10 @@ function read(file: string): string | null {
   return found === undefined ? null : readFileSync(found, "utf8").trim();
 }
 
+function ownGroups(): string {
+  return readFileSync("/proc/self/cgroup", "utf8");
+}
+
 function readShare(): string | null {
   return read(groups!.version === 2 ? "cpu.weight" : "cpu.shares");
 }
@@ -83,6 +87,18 @@ describe("the group of a guest", { skip }, () => {
     const passed = count(read("cpu.stat"), "nr_periods") - periods;
     assert.ok(count(read("cpu.stat"), "nr_throttled") > throttled, "it was held back");
     assert.ok(burnedMs <= passed * PERIOD_MS * CORES + SLACK_MS, `${burnedMs} ms in ${passed} periods`);
+  });
+});
+
+describe("a process that does nothing but start guests", { skip }, () => {
+  it("has its CPU from what all guests share, until its groups are closed", async () => {
+    const home = ownGroups();
+    const joined = (await openCgroups(RESOURCES))!;
+    await joined.join();
+    assert.match(ownGroups(), new RegExp(`/caisson-guests-${process.pid}-\\d+-/starting$`, "m"));
+    await joined.close();
+    assert.equal(ownGroups(), home);
+    assert.deepEqual(globSync(`/sys/fs/cgroup/**/caisson-guests-${process.pid}-*/starting`), []);
   });
 });
 
