@@ -83,6 +83,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
       socket: guest.socket,
       exited,
       seal: () => guest.seal(),
+      setPriority: (priority) => guest.setPriority(priority),
       inspect: () => guest.inspect(),
       kill: () => guest.kill(),
     };
@@ -95,6 +96,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
     start,
+    join: async () => cgroups?.join(),
     close: async () => {
       await Promise.all(leaving);
       await homes.close();
