@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
@@ -25,6 +25,10 @@ export interface Container {
   stderr(): string;
   /** Of its process 1. */
   readonly ended: Promise<number | null>;
+  /** As `docker kill`: what it has written stays, for `startAgain`. */
+  kill(): Promise<void>;
+  /** As `docker start`. */
+  startAgain(): Container;
   /** As `docker stop`. Gives how process 1 ended, and removes the container. */
   stop(): Promise<number | null>;
 }
@@ -35,8 +39,11 @@ export function runContainer(
   flags: RunFlags = {},
   words: readonly string[] = image.config.command,
 ): Container {
+  return runBundle(makeBundle(), image, flags, words);
+}
+
+function runBundle(bundle: Bundle, image: Image, flags: RunFlags, words: readonly string[]): Container {
   const { config } = image;
-  const bundle = makeBundle();
   const network = chooseNetwork();
   const process1: Process = {
     rootfs: bundle.rootfs,
@@ -63,6 +70,12 @@ export function runContainer(
     request: (method, target, options = {}) =>
       request(config.ports[0]!, method, target, { host: network.address, ...options }),
     exec: (...command) => exec(bundle, { ...oci.process, args: command }),
+    kill: async () => {
+      crun("kill", bundle.name, "KILL");
+      await ended;
+      process.off("exit", removeAtExit);
+    },
+    startAgain: () => runBundle(bundle, image, flags, words),
     stop: async () => {
       crun("kill", bundle.name, config.stopSignal);
       const timer = setTimeout(() => crun("kill", bundle.name, "KILL"), STOP_MS);
@@ -85,6 +98,7 @@ export function runContainer(
 function makeVolume({ folder }: Bundle, image: Image, volume: string): string {
   const { mode, uid, gid } = statSync(path.join(image.rootfs, volume));
   const made = path.join(folder, "volumes", volume);
+  if (existsSync(made)) return made;
   mkdirSync(made, { recursive: true });
   chmodSync(made, mode);
   chownSync(made, uid, gid);

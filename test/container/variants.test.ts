@@ -51,6 +51,24 @@ describe("other containers and kernels", { skip: whyNoContainer() }, () => {
     }
   });
 
+  it("that was killed and is started again: serves with the same token, and holds no more than before", async () => {
+    // Each time the service is process 1, and by its number the one that was killed would seem to live.
+    const first = runContainer(image);
+    await served(first);
+    const token = await tokenOf(first);
+    const held = await temporaryFiles(first);
+    await first.kill();
+    const second = first.startAgain();
+    try {
+      await served(second);
+      assert.equal(held, "1 caisson-jail 2 caisson-run");
+      assert.deepEqual([await tokenOf(second), await temporaryFiles(second)], [token, held]);
+      assert.equal((await second.request("POST", "/api/run/demo", { token, body: "6 * 7" })).text, "42");
+    } finally {
+      await second.stop();
+    }
+  });
+
   it("with --security-opt no-new-privileges: nothing changes", async () => {
     assert.equal(await answer({ noNewPrivileges: true }), "42 confined");
   });
@@ -68,13 +86,23 @@ async function answer(flags: RunFlags): Promise<string> {
   const container = runContainer(image, flags);
   try {
     await served(container);
-    const token = (await container.exec("cat", "/data/caisson/admin.token")).stdout.trim();
+    const token = await tokenOf(container);
     const run = await container.request("POST", "/api/run/demo", { token, body: "6 * 7" });
     const health = (await container.request("GET", "/healthz")).json() as { isolation: string };
     return `${run.text} ${health.isolation}`;
   } finally {
     await container.stop();
   }
+}
+
+async function tokenOf(container: Container): Promise<string> {
+  return (await container.exec("cat", "/data/caisson/admin.token")).stdout.trim();
+}
+
+/** How many of each kind. */
+async function temporaryFiles(container: Container): Promise<string> {
+  const { stdout } = await container.exec("sh", "-c", "ls /tmp | cut -d- -f1,2 | sort | uniq -c");
+  return stdout.replaceAll(/\s+/g, " ").trim();
 }
 
 async function ended(flags: RunFlags, words?: readonly string[]): ReturnType<Container["exec"]> {
