@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { before, describe, it } from "node:test";
 
 import packageJson from "../../package.json" with { type: "json" };
 import { runContainer } from "./container.ts";
-import { readContext, readCopy, readDockerfile } from "./dockerfile.ts";
+import { imageConfig, readContext, readCopy, readDockerfile } from "./dockerfile.ts";
 import { buildImage, type Image } from "./image.ts";
 import { whyNoContainer } from "./runtime.ts";
 
@@ -24,6 +24,22 @@ describe("the Dockerfile", () => {
       .filter(({ from }) => from === null)
       .flatMap(({ sources }) => sources);
     assert.deepEqual([...new Set(copied)].toSorted(), readContext().toSorted());
+  });
+});
+
+describe("the README's lines for a container", () => {
+  const readme = readFileSync(path.join(import.meta.dirname, "../../README.md"), "utf8");
+
+  it("ask for no privilege", () => {
+    const lines = readme.match(/docker (?:run|build) [^\n`]*/g)!;
+    assert.ok(lines.some((line) => line === "docker run -p 7070:7070 caisson"));
+    for (const line of lines)
+      assert.doesNotMatch(line, /privileged|cap-add|security-opt|device|userns|pid=|unconfined/);
+  });
+
+  it("find the token where the image keeps it", () => {
+    const { environment } = imageConfig(readDockerfile().at(-1)!);
+    assert.ok(readme.includes(`docker exec caisson cat ${environment["CAISSON_DATA"]}/admin.token`));
   });
 });
 

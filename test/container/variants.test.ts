@@ -16,7 +16,10 @@ interface Layer {
 
 let image: Image;
 
-describe("other containers and kernels", { skip: whyNoContainer() }, () => {
+/** Each is one processor's work for a second or three. */
+const AT_ONCE = 2;
+
+describe("other containers and kernels", { skip: whyNoContainer(), concurrency: AT_ONCE }, () => {
   before(() => {
     image = buildImage();
   });
