@@ -1,5 +1,5 @@
 import { globSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, readlink } from "node:fs/promises";
 import path from "node:path";
 
 import type { Home } from "./service.ts";
@@ -8,8 +8,8 @@ import type { Home } from "./service.ts";
 export interface Trace {
   readonly pid: number;
   /**
-   * `guest` is process 1 of a sandbox, `unborn` one that is still bubblewrap, `bwrap` what made it and waits for it;
-   * `service` is any other.
+   * `guest` is process 1 of a sandbox, or lives in a folder for temporary files; `unborn` is one that is still bubblewrap
+   * or the player of its plan; `bwrap` is what made it and waits for it; `service` is any other.
    */
   readonly kind: "service" | "bwrap" | "unborn" | "guest";
   /** The id, and when the process began: ids are used again. */
@@ -20,7 +20,7 @@ export interface Trace {
  * What the services of a home have on the machine outside their data: processes, control groups, temporary files.
  *
  * It is found by its names and not by parentage: an orphan is just what is looked for. The command line of bubblewrap
- * names the home, that of a guest does not, but its mounts do, whose sources lie there.
+ * names the home, that of a guest does not, but its mounts do, whose sources lie there, or its root and where it works.
  */
 export class Trail {
   readonly #home: Home;
@@ -49,7 +49,7 @@ export class Trail {
   async files(): Promise<string[]> {
     const data = await readdir(this.#home.data, { withFileTypes: true, recursive: true });
     const stray = data.filter((entry) => entry.isSocket() || /\.(tmp|unfinished)$/.test(entry.name));
-    return [...(await readdir(this.#home.tmp)), ...stray.map(({ name }) => name)];
+    return [...(await this.#temporary()), ...stray.map(({ name }) => name)];
   }
 
   /** All of it, in words; empty when nothing is left. */
@@ -57,6 +57,16 @@ export class Trail {
     const processes = (await this.processes()).map(({ kind, pid }) => `${kind} ${pid}`);
     const groups = [...this.groups(), ...this.#groupsNamed("caisson-guests-")];
     return [...processes, ...groups, ...(await this.files())];
+  }
+
+  /** The jail of the rung `confined` stays for the next start: of that, what a service had in it. */
+  async #temporary(): Promise<string[]> {
+    const left: string[] = [];
+    for (const name of await readdir(this.#home.tmp)) {
+      const isJail = name.startsWith("caisson-jail-");
+      left.push(...(isJail ? await readdir(path.join(this.#home.tmp, name, "users")) : [name]));
+    }
+    return left;
   }
 
   #groupsNamed(prefix: string): string[] {
@@ -68,14 +78,20 @@ export class Trail {
     const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, "latin1").catch(() => "");
     const [command, mounts, environment] = await Promise.all(["cmdline", "mountinfo", "environ"].map(read));
     const { data, tmp } = this.#home;
-    const isOwn = [tmp, data].some((folder) => [command, mounts, environment].some((text) => text!.includes(folder)));
+    const places = await Promise.all(["root", "cwd"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")));
+    const told = [command, mounts, environment, ...places];
+    const isOwn = [tmp, data].some((folder) => told.some((text) => text!.includes(folder)));
     const stat = await read("stat");
     // Whoever has ended and is not yet reaped has nothing any more.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (!isOwn || stat === "" || state === "Z" || state === "X") return null;
-    const isGuest = /^NSpid:.*\t1$/m.test(await read("status"));
+    const isFirst = /^NSpid:.*\t1$/m.test(await read("status"));
     const isBubblewrap = command!.includes("--unshare-user");
-    const kind = isGuest ? (isBubblewrap ? "unborn" : "guest") : isBubblewrap ? "bwrap" : "service";
+    const isPlayer = /^[^\0]*\/player\0/.test(command!);
+    const isConfined = places.some((place) => place.startsWith(tmp));
+    const isGuest = isFirst || isConfined;
+    const kind =
+      isPlayer || (isFirst && isBubblewrap) ? "unborn" : isGuest ? "guest" : isBubblewrap ? "bwrap" : "service";
     return { pid, kind, key: `${pid}:${fields[18]}` };
   }
 }
