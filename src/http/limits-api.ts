@@ -1,5 +1,6 @@
-import type { KeyUsage } from "../limits/limiter.ts";
-import { limitRecord } from "../limits/record.ts";
+import { Problem } from "../errors.ts";
+import type { KeyReading } from "../limits/limiter.ts";
+import { limitDetail, limitRecord } from "../limits/record.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { holderOf } from "./holder.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
@@ -13,56 +14,72 @@ import {
   lastSegment,
   resource,
 } from "./resources.ts";
-import { containerName, decode } from "./target.ts";
+import { containerName, decode, parseTarget } from "./target.ts";
 import { readUsage } from "./usage.ts";
 
 /** What is left, and the administrators' way to set it back. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
   const { limiter, tokens, log } = dependencies;
-  const container = async (call: Call, administrate: boolean): Promise<[string, Claims]> => {
+  const container = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
     const claims = await authenticate(call, dependencies);
     const name = containerName(lastSegment(call));
+    const detail = wantsDetail(call);
     const permitted = administrate ? claims.admin : permitsContainer(claims, name) && permitsVerb(claims, "limits");
     if (!permitted) throw forbidden();
-    return [name, claims];
+    return [name, claims, detail];
   };
-  const answerContainer = async (name: string, claims: Claims): Promise<Response> => {
+  const answerContainer = async (name: string, claims: Claims, detail: boolean): Promise<Response> => {
     const usage = await readUsage(limiter, name, holderOf(claims, tokens.registry));
-    return record(usage[0]!, usage);
+    return record(usage[0]!, usage, detail);
   };
   resource(api, "/api/limits/container/:name{[^/]*}", {
     GET: async (call) => answerContainer(...(await container(call, false))),
     DELETE: async (call) => {
-      const [name, claims] = await container(call, true);
+      const [name, claims, detail] = await container(call, true);
       await limiter.resetContainer(name);
       log.audit("limits reset", { container: name, by: claims.jti });
-      return answerContainer(name, claims);
+      return answerContainer(name, claims, detail);
     },
   });
 
-  const token = async (call: Call, administrate: boolean): Promise<[string, Claims]> => {
+  const token = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
     const claims = await authenticate(call, dependencies);
+    const detail = wantsDetail(call);
     const jti = decode(lastSegment(call)) ?? "";
     const own = !administrate && jti === claims.jti && permitsVerb(claims, "limits");
     if (!claims.admin && !own) throw forbidden();
-    return [jti, claims];
+    return [jti, claims, detail];
   };
-  const answerToken = async (jti: string): Promise<Response> => {
+  const answerToken = async (jti: string, detail: boolean): Promise<Response> => {
     // One that nobody knows here is held by the server's own limits.
     const usage = await limiter.token(jti, tokens.registry.issued(jti)?.claims.limits.token);
-    return record(usage, [usage]);
+    return record(usage, [usage], detail);
   };
   resource(api, "/api/limits/token/:jti{[^/]*}", {
-    GET: async (call) => answerToken((await token(call, false))[0]),
+    GET: async (call) => {
+      const [jti, , detail] = await token(call, false);
+      return answerToken(jti, detail);
+    },
     DELETE: async (call) => {
-      const [jti, claims] = await token(call, true);
+      const [jti, claims, detail] = await token(call, true);
       await limiter.resetToken(jti);
       log.audit("limits reset", { token: jti, by: claims.jti });
-      return answerToken(jti);
+      return answerToken(jti, detail);
     },
   });
 }
 
-function record(usage: KeyUsage, all: readonly KeyUsage[]): Response {
-  return json(200, limitRecord(usage), rateLimitHeaders(all));
+/** @throws {Problem} `request_invalid` for anything but one `true` or `false`, so that a typo is never silent. */
+function wantsDetail(call: Call): boolean {
+  const given = parseTarget(call.env.incoming.url!).query.getAll("detail");
+  if (given.length > 1) {
+    throw new Problem("request_invalid", `detail is given ${given.length} times, and may be given once`);
+  }
+  const [value = "false"] = given;
+  if (value === "true" || value === "false") return value === "true";
+  throw new Problem("request_invalid", `detail is ${JSON.stringify(value.slice(0, 100))}, and may be true or false`);
+}
+
+function record(usage: KeyReading, all: readonly KeyReading[], detail: boolean): Response {
+  return json(200, detail ? limitDetail(usage) : limitRecord(usage), rateLimitHeaders(all));
 }

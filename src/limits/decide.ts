@@ -1,5 +1,5 @@
 import type { CellLog } from "./cell-log.ts";
-import type { Charge, Decision, KeyUsage, Violation } from "./limiter.ts";
+import type { Charge, Decision, KeyReading, KeyUsage, Violation } from "./limiter.ts";
 import { WINDOW_MS, WINDOW_NAMES } from "./windows.ts";
 
 const WINDOWS = WINDOW_MS.length;
@@ -37,8 +37,9 @@ export function decide(charges: readonly Charge[], logs: readonly (CellLog | und
 }
 
 /** What is left of a key at `now`, in milliseconds since 1970; without a log it was never used. */
-export function usageOf(charge: Charge, log: CellLog | undefined, now: number): KeyUsage {
-  return openUsage(charge, log, now);
+export function usageOf(charge: Charge, log: CellLog | undefined, now: number): KeyReading {
+  const used = WINDOW_MS.map((windowMs) => log?.used(windowMs, now) ?? 0);
+  return { ...openUsage(charge, log, now), used };
 }
 
 function openUsage({ class: keyClass, limits }: Charge, log: CellLog | undefined, now: number): OpenUsage {

@@ -19,6 +19,12 @@ export interface KeyUsage {
   readonly resetMs: readonly number[];
 }
 
+/** What is left of one key, and what has been used of it. */
+export interface KeyReading extends KeyUsage {
+  /** Runs that count now, also where no limit is tracked; above the limit where it was lowered. */
+  readonly used: readonly number[];
+}
+
 /** A window that has nothing left. */
 export interface Violation {
   readonly class: KeyClass;
@@ -47,7 +53,7 @@ export interface LimitStore {
    */
   admit(charges: readonly Charge[]): Promise<Decision>;
   /** What is left of a key. Makes no state. */
-  read(charge: Charge): Promise<KeyUsage>;
+  read(charge: Charge): Promise<KeyReading>;
   /** Clears all six windows of a key at once. */
   reset(key: string): Promise<void>;
   close(): Promise<void>;
@@ -92,12 +98,12 @@ export class Limiter {
   }
 
   /** What is left of a container for this token. */
-  container(container: string, holder: Holder): Promise<KeyUsage> {
+  container(container: string, holder: Holder): Promise<KeyReading> {
     return this.#store.read(containerCharge(container, this.#account(holder).container));
   }
 
   /** What is left of a token. `limits` are those of its claim. */
-  token(jti: string, limits: Limits | undefined): Promise<KeyUsage> {
+  token(jti: string, limits: Limits | undefined): Promise<KeyReading> {
     return this.#store.read(this.#tokenCharge(jti, limits));
   }
 

@@ -1,12 +1,33 @@
-import type { KeyUsage } from "./limiter.ts";
+import type { KeyReading, KeyUsage } from "./limiter.ts";
 import { WINDOW_NAMES, type WindowName } from "./windows.ts";
 
 /** A key's use as the API tells it: runs left by window, 0 where it is not tracked, -1 where it is and nothing is left. */
 export type LimitRecord = Record<WindowName, number>;
 
+/** One window as the API tells it to those who ask for more; null where no limit is tracked. */
+export interface WindowDetail {
+  readonly limit: number | null;
+  /** Runs that would be admitted now. */
+  readonly remaining: number | null;
+  /** Runs that count now; above the limit where it was lowered. */
+  readonly used: number;
+  /** Seconds until `remaining` next grows, rounded up; 0 when nothing is used. */
+  readonly resetSeconds: number | null;
+}
+
 export function limitRecord(usage: KeyUsage): LimitRecord {
-  const [second, minute, hour, day, week, month] = WINDOW_NAMES.map((_, window) =>
-    usage.limits[window] === 0 ? 0 : usage.remaining[window] || -1,
-  );
+  return byWindow((window) => (usage.limits[window] === 0 ? 0 : usage.remaining[window] || -1));
+}
+
+export function limitDetail({ limits, remaining, used, resetMs }: KeyReading): Record<WindowName, WindowDetail> {
+  return byWindow((window) => {
+    if (limits[window] === 0) return { limit: null, remaining: null, used: used[window]!, resetSeconds: null };
+    const resetSeconds = Math.ceil(resetMs[window]! / 1_000);
+    return { limit: limits[window]!, remaining: remaining[window]!, used: used[window]!, resetSeconds };
+  });
+}
+
+function byWindow<Value>(valueOf: (window: number) => Value): Record<WindowName, Value> {
+  const [second, minute, hour, day, week, month] = WINDOW_NAMES.map((_, window) => valueOf(window));
   return { second: second!, minute: minute!, hour: hour!, day: day!, week: week!, month: month! };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
-import { containerRecord, jtiOf, limitRecord, recordOf, tokenRecord } from "./record.ts";
+import { containerRecord, jtiOf, limitRecord, recordOf, tokenRecord, WINDOWS } from "./record.ts";
 import { type Service, startService } from "./service.ts";
 import { pause } from "./until.ts";
 
@@ -82,6 +82,71 @@ describe("the record", () => {
   });
 });
 
+describe("the record in detail", () => {
+  const untracked = { limit: null, remaining: null, used: 2, resetSeconds: null };
+
+  it("tells limit, rest, use and the wait for more of every window, tracked or not", async () => {
+    const limits = { container: { hour: 5, week: 2 }, token: { day: 3 } };
+    const token = await service.issue({ containers: ["*"], limits });
+    const unused = await detail(`container/detail`, token);
+    assert.deepEqual(unused["hour"], { limit: 5, remaining: 5, used: 0, resetSeconds: 0 });
+    await runs("detail", token, 2);
+    const container = await detail("container/detail", token);
+    assert.deepEqual(Object.keys(container), WINDOWS);
+    const { resetSeconds: hour } = container["hour"]!;
+    const { resetSeconds: week } = container["week"]!;
+    assert.ok(hour! > 3_500 && hour! <= 3_600 && week! > 604_700 && week! <= 604_800, `${hour} ${week}`);
+    assert.deepEqual(container["hour"], { limit: 5, remaining: 3, used: 2, resetSeconds: hour });
+    assert.deepEqual(container["week"], { limit: 2, remaining: 0, used: 2, resetSeconds: week });
+    for (const window of ["minute", "day", "month"]) assert.deepEqual(container[window], untracked);
+    const own = await detail(`token/${jtiOf(token)}`, token);
+    assert.deepEqual([own["day"]!.limit, own["day"]!.remaining, own["day"]!.used], [3, 1, 2]);
+    assert.deepEqual(own["hour"], untracked);
+  });
+
+  it("shows more use than the limit where another token may run more, and nothing left", async () => {
+    await runs("detail-over", service.admin, 4);
+    const token = await service.issue({ containers: ["*"], limits: { container: { month: 2 } } });
+    const { limit, remaining, used } = (await detail("container/detail-over", token))["month"]!;
+    assert.deepEqual([limit, remaining, used], [2, 0, 4]);
+  });
+
+  it("has the headers of the record, changes nothing, and answers a reset that asks for it", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { container: { day: 4 } } });
+    await runs("detail-reset", token, 1);
+    const target = "/api/limits/container/detail-reset";
+    const plain = await service.request("GET", target, { token });
+    const detailed = await service.request("GET", `${target}?detail=true`, { token });
+    assert.equal(detailed.headers["ratelimit-policy"], plain.headers["ratelimit-policy"]);
+    assert.deepEqual(await containerRecord(service, "detail-reset", token), limitRecord({ day: 3 }));
+    const reset = await service.request("DELETE", `${target}?detail=true`);
+    assert.deepEqual((reset.json() as Detail)["day"], { ...untracked, used: 0 });
+    const again = await service.request("DELETE", `/api/limits/token/${jtiOf(token)}?detail=true`);
+    assert.deepEqual((again.json() as Detail)["month"], { ...untracked, used: 0 });
+  });
+
+  it("is asked for by true and by nothing else", async () => {
+    for (const target of ["container/detail", `token/${jtiOf(service.admin)}`]) {
+      recordOf(await service.request("GET", `/api/limits/${target}?detail=false`));
+      for (const query of ["detail", "detail=", "detail=1", "detail=TRUE", "detail=true&detail=true"]) {
+        const answer = await service.request("GET", `/api/limits/${target}?${query}`);
+        assert.match(assertProblem(answer, 400, "request_invalid").detail, /^detail is /, query);
+      }
+    }
+  });
+});
+
+type Detail = Record<
+  string,
+  { limit: number | null; remaining: number | null; used: number; resetSeconds: number | null }
+>;
+
+async function detail(target: string, token: string): Promise<Detail> {
+  const answer = await service.request("GET", `/api/limits/${target}?detail=true`, { token });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json() as Detail;
+}
+
 describe("the decision", () => {
   it("charges the container and the token, or neither: the token refuses", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 10 }, token: { day: 2 } } });
@@ -141,13 +206,14 @@ describe("a throttled run", () => {
 
   it("succeeds when it is tried again after the wait that it was told", async () => {
     const token = await service.issue({ containers: ["*"], limits: { token: { second: 1 } } });
-    await runs("again", token, 1);
     for (let time = 0; time < 3; time += 1) {
-      const refused = await service.run("again", "1", { token });
-      const { retryAfterMs } = assertProblem(refused, 429, "token_limited");
-      assert.equal(refused.headers["retry-after"], "1");
+      // At once: on a busy machine an answer can take longer than the window.
+      const both = await Promise.all([1, 2].map(() => service.run("again", "1", { token })));
+      const [admitted, refused] = both.toSorted((one, other) => one.status - other.status);
+      assert.equal(admitted!.status, 200, admitted!.text);
+      const { retryAfterMs } = assertProblem(refused!, 429, "token_limited");
+      assert.equal(refused!.headers["retry-after"], "1");
       await pause(retryAfterMs!);
-      assert.deepEqual(await runs("again", token, 1), [200]);
     }
   });
 

@@ -5,7 +5,7 @@ import type { Service } from "./service.ts";
 
 export type LimitRecord = Record<"second" | "minute" | "hour" | "day" | "week" | "month", number>;
 
-const WINDOWS = ["second", "minute", "hour", "day", "week", "month"];
+export const WINDOWS: readonly string[] = ["second", "minute", "hour", "day", "week", "month"];
 
 /** Reads the record of a container, as the administrator sees it unless a token is given. */
 export async function containerRecord(service: Service, container: string, token?: string): Promise<LimitRecord> {

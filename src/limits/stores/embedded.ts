@@ -2,7 +2,7 @@ import { Problem } from "../../errors.ts";
 import type { CellLog } from "../cell-log.ts";
 import { SteadyClock, systemClock, type Clock } from "../clock.ts";
 import { decide, usageOf } from "../decide.ts";
-import type { Charge, Decision, KeyUsage, LimitStore } from "../limiter.ts";
+import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
 import { Compactor } from "./embedded/compactor.ts";
 import { Folder } from "./embedded/folder.ts";
 import { Journal } from "./embedded/journal.ts";
@@ -103,7 +103,7 @@ export class EmbeddedStore implements LimitStore {
     });
   }
 
-  read(charge: Charge): Promise<KeyUsage> {
+  read(charge: Charge): Promise<KeyReading> {
     return Promise.resolve(usageOf(charge, this.#table.find(charge.key), this.#clock.now()));
   }
 
