@@ -47,6 +47,8 @@ export class Guest {
   /** Takes no new run; it ends when those in flight have. */
   draining = false;
   ended = false;
+  /** It has said that its start is over: only from then on a task may run in it. */
+  warm = false;
   /** When its tasks broke it, on the clock of `performance.now()`; null as long as it lives, and when it was replaced. */
   crashedMs: number | null = null;
   runs = 0;
@@ -205,6 +207,7 @@ export class Guest {
     if (this.ended) return;
     switch (type) {
       case FROM_GUEST.ready:
+        this.warm = true;
         return this.#warm.resolve();
       case FROM_GUEST.pong:
         if (!this.pulse.take(id)) this.#hearNoise();

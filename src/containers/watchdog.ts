@@ -94,7 +94,8 @@ export class Watchdog {
       guest.noise = 0;
       this.#checkDeadlines(guest, nowMs);
       // The service itself was held up: answers may lie unread in the sockets, so no pulse is judged before the next tick.
-      if (!late) this.#checkPulse(guest, nowMs);
+      // Nor that of a guest that is being started: a start has a time of its own, and on a busy machine takes most of it.
+      if (!late && guest.warm) this.#checkPulse(guest, nowMs);
       void this.#weigh(guest, nowMs);
     }
   }

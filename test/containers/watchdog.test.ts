@@ -3,13 +3,13 @@ import { after, before, describe, it, type TestContext } from "node:test";
 
 import { Compartment } from "../../src/containers/compartment.ts";
 import { Container } from "../../src/containers/container.ts";
-import type { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts";
 import { FROM_GUEST, TO_GUEST } from "../../src/wire/messages.ts";
-import { until } from "../contract/until.ts";
+import { pause, until } from "../contract/until.ts";
 import { FREE, holder } from "./parties.ts";
-import { IDLE, makeGuest } from "./puppet.ts";
+import { IDLE, LIMITS, makeGuest, Puppet } from "./puppet.ts";
 import { openRealGuests, type RealGuests, RESOURCES } from "./real-guests.ts";
 import { start } from "./recorder.ts";
 
@@ -105,6 +105,18 @@ describe("a guest that is blocked", () => {
     assert.equal(await run.outcome(), "task_blocked");
     const { cpuMs } = puppet.status()!;
     assert.ok(cpuMs >= BLOCK_MS / 8 && cpuMs < BLOCK_MS / 2, String(cpuMs));
+  });
+
+  it("is not one that is being started on a busy machine: until it is ready no task runs in it", async (t) => {
+    const puppet = await Puppet.make(t);
+    const guest = new Guest(puppet, LIMITS);
+    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: performance.now() });
+    watch(t, guest);
+    await pause(3 * BLOCK_MS);
+    assert.equal(guest.ended, false);
+    puppet.say(FROM_GUEST.ready, 0);
+    await guest.ready();
+    assert.equal(await start(guest, "a").outcome(), "task_blocked");
   });
 
   it("is one that burns all of a small quota, as soon as one that burns a whole processor", async (t) => {
