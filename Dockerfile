@@ -22,7 +22,7 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./
 COPY scripts/node scripts/
 COPY src src
-# The first start of each container need not strip and compile what this one has: see src/main.ts.
+# What the start of a container's root would strip and compile, this one has: see src/main.ts.
 RUN scripts/node src/main.ts --version
 # Open to whoever the container is run as; what the service makes in it is its own alone.
 RUN install -d -m 1777 /data

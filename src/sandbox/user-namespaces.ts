@@ -21,6 +21,6 @@ export async function userNamespaceRemedy(): Promise<string> {
   if (mends.length > 0) return `user namespaces are switched off; run: sudo sysctl -w ${mends.join(" ")}`;
   return (
     "user namespaces are refused, and no setting of the kernel says why; in a container, its engine's seccomp and " +
-    "AppArmor profiles do that: start caisson on the host, or the container without them"
+    "AppArmor profiles do that, and should not be weakened: --isolation confined needs no namespaces"
   );
 }

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+
 import { defaultProfile, type Refusals } from "./seccomp-profile.ts";
 
 /** What `docker run` is told, in its own words; all of it may be left out. */
@@ -73,7 +75,7 @@ export function ociConfig(process: Process, flags: RunFlags): object {
     ],
     linux: {
       namespaces: [
-        ...["mount", "uts", "ipc", "pid"].map((type) => ({ type })),
+        ...["mount", "uts", "ipc", "pid", ...(CGROUPS_V2 ? ["cgroup"] : [])].map((type) => ({ type })),
         ...(process.network === null ? [] : [{ type: "network", path: process.network }]),
       ],
       resources: { devices: DEVICES },
@@ -84,6 +86,7 @@ export function ociConfig(process: Process, flags: RunFlags): object {
   };
 }
 
+const CGROUPS_V2 = existsSync("/sys/fs/cgroup/cgroup.controllers");
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const TMPFS = ["nosuid", "nodev", "mode=1777"];
 

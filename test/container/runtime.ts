@@ -10,11 +10,9 @@ import { isPrivileged } from "../../src/sandbox/privilege.ts";
 export function whyNoContainer(): string | false {
   if (process.platform !== "linux") return "containers are Linux's";
   if (!isPrivileged()) return "only root can do what an engine does";
-  const missing = [
-    ["crun", "crun"],
-    ["ip", "iproute2"],
-  ].find(([program]) => spawnSync(program!, ["--version"]).error);
-  return missing ? `${missing[0]} is not installed (the package ${missing[1]})` : false;
+  if (spawnSync("unshare", ["--mount", "--net", "true"]).status !== 0) return "this root may make no namespaces";
+  const missing = ["crun", "ip"].find((program) => spawnSync(program, ["--version"]).error);
+  return missing === undefined ? false : `${missing} is not installed; npm run setup installs it`;
 }
 
 /** A folder that a container is made in, and its name. */
