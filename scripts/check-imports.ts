@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "errors", "units"];
+const LEAVES = ["config", "errors", "members", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "doctor", "tokens", "http", ...LEAVES],
@@ -11,6 +11,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "http",
     "tokens",
     "limits",
+    "policies",
     "source",
     "containers",
     "sandbox",
@@ -19,8 +20,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "data-lock",
     ...LEAVES,
   ],
-  http: ["tokens", "limits", "source", "containers", "egress", "telemetry", "wire", ...LEAVES],
-  tokens: ["egress", ...LEAVES],
+  http: ["tokens", "limits", "policies", "source", "containers", "egress", "telemetry", "wire", ...LEAVES],
+  tokens: ["limits", "egress", ...LEAVES],
+  policies: ["limits", ...LEAVES],
   limits: [...LEAVES],
   source: ["egress", ...LEAVES],
   containers: ["sandbox", "egress", "wire", ...LEAVES],
@@ -33,6 +35,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "data-lock": [],
   config: ["units"],
   errors: [],
+  members: ["errors"],
   units: [],
 };
 

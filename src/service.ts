@@ -20,6 +20,8 @@ import { Problem } from "./errors.ts";
 import { createListener } from "./http/listener.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
+import type { PolicyStore } from "./policies/policy.ts";
+import { EmbeddedPolicies } from "./policies/stores/embedded.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
 import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
 import { openSandbox } from "./sandbox/open.ts";
@@ -94,7 +96,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     }),
     (open) => open.close(),
   );
-  const limiter = new Limiter(store, { container: config.containerLimit, token: config.tokenLimit });
+  const policies: PolicyStore = closers.adopt(EmbeddedPolicies.open(path.join(folder, "policies.sqlite")), (open) =>
+    open.close(),
+  );
+  const defaults = { container: config.containerLimit, token: config.tokenLimit };
+  const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 
   const sandbox = await opening;
   const guests = closers.adopt(new Set<Guest>(), endAll);
@@ -136,6 +142,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     config,
     tokens,
     limiter,
+    policies,
     containers,
     egress: egress.policy,
     log,

@@ -63,6 +63,17 @@ export class Registry {
     return this.#taken;
   }
 
+  /** Of the containers that are alive. */
+  names(): Iterable<string> {
+    return this.#containers.keys();
+  }
+
+  /** How many parties have a guest in a container, and how many of its runs are in flight. */
+  activity(name: string): { parties: number; running: number } {
+    const container = this.#containers.get(name);
+    return { parties: container?.compartments.size ?? 0, running: container?.taken ?? 0 };
+  }
+
   /** Takes no new run. */
   drain(): void {
     this.#draining = true;

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 
+import { serveContainers } from "./containers-api.ts";
 import { serveLimits } from "./limits-api.ts";
 import { asProblem } from "./problem.ts";
 import { servePublic } from "./public-api.ts";
@@ -12,6 +13,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
   // The path as it came: resolved as a URL, a container named ".." would be another path.
   const api: Api = new Hono({ getPath: (_, options) => parseTarget(incomingOf(options).url!).path });
   serveLimits(api, dependencies);
+  serveContainers(api, dependencies);
   serveTokens(api, dependencies);
   servePublic(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path)));

@@ -4,8 +4,10 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 
 import type { Config } from "../config.ts";
+import type { Registry } from "../containers/registry.ts";
 import { Problem } from "../errors.ts";
 import type { Limiter } from "../limits/limiter.ts";
+import type { PolicyStore } from "../policies/policy.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
@@ -18,6 +20,8 @@ export interface ApiDependencies {
   readonly config: Config;
   readonly tokens: Tokens;
   readonly limiter: Limiter;
+  readonly policies: PolicyStore;
+  readonly containers: Registry;
   readonly log: Log;
   /** Why no run would be taken now, or null when one would. */
   readonly trouble: () => string | null;

@@ -1,7 +1,5 @@
-import { Problem } from "../errors.ts";
-import { parseJson } from "../source/json.ts";
 import type { Claims } from "../tokens/claims.ts";
-import { readBody } from "./read-body.ts";
+import { readJson } from "./read-json.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -13,8 +11,6 @@ import {
   resource,
 } from "./resources.ts";
 import { decode } from "./target.ts";
-
-const TOKEN_REQUEST_BYTES = 64 * 2 ** 10;
 
 /** Issuing and revoking, for administrators. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
@@ -41,11 +37,4 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       return json(200, { jti, revoked: true });
     },
   });
-}
-
-async function readJson(call: Call, maxDepth: number): Promise<unknown> {
-  const body = await readBody(call.env.incoming, call.env.outgoing, TOKEN_REQUEST_BYTES, () => {
-    return new Problem("request_invalid", `the body is longer than the ${TOKEN_REQUEST_BYTES} bytes that are taken`);
-  });
-  return parseJson(body, maxDepth);
 }

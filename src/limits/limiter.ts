@@ -56,6 +56,11 @@ export interface LimitStore {
   read(charge: Charge): Promise<KeyReading>;
   /** Clears all six windows of a key at once. */
   reset(key: string): Promise<void>;
+  /**
+   * The keys that begin with `prefix` and count at least one run, at most `count` of them: the first ones after `after`,
+   * by their UTF-16 code units. Keys that come or go meanwhile may be missing or there.
+   */
+  keys(prefix: string, after: string, count: number): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -67,23 +72,34 @@ export interface Holder {
   readonly parents: readonly { readonly jti: string; readonly limits: Limits | undefined }[];
 }
 
+/** The limits that an administrator has set for a container. The same object until they are set anew. */
+export type LimitsOf = (container: string) => Limits | undefined;
+
 /** What is the same for every run of a holder. */
 interface Account {
-  container: LimitVector;
-  tokens: readonly Charge[];
+  /** In a container of which nothing is set. */
+  readonly container: LimitVector;
+  /** In the container with limits of its own that was used last: most tokens are used in one. */
+  underPolicy: { readonly policy: Limits; readonly limits: LimitVector } | null;
+  readonly tokens: readonly Charge[];
 }
 
 /** Decides whether a run may start: which keys it counts against, with which limits. */
 export class Limiter {
   readonly #store: LimitStore;
   readonly #defaults: { container: Limits; token: Limits };
+  readonly #policyOf: LimitsOf;
   /** Tokens are verified once and used often: their holder is the same object in every run. */
   readonly #accounts = new WeakMap<Holder, Account>();
 
-  /** @param defaults the server's own limits, for every container and every token */
-  constructor(store: LimitStore, defaults: { container: Limits; token: Limits }) {
+  /**
+   * @param defaults the server's own limits, for every container and every token
+   * @param policyOf asked at each decision: it answers from memory
+   */
+  constructor(store: LimitStore, defaults: { container: Limits; token: Limits }, policyOf: LimitsOf = () => undefined) {
     this.#store = store;
     this.#defaults = defaults;
+    this.#policyOf = policyOf;
   }
 
   /**
@@ -94,12 +110,23 @@ export class Limiter {
    */
   admit(container: string, holder: Holder): Promise<Decision> {
     const account = this.#account(holder);
-    return this.#store.admit([containerCharge(container, account.container), ...account.tokens]);
+    return this.#store.admit([this.#containerCharge(container, holder, account), ...account.tokens]);
   }
 
   /** What is left of a container for this token. */
   container(container: string, holder: Holder): Promise<KeyReading> {
-    return this.#store.read(containerCharge(container, this.#account(holder).container));
+    return this.#store.read(this.#containerCharge(container, holder, this.#account(holder)));
+  }
+
+  /** What has been used of a container, whatever limits it. */
+  use(container: string): Promise<KeyReading> {
+    return this.#store.read({ key: containerKey(container), class: "container", limits: NONE });
+  }
+
+  /** The names of containers that runs count against, the first `count` after `after`, in order. */
+  async containers(after: string, count: number): Promise<string[]> {
+    const keys = await this.#store.keys(CONTAINER_PREFIX, containerKey(after), count);
+    return keys.map((key) => key.slice(CONTAINER_PREFIX.length));
   }
 
   /** What is left of a token. `limits` are those of its claim. */
@@ -125,10 +152,26 @@ export class Limiter {
       if (new Set(tokens.map((charge) => charge.key)).size < tokens.length) {
         throw new TypeError(`token "${holder.jti}" and the tokens above it name one token twice`);
       }
-      account = { container: limitVector(this.#defaults.container, holder.limits.container), tokens };
+      const container = limitVector(this.#defaults.container, holder.limits.container);
+      account = { container, underPolicy: null, tokens };
       this.#accounts.set(holder, account);
     }
     return account;
+  }
+
+  #containerCharge(container: string, holder: Holder, account: Account): Charge {
+    const policy = this.#policyOf(container);
+    const limits = policy ? this.#underPolicy(policy, holder, account) : account.container;
+    return { key: containerKey(container), class: "container", limits };
+  }
+
+  /** Kept as one object, by which the headers know that nothing has changed since the last run. */
+  #underPolicy(policy: Limits, holder: Holder, account: Account): LimitVector {
+    if (account.underPolicy?.policy !== policy) {
+      const limits = limitVector(this.#defaults.container, policy, holder.limits.container);
+      account.underPolicy = { policy, limits };
+    }
+    return account.underPolicy.limits;
   }
 
   #tokenCharge(jti: string, limits: Limits | undefined): Charge {
@@ -136,13 +179,14 @@ export class Limiter {
   }
 }
 
-function containerCharge(container: string, limits: LimitVector): Charge {
-  return { key: containerKey(container), class: "container", limits };
-}
+/** No window is tracked. */
+const NONE: LimitVector = limitVector();
 
-/** The first letter keeps a container apart from a token of the same name. */
+/** Keeps a container apart from a token of the same name. */
+const CONTAINER_PREFIX = "c:";
+
 function containerKey(container: string): string {
-  return `c:${container}`;
+  return `${CONTAINER_PREFIX}${container}`;
 }
 
 function tokenKey(jti: string): string {

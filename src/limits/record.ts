@@ -27,6 +27,11 @@ export function limitDetail({ limits, remaining, used, resetMs }: KeyReading): R
   });
 }
 
+/** Runs that count now, by window. */
+export function useRecord({ used }: KeyReading): Record<WindowName, number> {
+  return byWindow((window) => used[window]!);
+}
+
 function byWindow<Value>(valueOf: (window: number) => Value): Record<WindowName, Value> {
   const [second, minute, hour, day, week, month] = WINDOW_NAMES.map((_, window) => valueOf(window));
   return { second: second!, minute: minute!, hour: hour!, day: day!, week: week!, month: month! };

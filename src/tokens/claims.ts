@@ -1,13 +1,9 @@
 import type { NetClaim } from "../egress/narrow.ts";
+import type { Limits } from "../limits/windows.ts";
 
 /** What a token may be allowed to do. */
 export const VERBS = ["run", "limits", "logs", "tasks", "issue"] as const;
 export type Verb = (typeof VERBS)[number];
-
-/** The windows of a rate limit, as members of the `limits` claim. */
-export const LIMIT_WINDOWS = ["second", "minute", "hour", "day", "week", "month"] as const;
-/** The most runs admitted in a window; a window that is not named is not limited. */
-export type Limits = Readonly<Partial<Record<(typeof LIMIT_WINDOWS)[number], number>>>;
 
 /** The limits that a token brings: for the container it runs in, and for itself. */
 export interface TokenLimits {

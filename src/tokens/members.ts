@@ -2,7 +2,8 @@ import { z } from "zod";
 
 import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
-import { LIMIT_WINDOWS, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
+import { limitsMember } from "../limits/members.ts";
+import { type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
 
 /** Bounds the walk over the patterns at each run. */
@@ -11,16 +12,12 @@ const MAX_CONTAINERS = 100;
 const MAX_PLACES = 100;
 /** The longest name of DNS, and a port. */
 const MAX_PLACE_CHARS = 260;
-/** Counts stay far inside what is exact as a number, in memory, in the journal and in headers. */
-const MAX_LIMIT = 1_000_000_000;
 /** An exact name, or what such a name can begin with and one `*`. No regular expressions: those can be made to hang. */
 const CONTAINER = /^(?:[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}\*?|\*)$/;
 
 const CONTAINERS_SIZE = `needs 1 to ${MAX_CONTAINERS} container names`;
 const VERBS_SIZE = `needs 1 to ${VERBS.length} of ${VERBS.join(", ")}`;
 const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
-const LIMIT = `must be a whole number from 1 to ${MAX_LIMIT}`;
-const LIMITS = `must be an object with any of ${LIMIT_WINDOWS.join(", ")}`;
 
 const NET = `must be false, or a list of 1 to ${MAX_PLACES} hosts`;
 const PLACE = "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
@@ -59,24 +56,10 @@ export const unixSecondsMember: z.ZodType<number> = z
   .min(0, UNIX_SECONDS)
   .max(MAX_UNIX_S, UNIX_SECONDS);
 
-const limitMember = z.int({ error: LIMIT, abort: true }).min(1, LIMIT).max(MAX_LIMIT, LIMIT).exactOptional();
+const classMember = limitsMember.exactOptional();
 
-const windowsMember = z
-  .strictObject(
-    {
-      second: limitMember,
-      minute: limitMember,
-      hour: limitMember,
-      day: limitMember,
-      week: limitMember,
-      month: limitMember,
-    },
-    { error: (issue) => (issue.code === "invalid_type" ? LIMITS : undefined) },
-  )
-  .exactOptional();
-
-export const limitsMember: z.ZodType<TokenLimits> = z.strictObject(
-  { container: windowsMember, token: windowsMember },
+export const tokenLimitsMember: z.ZodType<TokenLimits> = z.strictObject(
+  { container: classMember, token: classMember },
   { error: (issue) => (issue.code === "invalid_type" ? "must be an object with container, token or both" : undefined) },
 );
 

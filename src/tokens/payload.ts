@@ -6,10 +6,10 @@ import { AUDIENCE, ISSUER } from "./format.ts";
 import {
   canMember,
   containersMember,
-  limitsMember,
   netMember,
   pinMember,
   PINNED_VERBS,
+  tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
 
@@ -82,7 +82,7 @@ const schema: z.ZodType<Payload> = z
     admin: z.exactOptional(z.literal(true)),
     containers: z.exactOptional(containersMember),
     can: z.exactOptional(canMember),
-    limits: z.exactOptional(limitsMember),
+    limits: z.exactOptional(tokenLimitsMember),
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     fresh: z.exactOptional(z.literal(true)),

@@ -1,25 +1,20 @@
 import { z } from "zod";
 
 import type { NetClaim } from "../egress/narrow.ts";
-import { Problem } from "../errors.ts";
+import type { Problem } from "../errors.ts";
+import { type MemberFault, membersProblem, schemaFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
 import type { Pin, TokenLimits, Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
 import {
   containersMember,
-  limitsMember,
   netMember,
   pinMember,
   PINNED_VERBS,
   servedCanMember,
+  tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
-
-/** One thing that is wrong with a request for a token, at the path of the member. */
-export interface MemberFault {
-  readonly member: string;
-  readonly detail: string;
-}
 
 /** What a token is to hold, checked, with the defaults filled in. */
 export interface TokenRequest {
@@ -42,7 +37,7 @@ export interface TokenRequest {
  */
 export function readTokenRequest(input: unknown, nowMs: number): TokenRequest {
   const parsed = schema.safeParse(input);
-  const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
+  const faults = parsed.success ? [] : schemaFaults(parsed.error, whyNot);
   faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs));
   if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
   const { admin = false, containers = [], can = ["run", "limits"], nbf = null, limits = {} } = parsed.data;
@@ -52,19 +47,10 @@ export function readTokenRequest(input: unknown, nowMs: number): TokenRequest {
 
 /** The answer to a request with these faults, which are at least one. */
 export function tokenRequestProblem(faults: readonly MemberFault[]): Problem {
-  const { member, detail } = faults[0]!;
-  const count = faults.length === 1 ? "a fault" : `${faults.length} faults, the first`;
-  const fault = member === "" ? `it ${detail}` : `${member} ${detail}`;
-  return new Problem("request_invalid", `the request for a token has ${count}: ${fault}`, {
-    violations: faults.slice(0, MAX_REPORTED),
-  });
+  return membersProblem("the request for a token", faults);
 }
 
 const DEFAULT_LIFETIME_MS = 86_400_000;
-/** An answer must not be many times larger than the nonsense that it answers. */
-const MAX_REPORTED = 100;
-const MAX_NAME_CHARS = 64;
-
 interface Members {
   admin?: true;
   containers?: string[];
@@ -88,7 +74,7 @@ const schema: z.ZodType<Members> = z.strictObject(
     exp: z.exactOptional(unixSecondsMember.nullable()),
     expiresIn: z.exactOptional(z.string(LIFETIME).refine(isDuration, LIFETIME)),
     nbf: z.exactOptional(unixSecondsMember),
-    limits: z.exactOptional(limitsMember),
+    limits: z.exactOptional(tokenLimitsMember),
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     fresh: z.exactOptional(z.literal(true, "must be true, or left out")),
@@ -109,19 +95,10 @@ function isDuration(text: string): boolean {
   }
 }
 
-function faultsOfIssue(issue: z.core.$ZodIssue): MemberFault[] {
-  const path = issue.path.map(String);
-  if (issue.code !== "unrecognized_keys") return [{ member: path.join("."), detail: issue.message }];
-  return issue.keys.slice(0, MAX_REPORTED).map((key) => ({
-    member: [...path, key.slice(0, MAX_NAME_CHARS)].join("."),
-    detail: whyNot([...path, key].join(".")),
-  }));
-}
-
 function whyNot(member: string): string {
   if (PROMISED.has(member)) return "is not supported by this version; leave it out";
   if (SET_BY_SERVICE.has(member)) return "is set by the service; leave it out";
-  return "is not a member that is known here";
+  return unknownMember();
 }
 
 /** How the members go together. Those with a fault of their own are left out: they get no second one. */

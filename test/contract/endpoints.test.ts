@@ -57,6 +57,8 @@ describe("other methods and paths", () => {
     "/api/limits/token/demo": ["HEAD", "POST", "PUT", "PATCH"],
     "/api/tokens": ["HEAD", "PUT", "PATCH", "DELETE"],
     "/api/tokens/demo": ["HEAD", "POST", "PUT", "PATCH"],
+    "/api/containers": ["HEAD", "POST", "PUT", "DELETE"],
+    "/api/containers/demo": ["HEAD", "POST", "PATCH"],
   };
   const allowed: Record<string, readonly string[]> = {
     "/api/run/demo": ["GET", "POST", "PUT", "PATCH", "DELETE"],
@@ -64,6 +66,8 @@ describe("other methods and paths", () => {
     "/api/limits/token/demo": ["GET", "DELETE"],
     "/api/tokens": ["POST"],
     "/api/tokens/demo": ["DELETE"],
+    "/api/containers": ["GET"],
+    "/api/containers/demo": ["GET", "PUT", "DELETE"],
   };
   for (const [path, methods] of Object.entries(paths)) {
     for (const method of methods) {

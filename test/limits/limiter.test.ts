@@ -32,6 +32,54 @@ describe("the limiter", () => {
     });
   });
 
+  it("applies what is set for a container from the next decision on, where it is the smallest", async () => {
+    await withLimiter({}, async (_, store) => {
+      const policies = new Map<string, Limits>();
+      const limiter = new Limiter(store, { container: { day: 5 }, token: {} }, (name) => policies.get(name));
+      const one = holder("one", { minute: 3 }, {});
+      const none = holder("none", {}, {});
+      assert.deepEqual((await limiter.container("demo", one)).limits, [0, 3, 0, 5, 0, 0]);
+      policies.set("demo", { minute: 2, day: 9, month: 7 });
+      assert.deepEqual((await limiter.container("demo", one)).limits, [0, 2, 0, 5, 0, 7]);
+      assert.deepEqual((await limiter.container("demo", none)).limits, [0, 2, 0, 5, 0, 7]);
+      assert.deepEqual((await limiter.container("other", one)).limits, [0, 3, 0, 5, 0, 0]);
+      policies.set("other", { minute: 8 });
+      assert.deepEqual((await limiter.container("other", one)).limits, [0, 3, 0, 5, 0, 0]);
+      assert.deepEqual((await limiter.container("other", none)).limits, [0, 8, 0, 5, 0, 0]);
+      for (let run = 0; run < 2; run++) assert.equal((await limiter.admit("demo", one)).admitted, true);
+      assert.equal((await limiter.admit("demo", none)).admitted, false);
+      policies.set("demo", { minute: 3 });
+      assert.equal((await limiter.admit("demo", none)).admitted, true);
+      policies.set("demo", { minute: 1 });
+      assert.deepEqual((await limiter.container("demo", none)).remaining, [0, 0, 0, 2, 0, 0]);
+      policies.delete("demo");
+      assert.deepEqual((await limiter.container("demo", none)).limits, [0, 0, 0, 5, 0, 0]);
+    });
+  });
+
+  it("gives the headers the same limits again as long as nothing is set anew", async () => {
+    await withLimiter({}, async (_, store) => {
+      const policy = { minute: 100 };
+      const limiter = new Limiter(store, { container: {}, token: {} }, (name) => (name === "set" ? policy : undefined));
+      const one = holder("one", { day: 100 }, {});
+      const [first, second] = [await limiter.admit("set", one), await limiter.admit("set", one)];
+      assert.equal(first.usage[0]!.limits, second.usage[0]!.limits);
+    });
+  });
+
+  it("knows which containers are used, and how much in each window, whatever is tracked", async () => {
+    await withLimiter({}, async (limiter) => {
+      const one = holder("one", {}, {});
+      for (const name of ["b", "a", "b", "c"]) await limiter.admit(name, one);
+      await limiter.resetContainer("c");
+      assert.deepEqual(await limiter.containers("", 9), ["a", "b"]);
+      assert.deepEqual(await limiter.containers("a", 9), ["b"]);
+      assert.deepEqual((await limiter.use("b")).used, [2, 2, 2, 2, 2, 2]);
+      assert.deepEqual((await limiter.use("c")).used, [0, 0, 0, 0, 0, 0]);
+      assert.deepEqual(await limiter.containers("", 9), ["a", "b"]);
+    });
+  });
+
   it("counts a run of any token against the container, each by its own limits", async () => {
     await withLimiter({}, async (limiter) => {
       const large = holder("large", { minute: 5 }, {});
@@ -88,6 +136,7 @@ describe("the limiter", () => {
         },
         read: (charge) => store.read(charge),
         reset: (key) => store.reset(key),
+        keys: (prefix, after, count) => store.keys(prefix, after, count),
         close: () => store.close(),
       };
       const limiter = new Limiter(counting, { container: {}, token: {} });

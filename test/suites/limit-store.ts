@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { Charge, Decision, KeyReading, KeyUsage, LimitStore } from "../../src/limits/limiter.ts";
-import { limitVector, type Limits } from "../../src/limits/windows.ts";
+import { limitVector, type Limits, LONGEST_MS } from "../../src/limits/windows.ts";
 
 /** A store and the clock that it goes by. */
 export interface StoreUnderTest {
@@ -156,6 +156,21 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       const names = ["{a}", "a", "A", "a\u0000", "ä", "__proto__", "constructor", "x".repeat(300), ""];
       for (const name of names) await admitOrFail(store, charge(name, { day: 1 }));
       for (const name of names) assert.equal(await admitted(store, 1, charge(name, { day: 1 })), 0, name);
+    });
+
+    promise("tells the keys that count a run, by their beginning, page by page in order", async ({ store, pass }) => {
+      await admitOrFail(store, charge("c:gone", {}));
+      await pass(LONGEST_MS - 1_000);
+      await admitOrFail(store, charge("t:b", {}));
+      for (const name of ["b", "a", "C", "b2", "_", "b"]) await admitOrFail(store, charge(`c:${name}`, {}));
+      await store.reset("c:b2");
+      await store.read(charge("c:read", { day: 1 }));
+      assert.deepEqual(await store.keys("c:", "c:", 2), ["c:C", "c:_"]);
+      assert.deepEqual(await store.keys("c:", "c:_", 9), ["c:a", "c:b", "c:gone"]);
+      await pass(1_000);
+      assert.deepEqual(await store.keys("c:", "c:a", 9), ["c:b"]);
+      assert.deepEqual(await store.keys("c:", "c:b", 9), []);
+      assert.deepEqual(await store.keys("t:", "t:", 9), ["t:b"]);
     });
 
     promise(

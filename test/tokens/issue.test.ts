@@ -6,9 +6,9 @@ import * as fc from "fast-check";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 
 import { Problem } from "../../src/errors.ts";
+import type { MemberFault } from "../../src/members.ts";
 import { issue } from "../../src/tokens/issue.ts";
 import { Registry } from "../../src/tokens/registry.ts";
-import type { MemberFault } from "../../src/tokens/request.ts";
 import { payload, problemOf, START_S, temporaryFolder, testTokens } from "./support.ts";
 
 const DAY_S = 86_400;

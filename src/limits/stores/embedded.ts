@@ -1,8 +1,12 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 import { Problem } from "../../errors.ts";
 import type { CellLog } from "../cell-log.ts";
 import { SteadyClock, systemClock, type Clock } from "../clock.ts";
 import { decide, usageOf } from "../decide.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
+import { Page } from "../page.ts";
+import { LONGEST_MS } from "../windows.ts";
 import { Compactor } from "./embedded/compactor.ts";
 import { Folder } from "./embedded/folder.ts";
 import { Journal } from "./embedded/journal.ts";
@@ -11,6 +15,8 @@ import type { KeyTable } from "./embedded/table.ts";
 
 /** Journals shorter than this are not worth a snapshot: they are replayed in a moment. */
 const COMPACT_AT_BYTES = 16 * 2 ** 20;
+/** That many are looked at in about a millisecond. */
+const KEYS_A_TURN = 10_000;
 
 export interface EmbeddedStoreOptions {
   /** Whether a count must survive a loss of power before its run starts, and not only the end of the process. */
@@ -117,6 +123,18 @@ export class EmbeddedStore implements LimitStore {
     return new Promise((resolve, reject) => {
       this.#wait({ undo: () => this.#table.put(key, log), resolve, reject });
     });
+  }
+
+  /** Looks at every key, in slices between which others have their turn. */
+  async keys(prefix: string, after: string, count: number): Promise<string[]> {
+    const page = new Page(after, count);
+    const countedSince = this.#clock.now() - LONGEST_MS;
+    let looked = 0;
+    for (const [key, log] of this.#table.entries()) {
+      if (++looked % KEYS_A_TURN === 0) await nextTurn();
+      if (log.newest > countedSince && key.startsWith(prefix)) page.add(key);
+    }
+    return page.names();
   }
 
   /** Writes what waits, and ends. */

@@ -1,0 +1,97 @@
+import { Problem } from "../errors.ts";
+import { Page } from "../limits/page.ts";
+import { useRecord } from "../limits/record.ts";
+import { NO_POLICY } from "../policies/policy.ts";
+import { isEmpty, readPolicy } from "../policies/request.ts";
+import type { Claims } from "../tokens/claims.ts";
+import { readJson } from "./read-json.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  authenticate,
+  type Call,
+  forbidden,
+  json,
+  lastSegment,
+  resource,
+} from "./resources.ts";
+import { containerName, parseTarget } from "./target.ts";
+
+const DEFAULT_ENTRIES = 100;
+const MAX_ENTRIES = 1_000;
+
+/** What is set for containers, and which there are. For administrators. */
+export function serveContainers(api: Api, dependencies: ApiDependencies): void {
+  const { policies, log, config } = dependencies;
+  resource(api, "/api/containers", {
+    GET: async (call) => {
+      const claims = await authenticate(call, dependencies);
+      const { after, count } = pageOf(call);
+      if (!claims.admin) throw forbidden();
+      return json(200, await list(after, count, dependencies));
+    },
+  });
+
+  const administered = async (call: Call): Promise<[string, Claims]> => {
+    const claims = await authenticate(call, dependencies);
+    const name = containerName(lastSegment(call));
+    if (!claims.admin) throw forbidden();
+    return [name, claims];
+  };
+  resource(api, "/api/containers/:name{[^/]*}", {
+    GET: async (call) => json(200, policies.get((await administered(call))[0]) ?? NO_POLICY),
+    PUT: async (call) => {
+      const [name, { jti }] = await administered(call);
+      const policy = readPolicy(await readJson(call, config.jsonDepthLimit));
+      if (isEmpty(policy)) await policies.remove(name);
+      else await policies.set(name, policy, jti);
+      log.audit("policy set", { container: name, policy, by: jti });
+      return json(200, policy);
+    },
+    DELETE: async (call) => {
+      const [name, { jti }] = await administered(call);
+      await policies.remove(name);
+      log.audit("policy removed", { container: name, by: jti });
+      return json(200, NO_POLICY);
+    },
+  });
+}
+
+/** A page of the containers that have a policy, count runs or are alive. */
+async function list(after: string, count: number, { policies, limiter, containers }: ApiDependencies): Promise<object> {
+  // One more than is asked for tells whether there are more.
+  const page = new Page(after, count + 1);
+  for (const name of await limiter.containers(after, count + 1)) page.add(name);
+  for (const name of policies.containers(after, count + 1)) page.add(name);
+  for (const name of containers.names()) page.add(name);
+  const names = page.names();
+  const entries = names.slice(0, count).map(async (container) => ({
+    container,
+    policy: policies.get(container) ?? NO_POLICY,
+    used: useRecord(await limiter.use(container)),
+    ...containers.activity(container),
+  }));
+  return { containers: await Promise.all(entries), next: names.length > count ? names[count - 1]! : null };
+}
+
+/** @throws {Problem} `request_invalid` for a query that asks for anything else. */
+function pageOf(call: Call): { after: string; count: number } {
+  const { query } = parseTarget(call.env.incoming.url!);
+  for (const name of query.keys()) {
+    if (!["key", "cursor", "limit"].includes(name)) {
+      throw invalid(`the query has ${JSON.stringify(name.slice(0, 100))}, which is not known here`);
+    }
+    if (name !== "key" && query.getAll(name).length > 1) throw invalid(`${name} is given more than once`);
+  }
+  const limit = query.get("limit") ?? String(DEFAULT_ENTRIES);
+  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MAX_ENTRIES) {
+    throw invalid(`limit must be a whole number from 1 to ${MAX_ENTRIES}`);
+  }
+  return { after: query.get("cursor") ?? "", count: Number(limit) };
+}
+
+function invalid(detail: string): Problem {
+  return new Problem("request_invalid", detail, {
+    hint: "cursor is the next of the page before; limit is its length.",
+  });
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { Problem } from "../../src/errors.ts";
+import { EmbeddedPolicies } from "../../src/policies/stores/embedded.ts";
+import { policy, policyStoreSuite } from "../suites/policy-store.ts";
+
+policyStoreSuite("the embedded store", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "caisson-policies-"));
+  const file = join(folder, "policies.sqlite");
+  let store = EmbeddedPolicies.open(file);
+  return {
+    store,
+    reopen: async () => {
+      store.close();
+      store = EmbeddedPolicies.open(file);
+      return store;
+    },
+    end: async () => {
+      store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+});
+
+async function databaseFile(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "caisson-policies-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return join(folder, "policies.sqlite");
+}
+
+test("its files are for their owner only", async (t) => {
+  const file = await databaseFile(t);
+  const store = EmbeddedPolicies.open(file);
+  t.after(() => store.close());
+  await store.set("demo", policy({ day: 1 }), "me");
+  const folder = join(file, "..");
+  for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
+});
+
+test("a policy that was answered as set outlives a process that is killed the moment after", async (t) => {
+  const file = await databaseFile(t);
+  const fixture = fileURLToPath(new URL("set-and-wait.ts", import.meta.url));
+  const child = spawn(process.execPath, [fixture, file, "demo"], { stdio: ["pipe", "pipe", "inherit"] });
+  await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  assert.deepEqual(await exit, [null, "SIGKILL"]);
+  const store = EmbeddedPolicies.open(file);
+  t.after(() => store.close());
+  assert.deepEqual(store.get("demo"), policy({ day: 7 }));
+});
+
+test("what cannot be written changes nothing, and says so", async (t) => {
+  const file = await databaseFile(t);
+  const store = EmbeddedPolicies.open(file);
+  await store.set("demo", policy({ day: 1 }), "me");
+  store.close();
+  await assert.rejects(store.set("demo", policy({ day: 2 }), "me"), unavailable);
+  await assert.rejects(store.remove("demo"), unavailable);
+  assert.deepEqual(store.get("demo"), policy({ day: 1 }));
+});
+
+test("a damaged file stops the start with what to do, and is left as it is", async (t) => {
+  const file = await databaseFile(t);
+  const noDatabase = "this is no database, and long enough that nobody can take it for the head of one. ".repeat(99);
+  await writeFile(file, noDatabase);
+  assert.throws(
+    () => EmbeddedPolicies.open(file),
+    /policies\.sqlite cannot be used: .*; restore it from a backup, or remove/,
+  );
+  assert.equal(await readFile(file, "utf8"), noDatabase);
+});
+
+test("a policy that this version does not understand stops the start: it may be one that narrows", async (t) => {
+  const file = await databaseFile(t);
+  const store = EmbeddedPolicies.open(file);
+  await store.set("demo", policy({ day: 1 }), "me");
+  store.close();
+  for (const text of ['{"limits":{"day":1},"later":true}', '{"limits":{"day":0}}', "{", "[]"]) {
+    const database = new DatabaseSync(file);
+    database.prepare("UPDATE policies SET policy = ?").run(text);
+    database.close();
+    assert.throws(() => EmbeddedPolicies.open(file), /"demo" is no policy; restore it/, text);
+  }
+});
+
+function unavailable(error: unknown): boolean {
+  return error instanceof Problem && error.code === "store_unavailable";
+}
