@@ -68,7 +68,7 @@ export interface Config {
 export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: one("--host <address>", "127.0.0.1", "address to listen on", text),
   port: one("--port <number>", 7070, "port to listen on; 0 takes any free one", integer(0, 65_535)),
-  data: one("--data <folder>", "./data", "where keys, tokens and counts are kept", text),
+  data: one("--data <folder>", "./data", "where keys, tokens, policies and counts are kept", text),
   keys: one<string | null>("--keys <file>", null, "signing keys; without it those of the data folder", file),
   user: one<string | null>(
     "--user <name>",
