@@ -66,6 +66,7 @@ export class EmbeddedStore implements LimitStore {
       folder,
       table: recovered.table,
       journal: this.#journal,
+      fsync: options.fsync,
       minimumBytes: options.compactAtBytes ?? COMPACT_AT_BYTES,
       snapshotBytes: recovered.snapshotBytes,
       journalBytes: recovered.journalBytes,

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 
 import type { Folder } from "./folder.ts";
@@ -10,6 +11,7 @@ export interface CompactorOptions {
   folder: Folder;
   table: KeyTable;
   journal: Journal;
+  fsync: boolean;
   /** Journals shorter than this are left alone. */
   minimumBytes: number;
   snapshotBytes: number;
@@ -52,7 +54,7 @@ export class Compactor {
     const bytes = this.#totalBytes();
     let older: JournalFile;
     try {
-      older = journal.continueIn(JournalFile.create(folder.journal(number), number, now));
+      older = journal.continueIn(this.#begin(number, now));
     } catch (error) {
       this.#postpone();
       onError(error);
@@ -71,6 +73,21 @@ export class Compactor {
   async stop(): Promise<void> {
     this.#snapshot?.cancel();
     await this.#running;
+  }
+
+  #begin(number: number, now: number): JournalFile {
+    const { folder, fsync } = this.#options;
+    // What an attempt left that failed; nothing was written to it.
+    rmSync(folder.journal(number), { force: true });
+    const journal = JournalFile.create(folder.journal(number), number, now);
+    try {
+      // What is synced in a file is lost with its name.
+      if (fsync) folder.syncNow();
+      return journal;
+    } catch (error) {
+      journal.close();
+      throw error;
+    }
   }
 
   async #run(snapshot: Snapshot, table: KeyTable, folder: Folder, older: JournalFile): Promise<void> {

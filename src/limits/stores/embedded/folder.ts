@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -47,6 +47,16 @@ export class Folder {
       await folder.sync();
     } finally {
       await folder.close();
+    }
+  }
+
+  /** As `sync`, with the event loop waiting. */
+  syncNow(): void {
+    const folder = openSync(this.path, "r");
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
     }
   }
 }

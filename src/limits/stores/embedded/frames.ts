@@ -1,4 +1,4 @@
-import { readSync } from "node:fs";
+import { fstatSync, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 
 /**
@@ -8,6 +8,8 @@ import { crc32 } from "node:zlib";
 export const FRAME_HEADER_BYTES = 12;
 
 const READ_BYTES = 2 ** 20;
+/** What a disk writes whole or not at all. */
+const SECTOR_BYTES = 512;
 
 /** Fills in the header of a frame whose payload stands behind `FRAME_HEADER_BYTES` free bytes. */
 export function seal(frame: Buffer): Buffer {
@@ -22,14 +24,14 @@ export interface FramesEnd {
   /** Bytes of whole frames, from the start. */
   bytes: number;
   /**
-   * Why reading stopped. `torn`: the file ends inside a frame, as a crash leaves it, or in zeros, as a loss of power does
-   * where the length of a file reaches the disk before its bytes. `damaged`: anything else.
+   * Why reading stopped. `torn`: the file ends inside a frame, as a crash leaves it, or in zeros that begin in one, as a
+   * loss of power does where the length of a file reaches the disk before its bytes. `damaged`: anything else.
    */
   end: "whole" | "torn" | "damaged";
 }
 
-/** Reads a file frame by frame, from its start. The payload is valid during the call only. */
-export function readFrames(file: number, onPayload: (payload: Buffer) => void): FramesEnd {
+/** Reads a file frame by frame, from its start. A payload is valid during the call only; `at` is where its frame begins. */
+export function readFrames(file: number, onPayload: (payload: Buffer, at: number) => void): FramesEnd {
   let buffer = Buffer.allocUnsafe(READ_BYTES);
   let start = 0;
   let end = 0;
@@ -48,28 +50,48 @@ export function readFrames(file: number, onPayload: (payload: Buffer) => void): 
     }
     return true;
   };
-  const restIsZero = (): boolean => {
-    while (end > start) {
-      if (buffer.subarray(start, end).some((byte) => byte !== 0)) return false;
-      start = end;
-      fill(1);
-    }
-    return true;
-  };
   while (fill(FRAME_HEADER_BYTES)) {
     const header = buffer.subarray(start, start + FRAME_HEADER_BYTES);
     const length = header.readUInt32LE(0);
     if (header.readUInt32LE(8) !== crc32(header.subarray(0, 8))) {
-      return { bytes, end: restIsZero() ? "torn" : "damaged" };
+      return { bytes, end: isCutByPower(file, bytes, bytes + FRAME_HEADER_BYTES) ? "torn" : "damaged" };
     }
     const sum = header.readUInt32LE(4);
     if (!fill(FRAME_HEADER_BYTES + length)) return { bytes, end: "torn" };
     start += FRAME_HEADER_BYTES;
     const payload = buffer.subarray(start, start + length);
-    if (crc32(payload) !== sum) return { bytes, end: "damaged" };
-    onPayload(payload);
+    const next = bytes + FRAME_HEADER_BYTES + length;
+    if (crc32(payload) !== sum) return { bytes, end: isCutByPower(file, bytes, next) ? "torn" : "damaged" };
+    onPayload(payload, bytes);
     start += length;
-    bytes += FRAME_HEADER_BYTES + length;
+    bytes = next;
   }
   return { bytes, end: end > start ? "torn" : "whole" };
+}
+
+/**
+ * Whether a frame that fails its sum is the last of a file and lacks the sectors that a loss of power kept from the disk:
+ * they are zero, to the end of the file. An acknowledged frame that lost its last sectors in another way looks the same.
+ *
+ * @param start where the frame begins
+ * @param end where it ends, or its header, when that is what fails
+ */
+function isCutByPower(file: number, start: number, end: number): boolean {
+  const { size } = fstatSync(file);
+  const written = lengthWithoutZeros(file, size, start);
+  const firstLost = Math.ceil(written / SECTOR_BYTES) * SECTOR_BYTES;
+  return written === start || firstLost < Math.min(end, size);
+}
+
+/** @returns `start` when there is nothing but zeros after it */
+function lengthWithoutZeros(file: number, size: number, start: number): number {
+  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  for (let end = size; end > start;) {
+    const from = Math.max(start, end - READ_BYTES);
+    const read = readSync(file, buffer, 0, end - from, from);
+    const last = buffer.subarray(0, read).findLastIndex((byte) => byte !== 0);
+    if (last >= 0) return from + last + 1;
+    end = from;
+  }
+  return start;
 }

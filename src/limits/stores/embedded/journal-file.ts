@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { promisify } from "node:util";
 
 import { RecordWriter } from "./records.ts";
@@ -19,10 +19,10 @@ export class JournalFile {
   }
 
   /**
-   * Begins a journal.
+   * Begins a journal. It counts as begun with its first record after the start: until then recovery takes it for absent.
    *
    * @param time the newest time on record
-   * @throws the system's error; then there is no such file.
+   * @throws the system's error.
    */
   static create(path: string, number: number, time: number): JournalFile {
     const file = openSync(path, "wx", 0o600);
@@ -33,8 +33,6 @@ export class JournalFile {
       journal.append(start.take());
     } catch (error) {
       closeSync(file);
-      // Left behind, it would make a torn end of the journal before it look like damage.
-      unlinkSync(path);
       throw error;
     }
     return journal;

@@ -18,6 +18,9 @@ const TAG = { reset: 251, key: 252, counts: 253, start: 254, end: 255 } as const
 const VERSION = 1;
 const FIRST_BYTES = 16_384;
 
+/** How long a file is that holds its start and nothing else. */
+export const START_BYTES: number = FRAME_HEADER_BYTES + 8;
+
 /** The records of a file, in order: who writes them and who reads them have the same members. */
 export interface Records {
   admission(time: number, ids: readonly number[]): void;

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
 import type { Folder } from "./folder.ts";
 import { readFrames, type FramesEnd } from "./frames.ts";
 import { JournalFile } from "./journal-file.ts";
-import { readRecords } from "./records.ts";
+import { readRecords, START_BYTES } from "./records.ts";
 import { Replay } from "./replay.ts";
 import type { KeyTable } from "./table.ts";
 
@@ -38,7 +38,7 @@ export async function recover(folder: Folder): Promise<Recovered> {
     snapshotBytes = statSync(path).size;
   }
   const first = newestSnapshot || 1;
-  const last = Math.max(first, journals.at(-1) ?? 0);
+  const last = lastBegun(folder, first, journals);
   let bytes = 0;
   let journalBytes = 0;
   for (let number = first; number <= last; number++) {
@@ -57,6 +57,24 @@ export async function recover(folder: Folder): Promise<Recovered> {
   replay.giveIds(journal.number);
   await folder.tidy(newestSnapshot);
   return { table: replay.table, newest: replay.newest, journal, ids: replay.ids, snapshotBytes, journalBytes };
+}
+
+/**
+ * A journal that holds nothing yet may be there because its making was cut short, or failed where it could not be taken
+ * back: then the one before it went on, and may have a torn end.
+ */
+function lastBegun(folder: Folder, first: number, journals: readonly number[]): number {
+  return journals.findLast((number) => number > first && isBegun(folder.journal(number))) ?? first;
+}
+
+function isBegun(path: string): boolean {
+  if (statSync(path).size > START_BYTES) return true;
+  const file = openSync(path, "r");
+  try {
+    return readFrames(file, () => {}).end === "damaged";
+  } finally {
+    closeSync(file);
+  }
 }
 
 function read(folder: Folder, path: string, replay: Replay): FramesEnd {
