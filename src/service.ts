@@ -111,8 +111,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const { holdsResources } = sandbox;
   // Where there is no wall nothing is claimed that could be proven.
   if (sandbox.rung !== "none") {
-    const { rung } = sandbox;
-    refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), { ...resources, rung, holdsResources }));
+    const promised = { ...resources, rung: sandbox.rung, holdsResources, layers: sandbox.layers };
+    refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
   }
 
   const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());

@@ -15,8 +15,9 @@ export async function examineWall(config: Config): Promise<{ rung: Rung | null; 
   let sandbox: Sandbox | null = null;
   try {
     sandbox = await openSandbox(options, () => {});
-    const { rung, holdsResources } = sandbox;
-    const checks = await testWall(probeGuests(sandbox, options.resultBytes), { ...options, rung, holdsResources });
+    const { rung, holdsResources, layers: shown } = sandbox;
+    const promised = { ...options, rung, holdsResources, layers: shown };
+    const checks = await testWall(probeGuests(sandbox, options.resultBytes), promised);
     const looked = new Set(checks.map(({ layer }) => layer));
     const layers = (Object.keys(LAYERS) as Layer[]).filter((layer) => looked.has(layer));
     return { rung, findings: [overall(sandbox), ...layers.map((layer) => findingOf(layer, checks, rung))] };

@@ -1,6 +1,14 @@
+const SECCOMP_RET_ERRNO = 0x0005_0000;
+
 /** Classic BPF (linux/filter.h), as far as a system-call filter needs it: "when it matches, run this body, which answers". */
 export class Assembler {
   readonly #instructions: [code: number, jumpTrue: number, jumpFalse: number, operand: number][] = [];
+  readonly #mark: number;
+
+  /** @param mark is added to the number of each error. */
+  constructor(mark: number = 0) {
+    this.#mark = mark;
+  }
 
   load(offset: number): void {
     this.#put(0x20, offset);
@@ -12,6 +20,11 @@ export class Assembler {
 
   answer(action: number): void {
     this.#put(0x06, action);
+  }
+
+  /** Has the call fail, with a number of errno(3). */
+  refuse(error: number): void {
+    this.answer(SECCOMP_RET_ERRNO | (error + this.#mark));
   }
 
   when(value: number, body: () => void): void {

@@ -3,19 +3,25 @@ import path from "node:path";
 
 import { GUEST_GROUP } from "./cgroup.ts";
 import { DiskWatch } from "./confined/disk-watch.ts";
+import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
 import { guestPolicy } from "./confined/policy.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { ownName } from "./leftovers.ts";
 import { openCgroups } from "./open-cgroups.ts";
-import { encodePlan, failedStep } from "./plan/encode.ts";
-import { guestPlan } from "./plan/guest-plan.ts";
-import { landlockAbi, sendPlan } from "./plan/play.ts";
+import { confinementFault, encodePlan } from "./plan/encode.ts";
+import { type GuestPolicy, guestPlan } from "./plan/guest-plan.ts";
+import type { NotedCall } from "./plan/notes.ts";
+import { landlockAbi, type Played, sendPlan } from "./plan/play.ts";
 import { PLAN_DESCRIPTOR } from "./plan/player.ts";
+import type { Plan } from "./plan/steps.ts";
 import { isPrivileged, mayChangeRoot } from "./privilege.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { GuestExit } from "./sandbox.ts";
+import type { Check } from "./self-test/check.ts";
+import { testLayers } from "./self-test/layers.ts";
+import { playAsGuest } from "./self-test/play-as-guest.ts";
 import type { Architecture } from "./system-calls.ts";
 import { guestUids } from "./uids.ts";
 import type { GuestResources, StartedGuest, Wall } from "./wall.ts";
@@ -49,19 +55,28 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
   const leaving = new Set<Promise<void>>();
   let started = 0;
 
-  const start = (frames: "pipe" | Socket): StartedGuest => {
+  /** The home and the policy of one more guest. */
+  const prepare = (): { home: GuestHome; policy: GuestPolicy } => {
     const identity = nextIdentity();
     const home = homes.make(identity);
-    const plan = guestPlan(guestPolicy(homes.files, home, identity, limits, cgroups, means.landlockAbi));
+    return { home, policy: guestPolicy(homes.files, home, identity, limits, cgroups, means.landlockAbi) };
+  };
+
+  const start = (plan: Plan, own: readonly string[], home: GuestHome, frames: "pipe" | Socket): StartedGuest => {
+    const bytes = encodePlan(plan);
     // The plan changes the user, and the folder: the player itself may lie where that user cannot go.
     const environment = home.root === null ? { TMPDIR: home.tmp } : {};
-    const command = { program: folder.player, words, more: ["pipe"], identity: {}, environment, cwd: "/" } as const;
+    const command = {
+      program: folder.player,
+      words: own,
+      more: ["pipe"],
+      identity: {},
+      environment,
+      cwd: "/",
+    } as const;
     const child = spawnGuest(command, frames);
-    sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, encodePlan(plan));
-    const explain = (status: number): string | null => {
-      const step = failedStep(plan, status);
-      return step && `the guest could not be confined: ${step}`;
-    };
+    sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
+    const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
     return watched(guest, home.tmp, child.pid!, () => keep(leaving, home.remove()));
   };
@@ -89,13 +104,37 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     };
   };
 
+  const proveLayers = async (): Promise<Check[]> => {
+    const { home, policy } = prepare();
+    const playAmongAll = (calls: readonly NotedCall[]): Promise<Played> => {
+      const inside = prepare();
+      const { program: _, ...others } = inside.policy;
+      return playAsGuest((plan) => start(plan, [], inside.home, "pipe"), guestPlan(others), calls);
+    };
+    const counted = cgroups !== null || means.ownUsers;
+    try {
+      return await testLayers({
+        player: folder.player,
+        policy,
+        playAmongAll,
+        threads: counted ? limits.threads : null,
+      });
+    } finally {
+      await home.remove();
+    }
+  };
+
   return {
     rung: "confined",
     means: meansInWords(means),
     passedOver: null,
     resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
-    start,
+    layers: await proveLayers(),
+    start: (frames) => {
+      const { home, policy } = prepare();
+      return start(guestPlan(policy), words, home, frames);
+    },
     join: async () => cgroups?.join(),
     close: async () => {
       await Promise.all(leaving);

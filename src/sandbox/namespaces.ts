@@ -1,60 +1,80 @@
-import { closeSync, openSync, writeFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import type { Socket } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { findBubblewrap } from "./bubblewrap.ts";
-import { GUEST_GROUP } from "./cgroup.ts";
+import { type Cgroups, GUEST_GROUP } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { ownName } from "./leftovers.ts";
 import { sharedLibraries } from "./libraries.ts";
 import { openCgroups } from "./open-cgroups.ts";
-import { underLimits } from "./rlimits.ts";
+import { confinementFault, encodePlan } from "./plan/encode.ts";
+import { type GuestPolicy, guestPlan } from "./plan/guest-plan.ts";
+import type { LandlockRule } from "./plan/landlock.ts";
+import { landlockAbi, sendPlan } from "./plan/play.ts";
+import { PLAN_DESCRIPTOR } from "./plan/player.ts";
+import type { Plan } from "./plan/steps.ts";
+import { guestLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { seccompFilter } from "./seccomp.ts";
+import { testLayers } from "./self-test/layers.ts";
+import { playAsGuest } from "./self-test/play-as-guest.ts";
 import type { Architecture } from "./system-calls.ts";
 import { guestUids } from "./uids.ts";
-import type { GuestResources, Wall } from "./wall.ts";
+import type { GuestResources, StartedGuest, Wall } from "./wall.ts";
 
-/** Descriptors of bwrap, by their place in `stdio`. */
-const INFO = 4;
-const FILTER = 5;
+/** Of bwrap, by its place in `stdio`. What stands before it bwrap hands on, to the player. */
+const INFO = PLAN_DESCRIPTOR + 1;
+/** Before it, no rule could allow what tasks may do: to move a file to another folder. */
+const FIRST_USEFUL_LANDLOCK = 2;
+const PLAYER = "/bin/player";
+const NODE = "/bin/node";
 
 /**
- * The rung made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability,
- * the seccomp filter, and a control group where one can be made.
+ * The rung made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability.
+ * Within them a plan is played: limits, Landlock, the seccomp filter. And a control group where one can be made.
  *
+ * @param landlock the version to use, by default the kernel's; 0 does without.
  * @throws {Error} saying what is missing and how to get it.
  */
-export async function openNamespaces(folder: RunFolder, limits: GuestResources): Promise<Wall> {
+export async function openNamespaces(folder: RunFolder, limits: GuestResources, landlock?: number): Promise<Wall> {
   const bwrap = await findBubblewrap();
-  const filterFile = path.join(folder.path, "filter.bpf");
-  // Process 1 of its namespace, and nothing but /tmp can be written.
-  writeFileSync(filterFile, seccompFilter(process.arch as Architecture, { pid: 1, ownsFiles: true }).program);
   const cgroups = await openCgroups(limits);
-  const [program, ...words] = [...underLimits(limits, cgroups), bwrap, ...(await bwrapArguments(folder, limits))];
+  const libraries = sharedLibraries();
+  const abi = landlock ?? (await landlockAbi(folder.player, ARCHITECTURE));
+  const policy = guestPolicy(libraries, limits, cgroups, abi);
+  const wall = await bwrapArguments(folder, libraries, limits);
   const nextIdentity = guestUids();
   const group = ownName(GUEST_GROUP);
   let started = 0;
+
+  const start = (plan: Plan, words: readonly string[], frames: "pipe" | Socket): StartedGuest => {
+    const bytes = encodePlan(plan);
+    const command = { program: bwrap, words: [...wall, ...words], more: ["pipe", "pipe"] as const };
+    const child = spawnGuest({ ...command, identity: nextIdentity(), environment: {}, cwd: "/" }, frames);
+    sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
+    const pid = readPid(child.stdio[INFO] as Socket);
+    return new GuestChild(child, pid, cgroups, `${group}${++started}`, (code) => confinementFault(plan, code));
+  };
+
+  const node = guestPlan({ ...policy, program: NODE });
+  const nodeWords = [NODE, ...guestArguments("/guest/guest/main.js", limits)];
   return {
     rung: "namespaces",
-    means: "bubblewrap",
+    means: abi > 0 ? `bubblewrap, Landlock ${abi}` : "bubblewrap",
     passedOver: null,
     resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
-    start: (frames) => {
-      const filter = openSync(filterFile, "r");
-      try {
-        const identity = nextIdentity();
-        const command = { program: program!, words, more: ["pipe", filter] as const, identity };
-        const child = spawnGuest({ ...command, environment: {}, cwd: "/" }, frames);
-        return new GuestChild(child, readPid(child.stdio[INFO] as Socket), cgroups, `${group}${++started}`);
-      } finally {
-        closeSync(filter);
-      }
-    },
+    layers: await testLayers({
+      player: folder.player,
+      policy,
+      playAmongAll: (calls) => {
+        return playAsGuest((plan) => start(plan, [], "pipe"), guestPlan(policy), calls);
+      },
+      threads: cgroups ? limits.threads : null,
+    }),
+    start: (frames) => start(node, nodeWords, frames),
     join: async () => cgroups?.join(),
     close: async () => {
       await cgroups?.close();
@@ -63,14 +83,45 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources):
   };
 }
 
+const ARCHITECTURE = process.arch as Architecture;
+
+/** What is left to do within the namespaces. They bound what there is of files, too: Landlock is a second time that. */
+function guestPolicy(
+  libraries: readonly string[],
+  limits: GuestResources,
+  cgroups: Cgroups | null,
+  abi: number,
+): GuestPolicy {
+  const rules: LandlockRule[] = [
+    // The kernel executes the loader, which is one of them.
+    ...[NODE, ...libraries].map((file) => ({ path: file, rights: "execute" }) as const),
+    { path: "/guest", rights: "tree" },
+    { path: "/tmp", rights: "write" },
+  ];
+  return {
+    architecture: ARCHITECTURE,
+    closeFrom: PLAN_DESCRIPTOR,
+    ...guestLimits(limits, cgroups, false),
+    dropsCapabilities: true,
+    diesWithParent: true,
+    ...(abi >= FIRST_USEFUL_LANDLOCK ? { landlock: { abi, rules } } : {}),
+    // Process 1 of its own namespace, and nothing but /tmp can be written.
+    filter: { pid: 1, ownsFiles: true },
+  };
+}
+
 /** bubblewrap says which process is number 1 of the namespace that it has made. */
 async function readPid(info: Socket): Promise<number> {
   return (JSON.parse(await text(info)) as { "child-pid": number })["child-pid"];
 }
 
-async function bwrapArguments(folder: RunFolder, limits: GuestResources): Promise<string[]> {
-  const binds = [folder.node, "/bin/node"];
-  for (const library of sharedLibraries()) binds.push(await realpath(library), library);
+async function bwrapArguments(
+  folder: RunFolder,
+  libraries: readonly string[],
+  limits: GuestResources,
+): Promise<string[]> {
+  const binds = [folder.node, NODE, folder.player, PLAYER];
+  for (const library of libraries) binds.push(await realpath(library), library);
   binds.push(path.join(folder.program, "guest"), "/guest/guest", path.join(folder.program, "wire"), "/guest/wire");
   return [
     ...["--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000", "--unshare-all"],
@@ -88,8 +139,7 @@ async function bwrapArguments(folder: RunFolder, limits: GuestResources): Promis
       "--chdir",
       "/tmp",
     ],
-    ...["--info-fd", String(INFO), "--seccomp", String(FILTER), "--"],
-    ...["/bin/node", ...guestArguments("/guest/guest/main.js", limits)],
+    ...["--info-fd", String(INFO), "--", PLAYER],
   ];
 }
 

@@ -27,6 +27,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
     passedOver: null,
     resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
+    layers: [],
     start: (frames) => {
       const tmp = mkdtempSync(path.join(folder.path, "tmp-"));
       const identity = nextIdentity();

@@ -34,7 +34,7 @@ export function guestLimits(
 }
 
 /**
- * The command that sets the limits of a process (setrlimit(2)) and becomes what follows it: no core files, few descriptors,
+ * For a guest that no plan is played for: the command that sets the limits of a process (setrlimit(2)) and becomes what follows it: no core files, few descriptors,
  * no file beyond the size of the temporary disk.
  */
 export function underLimits(limits: GuestResources, cgroups: Cgroups | null): string[] {

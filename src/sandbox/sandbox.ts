@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
 
+import type { Check } from "./self-test/check.ts";
+
 /** The rungs of the ladder, strongest first. */
 export type Rung = "namespaces" | "confined" | "none";
 
@@ -14,6 +16,8 @@ export interface WallFacts {
   readonly resources: string;
   /** Whether the kernel holds each guest's memory and threads; where it does not, the service has to watch them. */
   readonly holdsResources: boolean;
+  /** What its layers have shown one by one as it was opened: by whoever may make them. */
+  readonly layers: readonly Check[];
 }
 
 /** The seam: something that starts guest processes behind a wall. */

@@ -5,13 +5,12 @@ import { allowedCalls, type Architecture, judgedCalls } from "./system-calls.ts"
 export interface FilterOptions {
   /** The guest's process id as it counts itself: it may signal nobody else. `own`: written in when it is known. */
   readonly pid: number | "own";
-  /**
-   * Where the path lies of the one program that may be executed, in the memory of what starts the guest. Without it any
-   * path serves, and the root has to see to it that there is nothing else to execute.
-   */
-  readonly programAddress?: bigint;
+  /** Where the path lies of the one program that may be executed, in the memory of what starts the guest. */
+  readonly programAddress: bigint;
   /** Whether all files that it can name are made for it alone. No right of Landlock covers modes and times. */
   readonly ownsFiles: boolean;
+  /** Added to the number of each error, so that it is known for this filter's and not that of another around it. */
+  readonly mark?: number;
 }
 
 export interface Filter {
@@ -26,7 +25,7 @@ export interface Filter {
  * miss the next call that the kernel grows.
  */
 export function seccompFilter(architecture: Architecture, options: FilterOptions): Filter {
-  const filter = new Assembler();
+  const filter = new Assembler(options.mark);
   const pidOffsets: number[] = [];
   filter.load(ARCHITECTURE_OFFSET);
   // A 32-bit call has other numbers: judged by this table it would be another call.
@@ -37,8 +36,8 @@ export function seccompFilter(architecture: Architecture, options: FilterOptions
   for (const [name, number] of judgedCalls(architecture))
     filter.when(number, () => judge(filter, name, options, pidOffsets));
   for (const number of allowedCalls(architecture, options.ownsFiles)) filter.when(number, () => filter.answer(ALLOW));
-  filter.atLeast(HIGHEST_KNOWN + 1, () => filter.answer(errno(ENOSYS)));
-  filter.answer(errno(EPERM));
+  filter.atLeast(HIGHEST_KNOWN + 1, () => filter.refuse(ENOSYS));
+  filter.refuse(EPERM);
   return { program: filter.assemble(), pidOffsets };
 }
 
@@ -55,7 +54,6 @@ const EPERM = 1;
 const ENOSYS = 38;
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
-const errno = (number: number): number => 0x00050000 | number;
 
 /** CLONE_VM | CLONE_SIGHAND | CLONE_THREAD: what makes a clone a thread. */
 const THREAD_FLAGS = 0x10900;
@@ -93,18 +91,18 @@ function judge(
       if (value === UNKNOWN_PID) pidOffsets.push(filter.nextOperand);
       filter.when(value, () => filter.answer(ALLOW));
     }
-    filter.answer(errno(EPERM));
+    filter.refuse(EPERM);
   };
   const allBut = (argument: number, mask: number, refused: number): void => {
     filter.load(argumentOffset(argument));
     filter.and(mask);
-    filter.when(refused, () => filter.answer(errno(EPERM)));
+    filter.when(refused, () => filter.refuse(EPERM));
     filter.answer(ALLOW);
   };
   switch (name) {
     case "clone3":
       // Its flags lie in memory, where a filter cannot look; libc falls back to clone.
-      return filter.answer(errno(ENOSYS));
+      return filter.refuse(ENOSYS);
     case "clone":
       return oneOf(0, [THREAD_FLAGS], THREAD_FLAGS | NAMESPACE_FLAGS);
     case "execve":
@@ -143,12 +141,11 @@ function judge(
  * The last step of what starts the guest. JavaScript cannot choose addresses; native code can, so that what there is to
  * execute is for the rung to bound in any case.
  */
-function judgeExecve(filter: Assembler, address: bigint | undefined): void {
-  if (address === undefined) return filter.answer(ALLOW);
+function judgeExecve(filter: Assembler, address: bigint): void {
   filter.load(argumentOffset(0));
-  filter.unless(Number(address & 0xffffffffn), () => filter.answer(errno(EPERM)));
+  filter.unless(Number(address & 0xffffffffn), () => filter.refuse(EPERM));
   filter.load(argumentOffset(0) + HALF_BYTES);
-  filter.unless(Number(address >> 32n), () => filter.answer(errno(EPERM)));
+  filter.unless(Number(address >> 32n), () => filter.refuse(EPERM));
   filter.answer(ALLOW);
 }
 

@@ -9,7 +9,6 @@ import type { Check } from "./self-test/check.ts";
 import { exhaustMemory } from "./self-test/exhaust-memory.ts";
 import { fillDisk } from "./self-test/fill-disk.ts";
 import { judgeAccount } from "./self-test/kernel.ts";
-import { attackNatively } from "./self-test/native.ts";
 import type { MakeProbeGuest, ProbeGuest } from "./self-test/probe-guest.ts";
 import { userNamespaceRemedy } from "./user-namespaces.ts";
 
@@ -20,6 +19,8 @@ export interface Promised extends ResourceLimits {
   readonly descriptors: number;
   /** Whether control groups were made. */
   readonly holdsResources: boolean;
+  /** What the layers have shown one by one. */
+  readonly layers: readonly Check[];
 }
 
 /** A file of the host that any of its users may read, and that no guest has. */
@@ -38,10 +39,10 @@ export async function testWall(make: MakeProbeGuest, promised: Promised): Promis
   try {
     const kernel = await askKernel(guest, spent, promised);
     const [attacks, memory] = await Promise.all([
-      attackTwice(guest, promised),
+      attackToTheEnd(guest, promised),
       exhaustMemory(spent, promised.memoryBytes, promised.holdsResources),
     ]);
-    return [...kernel, ...attacks, ...memory];
+    return [...kernel, ...attacks, ...memory, ...promised.layers];
   } finally {
     guest.end();
     spent.end();
@@ -84,10 +85,10 @@ async function accountOf(guest: ProbeGuest): Promise<Account> {
 }
 
 /** First as a task would by Node's own means, then by what is the end of the guest. */
-async function attackTwice(guest: ProbeGuest, promised: Promised): Promise<Check[]> {
+async function attackToTheEnd(guest: ProbeGuest, promised: Promised): Promise<Check[]> {
   const checks = await attack(guest, promised);
   if (promised.rung === "confined") return [...checks, await fillDisk(guest, promised.tmpBytes)];
-  return [...checks, ...(await attackNatively(guest, promised.threads, promised.holdsResources))];
+  return checks;
 }
 
 async function attack(guest: ProbeGuest, { rung, memoryBytes, tmpBytes, descriptors }: Promised): Promise<Check[]> {

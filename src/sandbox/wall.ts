@@ -59,8 +59,8 @@ export function sandboxBehind(wall: Wall): Sandbox {
   };
 }
 
-export function factsOf({ rung, means, passedOver, resources, holdsResources }: WallFacts): WallFacts {
-  return { rung, means, passedOver, resources, holdsResources };
+export function factsOf({ rung, means, passedOver, resources, holdsResources, layers }: WallFacts): WallFacts {
+  return { rung, means, passedOver, resources, holdsResources, layers };
 }
 
 /** Ends guests and waits until the kernel has taken them away, so that their control groups can go too. */

@@ -12,7 +12,7 @@ import { VERSION } from "../../src/http/headers.ts";
 import { LAYERS } from "../../src/sandbox/self-test/check.ts";
 import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
-import { fakeBubblewrap, without } from "../sandbox/thinned-wall.ts";
+import { fakeBubblewrap, NO_PLAN } from "../sandbox/thinned-wall.ts";
 import { command } from "./command.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -176,7 +176,7 @@ describe("doctor, where something is missing", () => {
   });
 
   it("names the layer that a changed bubblewrap leaves out, and serve refuses to start with it", async () => {
-    await using thin = await fakeBubblewrap(without("--seccomp", 2));
+    await using thin = await fakeBubblewrap(NO_PLAN);
     const PATH = `${thin.path}:${process.env["PATH"]}`;
     const found = await diagnose([], { PATH });
     assert.equal(found.isolation, "namespaces");

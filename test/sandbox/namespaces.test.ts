@@ -177,6 +177,15 @@ describe("a guest whose socket is closed by the service", () => {
   });
 });
 
+describe("a guest that cannot be confined", () => {
+  it("ends with the name of what could not be done", async () => {
+    const wall = await openWall({ ...OPTIONS, descriptors: 2 ** 30 });
+    const guest = wall.start("pipe");
+    assert.equal((await guest.exited).how, "the guest could not be confined: limit of nofile");
+    await wall.close();
+  });
+});
+
 describe("openWall", () => {
   it("says what is missing and how to get it where there is no bubblewrap", async () => {
     const search = process.env["PATH"];

@@ -4,7 +4,8 @@ import { after, before, describe, it } from "node:test";
 import type { RunFolder } from "../../src/sandbox/run-folder.ts";
 import { seccompFilter } from "../../src/sandbox/seccomp.ts";
 import type { Architecture } from "../../src/sandbox/system-calls.ts";
-import { compileProbe, NO_FILTER, probeBehindFilter, probeBehindWall, whyNoProbe } from "./native-probe.ts";
+import { compileProbe, probeBehindFilter, probeBehindWall, whyNoProbe } from "./native-probe.ts";
+import { NO_PLAN } from "./thinned-wall.ts";
 
 const [EPERM, ENOSYS] = [1, 38];
 /** What a shell says of a program that SIGSYS has ended. */
@@ -34,7 +35,7 @@ describe("native code behind the wall", { skip }, () => {
   it("would get through, or be refused later, were there no filter: most of these calls prove it", async (t) => {
     const [held, open] = [
       await probeBehindWall(t, folder, "all"),
-      await probeBehindWall(t, folder, "all", NO_FILTER),
+      await probeBehindWall(t, folder, "all", NO_PLAN),
     ] as const;
     const changed = [...held.refused].filter(([call, errno]) => open.refused.get(call) !== errno);
     assert.ok(changed.length > held.refused.size / 2, `${changed.length} of ${held.refused.size}`);
@@ -45,7 +46,7 @@ describe("native code behind the wall", { skip }, () => {
 
   for (const [what, which] of Object.entries(FOREIGN)) {
     it(`is killed for ${what}`, { skip: process.arch !== "x64" && "only x64 has them" }, async (t) => {
-      assert.equal((await probeBehindWall(t, folder, which, NO_FILTER)).said, "through\n");
+      assert.equal((await probeBehindWall(t, folder, which, NO_PLAN)).said, "through\n");
       const { said, how } = await probeBehindWall(t, folder, which);
       assert.deepEqual([said, how], ["", KILLED_BY_THE_FILTER]);
     });

@@ -1,6 +1,5 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { chmod, chown, mkdir } from "node:fs/promises";
 import type { Socket } from "node:net";
 import path from "node:path";
@@ -11,6 +10,7 @@ import { promisify } from "node:util";
 import { openNamespaces } from "../../src/sandbox/namespaces.ts";
 import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
 import { type GuestResources, sandboxBehind } from "../../src/sandbox/wall.ts";
+import { useBubblewrap } from "./thinned-wall.ts";
 
 const SOURCE = path.join(import.meta.dirname, "probe.c");
 const MIB = 2 ** 20;
@@ -24,9 +24,6 @@ const LIMITS: GuestResources = {
   logs: { bytes: MIB, linesPerSecond: 1_000 },
 };
 const NOBODY = 65_534;
-
-/** One instruction of a filter, `ret ALLOW`. */
-export const NO_FILTER: Buffer = Buffer.from([0x06, 0, 0, 0, 0, 0, 0xff, 0x7f]);
 
 export interface ProbeReport {
   /** What became of each call that no guest may make: 0 when it went through, else its errno. */
@@ -61,18 +58,17 @@ export async function compileProbe(): Promise<RunFolder> {
  * Runs the probe behind all that the rung puts around a guest, by the very same arguments.
  *
  * @param what is `all`, `i386` or `x32`.
- * @param filter is taken in place of the rung's own.
+ * @param thinned says by which script bubblewrap's arguments are changed (`thinned-wall.ts`).
  */
 export async function probeBehindWall(
   t: TestContext,
   folder: RunFolder,
   what: string,
-  filter?: Buffer,
+  thinned: string = "",
 ): Promise<ProbeReport> {
+  await using _ = await useBubblewrap(thinned);
   const sandbox = sandboxBehind(await openNamespaces({ ...folder, remove: async () => {} }, LIMITS));
   t.after(() => sandbox.close());
-  // The file that the rung has written and opens for each guest.
-  if (filter) writeFileSync(path.join(folder.path, "filter.bpf"), filter, { flag: "r+" });
   const guest = await sandbox.launch();
   guest.socket.write(`${what} 0\n`);
   const said = await text(guest.socket);

@@ -8,7 +8,7 @@ import { judge } from "./bpf.ts";
 const ARCH = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
 /** Process 1 of its own namespace, in a root of its own. */
-const OPTIONS: FilterOptions = { pid: 1, ownsFiles: true };
+const OPTIONS: FilterOptions = { pid: 1, programAddress: 0x2c_0001_0010n, ownsFiles: true };
 
 /** Call, its number on x64 and arm64, its arguments, and what must become of it. */
 const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[], outcome: string][] = [
@@ -82,7 +82,8 @@ const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[
   ["mincore", 27, 232, [], "EPERM"],
   ["sendfile", 40, 71, [], "EPERM"],
   ["fchmod", 91, 52, [3, 0o600], "allow"],
-  ["execve, whatever the address", 59, 221, [0x7fff_0000_1234n], "allow"],
+  ["execve of the program", 59, 221, [0x2c_0001_0010n], "allow"],
+  ["execve of another", 59, 221, [0x7fff_0000_1234n], "EPERM"],
   ["a call of a newer kernel", 462, 462, [], "ENOSYS"],
 ];
 
@@ -99,6 +100,15 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
 
     it("kills a call of another architecture", () => {
       assert.equal(judge(program, { arch: 0x40000003, number: 3 }), "kill");
+    });
+
+    it("marks its errors where it is asked to, and changes nothing else", () => {
+      const marked = seccompFilter(architecture, { ...OPTIONS, mark: 1_024 }).program;
+      const names: Readonly<Record<string, string>> = { EPERM: "errno 1025", ENOSYS: "errno 1062" };
+      for (const [what, x64, arm64, args, outcome] of CALLS) {
+        const number = architecture === "x64" ? x64 : arm64;
+        assert.equal(judge(marked, { arch: ARCH[architecture], number, args }), names[outcome] ?? outcome, what);
+      }
     });
 
     it("fits into what the kernel takes", () => {

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { openWall } from "../../src/sandbox/open-wall.ts";
+import { landlockAbi } from "../../src/sandbox/plan/play.ts";
+import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
 import { refuseOpenWall } from "../../src/sandbox/self-test.ts";
 import { type Check, LAYERS } from "../../src/sandbox/self-test/check.ts";
+import type { Architecture } from "../../src/sandbox/system-calls.ts";
 import { sandboxBehind } from "../../src/sandbox/wall.ts";
-import { RESOURCES, testSandbox, testThinnedWall, withMounts, without } from "./thinned-wall.ts";
+import { NO_PLAN, RESOURCES, testSandbox, testThinnedWall, withMounts, without } from "./thinned-wall.ts";
 
 const NOT_ALL = (missing: string): string =>
   ["ipc", "pid", "net", "uts", "cgroup"]
@@ -25,6 +28,12 @@ function openOnes(checks: readonly Check[]): string[] {
   return checks.filter(({ outcome }) => outcome === "open").map(({ layer, tried }) => `${layer}: ${tried}`);
 }
 
+async function findLandlock(): Promise<number> {
+  const folder = await prepareRunFolder();
+  return landlockAbi(folder.player, process.arch as Architecture).finally(() => folder.remove());
+}
+
+const landlock = await findLandlock();
 const isRoot = process.getuid?.() === 0;
 
 describe("the wall as it is made", () => {
@@ -45,20 +54,17 @@ describe("a wall without one of its layers", () => {
   const BESIDE = "its namespace";
   const thinned: [string, string, string[]][] = [
     [
-      "the system-call filter",
-      without("--seccomp", 2),
+      "the plan: the system-call filter, Landlock and limits",
+      NO_PLAN,
       [
         "system calls: its mode",
-        // The descriptor of the filter, which nobody has read.
-        "files: hold an open file of the host",
         "processes: start a process",
         "network: connect over IPv4",
         "network: connect over IPv6",
         "network: connect to an abstract socket",
         "network: send a datagram",
         "network: ask the kernel for its devices by netlink",
-        "network: by native code",
-        "processes: by native code",
+        "descriptors: open files without end",
         "system calls: by native code",
       ],
     ],
@@ -71,13 +77,6 @@ describe("a wall without one of its layers", () => {
       `${without("--cap-drop", 2)}; set -- --cap-add ALL "$@"`,
       ["capabilities: its five sets"],
     ],
-    [
-      "an empty root",
-      withMounts("--ro-bind", "/etc", "/etc", "--ro-bind", "/bin/sh", "/bin/sh", "--dev", "/dev"),
-      ["files: read a file of the host", "files: read the host's users", "files: list devices"],
-    ],
-    ["hiding processes", withMounts("--proc", "/proc"), ["files: list processes"]],
-    ["a root that is read-only", without("--remount-ro", 2), ["files: write outside its temporary folder"]],
     ["a bound to its temporary folder", without("--size", 2), ["temporary disk: fill its temporary folder"]],
   ];
   for (const [what, script, expected] of thinned) {
@@ -90,6 +89,48 @@ describe("a wall without one of its layers", () => {
       );
     });
   }
+});
+
+describe("a wall without one of the layers that bound its files, and without Landlock, which is a second such", () => {
+  const thinned: [string, string, string[]][] = [
+    [
+      "an empty root",
+      withMounts("--ro-bind", "/etc", "/etc", "--ro-bind", "/bin/sh", "/bin/sh", "--dev", "/dev"),
+      ["files: read a file of the host", "files: read the host's users", "files: list devices"],
+    ],
+    ["hiding processes", withMounts("--proc", "/proc"), ["files: list processes"]],
+    ["a root that is read-only", without("--remount-ro", 2), ["files: write outside its temporary folder"]],
+  ];
+  for (const [what, script, expected] of thinned) {
+    it(`is found out: ${what}`, async () => {
+      const checks = await testThinnedWall(script, {}, 0);
+      assert.deepEqual(openOnes(checks), expected);
+      assert.deepEqual(
+        checks.filter(({ layer }) => layer === "Landlock").map(({ outcome }) => outcome),
+        ["weak"],
+      );
+    });
+  }
+});
+
+describe("Landlock within namespaces", () => {
+  it(
+    "keeps what is in the root by mistake from being opened",
+    { skip: landlock === 0 && "there is none" },
+    async () => {
+      const script = withMounts(
+        "--ro-bind",
+        "/etc/passwd",
+        "/etc/passwd",
+        "--ro-bind",
+        "/bin/sh",
+        "/bin/sh",
+        "--proc",
+        "/proc",
+      );
+      assert.deepEqual(openOnes(await testThinnedWall(script)), []);
+    },
+  );
 });
 
 describe("no wall", () => {
@@ -113,7 +154,6 @@ describe("a wall whose limits are not what was promised", () => {
     assert.deepEqual(openOnes(checks), [
       "memory: its control group",
       "threads: its control group",
-      "threads: one more than that",
       "memory: take more than that",
     ]);
     assert.equal(checks.find(({ layer }) => layer === "processor")!.outcome, "weak");

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { probeGuests } from "../../src/containers/probe.ts";
-import { openWall } from "../../src/sandbox/open-wall.ts";
+import { openNamespaces } from "../../src/sandbox/namespaces.ts";
+import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { type Promised, testWall } from "../../src/sandbox/self-test.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
@@ -27,14 +28,29 @@ export const RESOURCES: SandboxOptions = {
  *
  * @param script edits the arguments, `"$@"`.
  * @param promised what the wall is said to hold, where it is not what it was made with.
+ * @param landlock the version to use, by default the kernel's.
  */
-export async function testThinnedWall(script: string, promised: Partial<Promised> = {}): Promise<Check[]> {
-  await using wrapper = await fakeBubblewrap(script);
+export async function testThinnedWall(
+  script: string,
+  promised: Partial<Promised> = {},
+  landlock?: number,
+): Promise<Check[]> {
+  await using _ = await useBubblewrap(script);
+  // Awaited here: the script is needed for as long as guests are made.
+  const wall = await openNamespaces(await prepareRunFolder(), RESOURCES, landlock);
+  return await testSandbox(sandboxBehind(wall), promised);
+}
+
+/** Until it is disposed of, this process finds a bubblewrap that is the real one after a script. */
+export async function useBubblewrap(script: string): Promise<AsyncDisposable> {
+  const wrapper = await fakeBubblewrap(script);
   const search = process.env["PATH"];
   process.env["PATH"] = `${wrapper.path}:${search}`;
-  const opening = openWall(RESOURCES).finally(() => (process.env["PATH"] = search));
-  // Awaited here: the script is needed for as long as guests are made.
-  return await testSandbox(sandboxBehind(await opening), promised);
+  const restore = async (): Promise<void> => {
+    process.env["PATH"] = search;
+    await wrapper[Symbol.asyncDispose]();
+  };
+  return { [Symbol.asyncDispose]: restore };
 }
 
 /** What the self-test says of a sandbox, which is closed then. */
@@ -44,6 +60,7 @@ export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> 
       ...RESOURCES,
       rung: sandbox.rung,
       holdsResources: sandbox.holdsResources,
+      layers: sandbox.layers,
       ...promised,
     });
   } finally {
@@ -74,3 +91,8 @@ export function withMounts(...words: readonly string[]): string {
     if [ "$word" = --remount-ro ]; then kept+=(${words.join(" ")}); fi; kept+=("$word")
   done; set -- "\${kept[@]}"`;
 }
+
+/** Starts Node, or what is in its place, with nobody who plays a plan: no filter, no Landlock, no limits. */
+export const NO_PLAN: string = `kept=(); while [ $# -gt 0 ]; do
+    if [ "$1 $2" = "-- /bin/player" ]; then kept+=(--); shift 2; else kept+=("$1"); shift; fi
+  done; set -- "\${kept[@]}"`;

@@ -11,8 +11,11 @@ const HEADER_BYTES = 16;
 /** The path of the program, in every plan. */
 export const PROGRAM_ADDRESS: bigint = PLAN_ADDRESS + BigInt(HEADER_BYTES);
 
-/** The player's exit status, of 8 bits: this when it got no plan, one more when the first step failed, and so on. */
-const FIRST_STATUS = 128;
+/**
+ * The player's exit status, of 8 bits: this when it got no plan, one more when the first step failed, and so on. Below are
+ * those by which shells and bubblewrap tell of signals.
+ */
+const FIRST_STATUS = 192;
 const MOST_STEPS = 255 - FIRST_STATUS;
 
 /** @throws {TypeError} when it does not fit, or a step could not be told from others by the exit status. */
@@ -24,6 +27,12 @@ export function encodePlan(plan: Plan): Buffer {
 export function failedStep({ steps }: Plan, status: number | null): string | null {
   if (status === FIRST_STATUS) return "no plan came";
   return steps[(status ?? 0) - FIRST_STATUS - 1]?.name ?? null;
+}
+
+/** The same in words, or null. */
+export function confinementFault(plan: Plan, status: number): string | null {
+  const step = failedStep(plan, status);
+  return step && `the guest could not be confined: ${step}`;
 }
 
 class Encoder {

@@ -1,4 +1,4 @@
-import { seccompFilter } from "../seccomp.ts";
+import { type FilterOptions, seccompFilter } from "../seccomp.ts";
 import type { Architecture } from "../system-calls.ts";
 import { PROGRAM_ADDRESS } from "./encode.ts";
 import { type LandlockPolicy, landlockSteps } from "./landlock.ts";
@@ -26,8 +26,8 @@ export interface GuestPolicy {
   /** Also goes before Landlock and the filter, which want it from whoever is not root. */
   readonly noNewPrivileges?: boolean;
   readonly landlock?: LandlockPolicy;
-  /** `own`: the number that the process turns out to have, where it counts like the host. */
-  readonly filter?: { readonly pid: number | "own"; readonly ownsFiles: boolean };
+  /** Its `pid` is `own` where the process counts like the host. */
+  readonly filter?: Omit<FilterOptions, "programAddress">;
   /** Executed at last, with the words that follow the player's own name. */
   readonly program?: string;
 }

@@ -67,15 +67,15 @@ const OPEN_PATH = 0x28_0000;
  * Everything is handled that the kernel can, so that what has no rule is refused (landlock(7)). To be played when the
  * process has no other thread: before ABI 8 it holds for the calling thread and those that it makes.
  *
- * @param descriptor the lowest that is free; that one and the next are used, and closed again.
+ * @param descriptor the lowest that is free; that one and one more a rule are used, and closed again.
  */
 export function landlockSteps(step: MakeStep, { abi, rules }: LandlockPolicy, descriptor: number): Step[] {
   const handled = knownRights(abi);
   const ruleset = numbers(handled, ...(abi >= 4 ? [NETWORK_RIGHTS] : []), ...(abi >= 6 ? [SCOPES] : []));
-  const file = descriptor + 1;
   return [
     step("landlock_create_ruleset", [ruleset, ruleset.bytes.length, 0], "landlock"),
-    ...rules.flatMap(({ path, rights }) => {
+    ...rules.flatMap(({ path, rights }, index) => {
+      const file = descriptor + 1 + index;
       // struct landlock_path_beneath_attr, which is packed.
       const rule = Buffer.alloc(12);
       rule.writeBigUInt64LE(BigInt(RIGHTS[rights] & handled));
@@ -87,11 +87,10 @@ export function landlockSteps(step: MakeStep, { abi, rules }: LandlockPolicy, de
           [descriptor, LANDLOCK_RULE_PATH_BENEATH, { bytes: rule }, 0],
           `landlock rule ${path}`,
         ),
-        step("close", [file]),
       ];
     }),
     step("landlock_restrict_self", [descriptor, 0], "landlock restriction"),
-    step("close", [descriptor]),
+    step("close_range", [descriptor, descriptor + rules.length, 0]),
   ];
 }
 

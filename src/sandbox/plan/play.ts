@@ -6,9 +6,9 @@ import { buffer } from "node:stream/consumers";
 import type { Architecture } from "../system-calls.ts";
 import { encodePlan, failedStep } from "./encode.ts";
 import { landlockAbiStep } from "./landlock.ts";
-import { notedCalls } from "./notes.ts";
+import { type NotedCall, notedCalls } from "./notes.ts";
 import { PLAN_DESCRIPTOR } from "./player.ts";
-import { type Plan, type Step, stepsFor } from "./steps.ts";
+import { type Plan, stepsFor } from "./steps.ts";
 
 /** Where the notes go: the descriptor of a guest's frames. */
 const NOTES = 3;
@@ -39,10 +39,11 @@ export async function play(
   player: string,
   architecture: Architecture,
   plan: Plan,
-  calls: readonly Step[],
+  calls: readonly NotedCall[],
 ): Promise<Played> {
   const noted = notedCalls(architecture, calls, NOTES);
   const whole = { ...plan, steps: [...plan.steps, ...noted.steps] };
+  const bytes = encodePlan(whole);
   const child = spawn(player, [], {
     stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
     cwd: "/",
@@ -53,7 +54,7 @@ export async function play(
   const exited = once(child, "exit");
   // Out of descriptors or processes, the child has nothing to be given a plan by.
   if (child.pid === undefined) await exited;
-  sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, encodePlan(whole));
+  sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
   const said = buffer(child.stdio[NOTES] as Socket);
   const [status, signal] = (await exited) as [number | null, string | null];
   const answers = noted.read(await said);

@@ -68,12 +68,12 @@ function segment(kind: number, rights: number, address: bigint, fileBytes: numbe
 }
 
 /**
- * The stack pointer goes through the plan: a step is eight words, of which the call takes seven off and the place for the
- * result is the eighth. So a clone whose new stack is another list of steps goes on with that.
+ * The stack pointer goes through the plan: a step is eight words, which are taken off before the call
+ * is made. So a clone whose new stack is another list of steps goes on with that.
  *
  * It starts with recvfrom(4, plan, 16384, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
  * addresses belong of the arguments that follow this program's own name, and of the environment. A call that fails, its
- * result below 0, ends the process, unless its result goes to an odd address. The exit status is 128 and how many steps
+ * result below 0, ends the process, unless its result goes to an odd address. The exit status is 192 and how many steps
  * were made or failed.
  */
 export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
@@ -106,16 +106,16 @@ export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
     41 5a                                  pop r10
     41 58                                  pop r8
     41 59                                  pop r9
+    5b                                     pop rbx
     0f 05                                  syscall
-    59                                     pop rcx
-    89 01                                  mov [rcx], eax
+    89 03                                  mov [rbx], eax
     48 85 c0                               test rax, rax
     79 ec                                  jns next
-    f6 c1 01                               test cl, 1
+    f6 c3 01                               test bl, 1
     75 e7                                  jnz next
     4c 29 fc                       failed: sub rsp, r15
     48 c1 ec 06                            shr rsp, 6
-    8d bc 24 80 00 00 00                   lea edi, [rsp+128]
+    8d bc 24 c0 00 00 00                   lea edi, [rsp+192]
     b8 e7 00 00 00                         mov eax, 231
     0f 05                                  syscall`,
   arm64: `
@@ -151,7 +151,7 @@ export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
     e9 03 00 91                    failed: mov x9, sp
     20 01 14 cb                            sub x0, x9, x20
     00 fc 46 d3                            lsr x0, x0, #6
-    00 00 02 91                            add x0, x0, #128
+    00 00 03 91                            add x0, x0, #192
     c8 0b 80 d2                            mov x8, #94
     01 00 00 d4                            svc #0`,
 };

@@ -40,6 +40,7 @@ export interface Place {
 
 /** By number on x64 and arm64 (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h of Linux). */
 const NUMBERS = {
+  read: [0, 63],
   write: [1, 64],
   close: [3, 57],
   getpid: [39, 172],

@@ -13,6 +13,7 @@ export type Layer =
   | "namespaces"
   | `${"user" | "mount" | "process" | "network" | "IPC" | "UTS" | "cgroup"} namespace`
   | "system calls"
+  | "Landlock"
   | "no new privileges"
   | "capabilities"
   | "files"
@@ -43,6 +44,7 @@ export const LAYERS: Readonly<Record<Layer, string>> = {
   "UTS namespace": BUBBLEWRAP,
   "cgroup namespace": BUBBLEWRAP,
   "system calls": FILTER,
+  Landlock: "run on a kernel with Landlock (5.19 or newer, started with lsm=...,landlock)",
   "no new privileges": BUBBLEWRAP,
   capabilities: BUBBLEWRAP,
   files: BUBBLEWRAP,

@@ -96,9 +96,9 @@ describe("a plan that is encoded", () => {
 
   it("is refused when it does not fit, or has more steps than an exit status can name", () => {
     assert.throws(() => encodePlan({ steps: [step([{ bytes: Buffer.alloc(PLAN_BYTES) }])] }), /16384 bytes/);
-    assert.throws(() => encodePlan({ steps: Array(128).fill(step([])) }), /128 steps/);
+    assert.throws(() => encodePlan({ steps: Array(64).fill(step([])) }), /64 steps/);
     assert.throws(() => encodePlan({ steps: [step([1, 2, 3, 4, 5, 6, 7])] }), /7 arguments/);
-    encodePlan({ steps: [...Array(127).fill(step([])), ...Array(50).fill(step([], { mayFail: true }))] });
+    encodePlan({ steps: [...Array(63).fill(step([])), ...Array(50).fill(step([], { mayFail: true }))] });
   });
 });
 
@@ -107,14 +107,14 @@ describe("failedStep", () => {
 
   it("names the step of an exit status", () => {
     assert.deepEqual(
-      [128, 129, 130].map((status) => failedStep(plan, status)),
+      [192, 193, 194].map((status) => failedStep(plan, status)),
       ["no plan came", "the first", "the second"],
     );
   });
 
   it("says nothing of an exit status that no step has", () => {
     assert.deepEqual(
-      [0, 1, 127, 131, 255, null].map((status) => failedStep(plan, status)),
+      [0, 1, 191, 195, 255, null].map((status) => failedStep(plan, status)),
       Array(6).fill(null),
     );
   });

@@ -1,0 +1,194 @@
+import { constants } from "node:os";
+
+import type { RlimitName } from "../plan/guest-plan.ts";
+import type { NotedCall } from "../plan/notes.ts";
+import { numbers, type Step, text } from "../plan/steps.ts";
+import type { Architecture } from "../system-calls.ts";
+import type { Layer } from "./check.ts";
+
+/** A part of a plan that can be played alone. */
+export type Part = "filter" | "landlock" | "identity" | "rlimits";
+
+/** A system call that no guest may make, or that must come to nothing. */
+export interface HostileCall {
+  /** Under which it is told. */
+  readonly layer: Layer;
+  readonly what: string;
+  /** What stops it, played alone. */
+  readonly part: Part;
+  readonly call: NotedCall;
+  /** What it needs, and may fail, too. */
+  readonly before?: Step;
+  /** The errors by which it does. */
+  readonly errors: readonly number[];
+  /** Not tried among all the others, because it takes another that is stopped before. */
+  readonly onlyAlone?: boolean;
+}
+
+/** What the calls are aimed at: what does exist outside. */
+export interface Targets {
+  readonly architecture: Architecture;
+  /** A file that any user of the host may read and execute. */
+  readonly file: string;
+  /** Of a server on 127.0.0.1. */
+  readonly port: number;
+  /** Of a server at an abstract Unix socket, with the leading 0. */
+  readonly name: string;
+  /** Of the same user. */
+  readonly pid: number;
+  /** The first descriptor that is free. */
+  readonly descriptor: number;
+}
+
+const { EACCES, EINVAL, ENOENT, ENOMEM, ENOSYS, EPERM } = constants.errno;
+
+/** No process has it. */
+const NOBODY = 0x7fff_fffe;
+/** No descriptor, or all bits of a mask. */
+const NONE = -1;
+/** CLONE_THREAD without the flags that it needs: another kind of process to the filter, nothing to the kernel. */
+const CLONE_NO_THREAD = 0x1_0000;
+/** CLONE_VM, CLONE_VFORK, and SIGCHLD at its end: goes on in the same memory, and its parent when it is done. */
+const CLONE_CHILD = 0x4111;
+/** CLONE_VM, FS, FILES, SIGHAND, THREAD and SYSVSEM. */
+const CLONE_THREAD = 0x5_0f00;
+const AT_FDCWD = -100;
+const AF_UNIX = 1;
+const AF_INET = 2;
+const SOCK_STREAM = 1;
+const F_DUPFD = 0;
+const RLIMIT_NOFILE = 7;
+const PROT_READ_WRITE = 3;
+const MAP_PRIVATE_ANONYMOUS_NORESERVE = 0x4022;
+
+/**
+ * Layer, what is tried, its number on x64 and arm64, arguments. Those are such that a call that gets through does no
+ * harm, and fails, if it does, for another reason than the filter's.
+ */
+const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number, ...words: number[]][] = [
+  ["network", "vsock", 41, 198, 40, 1, 0],
+  ["network", "netlink", 41, 198, 16, 3, 0],
+  ["network", "packets", 41, 198, 17, 3, 0],
+  ["network", "kernel crypto", 41, 198, 38, 5, 0],
+  ["network", "Bluetooth", 41, 198, 31, 5, 0],
+  ["network", "socket pairs", 53, 199, 1, 1, 0, 0],
+  ["network", "connect", 42, 203, NONE, 0, 0],
+  ["network", "descriptors in messages", 46, 211, NONE, 0, 0],
+  ["processes", "ptrace", 101, 117, 16, NOBODY, 0, 0],
+  ["processes", "reading memory", 310, 270, NOBODY, 0, 0, 0, 0, 0],
+  ["processes", "writing memory", 311, 271, NOBODY, 0, 0, 0, 0, 0],
+  ["processes", "signals", 62, 129, NOBODY, 0],
+  ["processes", "handles", 434, 434, NOBODY, 0],
+  ["processes", "limits of others", 302, 261, NOBODY, 7, 0, 0],
+  ["processes", "clone", 56, 220, CLONE_NO_THREAD, 0, 0, 0, 0],
+  ["processes", "another program", 59, 221, 1, 0, 0],
+  ["processes", "a life beyond the service", 157, 167, 1, 0, 0, 0, 0],
+  ["processes", "clone3", 435, 435, 0, 0],
+  ["system calls", "unshare", 272, 97, 1],
+  ["system calls", "setns", 308, 268, NONE, 0],
+  ["system calls", "mount", 165, 40, 0, 0, 0, 0, 0],
+  ["system calls", "umount", 166, 39, 0, 0],
+  ["system calls", "pivot_root", 155, 41, 0, 0],
+  ["system calls", "chroot", 161, 51, 0],
+  ["system calls", "mknod", 259, 33, NONE, 0, 0, 0],
+  ["system calls", "files by handle", 304, 265, NONE, 0, 0],
+  ["system calls", "io_uring", 425, 425, 0, 0],
+  ["system calls", "bpf", 321, 280, NONE, 0, 0],
+  ["system calls", "perf_event_open", 298, 241, 0, 0, 0, 0, 0],
+  ["system calls", "userfaultfd", 323, 282, NONE],
+  ["system calls", "add_key", 248, 217, 0, 0, 0, 0, 0],
+  ["system calls", "keyctl", 250, 219, NONE, 0, 0, 0, 0],
+  ["system calls", "memfd_create", 319, 279, 0, 0],
+  ["system calls", "shared memory that no limit counts", 9, 222, 0, 4_096, 3, 0x21, NONE, 0],
+  ["system calls", "shared memory of System V", 29, 194, NONE, 0, 0],
+  ["system calls", "inotify", 294, 26, NONE],
+  ["system calls", "modules", 313, 273, NONE, 0, 0],
+  ["system calls", "personality", 135, 92, NONE],
+  ["system calls", "a filter of its own", 317, 277, NONE, 0, 0],
+  ["system calls", "reboot", 169, 142, 0, 0, 0, 0],
+];
+
+type MakeCall = (x64: number, arm64: number, ...words: Step["words"]) => Step;
+
+function callsFor(architecture: Architecture): MakeCall {
+  return (x64, arm64, ...words) => ({ name: "a hostile call", number: architecture === "x64" ? x64 : arm64, words });
+}
+
+/** Stopped by the filter, whatever else there is. */
+export function filteredCalls({ architecture }: Targets): HostileCall[] {
+  const call = callsFor(architecture);
+  return FILTERED.map(([layer, what, x64, arm64, ...words]) => {
+    // Answered so that libc falls back on what the filter can judge.
+    const errors = [what === "clone3" ? ENOSYS : EPERM];
+    return { layer, what, part: "filter", call: call(x64, arm64, ...words), errors };
+  });
+}
+
+/** @param abi of the kernel: what it cannot refuse is not tried. */
+export function landlockedCalls(targets: Targets, abi: number): HostileCall[] {
+  const { file, port, name, pid, descriptor } = targets;
+  const call = callsFor(targets.architecture);
+  const stopped = { layer: "Landlock", part: "landlock" } as const;
+  // struct sockaddr_in and sockaddr_un.
+  const internet = Buffer.from([2, 0, port >>> 8, port & 0xff, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  const unix = Buffer.concat([Buffer.from([1, 0]), Buffer.from(name)]);
+  const connect = (index: number, family: number, address: Buffer): Pick<HostileCall, "before" | "call"> => {
+    const to = call(42, 203, descriptor + index, { bytes: address }, address.length);
+    return { before: call(41, 198, family, SOCK_STREAM, 0), call: to };
+  };
+  // The sockets first: no descriptor is taken yet, whatever is refused.
+  const sockets: (HostileCall & { since: number })[] = [
+    { ...stopped, what: "connecting over TCP", ...connect(0, AF_INET, internet), errors: [EACCES], since: 4 },
+    { ...stopped, what: "connecting to an abstract socket", ...connect(1, AF_UNIX, unix), errors: [EPERM], since: 6 },
+    { ...stopped, what: "signalling the service", call: call(62, 129, pid, 0), errors: [EPERM], since: 6 },
+  ];
+  const execute = call(59, 221, text(file), numbers(0), numbers(0));
+  return [
+    ...sockets.filter(({ since }) => abi >= since),
+    { ...stopped, what: "opening a file", call: call(257, 56, AT_FDCWD, text(file), 0), errors: [EACCES] },
+    { ...stopped, what: "listing the root", call: call(257, 56, AT_FDCWD, text("/"), 0), errors: [EACCES] },
+    { ...stopped, what: "executing a file", call: inNewProcess(call, execute), errors: [EACCES], onlyAlone: true },
+  ];
+}
+
+/** In the place of the one that makes it, a call that gets through would be the end of all others. */
+function inNewProcess(call: MakeCall, tried: Step): NotedCall {
+  return { call: tried, madeBy: (noted) => call(56, 220, CLONE_CHILD, [noted, call(60, 93, 0)], 0, 0, 0) };
+}
+
+/** Stopped by a user of its own. @param hasRoot whether the guest has a root of its own, too. */
+export function foreignersCalls({ architecture, pid, file }: Targets, hasRoot: boolean): HostileCall[] {
+  const call = callsFor(architecture);
+  const open = call(257, 56, AT_FDCWD, text(file), 0);
+  const stopped = { layer: "host user", part: "identity", errors: [EPERM] } as const;
+  return [
+    { ...stopped, what: "becoming root", call: call(117, 147, 0, 0, 0) },
+    { ...stopped, what: "signalling the service", call: call(62, 129, pid, 0) },
+    { ...stopped, what: "reading limits of the service", call: call(302, 261, pid, RLIMIT_NOFILE, 0, numbers(0, 0)) },
+    ...(hasRoot ? [{ ...stopped, layer: "files", what: "opening a file", call: open, errors: [ENOENT] } as const] : []),
+  ];
+}
+
+/** Stopped by limits of the process, as far as they are set. */
+export function boundedCalls(targets: Targets, limits: Readonly<Partial<Record<RlimitName, number>>>): HostileCall[] {
+  const call = callsFor(targets.architecture);
+  const { nofile, data } = limits;
+  const bounded: HostileCall[] = [];
+  if (nofile !== undefined) {
+    const beyond = call(72, 25, targets.descriptor - 1, F_DUPFD, nofile);
+    bounded.push({ layer: "descriptors", what: `number ${nofile}`, part: "rlimits", call: beyond, errors: [EINVAL] });
+  }
+  if (data !== undefined) {
+    const beyond = call(9, 222, 0, data, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS_NORESERVE, NONE, 0);
+    bounded.push({ layer: "memory", what: "mapping as much at once", part: "rlimits", call: beyond, errors: [ENOMEM] });
+  }
+  return bounded;
+}
+
+/** Makes a thread that waits for ever, and ends with its process. */
+export function threadCall({ architecture }: Targets): Step {
+  const call = callsFor(architecture);
+  // A futex that nobody wakes (FUTEX_WAIT_PRIVATE); it is to end if it is woken all the same.
+  const waits = { ...call(202, 98, numbers(0), 128, 0, 0), mayFail: true };
+  return call(56, 220, CLONE_THREAD, [waits, call(60, 93, 0)], 0, 0, 0);
+}

@@ -1,0 +1,46 @@
+import { once } from "node:events";
+
+import { type NotedCall, notedCalls } from "../plan/notes.ts";
+import type { Played } from "../plan/play.ts";
+import { type Memory, type Plan, stepsFor } from "../plan/steps.ts";
+import type { Architecture } from "../system-calls.ts";
+import type { StartedGuest } from "../wall.ts";
+
+const FRAMES = 3;
+
+/**
+ * Plays calls in the place of a guest, once it is sealed: under all that a guest has around it.
+ *
+ * @param start starts a guest that plays this.
+ * @param plan of a guest, without its program.
+ */
+export async function playAsGuest(
+  start: (plan: Plan) => StartedGuest,
+  plan: Plan,
+  calls: readonly NotedCall[],
+): Promise<Played> {
+  const architecture = process.arch as Architecture;
+  const noted = notedCalls(architecture, calls, FRAMES);
+  const step = stepsFor(architecture);
+  const word: Memory = { bytes: Buffer.from("!") };
+  // As a guest says that it is ready, and is then given code.
+  const handshake = [step("write", [FRAMES, word, 1]), step("read", [FRAMES, word, 1])];
+  const guest = start({ steps: [...plan.steps, ...handshake, ...noted.steps] });
+  const socket = guest.socket!;
+  const said: Buffer[] = [];
+  socket.on("data", (piece: Buffer) => said.push(piece));
+  const closed = once(socket, "close");
+  try {
+    await Promise.race([once(socket, "data"), closed]);
+    if (said.length > 0) {
+      await guest.seal();
+      socket.write(word.bytes);
+    }
+    await closed;
+  } finally {
+    guest.kill();
+  }
+  const { how } = await guest.exited;
+  const answers = noted.read(Buffer.concat(said).subarray(word.bytes.length));
+  return answers ? { fault: null, answers } : { fault: how, answers: [] };
+}
