@@ -20,6 +20,8 @@ if (process.platform === "linux") {
     // What stands in for a container engine.
     installProgram("crun", "crun");
     installProgram("ip", "iproute2");
+    // What makes certificates.
+    installProgram("openssl", "openssl");
   }
 }
 

@@ -17,11 +17,11 @@ export interface Health {
 }
 
 /** What a caisson that listens where this configuration says tells of itself (`/healthz`), or null. */
-export async function askHealth({ host, port, tlsCert }: Config): Promise<Health | null> {
-  const options = { host: LOOPBACK[host] ?? host, port, path: "/healthz", timeout: ANSWER_MS };
+export async function askHealth(config: Config): Promise<Health | null> {
+  const options = { ...placeOf(config), path: "/healthz", timeout: ANSWER_MS };
   try {
     // Its certificate may be for a name that this machine does not go by; nothing secret is sent.
-    const request = tlsCert === null ? getHttp(options) : getHttps({ ...options, rejectUnauthorized: false });
+    const request = config.tlsCert === null ? getHttp(options) : getHttps({ ...options, rejectUnauthorized: false });
     request.on("timeout", () => request.destroy(new Error("timeout")));
     const [response] = (await once(request, "response")) as [IncomingMessage];
     const { status, version, isolation } = (await json(response)) as Record<string, unknown>;
@@ -30,4 +30,9 @@ export async function askHealth({ host, port, tlsCert }: Config): Promise<Health
   } catch {
     return null;
   }
+}
+
+/** Where a service with this configuration is found from this machine. */
+export function placeOf({ host, port }: Config): { host: string; port: number } {
+  return { host: LOOPBACK[host] ?? host, port };
 }

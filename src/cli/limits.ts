@@ -1,0 +1,54 @@
+import { Argument, Command } from "commander";
+
+import { administer } from "./administer.ts";
+import { fail } from "./fail.ts";
+import { addSettings, settingsOf } from "./settings.ts";
+
+/** One window as `?detail=true` tells it. */
+interface WindowDetail {
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  readonly used: number;
+  readonly resetSeconds: number | null;
+}
+
+const HEAD = ["window", "limit", "used", "left", "more in"];
+
+export function limitsCommand(): Command {
+  const command = new Command("limits").description("what a running service counts and allows");
+  command.addCommand(ask("show", "GET", "what is allowed, used and left in each window"));
+  command.addCommand(ask("reset", "DELETE", "set the use of all six windows back to nothing"));
+  return command;
+}
+
+function ask(verb: string, method: string, description: string): Command {
+  const command = new Command(verb)
+    .description(`${description}; asks the service that listens where these settings say`)
+    .addArgument(new Argument("<kind>", "what is limited").choices(["container", "token"]))
+    .argument("<name>", "the container, or the jti of the token")
+    .option("--json", "print the answer as the service gives it");
+  addSettings(command, ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"]);
+  return command.action(async (kind: string, name: string) => {
+    try {
+      const target = `/api/limits/${kind}/${encodeURIComponent(name)}?detail=true`;
+      const detail = (await administer(settingsOf(command), method, target)) as Record<string, WindowDetail>;
+      const { json } = command.opts<{ json?: true }>();
+      process.stdout.write(json ? `${JSON.stringify(detail, null, 2)}\n` : table(detail));
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+function table(detail: Readonly<Record<string, WindowDetail>>): string {
+  const rows = Object.entries(detail).map(([window, { limit, remaining, used, resetSeconds }]) => {
+    const wait = resetSeconds ? `${resetSeconds} s` : "";
+    return [window, limit ?? "-", used, remaining ?? "-", wait].map(String);
+  });
+  const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]!.length)));
+  const lines = [HEAD, ...rows].map((row) => {
+    const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)));
+    return `${cells.join("  ").trimEnd()}\n`;
+  });
+  return lines.join("");
+}

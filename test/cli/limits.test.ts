@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { containerRecord, jtiOf, limitRecord, tokenRecord } from "../contract/record.ts";
+import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { command, type Ended } from "./command.ts";
+
+let home: Home;
+let service: Service;
+
+before(async () => {
+  home = await makeHome();
+  service = await startService(["--container-limit", "month=5", "--token-limit", "week=9"], home);
+});
+after(() => leave(service, home));
+
+function limits(...words: string[]): Promise<Ended> {
+  return command(["limits", ...words, "--port", String(service.port), "--data", home.data]);
+}
+
+describe("limits show", () => {
+  it("prints what is allowed, used and left in each window of a container", async () => {
+    for (let run = 0; run < 2; run++) await service.run("shown", "1");
+    const { code, stdout, stderr } = await limits("show", "container", "shown");
+    assert.deepEqual([code, stderr], [0, ""]);
+    const lines = stdout.split("\n");
+    assert.equal(lines[0], "window  limit  used  left    more in");
+    assert.equal(lines[5], "week        -     2     -");
+    assert.match(lines[6]!, /^month       5     2     3  26\d{5} s$/);
+    assert.deepEqual(lines.slice(7), [""]);
+    assert.deepEqual(await containerRecord(service, "shown"), limitRecord({ month: 3 }));
+  });
+
+  it("prints a token's as JSON where asked, with the token of a variable", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { token: { day: 4 } } });
+    const words = ["limits", "show", "token", jtiOf(token), "--json", "--port", String(service.port)];
+    const { code, stdout } = await command(words, { CAISSON_TOKEN: token });
+    assert.equal(code, 0);
+    assert.deepEqual((JSON.parse(stdout) as Record<string, unknown>)["day"], {
+      limit: 4,
+      remaining: 4,
+      used: 0,
+      resetSeconds: 0,
+    });
+  });
+});
+
+describe("limits reset", () => {
+  it("sets a container or a token back, and prints what is left then", async () => {
+    const token = await service.issue({ containers: ["*"] });
+    await service.run("reset", "1", { token });
+    const container = await limits("reset", "container", "reset");
+    assert.match(container.stdout, /^month {7}5 {5}0 {5}5$/m);
+    assert.deepEqual(await containerRecord(service, "reset"), limitRecord({ month: 5 }));
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ week: 8 }));
+    assert.equal((await limits("reset", "token", jtiOf(token))).code, 0);
+    assert.deepEqual(await tokenRecord(service, token), limitRecord({ week: 9 }));
+  });
+});
+
+describe("a limits command that cannot be done", () => {
+  it("ends with exit code 1 and what the service has against it", async () => {
+    const named = await limits("show", "container", "a b");
+    assert.equal(named.code, 1);
+    assert.match(named.stderr, /^caisson: "a b" is not a container name\ncaisson: 1 to 128 of/);
+    const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
+    const token = await service.issue({ containers: ["*"] });
+    const refused = await command(words, { CAISSON_TOKEN: token });
+    assert.deepEqual([refused.code, refused.stderr], [1, "caisson: the token does not permit this\n"]);
+    assert.ok(!refused.stderr.includes(token));
+  });
+
+  it("says where it looked for the token, and for the service", async () => {
+    const nowhere = await command(["limits", "show", "container", "demo", "--data", home.tmp]);
+    assert.match(nowhere.stderr, /^caisson: no administrative token: \/.*admin\.token cannot be read; give --data/);
+    const nobody = await command(["limits", "show", "container", "demo", "--data", home.data, "--port", "9"]);
+    assert.match(nobody.stderr, /^caisson: no caisson answers at port 9 of 127\.0\.0\.1: /);
+    assert.deepEqual([nowhere.code, nobody.code], [1, 1]);
+  });
+
+  it("takes no other kind", async () => {
+    assert.notEqual((await limits("show", "task", "demo")).code, 0);
+  });
+
+  it("gives the token to nobody who has not the certificate of the settings", async () => {
+    await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-limits-cli-"));
+    const [own, other] = ["own", "other"].map((name) => makeCertificate(path.join(folder.path, name)));
+    const seen: (string | undefined)[] = [];
+    await using server = createServer({ cert: readFileSync(own!.cert), key: readFileSync(own!.key) });
+    server.on("request", (request, answer) => {
+      seen.push(request.headers.authorization);
+      answer.end('{"day": {"limit": 4, "remaining": 4, "used": 0, "resetSeconds": 0}}');
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const show = (tls: { cert: string; key: string }): Promise<Ended> => {
+      const words = ["limits", "show", "container", "demo", "--port", String(port)];
+      return command([...words, "--tls-cert", tls.cert, "--tls-key", tls.key], { CAISSON_TOKEN: "secret" });
+    };
+    assert.match((await show(own!)).stdout, /^day +4 +0 +4$/m);
+    const refused = await show(other!);
+    assert.deepEqual([refused.code, refused.stdout, seen], [1, "", ["Bearer secret"]]);
+  });
+});
+
+function makeCertificate(name: string): { cert: string; key: string } {
+  const files = { cert: `${name}.pem`, key: `${name}.key` };
+  const words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
+  const subject = ["-subj", "/CN=caisson.example", "-out", files.cert, "-keyout", files.key];
+  execFileSync("openssl", [...words, ...subject], { stdio: "ignore" });
+  return files;
+}
