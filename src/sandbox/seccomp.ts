@@ -138,8 +138,8 @@ function judge(
 }
 
 /**
- * The last step of what starts the guest. JavaScript cannot choose addresses; native code can, so that what there is to
- * execute is for the rung to bound in any case.
+ * The last step of what starts the guest. JavaScript cannot choose addresses. Native code can: what it can execute then
+ * is for Landlock to bound, and for the root.
  */
 function judgeExecve(filter: Assembler, address: bigint): void {
   filter.load(argumentOffset(0));

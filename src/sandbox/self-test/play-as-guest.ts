@@ -1,5 +1,3 @@
-import { once } from "node:events";
-
 import { type NotedCall, notedCalls } from "../plan/notes.ts";
 import type { Played } from "../plan/play.ts";
 import { type Memory, type Plan, stepsFor } from "../plan/steps.ts";
@@ -7,6 +5,8 @@ import type { Architecture } from "../system-calls.ts";
 import type { StartedGuest } from "../wall.ts";
 
 const FRAMES = 3;
+/** It takes some milliseconds; one that hangs must not hold up a start. */
+const PATIENCE_MS = 10_000;
 
 /**
  * Plays calls in the place of a guest, once it is sealed: under all that a guest has around it.
@@ -28,16 +28,23 @@ export async function playAsGuest(
   const guest = start({ steps: [...plan.steps, ...handshake, ...noted.steps] });
   const socket = guest.socket!;
   const said: Buffer[] = [];
-  socket.on("data", (piece: Buffer) => said.push(piece));
-  const closed = once(socket, "close");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  const first = new Promise((resolve) => {
+    socket.on("data", (piece: Buffer) => {
+      said.push(piece);
+      resolve(piece);
+    });
+  });
+  const late = setTimeout(() => guest.kill(), PATIENCE_MS);
   try {
-    await Promise.race([once(socket, "data"), closed]);
+    await Promise.race([first, closed]);
     if (said.length > 0) {
       await guest.seal();
       socket.write(word.bytes);
     }
     await closed;
   } finally {
+    clearTimeout(late);
     guest.kill();
   }
   const { how } = await guest.exited;
