@@ -49,8 +49,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
   const group = ownName(GUEST_GROUP);
   let started = 0;
 
-  const start = (plan: Plan, words: readonly string[], frames: "pipe" | Socket): StartedGuest => {
-    const bytes = encodePlan(plan);
+  const start = (plan: Plan, bytes: Buffer, words: readonly string[], frames: "pipe" | Socket): StartedGuest => {
     const command = { program: bwrap, words: [...wall, ...words], more: ["pipe", "pipe"] as const };
     const child = spawnGuest({ ...command, identity: nextIdentity(), environment: {}, cwd: "/" }, frames);
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
@@ -59,6 +58,8 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
   };
 
   const node = guestPlan({ ...policy, program: NODE });
+  // The same for all guests.
+  const nodeBytes = encodePlan(node);
   const nodeWords = [NODE, ...guestArguments("/guest/guest/main.js", limits)];
   return {
     rung: "namespaces",
@@ -70,11 +71,11 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
       player: folder.player,
       policy,
       playAmongAll: (calls) => {
-        return playAsGuest((plan) => start(plan, [], "pipe"), guestPlan(policy), calls);
+        return playAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(policy), calls);
       },
       threads: cgroups ? limits.threads : null,
     }),
-    start: (frames) => start(node, nodeWords, frames),
+    start: (frames) => start(node, nodeBytes, nodeWords, frames),
     join: async () => cgroups?.join(),
     close: async () => {
       await cgroups?.close();
