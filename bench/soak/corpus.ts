@@ -13,7 +13,7 @@ const AGAIN_STEP_MS = 20;
 /** The corpus of attacks, each judged by what it says itself. */
 export async function corpus(ground: Ground, signal: AbortSignal, slot: number, slots: number): Promise<void> {
   const token = await ground.service.issue({ containers: ["*"] });
-  const attacks = readAttacks().filter((_, index) => index % slots === slot);
+  const attacks = readAttacks("namespaces").filter((_, index) => index % slots === slot);
   for (let n = 0; !signal.aborted; n++) {
     const attack = attacks[n % attacks.length]!;
     for (const [index, step] of attack.steps.entries()) {

@@ -16,7 +16,7 @@ import { CHOSEN, type Verdict } from "./chosen.ts";
 const AT_ONCE = 4;
 const PORT = 7070;
 
-const attacks = readAttacks().filter(({ kind, name }) => CHOSEN[kind]?.includes(name));
+const attacks = readAttacks("confined").filter(({ kind, name }) => CHOSEN[kind]?.includes(name));
 const canaries = await setOutCanaries();
 const service = connect();
 await Promise.all(Array.from({ length: AT_ONCE }, work));

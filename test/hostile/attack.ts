@@ -35,15 +35,16 @@ export interface Attack {
 }
 
 /** Reads all files of the corpus. @throws {Error} naming a file that says less than it has to. */
-export function readAttacks(): Attack[] {
+export function readAttacks(rung: string): Attack[] {
   const files = readdirSync(ATTACKS, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".js"));
-  return files.toSorted().map((file) => readAttack(file, readFileSync(path.join(ATTACKS, file), "utf8")));
+  return files.toSorted().map((file) => readAttack(file, readFileSync(path.join(ATTACKS, file), "utf8"), rung));
 }
 
 /**
  * A file is what a user would submit, below lines of comment that say what it tries and then, a field a line:
  *
  * - `answers:` what the service may answer, see `parseExpectation`; once for each answer that will do
+ * - `answers under confined:` what may also be answered on that rung, and why is said above it
  * - `after:` the name of a file of `preludes/` that goes before the code
  * - `as:` the content type
  * - `submits: its value` when the file is an expression that the test evaluates: a text too long or too dull to be written down
@@ -52,12 +53,12 @@ export function readAttacks(): Attack[] {
  *
  * `// then, in the same container` and `// then, in another container` begin a further submission with fields of its own.
  */
-function readAttack(file: string, text: string): Attack {
+function readAttack(file: string, text: string, rung: string): Attack {
   const parts = text.split(/^\/\/ then, in (the same container|another container)$/m);
   const steps: Step[] = [];
   const title = titleOf(parts[0]!);
   for (let index = 0; index < parts.length; index += 2) {
-    steps.push(readStep(parts[index]!.trimStart(), (parts[index - 1] ?? "the same container") as Place));
+    steps.push(readStep(parts[index]!.trimStart(), (parts[index - 1] ?? "the same container") as Place, rung));
   }
   if (title === "") throw new Error(`${file} does not say what it tries`);
   if (steps.some((step) => step.expected.length === 0)) throw new Error(`${file} does not say what it expects`);
@@ -71,7 +72,7 @@ function readAttack(file: string, text: string): Attack {
   };
 }
 
-function readStep(text: string, place: Place): Step {
+function readStep(text: string, place: Place, rung: string): Step {
   const head = /^(?:\/\/.*\n)*/.exec(text)![0];
   const field = (name: string): string[] =>
     [...head.matchAll(new RegExp(`^// ${name}: (.*)$`, "gm"))].map((match) => match[1]!);
@@ -82,12 +83,12 @@ function readStep(text: string, place: Place): Step {
     place,
     text: isMade ? String(runInNewContext(body)) : [...prelude, body].join("\n"),
     contentType: field("as")[0] ?? null,
-    expected: field("answers").map(parseExpectation),
+    expected: [...field("answers"), ...field(`answers under ${rung}`)].map(parseExpectation),
   };
 }
 
 function titleOf(text: string): string {
-  const lines = /^(?:\/\/ (?!(?:answers|after|as|submits|strikes|lasts):).*\n)*/.exec(text)![0];
+  const lines = /^(?:\/\/ (?!(?:answers[a-z ]*|after|as|submits|strikes|lasts):).*\n)*/.exec(text)![0];
   return lines
     .replaceAll(/^\/\/ /gm, "")
     .replaceAll("\n", " ")

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { type Home, leave, type Service, startService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { assault, NEIGHBOUR } from "./assault.ts";
-import { readAttacks } from "./attack.ts";
+import { type Attack, readAttacks } from "./attack.ts";
 import { type Canaries, setOutCanaries } from "./canaries.ts";
 import { type Row, table } from "./table.ts";
 
@@ -26,8 +26,24 @@ interface Target {
   readonly programs: string;
 }
 
-/** Runs every attack of the corpus against one rung, and holds what section 6 of the contract promises of each. */
-export function holdCorpus(rung: string): void {
+/** What is attacked: a rung, and who starts it. */
+export interface Held {
+  readonly rung: string;
+  /** In words. */
+  readonly started: string;
+  readonly make: () => Promise<Home>;
+  /** Why it cannot be attacked here. */
+  readonly skip: string | false;
+  /** Which attacks: all of them but where something else has stood them all. */
+  readonly chosen: (attack: Attack) => boolean;
+}
+
+/** Runs the attacks of the corpus against one rung, and holds what section 6 of the contract promises of each. */
+export function holdCorpus({ rung, started, make, skip, chosen }: Held): void {
+  describe(`the rung ${rung}, started ${started}`, { skip }, () => holdAttacks(rung, make, chosen));
+}
+
+function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: Attack) => boolean): void {
   const rows: Row[] = [];
   let canaries: Canaries;
   let targets: Readonly<Record<keyof typeof WALL, Target>>;
@@ -35,8 +51,8 @@ export function holdCorpus(rung: string): void {
   before(async () => {
     canaries = await setOutCanaries();
     targets = {
-      "ends by itself": await start(rung, WALL["ends by itself"]),
-      "lasts for ever": await start(rung, WALL["lasts for ever"]),
+      "ends by itself": await start(rung, await make(), WALL["ends by itself"]),
+      "lasts for ever": await start(rung, await make(), WALL["lasts for ever"]),
     };
   });
   after(async () => {
@@ -45,8 +61,8 @@ export function holdCorpus(rung: string): void {
     await canaries[Symbol.asyncDispose]();
   });
 
-  describe(`an attack on the rung ${rung}`, { concurrency: AT_ONCE }, () => {
-    for (const attack of readAttacks()) {
+  describe("an attack", { concurrency: AT_ONCE }, () => {
+    for (const attack of readAttacks(rung).filter(chosen)) {
       it(`${attack.kind}: ${attack.title}`, async () => {
         const { service } = targets[attack.length];
         const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
@@ -57,7 +73,7 @@ export function holdCorpus(rung: string): void {
     }
   });
 
-  describe(`after all attacks on the rung ${rung}`, () => {
+  describe("after all attacks", () => {
     it("nothing of the host was reached, changed or told", () => {
       canaries.assertUntouched();
       for (const { service, home, programs } of Object.values(targets)) {
@@ -67,17 +83,16 @@ export function holdCorpus(rung: string): void {
     });
 
     it("no guest is left but those of the pool", async () => {
-      for (const { service, home } of Object.values(targets)) {
+      for (const { service } of Object.values(targets)) {
         // Those that were attacked, and the neighbour, are closed when nobody has used them for a while.
-        await until(() => guestsOf(home).length <= POOL, "the guests of idle containers have ended");
+        await until(async () => (await guestsOf(service)) <= POOL, "the guests of idle containers have ended");
         assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42");
       }
     });
   });
 }
 
-async function start(rung: string, wall: string): Promise<Target> {
-  const home = await makeHome();
+async function start(rung: string, home: Home, wall: string): Promise<Target> {
   const limits = Object.entries({ ...LIMITS, wall, stream: wall }).flatMap(([name, value]) => [
     `--${name}-limit`,
     value,
@@ -86,26 +101,20 @@ async function start(rung: string, wall: string): Promise<Target> {
   return { home, service, programs: digestOf(home.tmp) };
 }
 
+/** Where the rung `confined` has what guests write; the programs there are further names of those beside it. */
+const OF_GUESTS = /\/caisson-jail-[^/]+\/users\/|\/caisson-run-[^/]+\/guests\//;
+
 /** Of the programs that all guests are made from. */
 function digestOf(folder: string): string {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name));
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .filter((file) => !OF_GUESTS.test(file));
   const digest = createHash("sha256");
   for (const file of files.toSorted()) digest.update(`${file}\0`).update(readFileSync(file));
   return digest.digest("hex");
 }
 
-/** The first processes of the sandboxes that were made from a home: those that have its files mounted, or it as their root. */
-function guestsOf(home: Home): string[] {
-  const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return ids.filter((id) => {
-    try {
-      const isWalled = readlinkSync(`/proc/${id}/ns/pid`) !== readlinkSync("/proc/self/ns/pid");
-      const text = readFileSync(`/proc/${id}/mountinfo`, "utf8") + readlinkSync(`/proc/${id}/root`);
-      return isWalled && text.includes(path.basename(path.dirname(home.tmp)));
-    } catch {
-      return false;
-    }
-  });
+async function guestsOf({ trail }: Service): Promise<number> {
+  return (await trail.processes()).filter(({ kind }) => kind === "guest").length;
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import {
   chmod,
@@ -37,6 +37,7 @@ interface Part {
 
 /** Makes roots for guests, as long as it is open. */
 export interface Jail {
+  readonly path: string;
   makeRoot(identity: Identity): GuestHome;
   close(): Promise<void>;
 }
@@ -64,7 +65,8 @@ const FINGERPRINT_LENGTH = 16;
 export async function openJail(place: string, folder: RunFolder): Promise<Jail> {
   const parts = await collectParts(folder);
   const prefix = `${JAIL}${fingerprint(parts)}-`;
-  const user = ownName("");
+  // Its own also among several of one process.
+  const user = `${ownName("")}${randomBytes(4).toString("hex")}`;
   await removeLeftovers(place, BUILDING);
   const found = (await findJail(place, prefix, user, parts)) ?? (await buildJail(place, prefix, user, parts));
   await removeUnused(place);
@@ -75,6 +77,7 @@ export async function openJail(place: string, folder: RunFolder): Promise<Jail> 
     parts.map(({ name }) => name),
   );
   return {
+    path: found,
     makeRoot: (identity) => maker.make(identity),
     // What cannot be removed, the next start tries again.
     close: async () => void (await succeeds(removeTree(roots))),
