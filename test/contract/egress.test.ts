@@ -27,7 +27,11 @@ const HELPERS = `
   const refusal = (promise) => promise.then(() => "it got through", (error) => (error.cause ?? error).code);
 `;
 
-describe("egress of a run", () => {
+for (const rung of ["namespaces", "confined"]) {
+  describe(`egress of a run on the rung ${rung}`, () => holdEgress(rung));
+}
+
+function holdEgress(rung: string): void {
   const servers: Record<"web" | "secure" | "http2" | "mail" | "echo" | "forbidden", Server> = {
     web: httpServer(),
     secure: httpsServer(),
@@ -46,7 +50,8 @@ describe("egress of a run", () => {
   before(async () => {
     for (const [name, server] of Object.entries(servers)) ports[name] = await listen(server);
     const allowed = Object.entries(ports).filter(([name]) => name !== "forbidden");
-    service = await startService(allowed.flatMap(([, port]) => ["--egress-allow", `127.0.0.1:${port}`]));
+    const flags = allowed.flatMap(([, port]) => ["--egress-allow", `127.0.0.1:${port}`]);
+    service = await startService(["--isolation", rung, ...flags]);
   });
   after(async () => {
     await service.stop();
@@ -153,7 +158,7 @@ describe("egress of a run", () => {
   }
 
   it("reaches a place that the operator allows by name, by any way to look it up", async () => {
-    const named = await startService(["--egress-allow", `localhost:${ports["web"]}`]);
+    const named = await startService(["--isolation", rung, "--egress-allow", `localhost:${ports["web"]}`]);
     try {
       for (const code of [
         `fetch("http://localhost:" + ports.web + "/n").then((r) => r.text())`,
@@ -257,4 +262,4 @@ describe("egress of a run", () => {
     assert.match(problem.detail, /fetch failed/);
     assert.match(problem.hint!, /The cause: .*10\.0\.0\.1/);
   });
-});
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
@@ -101,15 +101,12 @@ async function start(rung: string, home: Home, wall: string): Promise<Target> {
   return { home, service, programs: digestOf(home.tmp) };
 }
 
-/** Where the rung `confined` has what guests write; the programs there are further names of those beside it. */
-const OF_GUESTS = /\/caisson-jail-[^/]+\/users\/|\/caisson-run-[^/]+\/guests\//;
-
-/** Of the programs that all guests are made from. */
+/** Of the programs that all guests are made from; those that a guest of the rung `confined` has are further names of them. */
 function digestOf(folder: string): string {
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+  const ofGuests = [path.join(folder, "caisson-jail-*/users/**"), path.join(folder, "caisson-run-*/guests/**")];
+  const files = globSync(path.join(folder, "**"), { exclude: ofGuests, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .filter((file) => !OF_GUESTS.test(file));
+    .map((entry) => path.join(entry.parentPath, entry.name));
   const digest = createHash("sha256");
   for (const file of files.toSorted()) digest.update(`${file}\0`).update(readFileSync(file));
   return digest.digest("hex");

@@ -1,5 +1,7 @@
 // Fills the temporary disk.
 // answers: 500 task_threw ENOSPC
 // answers: 500 task_memory
+// No kernel says so: the service polls the folder, and ends who keeps too much in it.
+// answers under confined: 500 task_exited temporary folder
 const fs = require("node:fs");
 for (let n = 0; ; n++) fs.writeFileSync(`/tmp/${n}`, Buffer.alloc(1 << 20, 1));

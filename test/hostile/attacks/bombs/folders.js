@@ -4,6 +4,8 @@
 // answers: 500 task_threw ENOSPC
 // answers: 500 task_threw ENOENT
 // answers: 500 task_blocked
+// No kernel says so: the service polls the folder, and ends who keeps too much in it.
+// answers under confined: 500 task_exited temporary folder
 const fs = require("node:fs");
 for (;;) {
   fs.mkdirSync("x".repeat(200));

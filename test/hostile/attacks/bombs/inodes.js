@@ -3,6 +3,8 @@
 // answers: 500 task_threw ENOMEM
 // answers: 500 task_memory
 // answers: 500 task_blocked
+// No kernel says so: the service polls the folder, and ends who keeps too much in it.
+// answers under confined: 500 task_exited temporary folder
 const fs = require("node:fs");
 for (let n = 0; ; n++) {
   fs.closeSync(fs.openSync(`/tmp/${n}`, "w"));

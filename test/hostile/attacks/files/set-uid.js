@@ -1,5 +1,7 @@
 // Makes a program that would run as its owner, and a folder that would keep its group.
 // answers: 200 /^\["started: |^\[\]$/
+// Without a root of its own, /tmp is the host's, and its own folder another.
+// answers under confined: 500 task_threw EACCES
 // after: attempts
 const fs = require("node:fs");
 fs.writeFileSync("/tmp/program", "#!/bin/node\n");

@@ -1,5 +1,7 @@
 // Writes a script and starts it.
 // answers: 200 []
+// Without a root of its own, /tmp is the host's, and its own folder another.
+// answers under confined: 500 task_threw EACCES
 // after: attempts
 const fs = require("node:fs");
 const { spawnSync } = require("node:child_process");
