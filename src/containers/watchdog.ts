@@ -14,6 +14,11 @@ export interface WatchdogOptions {
   readonly cpuCores: number;
   /** False where no control group holds memory and threads: then the watchdog does. */
   readonly kernelHoldsResources: boolean;
+  /**
+   * Where no control group gives a guest its share of the processors, it may use more for so long, as a quota would not
+   * let it.
+   */
+  readonly cpuWindowMs?: number;
 }
 
 interface Weight {
@@ -30,7 +35,6 @@ const IDLE_PING_MS = 1_000;
 const WEIGH_MS = 5_000;
 /** Where no control group holds it, also what a guest does after its answers has to be seen. */
 const IDLE_WEIGH_MS = 1_000;
-/** Where no control group gives a guest its share of the processors, it may use more for so long, as a quota would not let it. */
 const CPU_WINDOW_MS = 10_000;
 /** A guest of one busy thread also collects garbage and compiles beside it. */
 const CPU_SLACK = 1.5;
@@ -189,13 +193,13 @@ export class Watchdog {
   #coresUsed(weight: Weight, { processCpuMs }: GuestStatus): number {
     const nowMs = performance.now();
     const { cpu } = weight;
-    if (cpu && nowMs - cpu.sinceMs < CPU_WINDOW_MS) return 0;
+    if (cpu && nowMs - cpu.sinceMs < (this.#options.cpuWindowMs ?? CPU_WINDOW_MS)) return 0;
     weight.cpu = { sinceMs: nowMs, usedMs: processCpuMs };
     return cpu ? (processCpuMs - cpu.usedMs) / (nowMs - cpu.sinceMs) : 0;
   }
 
   #hold(guest: Guest, status: GuestStatus, coresUsed: number): void {
-    const { memoryBytes, threads, cpuCores } = this.#options;
+    const { memoryBytes, threads, cpuCores, cpuWindowMs = CPU_WINDOW_MS } = this.#options;
     const culprit = guest.flights.only;
     const end = (what: string, cause: Problem): void => {
       const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
@@ -209,7 +213,7 @@ export class Watchdog {
     } else if (status.threads > threads) {
       end("threads", new Problem("task_exited", `the task started more than the ${threads} threads of its container`));
     } else if (coresUsed > cpuCores * CPU_SLACK) {
-      const told = `more than ${cpuCores} processors for ${formatDuration(CPU_WINDOW_MS)}`;
+      const told = `more than ${cpuCores} processors for ${formatDuration(cpuWindowMs)}`;
       end("processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
     }
   }

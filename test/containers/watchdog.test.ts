@@ -299,6 +299,26 @@ describe("where no control group holds a guest", () => {
     await guest.process.exited;
   });
 
+  it("the watchdog ends one whose threads use more processors than it has for long, and none of one busy thread", async (t) => {
+    const window = { ...held, cpuWindowMs: 200 };
+    const outcomes = [1, 2].map(async (cores) => {
+      const { guest, puppet } = await makeGuest(t);
+      const sinceMs = performance.now();
+      puppet.take = (frame) => {
+        if (frame.type === TO_GUEST.ping) puppet.say(FROM_GUEST.pong, frame.id);
+        return true;
+      };
+      puppet.status = () => ({ ...IDLE, processCpuMs: (performance.now() - sinceMs) * cores });
+      const run = start(guest, "a");
+      watch(t, guest, window);
+      return { guest, run };
+    });
+    const [one, two] = await Promise.all(outcomes);
+    assert.equal(await two!.run.outcome(), "task_exited");
+    assert.match(two!.run.problems[0]!.message, /more than 1 processors for 200ms/);
+    assert.equal(one!.guest.ended, false);
+  });
+
   it("the watchdog ends one that starts more threads than it may, and blames none of several runs", async (t) => {
     const guest = await real.make();
     const { threads } = (await guest.process.inspect())!;

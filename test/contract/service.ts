@@ -45,6 +45,8 @@ export interface Service {
 export interface Home extends AsyncDisposable {
   readonly data: string;
   readonly tmp: string;
+  /** Where its programs are looked for; without it, where the tests look. */
+  readonly path?: string;
   /** Who starts the service; without it, who runs the tests. */
   readonly uid?: number;
   /** The service gets a process group of its own, as a shell gives it one in a terminal. */
@@ -149,7 +151,11 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
   return spawn("scripts/node", ["src/main.ts", ...words, "--data", home.data], {
     cwd: ROOT,
-    env: { ...Object.fromEntries(inherited), TMPDIR: home.tmp },
+    env: {
+      ...Object.fromEntries(inherited),
+      TMPDIR: home.tmp,
+      ...(home.path === undefined ? {} : { PATH: home.path }),
+    },
     detached: home.detached ?? false,
     ...(home.uid === undefined ? {} : { uid: home.uid, gid: home.uid }),
     stdio: ["ignore", "pipe", "pipe"],

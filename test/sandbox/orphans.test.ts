@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
 import { openWall } from "../../src/sandbox/open-wall.ts";
@@ -25,12 +25,18 @@ before(async () => {
   home = await makeHome();
   process.env["TMPDIR"] = home.tmp;
   trail = new Trail(home);
-  sandbox = sandboxBehind(await openWall(SANDBOX_OPTIONS));
 });
-after(async () => {
-  await sandbox.close();
-  await home[Symbol.asyncDispose]();
-});
+after(() => home[Symbol.asyncDispose]());
+
+for (const rung of ["namespaces", "confined"] as const) {
+  describe(`on the rung ${rung}`, () => {
+    before(async () => {
+      sandbox = sandboxBehind(await openWall({ ...SANDBOX_OPTIONS, isolation: rung }));
+    });
+    after(() => sandbox.close());
+    leavesNothing();
+  });
+}
 
 /** Those that this process has started, such as the bubblewraps. */
 function children(): Set<number> {
@@ -63,22 +69,24 @@ async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => voi
   }
 }
 
-it("a guest whose bubblewrap is killed at any moment of its start goes with it", async () => {
-  await endAtAnyMoment((_, wrapper) => process.kill(wrapper, "SIGKILL"));
-});
+function leavesNothing(): void {
+  it("a guest that is killed, or whose bubblewrap is, at any moment of its start goes with it", async () => {
+    await endAtAnyMoment((_, wrapper) => process.kill(wrapper, "SIGKILL"));
+  });
 
-it("a guest that is ended at any moment of its start leaves nothing", async () => {
-  await endAtAnyMoment((guest) => guest.kill());
-});
+  it("a guest that is ended at any moment of its start leaves nothing", async () => {
+    await endAtAnyMoment((guest) => guest.kill());
+  });
 
-it("a guest that dies while it is put under its limits leaves no control group", async () => {
-  for (let count = 0; count < 5; count++) {
-    const { guest } = await launch();
-    await new Promise((resolve) => guest.socket.once("data", resolve));
-    await trail.processes();
-    const sealing = guest.seal().catch(() => {});
-    guest.kill();
-    await Promise.all([guest.exited, sealing]);
-    assert.deepEqual(trail.groups(), []);
-  }
-});
+  it("a guest that dies while it is put under its limits leaves no control group", async () => {
+    for (let count = 0; count < 5; count++) {
+      const { guest } = await launch();
+      await new Promise((resolve) => guest.socket.once("data", resolve));
+      await trail.processes();
+      const sealing = guest.seal().catch(() => {});
+      guest.kill();
+      await Promise.all([guest.exited, sealing]);
+      assert.deepEqual(trail.groups(), []);
+    }
+  });
+}

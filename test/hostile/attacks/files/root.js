@@ -1,5 +1,5 @@
 // Lists the root: it is made of Node, what Node needs, the guest and a folder for temporary files.
 // answers: 200 /^\[("(bin|guest|lib|lib64|tmp|usr|newroot)",?)+\]$/
-// Without a root of its own it may not list the host's.
+// Landlock lets it list no root, neither its own nor the host's.
 // answers under confined: 500 task_threw EACCES
 return require("node:fs").readdirSync("/").filter((name) => !["node", "work"].includes(name));

@@ -1,6 +1,6 @@
 // Walks the whole file system for anything that it may write.
 // answers: 200 ["/tmp"]
-// Without a root of its own it may not list the host's.
+// Landlock lets it list no root, neither its own nor the host's.
 // answers under confined: 500 task_threw EACCES
 const fs = require("node:fs");
 const writable = [];
