@@ -2,7 +2,7 @@ import { many, one, type Setting } from "./config/setting.ts";
 import {
   boolean,
   choice,
-  cidr,
+  cidrs,
   decimal,
   duration,
   file,
@@ -55,10 +55,11 @@ export interface Config {
   readonly pool: number;
   readonly containerLimit: WindowLimits;
   readonly tokenLimit: WindowLimits;
+  readonly authLimit: WindowLimits;
   readonly queryKey: boolean;
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
-  readonly trustProxy: string | null;
+  readonly trustProxy: readonly string[];
   readonly insecureHttp: boolean;
   readonly fsync: boolean;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
@@ -202,14 +203,21 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
 
   containerLimit: many("--container-limit <window=runs>", {}, "limit of every container", limits),
   tokenLimit: many("--token-limit <window=runs>", {}, "limit of every token", limits),
+  authLimit: many(
+    "--auth-limit <window=tokens>",
+    { minute: 300 },
+    "checks of tokens that were not seen lately, of a client's address (IPv6: its /64), default minute=300: stops one " +
+      "who guesses tokens, or keeps the service at checking them",
+    limits,
+  ),
   queryKey: one("--no-query-key", true, "take tokens from the Authorization header only", boolean),
   tlsCert: one<string | null>("--tls-cert <file>", null, "certificate chain, PEM", file),
   tlsKey: one<string | null>("--tls-key <file>", null, "private key of the certificate, PEM", file),
-  trustProxy: one<string | null>(
+  trustProxy: many<readonly string[]>(
     "--trust-proxy <cidr>",
-    null,
-    "a proxy that terminates TLS in front of the service",
-    cidr,
+    [],
+    "proxies in front of the service, which may terminate TLS: what they forward in Forwarded and X-Forwarded-For is believed",
+    cidrs,
   ),
   insecureHttp: one("--insecure-http", false, "listen beyond loopback without TLS", boolean),
   fsync: one("--fsync", false, "keep counts through a loss of power", boolean),

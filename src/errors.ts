@@ -27,7 +27,7 @@ export const PROBLEMS = {
   container_limited: { status: 429, fault: "limit", title: "The container has used up its limit" },
   token_limited: { status: 429, fault: "limit", title: "The token has used up its limit" },
   container_busy: { status: 429, fault: "limit", title: "There is no place for another run now" },
-  auth_limited: { status: 429, fault: "limit", title: "Too many credentials were refused" },
+  auth_limited: { status: 429, fault: "limit", title: "Too many tokens of this address were checked" },
   task_threw: { status: 500, fault: "task", title: "The task threw an error" },
   task_timeout: { status: 500, fault: "task", title: "The task ran out of time" },
   task_blocked: { status: 500, fault: "task", title: "The task blocked its event loop" },

@@ -17,7 +17,9 @@ import { lockDataFolder } from "./data-lock.ts";
 import type { Egress } from "./egress/gateway.ts";
 import { egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
+import { Authenticator } from "./http/authenticator.ts";
 import { createListener } from "./http/listener.ts";
+import { Proxies } from "./http/proxies.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
 import type { PolicyStore } from "./policies/policy.ts";
@@ -138,9 +140,12 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   pool.fill();
 
   let draining = false;
+  const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
     config,
     tokens,
+    authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
+    proxies,
     limiter,
     policies,
     containers,

@@ -50,6 +50,31 @@ describe("readConfig", () => {
     ]);
   });
 
+  it("checks three hundred tokens of an address a minute when nothing is said", () => {
+    assert.deepEqual(read({}).authLimit, { minute: 300 });
+    assert.deepEqual(read({ flags: { authLimit: ["hour=9"] } }).authLimit, { hour: 9 });
+  });
+
+  it("takes the ranges of proxies as a list, repeated or not", () => {
+    assert.deepEqual(read({}).trustProxy, []);
+    const ranges = ["10.0.0.0/8", "::1/128", "192.0.2.1/32"];
+    assert.deepEqual(read({ flags: { trustProxy: ["10.0.0.0/8, ::1/128", "192.0.2.1/32"] } }).trustProxy, ranges);
+    assert.deepEqual(read({ environment: { CAISSON_TRUST_PROXY: ranges.join() } }).trustProxy, ranges);
+    assert.deepEqual(read({ file: { trustProxy: ranges } }).trustProxy, ranges);
+    for (const wrong of [
+      "10.0.0.1",
+      "10.0.0.0/33",
+      "::/129",
+      "fe80::%eth0/64",
+      "localhost/8",
+      "10.0.0.0/8/8",
+      "/8",
+      "",
+    ]) {
+      assert.equal(faults({ flags: { trustProxy: [wrong] } }).length, 1, wrong);
+    }
+  });
+
   it("takes the ports of egress as a list, repeated or not", () => {
     assert.deepEqual(read({}).egressPorts, [80, 443, 8_080, 8_443]);
     assert.deepEqual(read({ flags: { egressPorts: ["443, 22", "25"] } }).egressPorts, [443, 22, 25]);

@@ -48,7 +48,8 @@ function contradictions(config: Config): string[] {
   if (config.isolation === "none" && !isLoopback(config.host)) {
     faults.push(`--isolation none has no wall, so it listens on loopback only, and not on --host ${config.host}`);
   }
-  const safe = isLoopback(config.host) || config.tlsCert !== null || config.trustProxy !== null || config.insecureHttp;
+  const safe =
+    isLoopback(config.host) || config.tlsCert !== null || config.trustProxy.length > 0 || config.insecureHttp;
   if (!safe) {
     faults.push(
       `--host ${config.host} is not loopback: tokens would travel in the clear; ` +

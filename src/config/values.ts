@@ -67,9 +67,15 @@ export function size(leastBytes: number): (given: string) => number {
   };
 }
 
-export function cidr(given: string): string {
+/** Ranges of addresses, each in CIDR notation. */
+export function cidrs(texts: readonly string[]): string[] {
+  return texts.flatMap((given) => given.split(",")).map((given) => cidr(given.trim()));
+}
+
+function cidr(given: string): string {
   const [address = "", prefix = "", ...rest] = given.split("/");
-  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
+  // An address with a zone has a meaning on one link only, and is in no range.
+  const longest = address.includes("%") ? -1 : { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
   if (rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > longest) {
     throw new TypeError(`${JSON.stringify(given)} is not a CIDR range such as 10.0.0.0/8`);
   }

@@ -8,6 +8,7 @@ import { readJson } from "./read-json.ts";
 import {
   type Api,
   type ApiDependencies,
+  audit,
   authenticate,
   type Call,
   forbidden,
@@ -22,7 +23,7 @@ const MAX_ENTRIES = 1_000;
 
 /** What is set for containers, and which there are. For administrators. */
 export function serveContainers(api: Api, dependencies: ApiDependencies): void {
-  const { policies, log, config } = dependencies;
+  const { policies, config } = dependencies;
   resource(api, "/api/containers", {
     GET: async (call) => {
       const claims = await authenticate(call, dependencies);
@@ -45,13 +46,13 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
       const policy = readPolicy(await readJson(call, config.jsonDepthLimit));
       if (isEmpty(policy)) await policies.remove(name);
       else await policies.set(name, policy, jti);
-      log.audit("policy set", { container: name, policy, by: jti });
+      audit(call, dependencies, "policy set", { container: name, policy, by: jti });
       return json(200, policy);
     },
     DELETE: async (call) => {
       const [name, { jti }] = await administered(call);
       await policies.remove(name);
-      log.audit("policy removed", { container: name, by: jti });
+      audit(call, dependencies, "policy removed", { container: name, by: jti });
       return json(200, NO_POLICY);
     },
   });

@@ -7,6 +7,7 @@ import { rateLimitHeaders } from "./ratelimit-headers.ts";
 import {
   type Api,
   type ApiDependencies,
+  audit,
   authenticate,
   type Call,
   forbidden,
@@ -19,7 +20,7 @@ import { readUsage } from "./usage.ts";
 
 /** What is left, and the administrators' way to set it back. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
-  const { limiter, tokens, log } = dependencies;
+  const { limiter, tokens } = dependencies;
   const container = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
     const claims = await authenticate(call, dependencies);
     const name = containerName(lastSegment(call));
@@ -37,7 +38,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     DELETE: async (call) => {
       const [name, claims, detail] = await container(call, true);
       await limiter.resetContainer(name);
-      log.audit("limits reset", { container: name, by: claims.jti });
+      audit(call, dependencies, "limits reset", { container: name, by: claims.jti });
       return answerContainer(name, claims, detail);
     },
   });
@@ -63,7 +64,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     DELETE: async (call) => {
       const [jti, claims, detail] = await token(call, true);
       await limiter.resetToken(jti);
-      log.audit("limits reset", { token: jti, by: claims.jti });
+      audit(call, dependencies, "limits reset", { token: jti, by: claims.jti });
       return answerToken(jti, detail);
     },
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 import { getRequestListener } from "@hono/node-server";
@@ -30,7 +31,9 @@ export function createListener(config: Config, dependencies: RunDependencies & A
   const runs = new RunEndpoint(dependencies);
   const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });
 
+  const { proxies } = dependencies;
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    proxies.notice(request);
     if (request.headers.host === undefined && request.httpVersion === "1.1") {
       response.setHeader("Connection", "close");
       answerProblem(new Problem("request_invalid", "the request has no Host header"), response, dependencies);
@@ -66,7 +69,10 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     config.tlsCert === null || config.tlsKey === null
       ? createServer(options)
       : createTlsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) });
+  const meet = (socket: Socket): void => proxies.meet(socket);
   return server
+    .on("connection", meet)
+    .on("secureConnection", meet)
     .on("request", handle)
     .on("checkContinue", (request, response) => {
       expectBody(response);

@@ -11,14 +11,18 @@ import type { PolicyStore } from "../policies/policy.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
+import type { Authenticator } from "./authenticator.ts";
 import { readCredential } from "./credential.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
+import type { Proxies } from "./proxies.ts";
 import { parseTarget } from "./target.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
   readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly proxies: Proxies;
   readonly limiter: Limiter;
   readonly policies: PolicyStore;
   readonly containers: Registry;
@@ -62,9 +66,20 @@ export function resource(api: Api, path: string, handlers: Readonly<Record<strin
   });
 }
 
-export async function authenticate(call: Call, { tokens, config }: ApiDependencies): Promise<Claims> {
+export async function authenticate(call: Call, { authenticator, config }: ApiDependencies): Promise<Claims> {
   const { query } = parseTarget(call.env.incoming.url!);
-  return tokens.verifier.verify(readCredential(call.env.incoming, query, config.queryKey).token);
+  const { token } = readCredential(call.env.incoming, query, config.queryKey);
+  return authenticator.verify(token, call.env.incoming);
+}
+
+/** Logs what an administrator has done: to what, who it was, and from where. */
+export function audit(
+  call: Call,
+  { log, proxies }: ApiDependencies,
+  what: string,
+  details: Readonly<Record<string, unknown>> & { readonly by: string },
+): void {
+  log.audit(what, { ...details, client: proxies.clientOf(call.env.incoming) });
 }
 
 /** As it came: Hono would decode it before we can judge it. */

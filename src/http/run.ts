@@ -15,12 +15,13 @@ import type { Log } from "../telemetry/log.ts";
 import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import type { Authenticator } from "./authenticator.ts";
 import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
 import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
 import { partyOf } from "./party.ts";
-import { type OriginOf, originReader } from "./proxy.ts";
+import type { Proxies } from "./proxies.ts";
 import { hasBody, readBody } from "./read-body.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { contextText, runContext } from "./run-context.ts";
@@ -30,6 +31,8 @@ import { readUsage } from "./usage.ts";
 export interface RunDependencies {
   readonly config: Config;
   readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly proxies: Proxies;
   readonly limiter: Limiter;
   readonly containers: Registry;
   readonly egress: EgressPolicy;
@@ -59,20 +62,18 @@ interface Call {
 /** The story of a run. The order of its steps is a promise: it decides the answer when several things are wrong. */
 export class RunEndpoint {
   readonly #with: RunDependencies;
-  readonly #originOf: OriginOf;
 
   constructor(dependencies: RunDependencies) {
     this.#with = dependencies;
-    this.#originOf = originReader(dependencies.config.trustProxy);
   }
 
   /** @throws {Problem} as long as nobody has been authorized; after that every answer is the run's own. */
   async handle(request: IncomingMessage, response: ServerResponse, target: Target, segment: string): Promise<void> {
     const arrivedMs = performance.now();
-    const { config, tokens, runIds } = this.#with;
+    const { config, tokens, authenticator, runIds } = this.#with;
     const credential = readCredential(request, target.query, config.queryKey);
     // A token that was seen before is checked without a turn of the event loop.
-    const verified = tokens.verifier.verify(credential.token);
+    const verified = authenticator.verify(credential.token, request);
     const claims = verified instanceof Promise ? await verified : verified;
     const container = containerName(segment);
     const url = taskUrl(target.query);
@@ -167,22 +168,23 @@ export class RunEndpoint {
   }
 
   /** Answers what went wrong. The rate-limit headers are due even where nothing was asked of the limiter. */
-  async #refuse(error: unknown, { container, holder, answer }: Call): Promise<void> {
+  async #refuse(error: unknown, { request, container, holder, answer }: Call): Promise<void> {
     if (!answer.hasUsage) answer.usage = await readUsage(this.#with.limiter, container, holder);
-    this.#with.log.run(answer.run, container, holder.jti, error);
+    const { log, proxies } = this.#with;
+    log.run(answer.run, container, holder.jti, proxies.clientOf(request), error);
     answer.sendProblem(error);
   }
 
   #contextOf({ request, target, container, answer }: Call, data: string | null): string {
-    const origin = this.#originOf(request);
+    const origin = this.#with.proxies.originOf(request);
     return contextText(runContext(request, target, { id: answer.run, container, origin }), data);
   }
 
-  #observe({ answer, container, holder }: Call, release: () => void): RunObserver {
-    const { log } = this.#with;
+  #observe({ request, answer, container, holder }: Call, release: () => void): RunObserver {
+    const { log, proxies } = this.#with;
     return {
       over: release,
-      broke: (problem) => log.run(answer.run, container, holder.jti, problem),
+      broke: (problem) => log.run(answer.run, container, holder.jti, proxies.clientOf(request), problem),
       log: (level, text) => log.task(answer.run, container, level, text),
       refused: (refusal) => log.refused(answer.run, container, holder.jti, refusal),
     };

@@ -3,6 +3,7 @@ import { readJson } from "./read-json.ts";
 import {
   type Api,
   type ApiDependencies,
+  audit,
   authenticate,
   type Call,
   forbidden,
@@ -14,7 +15,7 @@ import { decode } from "./target.ts";
 
 /** Issuing and revoking, for administrators. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
-  const { tokens, log, config } = dependencies;
+  const { tokens, config } = dependencies;
   const administrator = async (call: Call): Promise<Claims> => {
     const claims = await authenticate(call, dependencies);
     if (!claims.admin) throw forbidden();
@@ -24,7 +25,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     POST: async (call) => {
       const by = await administrator(call);
       const issued = await tokens.issue(await readJson(call, config.jsonDepthLimit), by.jti);
-      log.audit("token issued", { token: issued.jti, by: by.jti });
+      audit(call, dependencies, "token issued", { token: issued.jti, by: by.jti });
       return json(201, issued);
     },
   });
@@ -33,7 +34,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       const by = await administrator(call);
       const jti = decode(lastSegment(call)) ?? "";
       tokens.revoke(jti, by.jti);
-      log.audit("token revoked", { token: jti, by: by.jti });
+      audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
       return json(200, { jti, revoked: true });
     },
   });

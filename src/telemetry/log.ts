@@ -7,8 +7,8 @@ import { LOG_LEVELS } from "../wire/messages.ts";
 /** The service's log: JSON lines on stderr. No line holds a token: none is handed to it. */
 export interface Log {
   readonly pino: Logger;
-  /** A run that did not come to a result. */
-  run(run: string, container: string, jti: string, error: unknown): void;
+  /** A run that did not come to a result, and the address of who asked for it. */
+  run(run: string, container: string, jti: string, client: string, error: unknown): void;
   /** A line that a task wrote to its console. */
   task(run: string, container: string, level: number, text: Buffer): void;
   /** A task asked for a place that it may not reach. Whoever reports it keeps it from flooding the log. */
@@ -21,11 +21,11 @@ export function openLog(level: Config["logLevel"]): Log {
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
   return {
     pino: logger,
-    run: (run, container, jti, error) => {
-      if (!(error instanceof Problem)) return logger.error({ run, container, jti, err: error }, "run failed");
+    run: (run, container, jti, client, error) => {
+      if (!(error instanceof Problem)) return logger.error({ run, container, jti, client, err: error }, "run failed");
       const { code, status } = error;
       logger[error.fault === "service" ? "error" : "info"](
-        { run, container, jti, code, status, cause: causeOf(error) },
+        { run, container, jti, client, code, status, cause: causeOf(error) },
         error.message,
       );
     },

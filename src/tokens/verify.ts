@@ -26,6 +26,8 @@ export class Verifier {
    * third of the time. Only what was signed here gets in, so strangers cannot push anything out.
    */
   readonly #checked = new Map<string, Checked>();
+  /** Those that are being checked now. */
+  readonly #checking = new Map<string, Promise<Claims>>();
 
   constructor(keys: KeyRing, registry: Pick<Registry, "isRevoked">, options: VerifierOptions = {}) {
     this.#keys = keys;
@@ -38,13 +40,25 @@ export class Verifier {
    * The claims of a valid token: at once when its signature was checked lately, else as a promise. What can change,
    * its time and its revocation, is looked at in any case.
    *
+   * @param mayCheck called before a token is checked that was not lately; what it throws is thrown here.
    * @throws {Problem} `token_invalid`, thrown or as a rejection, with one message a cause, none of which shows the token.
    */
-  verify(token: string): Claims | Promise<Claims> {
+  verify(token: string, mayCheck?: () => void): Claims | Promise<Claims> {
     const checked = this.#checked.get(token.slice(-SIGNATURE_CHARS));
-    if (checked?.token !== token) return this.#check(token);
+    if (checked?.token !== token) return this.#checkOnce(token, mayCheck);
     this.#mustBeInForce(checked.claims);
     return checked.claims;
+  }
+
+  /** Many requests may bring a token at once before it was ever seen: that is one check. */
+  #checkOnce(token: string, mayCheck?: () => void): Promise<Claims> {
+    let checking = this.#checking.get(token);
+    if (!checking) {
+      mayCheck?.();
+      checking = this.#check(token).finally(() => this.#checking.delete(token));
+      this.#checking.set(token, checking);
+    }
+    return checking;
   }
 
   async #check(token: string): Promise<Claims> {

@@ -23,7 +23,7 @@ function lines(level: string, what: string): Record<string, unknown>[] {
 
 it("a failed run is told with its names and code, as an error only where the service is at fault", () => {
   const [task, service, defect] = lines("info", "failures");
-  const names = { container: "demo", jti: "jti-1" };
+  const names = { container: "demo", jti: "jti-1", client: "192.0.2.7" };
   const { time, level, ...told } = task!;
   assert.deepEqual(told, { ...names, run: "r-1", code: "task_threw", status: 500, msg: "of the task" });
   assert.match(String(time), /^\d{4}-\d\d-\d\dT.*Z$/);

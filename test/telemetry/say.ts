@@ -7,9 +7,9 @@ const log = openLog(level);
 const cause = new Error("exit code 139");
 switch (what) {
   case "failures":
-    log.run("r-1", "demo", "jti-1", new Problem("task_threw", "of the task"));
-    log.run("r-2", "demo", "jti-1", new Problem("sandbox_failed", "of the service", { cause }));
-    log.run("r-3", "demo", "jti-1", new TypeError("a defect"));
+    log.run("r-1", "demo", "jti-1", "192.0.2.7", new Problem("task_threw", "of the task"));
+    log.run("r-2", "demo", "jti-1", "192.0.2.7", new Problem("sandbox_failed", "of the service", { cause }));
+    log.run("r-3", "demo", "jti-1", "192.0.2.7", new TypeError("a defect"));
     break;
   case "task":
     log.task("r-1", "demo", 3, Buffer.from('two\nlines "and quotes"'));

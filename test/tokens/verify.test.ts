@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 
+import { Problem } from "../../src/errors.ts";
 import { claimsOf } from "../../src/tokens/payload.ts";
 import { Verifier } from "../../src/tokens/verify.ts";
 import { payload, problemOf, signed, START_S, testTokens } from "./support.ts";
@@ -15,6 +16,36 @@ test("a token is checked once, and found at once after that", async (t) => {
   const second = verifier.verify(token);
   assert.ok(!(second instanceof Promise));
   assert.deepEqual(second, claims);
+});
+
+test("whoever must allow a check is asked before it, and not for a token that was checked lately", async (t) => {
+  const { issue, verifier } = await testTokens(t);
+  const { token } = await issue({ containers: ["demo"] }, "me");
+  assert.equal((await problemOf(() => verifier.verify(token, refuse))).code, "auth_limited");
+  let asked = 0;
+  await verifier.verify(token, () => void asked++);
+  assert.equal(asked, 1);
+  assert.ok(!(verifier.verify(token, refuse) instanceof Promise));
+  assert.equal((await problemOf(() => verifier.verify(`${token.slice(0, -4)}AAAA`, refuse))).code, "auth_limited");
+});
+
+test("a token that many bring at once before it was seen is checked once, and a wrong one anew each time", async (t) => {
+  const { issue, verifier } = await testTokens(t);
+  const { token, claims } = await issue({ containers: ["demo"] }, "me");
+  let asked = 0;
+  const ask = (): number => asked++;
+  const all = await Promise.all(Array.from({ length: 100 }, async () => verifier.verify(token, ask)));
+  assert.equal(asked, 1);
+  for (const each of all) assert.deepEqual(each, claims);
+  const wrong = token.replace(".", ".e");
+  for (let time = 1; time <= 3; time++) {
+    const together = await Promise.allSettled([1, 2].map(async () => verifier.verify(wrong, ask)));
+    assert.deepEqual(
+      together.map(({ status }) => status),
+      ["rejected", "rejected"],
+    );
+    assert.equal(asked, 1 + time);
+  }
 });
 
 describe("the time of a token is its own, give or take 5 s, whether it was seen before or not", () => {
@@ -150,3 +181,7 @@ describe("a claims set that this version does not write is refused, though the s
     });
   }
 });
+
+function refuse(): never {
+  throw new Problem("auth_limited", "no more checks");
+}
