@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { appendFile, mkdir, readdir, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { describe, it } from "node:test";
+
+import { assertProblem } from "./problem.ts";
+import { containerRecord, tokenRecord } from "./record.ts";
+import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { openWitness, type Witness } from "./witness.ts";
+
+const FREE = 1_000_000;
+const AT_ONCE = 8;
+const REFUSED = 40;
+const DISK_BYTES = 4 * 2 ** 20;
+
+/** How a disk becomes full, and has room again. */
+interface FullDisk {
+  readonly how: string;
+  /** Why it cannot be had here, or false. */
+  readonly skip: string | false;
+  /** Makes a home whose data is there. */
+  prepare(home: Home): Promise<Home>;
+  fill(service: Service): Promise<void>;
+  free(service: Service): Promise<void>;
+  end(home: Home): void;
+}
+
+const small: FullDisk = {
+  how: "a small file system that is full",
+  skip: canMount() ? false : "only who may mount can have a small file system",
+  // Not on the data folder itself, for by mounts of that name it is known what belongs to a service.
+  prepare: async (home) => {
+    await mkdir(home.data);
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DISK_BYTES},mode=755`, "none", home.data]);
+    return { ...home, data: path.join(home.data, "folder") };
+  },
+  fill: async ({ data }) => {
+    const chunk = Buffer.alloc(4_096);
+    for (;;) {
+      try {
+        await appendFile(path.join(data, "filler"), chunk);
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
+        return;
+      }
+    }
+  },
+  free: ({ data }) => rm(path.join(data, "filler")),
+  end: ({ data }) => void execFileSync("umount", [data]),
+};
+
+const limited: FullDisk = {
+  how: "a limit of the length of files",
+  skip: spawnSync("prlimit", ["--version"]).error ? "there is no prlimit" : false,
+  prepare: (home) => Promise.resolve(home),
+  fill: async ({ data, pid }) => {
+    const folder = path.join(data, "limits");
+    const journal = (await readdir(folder)).find((name) => name.startsWith("journal"));
+    const { size } = await stat(path.join(folder, journal!));
+    // Within the next record: the kernel cuts that write short, and refuses the rest of it.
+    await limitFiles(data, pid, `${size + 30}`);
+  },
+  free: ({ data, pid }) => limitFiles(data, pid, "unlimited"),
+  end: () => {},
+};
+
+/** As the service's own user, who needs no right for that. */
+async function limitFiles(data: string, pid: number, length: string): Promise<void> {
+  const { uid, gid } = await stat(data);
+  execFileSync("prlimit", [`--pid=${pid}`, `--fsize=${length}:`], { uid, gid });
+}
+
+function canMount(): boolean {
+  return spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/tmp"]).status === 0 && process.getuid?.() === 0;
+}
+
+async function runUntilRefused(witness: Witness, service: Service, token: string): Promise<number> {
+  for (let admitted = 0; ; admitted++) {
+    const answer = await witness.run(service, "full", token);
+    if (answer.status === 200) continue;
+    assertProblem(answer, 503, "store_unavailable");
+    return admitted;
+  }
+}
+
+async function runOn(disk: FullDisk, witness: Witness, home: Home): Promise<void> {
+  const start = (): Promise<Service> => startService(["--egress-allow", witness.address, "--container-limit", `month=${FREE}`], home);
+  let service = await start();
+  try {
+    await fillAndFree(disk, witness, service);
+    const admitted = witness.started("full");
+    await service.kill9();
+    service = await start();
+    assert.equal(FREE - (await containerRecord(service, "full")).month, admitted);
+  } finally {
+    await service.kill9();
+  }
+}
+
+async function fillAndFree(disk: FullDisk, witness: Witness, service: Service): Promise<void> {
+  const limits = { container: { month: FREE }, token: { month: FREE } };
+  const token = await service.issue({ containers: ["full"], limits });
+  const run = (): ReturnType<Witness["run"]> => witness.run(service, "full", token);
+  let admitted = 0;
+  const assertCounted = async (): Promise<void> => {
+    assert.equal(FREE - (await containerRecord(service, "full", token)).month, admitted);
+    assert.equal(FREE - (await tokenRecord(service, token)).month, admitted);
+    assert.equal(witness.started("full"), admitted);
+  };
+  assert.equal((await run()).status, 200);
+  admitted += 1;
+
+  await disk.fill(service);
+  admitted += await runUntilRefused(witness, service, token);
+  for (let refused = 0; refused < REFUSED; refused += AT_ONCE) {
+    for (const answer of await Promise.all(Array.from({ length: AT_ONCE }, run))) {
+      assertProblem(answer, 503, "store_unavailable");
+    }
+  }
+  await assertCounted();
+  assert.equal((await service.request("GET", "/healthz", { token: null })).status, 200);
+
+  await disk.free(service);
+  for (const answer of await Promise.all(Array.from({ length: AT_ONCE }, run))) assert.equal(answer.status, 200);
+  admitted += AT_ONCE;
+  await assertCounted();
+}
+
+describe("a data folder that takes no more", () => {
+  for (const disk of [small, limited]) {
+    it(`answers 503 store_unavailable, runs and counts nothing, and goes on by itself: ${disk.how}`, { skip: disk.skip }, async () => {
+      const witness = await openWitness();
+      const home = await makeHome();
+      const there = await disk.prepare(home);
+      try {
+        await runOn(disk, witness, there);
+      } finally {
+        disk.end(home);
+        await witness.close();
+        await home[Symbol.asyncDispose]();
+      }
+    });
+  }
+});
