@@ -33,6 +33,6 @@ export async function openWitness(): Promise<Witness> {
     address: server.address,
     started: (container) => seen.get(container)?.size ?? 0,
     run: (service, container, token) => service.run(container, code, { token, query: { run: `${++runs}` } }),
-    close: server.close,
+    close: () => server.close(),
   };
 }
