@@ -2,6 +2,7 @@ import { Argument, Command } from "commander";
 
 import { administer } from "./administer.ts";
 import { fail } from "./fail.ts";
+import { repairCommand } from "./repair.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** One window as `?detail=true` tells it. */
@@ -18,6 +19,7 @@ export function limitsCommand(): Command {
   const command = new Command("limits").description("what a running service counts and allows");
   command.addCommand(ask("show", "GET", "what is allowed, used and left in each window"));
   command.addCommand(ask("reset", "DELETE", "set the use of all six windows back to nothing"));
+  command.addCommand(repairCommand());
   return command;
 }
 

@@ -72,7 +72,9 @@ async function limitFiles(data: string, pid: number, length: string): Promise<vo
 }
 
 function canMount(): boolean {
-  return spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/tmp"]).status === 0 && process.getuid?.() === 0;
+  return (
+    spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/tmp"]).status === 0 && process.getuid?.() === 0
+  );
 }
 
 async function runUntilRefused(witness: Witness, service: Service, token: string): Promise<number> {
@@ -85,7 +87,8 @@ async function runUntilRefused(witness: Witness, service: Service, token: string
 }
 
 async function runOn(disk: FullDisk, witness: Witness, home: Home): Promise<void> {
-  const start = (): Promise<Service> => startService(["--egress-allow", witness.address, "--container-limit", `month=${FREE}`], home);
+  const start = (): Promise<Service> =>
+    startService(["--egress-allow", witness.address, "--container-limit", `month=${FREE}`], home);
   let service = await start();
   try {
     await fillAndFree(disk, witness, service);
@@ -129,17 +132,21 @@ async function fillAndFree(disk: FullDisk, witness: Witness, service: Service): 
 
 describe("a data folder that takes no more", () => {
   for (const disk of [small, limited]) {
-    it(`answers 503 store_unavailable, runs and counts nothing, and goes on by itself: ${disk.how}`, { skip: disk.skip }, async () => {
-      const witness = await openWitness();
-      const home = await makeHome();
-      const there = await disk.prepare(home);
-      try {
-        await runOn(disk, witness, there);
-      } finally {
-        disk.end(home);
-        await witness.close();
-        await home[Symbol.asyncDispose]();
-      }
-    });
+    it(
+      `answers 503 store_unavailable, runs and counts nothing, and goes on by itself: ${disk.how}`,
+      { skip: disk.skip },
+      async () => {
+        const witness = await openWitness();
+        const home = await makeHome();
+        const there = await disk.prepare(home);
+        try {
+          await runOn(disk, witness, there);
+        } finally {
+          disk.end(home);
+          await witness.close();
+          await home[Symbol.asyncDispose]();
+        }
+      },
+    );
   }
 });

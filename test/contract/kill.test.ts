@@ -69,7 +69,10 @@ describe("kill -9 at random instants under load", () => {
       }
       const { month } = await containerRecord(service, "capped", capped);
       const countedCapped = CAPPED - Math.max(month, 0);
-      assert.ok(countedCapped >= witness.started("capped"), `${countedCapped} counted, ${witness.started("capped")} started`);
+      assert.ok(
+        countedCapped >= witness.started("capped"),
+        `${countedCapped} counted, ${witness.started("capped")} started`,
+      );
     }
     await Promise.all(Array.from({ length: CALLERS }, () => call(service, "capped", capped)));
     const { month } = await containerRecord(service, "capped", capped);

@@ -1,6 +1,6 @@
 import { serveCode } from "./code-server.ts";
-import type { Service } from "./service.ts";
 import type { Answer } from "./http.ts";
+import type { Service } from "./service.ts";
 
 /**
  * A server that runs report to when they begin. It knows what has started without asking the service, which is what

@@ -27,7 +27,7 @@ async function work(store: Store, clock: HandClock, ledger: Ledger, turns: numbe
   for (let turn = 0; turn < turns && !disk.dead; turn++) {
     clock.time += 3;
     if (turn % 15 === 14) await reset(store, "key 2", ledger);
-    const runs = Array.from({ length: RUNS_A_TURN }, (_, at) => ["all", `key ${at}`, `new ${turn % 20} ${at}`]);
+    const runs = Array.from({ length: RUNS_A_TURN }, (_, at) => ["all", `key ${at}`, `new ${turn % 7} ${at}`]);
     const outcomes = await Promise.allSettled(runs.map((keys) => store.admit(keys.map((key) => charge(key, limits)))));
     for (const [at, { status }] of outcomes.entries()) {
       for (const key of runs[at]!) {

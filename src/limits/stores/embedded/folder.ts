@@ -32,6 +32,12 @@ export class Folder {
     return { journals: numbers(files, /^journal-(\d+)$/), snapshots: numbers(files, /^snapshot-(\d+)$/) };
   }
 
+  /** The paths of all files that hold counts. */
+  files(): string[] {
+    const { journals, snapshots } = this.list();
+    return [...snapshots.map((number) => this.snapshot(number)), ...journals.map((number) => this.journal(number))];
+  }
+
   /** Removes what the snapshot of this number has made superfluous, and snapshots that were never finished. */
   async tidy(newestSnapshot: number): Promise<void> {
     for (const file of await readdir(this.path)) {

@@ -69,6 +69,44 @@ export function readFrames(file: number, onPayload: (payload: Buffer, at: number
   return { bytes, end: end > start ? "torn" : "whole" };
 }
 
+/** Bytes in which no frame begins that passes its sums. */
+export interface Gap {
+  at: number;
+  bytes: number;
+}
+
+/**
+ * Reads every frame that can be found, also behind damage: after bytes that make no sense it looks for the next header
+ * that passes its sum. That no text of a caller passes for one is due to its length, which has zeros in it.
+ */
+export function salvageFrames(content: Buffer, onPayload: (payload: Buffer, at: number) => void): Gap[] {
+  const gaps: Gap[] = [];
+  let at = 0;
+  while (at < content.length) {
+    const end = frameEnd(content, at);
+    if (end > 0) {
+      onPayload(content.subarray(at + FRAME_HEADER_BYTES, end), at);
+      at = end;
+      continue;
+    }
+    const gapAt = at;
+    do at++;
+    while (at < content.length && frameEnd(content, at) === 0);
+    gaps.push({ at: gapAt, bytes: at - gapAt });
+  }
+  return gaps;
+}
+
+/** Where the frame ends that begins at `at`; 0 when there is none. */
+function frameEnd(content: Buffer, at: number): number {
+  const payloadAt = at + FRAME_HEADER_BYTES;
+  if (payloadAt > content.length) return 0;
+  const end = payloadAt + content.readUInt32LE(at);
+  if (end > content.length) return 0;
+  if (content.readUInt32LE(at + 8) !== crc32(content.subarray(at, at + 8))) return 0;
+  return content.readUInt32LE(at + 4) === crc32(content.subarray(payloadAt, end)) ? end : 0;
+}
+
 /**
  * Whether a frame that fails its sum is the last of a file and lacks the sectors that a loss of power kept from the disk:
  * they are zero, to the end of the file. An acknowledged frame that lost its last sectors in another way looks the same.

@@ -83,9 +83,9 @@ export class Journal {
 
   #id(key: string, log: CellLog): number {
     if (log.journal !== this.#file.number) {
-      this.#batch.key(key);
       log.journal = this.#file.number;
       log.id = this.#ids++;
+      this.#batch.key(key, log.id);
       this.#newInBatch.push(log);
     }
     return log.id;

@@ -6,26 +6,37 @@ import { FRAME_HEADER_BYTES, seal } from "./frames.ts";
  *
  * - admission: number of keys u8, time u48, that many ids u32
  * - reset: tag u8, time u48, id u32
- * - key: tag u8, length of the name u32, the name in UTF-8. It gets the next id; ids begin at 0 in each journal
+ * - key: tag u8, id u32, length of the name u32, the name in UTF-8. Ids begin at 0 in each journal and leave none out; they
+ *   are written so that what follows a damaged record can still be read. Version 1 has no id here
  * - counts: tag u8, length of the name u32, the name, number of entries u32, for each time u48 and runs u48
  * - start: tag u8, version u8, time u48. The first record of every file
  * - end: tag u8, number of keys u48. The last record of a snapshot
  */
 const MAX_KEYS = 200;
-const TAG = { reset: 251, key: 252, counts: 253, start: 254, end: 255 } as const;
+const TAG = { key: 250, reset: 251, firstKey: 252, counts: 253, start: 254, end: 255 } as const;
 
-/** The version of the format; a file of another one is refused. */
-const VERSION = 1;
+/** The version of the format that is written. Version 1 is read too; a file of another one is refused. */
+const VERSION = 2;
 const FIRST_BYTES = 16_384;
 
 /** How long a file is that holds its start and nothing else. */
 export const START_BYTES: number = FRAME_HEADER_BYTES + 8;
 
+/** A file of another release is whole; nobody may take it for damaged. */
+export class VersionError extends Error {
+  constructor(version: number) {
+    super(
+      `it has version ${version} of the format, and this release reads up to ${VERSION}: start the release that wrote it`,
+    );
+  }
+}
+
 /** The records of a file, in order: who writes them and who reads them have the same members. */
 export interface Records {
   admission(time: number, ids: readonly number[]): void;
   reset(time: number, id: number): void;
-  key(name: string): void;
+  /** Without an id, it is the next one. */
+  key(name: string, id: number | undefined): void;
   counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void;
   start(time: number): void;
   end(keys: number): void;
@@ -54,12 +65,15 @@ export class RecordWriter implements Records {
     this.#u32(id);
   }
 
-  key(name: string): void {
-    this.#named(TAG.key, name, 0);
+  key(name: string, id: number): void {
+    this.#tag(TAG.key, 5);
+    this.#u32(id);
+    this.#name(name, 0);
   }
 
   counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void {
-    this.#named(TAG.counts, name, 4 + 12 * entries.length);
+    this.#tag(TAG.counts, 1);
+    this.#name(name, 4 + 12 * entries.length);
     this.#u32(entries.length);
     for (const [time, count] of entries) {
       this.#u48(time);
@@ -89,20 +103,24 @@ export class RecordWriter implements Records {
     this.#at = FRAME_HEADER_BYTES;
   }
 
-  #named(tag: number, name: string, moreBytes: number): void {
+  #name(name: string, moreBytes: number): void {
     const length = Buffer.byteLength(name);
-    this.#tag(tag, 5 + length + moreBytes);
+    this.#reserve(4 + length + moreBytes);
     this.#u32(length);
     this.#at += this.#buffer.write(name, this.#at, "utf8");
   }
 
   #tag(tag: number, bytes: number): void {
+    this.#reserve(bytes);
+    this.#buffer[this.#at++] = tag;
+  }
+
+  #reserve(bytes: number): void {
     if (this.#at + bytes > this.#buffer.length) {
       const larger = Buffer.allocUnsafe(2 * (this.#at + bytes));
       this.#buffer.copy(larger, 0, 0, this.#at);
       this.#buffer = larger;
     }
-    this.#buffer[this.#at++] = tag;
   }
 
   #u32(value: number): void {
@@ -114,7 +132,10 @@ export class RecordWriter implements Records {
   }
 }
 
-/** @throws {RangeError} when the payload holds something else, though its sum is right. */
+/**
+ * @throws {RangeError} when the payload holds something else, though its sum is right.
+ * @throws {VersionError} when another release wrote it.
+ */
 export function readRecords(payload: Buffer, reader: Records): void {
   let at = 0;
   const u32 = (): number => payload.readUInt32LE((at += 4) - 4);
@@ -129,7 +150,10 @@ export function readRecords(payload: Buffer, reader: Records): void {
       const time = u48();
       reader.admission(time, Array.from({ length: tag }, u32));
     } else if (tag === TAG.key) {
-      reader.key(name());
+      const id = u32();
+      reader.key(name(), id);
+    } else if (tag === TAG.firstKey) {
+      reader.key(name(), undefined);
     } else if (tag === TAG.reset) {
       reader.reset(u48(), u32());
     } else if (tag === TAG.counts) {
@@ -140,7 +164,7 @@ export function readRecords(payload: Buffer, reader: Records): void {
       );
     } else if (tag === TAG.start) {
       const version = payload[at++]!;
-      if (version !== VERSION) throw new RangeError(`it has version ${version}, and this release reads ${VERSION}`);
+      if (version !== VERSION && version !== 1) throw new VersionError(version);
       reader.start(u48());
     } else if (tag === TAG.end) {
       reader.end(u48());

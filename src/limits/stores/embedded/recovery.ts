@@ -1,9 +1,10 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 
 import type { Folder } from "./folder.ts";
 import { readFrames, type FramesEnd } from "./frames.ts";
 import { JournalFile } from "./journal-file.ts";
-import { readRecords, START_BYTES } from "./records.ts";
+import { readRecords, START_BYTES, VersionError } from "./records.ts";
 import { Replay } from "./replay.ts";
 import type { KeyTable } from "./table.ts";
 
@@ -34,8 +35,8 @@ export async function recover(folder: Folder): Promise<Recovered> {
   if (newestSnapshot > 0) {
     const path = folder.snapshot(newestSnapshot);
     const { end } = read(folder, path, replay);
-    if (end !== "whole" || !replay.complete) throw damage(folder, path, "ends before its end");
     snapshotBytes = statSync(path).size;
+    if (end !== "whole" || !replay.complete) throw damage(folder, path, `ends too early, at byte ${snapshotBytes}`);
   }
   const first = newestSnapshot || 1;
   const last = lastBegun(folder, first, journals);
@@ -49,7 +50,9 @@ export async function recover(folder: Folder): Promise<Recovered> {
     }
     replay.beginJournal();
     const frames = read(folder, path, replay);
-    if (frames.end === "torn" && number < last) throw damage(folder, path, "ends inside a record");
+    if (frames.end === "torn" && number < last) {
+      throw damage(folder, path, `ends inside the record at byte ${frames.bytes}`);
+    }
     bytes = frames.bytes;
     journalBytes += bytes;
   }
@@ -63,7 +66,7 @@ export async function recover(folder: Folder): Promise<Recovered> {
  * A journal that holds nothing yet may be there because its making was cut short, or failed where it could not be taken
  * back: then the one before it went on, and may have a torn end.
  */
-function lastBegun(folder: Folder, first: number, journals: readonly number[]): number {
+export function lastBegun(folder: Folder, first: number, journals: readonly number[]): number {
   return journals.findLast((number) => number > first && isBegun(folder.journal(number))) ?? first;
 }
 
@@ -80,12 +83,16 @@ function isBegun(path: string): boolean {
 function read(folder: Folder, path: string, replay: Replay): FramesEnd {
   const file = openSync(path, "r");
   try {
-    const frames = readFrames(file, (payload) => readRecords(payload, replay));
-    if (frames.end === "damaged") throw new RangeError(`its record at byte ${frames.bytes} has a wrong checksum`);
-    return frames;
-  } catch (error) {
-    if (error instanceof RangeError) throw damage(folder, path, `cannot be read: ${error.message}`, error);
-    throw error;
+    const frames = readFrames(file, (payload, at) => {
+      try {
+        readRecords(payload, replay);
+      } catch (error) {
+        if (error instanceof VersionError) throw new Error(`${resolve(path)}: ${error.message}`, { cause: error });
+        throw damage(folder, path, `cannot be read at byte ${at}: ${(error as Error).message}`, error);
+      }
+    });
+    if (frames.end !== "damaged") return frames;
+    throw damage(folder, path, `cannot be read at byte ${frames.bytes}: the record has a wrong checksum`);
   } finally {
     closeSync(file);
   }
@@ -99,10 +106,11 @@ function openJournal(folder: Folder, number: number, bytes: number, newest: numb
   return JournalFile.create(path, number, newest);
 }
 
-function damage(folder: Folder, path: string, what: string, cause?: unknown): Error {
+function damage(folder: Folder, file: string, what: string, cause?: unknown): Error {
+  const data = dirname(resolve(folder.path));
   return new Error(
-    `the rate limit file ${path} ${what}, so runs that were counted would be forgotten. ` +
-      `Restore it from a backup, or move the folder ${folder.path} away to start counting from zero`,
+    `the rate limit file ${resolve(file)} ${what}, so runs that were counted would be forgotten. ` +
+      `Restore ${resolve(folder.path)} from a backup, or let "caisson limits repair --data ${data}" show what can be kept`,
     { cause },
   );
 }

@@ -7,8 +7,16 @@ export class Replay implements Records {
   newest = 0;
   /** Whether the end of a snapshot was seen, and all its keys before it. */
   complete = false;
-  #names: string[] = [];
+  /** Runs that could not be counted against a key, because nothing tells which one it was. */
+  nameless = 0;
+  readonly #salvage: boolean;
+  #names: (string | undefined)[] = [];
   #keys = 0;
+
+  /** @param salvage whether records may be missing: what refers to them is left out then */
+  constructor(salvage = false) {
+    this.#salvage = salvage;
+  }
 
   /** How many ids the journal has given out. */
   get ids(): number {
@@ -22,7 +30,7 @@ export class Replay implements Records {
   /** Tells the keys by which ids the journal knows them. */
   giveIds(journal: number): void {
     for (const [id, name] of this.#names.entries()) {
-      const log = this.table.find(name);
+      const log = name === undefined ? undefined : this.table.find(name);
       if (log) Object.assign(log, { journal, id });
     }
   }
@@ -31,8 +39,10 @@ export class Replay implements Records {
     this.#pass(time);
   }
 
-  key(name: string): void {
-    this.#names.push(name);
+  key(name: string, id: number = this.#names.length): void {
+    const isNext = id === this.#names.length;
+    if (!isNext && !this.#salvage) throw new RangeError(`it gives a key the id ${id} instead of ${this.#names.length}`);
+    this.#names[id] = name;
   }
 
   admission(time: number, ids: readonly number[]): void {
@@ -40,14 +50,16 @@ export class Replay implements Records {
     const before = this.table.size;
     for (const id of ids) {
       const name = this.#name(id);
-      (this.table.find(name) ?? this.table.make(name)).charge(time);
+      if (name === undefined) this.nameless += 1;
+      else (this.table.find(name) ?? this.table.make(name)).charge(time);
     }
     this.table.dropIdle(time, this.table.size - before);
   }
 
   reset(time: number, id: number): void {
     this.#pass(time);
-    this.table.drop(this.#name(id));
+    const name = this.#name(id);
+    if (name !== undefined) this.table.drop(name);
   }
 
   counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void {
@@ -57,13 +69,14 @@ export class Replay implements Records {
   }
 
   end(keys: number): void {
-    if (keys !== this.#keys) throw new RangeError(`it should hold ${keys} keys and holds ${this.#keys}`);
+    if (keys !== this.#keys && !this.#salvage)
+      throw new RangeError(`it should hold ${keys} keys and holds ${this.#keys}`);
     this.complete = true;
   }
 
-  #name(id: number): string {
+  #name(id: number): string | undefined {
     const name = this.#names[id];
-    if (name === undefined) throw new RangeError(`it names the key ${id} before telling what it is`);
+    if (name === undefined && !this.#salvage) throw new RangeError(`it names the key ${id} before telling what it is`);
     return name;
   }
 

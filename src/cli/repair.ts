@@ -1,0 +1,64 @@
+import { existsSync, statSync } from "node:fs";
+import path from "node:path";
+
+import { Command } from "commander";
+
+import { lockDataFolder } from "../data-lock.ts";
+import { type Salvage, salvage } from "../limits/stores/embedded/repair.ts";
+import { fail } from "./fail.ts";
+import { addSettings, settingsOf } from "./settings.ts";
+
+/** The way out when damaged files stop the start of a service. */
+export function repairCommand(): Command {
+  const command = new Command("repair")
+    .description("tell what can be read of damaged counts in the data folder, which no service may use meanwhile")
+    .option("--yes", "go on with what can be read; the files are kept as they were");
+  addSettings(command, ["data"]);
+  return command.action(async () => {
+    try {
+      const data = path.resolve(settingsOf(command).data);
+      if (!existsSync(path.join(data, "limits"))) throw new Error(`there are no counts in the data folder ${data}`);
+      enterAsOwner(data);
+      const lock = lockDataFolder(".", data);
+      const found = salvage("limits");
+      process.stdout.write(describe(found));
+      if (found.losses.length > 0) {
+        process.exitCode = await rewrite(found, command.opts<{ yes?: true }>().yes ?? false);
+      }
+      lock.release();
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+async function rewrite(found: Salvage, agreed: boolean): Promise<number> {
+  if (!agreed) {
+    process.stdout.write("nothing was changed; with --yes the service starts without what is lost\n");
+    return 1;
+  }
+  const backup = await found.rewrite();
+  process.stdout.write(`repaired; the files as they were are in ${backup}\n`);
+  return 0;
+}
+
+function describe({ losses, keys }: Salvage): string {
+  const lines = losses.map(({ file, at, bytes, what }) => {
+    return `${path.resolve(file)}: ${bytes > 0 ? `${bytes} bytes from byte ${at} on cannot be read; ` : ""}lost: ${what}`;
+  });
+  const rest = losses.length > 0 ? "what can be read holds" : "nothing is damaged: there are";
+  return [...lines, `${rest} the counts of ${keys} keys`, ""].join("\n");
+}
+
+/**
+ * Goes to the folder, and as root becomes its owner for good: what is made there must be the service's, and root follows
+ * no link that somebody else may have put there.
+ */
+function enterAsOwner(folder: string): void {
+  process.chdir(folder);
+  const { uid, gid } = statSync(".");
+  if (process.getuid?.() !== 0 || uid === 0) return;
+  process.setgroups!([]);
+  process.setgid!(gid);
+  process.setuid!(uid);
+}

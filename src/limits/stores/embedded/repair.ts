@@ -1,0 +1,146 @@
+import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+
+import { Folder } from "./folder.ts";
+import { readFrames, salvageFrames } from "./frames.ts";
+import { JournalFile } from "./journal-file.ts";
+import { readRecords, VersionError } from "./records.ts";
+import { lastBegun, recover } from "./recovery.ts";
+import { Replay } from "./replay.ts";
+import { Snapshot } from "./snapshot.ts";
+
+/** The shortest admission counts against one key: `records.ts`. */
+const ADMISSION_BYTES = 11;
+/** The shortest counts of a key have a name of one letter and one entry. */
+const COUNTS_BYTES = 22;
+
+/** Something that a file should hold and cannot be read. */
+export interface Loss {
+  readonly file: string;
+  readonly at: number;
+  readonly bytes: number;
+  /** What is lost, in words, at most. */
+  readonly what: string;
+}
+
+/** What can be kept of a folder of counts, and what not. */
+export interface Salvage {
+  readonly losses: readonly Loss[];
+  /** How many keys have counts in what can be read. */
+  readonly keys: number;
+  /** Writes anew what can be read. @returns the folder that the files were kept in as they were */
+  rewrite(): Promise<string>;
+}
+
+/**
+ * Reads the counts of a folder as far as possible: all records that pass their sums, also those behind damage. Changes
+ * nothing. No service may use the folder.
+ *
+ * @param path the folder of the store
+ * @throws {Error} when it is of another release.
+ */
+export function salvage(path: string): Salvage {
+  const folder = new Folder(path);
+  const { journals, snapshots } = folder.list();
+  const replay = new Replay(true);
+  const newestSnapshot = snapshots.at(-1) ?? 0;
+  const losses: Loss[] = [];
+  if (newestSnapshot > 0) losses.push(...readSnapshot(folder.snapshot(newestSnapshot), replay));
+  const first = newestSnapshot || 1;
+  const isEmpty = newestSnapshot === 0 && journals.length === 0;
+  const last = isEmpty ? 0 : lastBegun(folder, first, journals);
+  for (let number = first; number <= last; number++) {
+    losses.push(...readJournal(folder.journal(number), replay, number === last));
+  }
+  const highest = Math.max(first, ...journals, ...snapshots);
+  return { losses, keys: replay.table.size, rewrite: () => rewrite(folder, replay, highest + 1) };
+}
+
+function readSnapshot(path: string, replay: Replay): Loss[] {
+  const content = readFileSync(path);
+  const losses = readAll(path, content, replay).map((gap) => {
+    return { ...gap, what: `the counts of at most ${Math.ceil(gap.bytes / COUNTS_BYTES)} keys` };
+  });
+  const at = content.length;
+  if (!replay.complete && losses.at(-1)?.at !== at) {
+    losses.push({
+      file: path,
+      at,
+      bytes: 0,
+      what: "the end of the file, with the counts of an unknown number of keys",
+    });
+  }
+  return losses;
+}
+
+function readJournal(path: string, replay: Replay, isLast: boolean): Loss[] {
+  if (!existsSync(path))
+    return [{ file: path, at: 0, bytes: 0, what: "the whole file, with an unknown number of runs" }];
+  replay.beginJournal();
+  const before = replay.nameless;
+  const content = readFileSync(path);
+  const torn = isLast ? tornAt(path) : undefined;
+  const losses = readAll(path, content, replay)
+    .filter(({ at }) => at !== torn)
+    .map((gap) => ({ ...gap, what: `at most ${Math.ceil(gap.bytes / ADMISSION_BYTES)} runs` }));
+  const nameless = replay.nameless - before;
+  if (nameless > 0) {
+    const what = `${nameless} counts of runs, because the name of what they count against is lost`;
+    losses.push({ file: path, at: 0, bytes: 0, what });
+  }
+  return losses;
+}
+
+/** Where the record begins that a crash tore off, which was never answered for. */
+function tornAt(path: string): number | undefined {
+  const file = openSync(path, "r");
+  try {
+    const { bytes, end } = readFrames(file, () => {});
+    return end === "torn" ? bytes : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readAll(path: string, content: Buffer, replay: Replay): Omit<Loss, "what">[] {
+  const unreadable: Omit<Loss, "what">[] = [];
+  const gaps = salvageFrames(content, (payload, at) => {
+    try {
+      readRecords(payload, replay);
+    } catch (error) {
+      if (error instanceof VersionError) throw new Error(`${resolve(path)}: ${error.message}`, { cause: error });
+      unreadable.push({ file: path, at, bytes: payload.length });
+    }
+  });
+  return [...gaps.map((gap) => ({ file: path, ...gap })), ...unreadable];
+}
+
+/**
+ * Begins a snapshot and a journal of a new number, which make all others superfluous. Until the snapshot has its name the
+ * folder is as it was.
+ */
+async function rewrite(folder: Folder, { table, newest }: Replay, number: number): Promise<string> {
+  const backup = keep(folder);
+  JournalFile.create(folder.journal(number), number, newest).close();
+  await new Snapshot(number, newest).write(table, folder);
+  const { journal } = await recover(folder);
+  journal.close();
+  return backup;
+}
+
+/** Keeps all files in a folder beside this one. They are never written to again, so that another name is enough. */
+function keep(folder: Folder): string {
+  const stamp = new Date().toISOString().replaceAll(":", "-");
+  const backup = join(dirname(resolve(folder.path)), `limits-damaged-${stamp}`);
+  mkdirSync(backup, { mode: 0o700 });
+  for (const file of folder.files()) {
+    const to = join(backup, basename(file));
+    try {
+      linkSync(file, to);
+    } catch {
+      copyFileSync(file, to);
+    }
+  }
+  new Folder(backup).syncNow();
+  return backup;
+}

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+
+import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
+import { salvage } from "../../../src/limits/stores/embedded/repair.ts";
+import { admitted, charge } from "../../suites/limit-store.ts";
+import { HandClock, inFolder, withStore } from "./folder.ts";
+
+const LIMIT = 1e6;
+const month = { month: LIMIT };
+const clock = new HandClock();
+const KEYS = ["one", "two", "three"];
+const RUNS = 5;
+
+/** Written by version 1 of the format, on the clock of `HandClock`: runs of a and b, of b and c, and a reset of a. */
+const VERSION_1 =
+  "CAAAAKXStCllP2SA/gEAAAAAAAAbAAAAsJVGQqoOqJz8AQAAAGH8AQAAAGICAFBcGKMBAAAAAAEAAAAVAAAAdPRgppthoV38AQAAAGMCAFBcGKMBAQAA" +
+  "AAIAAAALAAAAYm5nR84zKin7AFBcGKMBAAAAAA==";
+
+async function used(store: EmbeddedStore, key: string): Promise<number> {
+  return LIMIT - (await store.read(charge(key, month))).remaining.at(-1)!;
+}
+
+/** Calls with a folder of counts: of each key as many runs, one record each. */
+async function withCounts(body: (folder: string, journal: string) => Promise<void>): Promise<void> {
+  await inFolder(async (data) => {
+    const folder = join(data, "limits");
+    await withStore(folder, { clock }, async (store) => {
+      for (let run = 0; run < RUNS; run++) {
+        for (const key of KEYS) assert.equal(await admitted(store, 1, charge(key, month)), 1);
+      }
+    });
+    await body(folder, join(folder, "journal-1"));
+  });
+}
+
+describe("the repair of damaged counts", () => {
+  it("keeps every record that can be read, whichever byte is damaged, and says how many runs may be lost", async () => {
+    await withCounts(async (folder, journal) => {
+      const whole = await readFile(journal);
+      for (let at = 0; at < whole.length; at++) {
+        const damaged = Buffer.from(whole);
+        damaged[at]! ^= 0x10;
+        await writeFile(journal, damaged);
+        await assert.rejects(EmbeddedStore.open(folder, { fsync: false, clock }));
+        const found = salvage(folder);
+        assert.deepEqual(await readFile(journal), damaged, "looking changes nothing");
+        const [gap, names] = found.losses;
+        assert.ok(gap && gap.at <= at && at < gap.at + gap.bytes, `byte ${at}: ${JSON.stringify(found.losses)}`);
+        const backup = await found.rewrite();
+        assert.deepEqual(await readFile(join(backup, "journal-1")), damaged);
+        await withStore(folder, { clock }, async (store) => {
+          let kept = 0;
+          for (const key of KEYS) kept += await used(store, key);
+          const atMost = Number(/at most (\d+) runs/.exec(gap.what)![1]);
+          const nameless = Number(/^(\d+) counts/.exec(names?.what ?? "")?.[1] ?? 0);
+          const lost = KEYS.length * RUNS - kept;
+          assert.ok(lost <= atMost + nameless, `byte ${at}: ${lost} runs are lost of ${atMost} and ${nameless}`);
+          assert.ok(lost <= RUNS, `byte ${at}: more is lost than one record, or one key by its name`);
+          assert.equal(await admitted(store, 1, charge("one", month)), 1);
+        });
+        await rm(folder, { recursive: true });
+        await rm(backup, { recursive: true });
+        await withStore(folder, { clock }, () => Promise.resolve());
+      }
+    });
+  });
+
+  it("finds nothing lost in whole counts, nor where a crash tore the last record off", async () => {
+    await withCounts(async (folder, journal) => {
+      assert.deepEqual(salvage(folder).losses, []);
+      assert.equal(salvage(folder).keys, KEYS.length);
+      await truncate(journal, (await readFile(journal)).length - 3);
+      assert.deepEqual(salvage(folder).losses, []);
+      await withStore(folder, { clock }, async (store) => assert.equal(await used(store, "three"), RUNS - 1));
+    });
+  });
+
+  it("keeps what other files hold when one is missing or cut", async () => {
+    await inFolder(async (data) => {
+      const folder = join(data, "limits");
+      await withStore(folder, { clock, compactAtBytes: 2_000 }, async (store) => {
+        for (let turn = 0; !(await readdir(folder)).includes("snapshot-3"); turn++) {
+          await admitted(store, 5, charge("busy", month), charge(`key ${turn}`, month));
+        }
+        await admitted(store, 1, charge("late", month));
+      });
+      const snapshot = join(folder, "snapshot-3");
+      await truncate(snapshot, 60);
+      const cut = salvage(folder);
+      assert.deepEqual(
+        cut.losses.map(({ file }) => file),
+        [snapshot, snapshot].slice(0, cut.losses.length),
+      );
+      assert.ok(cut.losses.length > 0);
+      const backup = await cut.rewrite();
+      assert.equal(dirname(backup), data);
+      await withStore(folder, { clock }, async (store) => assert.equal(await used(store, "late"), 1));
+      await rm(join(folder, "journal-4"));
+      assert.match(salvage(folder).losses[0]!.what, /the whole file/);
+      await salvage(folder).rewrite();
+      await withStore(folder, { clock }, async (store) => assert.equal(await used(store, "late"), 1));
+    });
+  });
+
+  it("refuses files of a newer release: they are not damaged", async () => {
+    await inFolder(async (folder) => {
+      const journal = join(folder, "journal-1");
+      await withStore(folder, { clock }, () => Promise.resolve());
+      const file = await readFile(journal);
+      file[13] = 99;
+      const { seal } = await import("../../../src/limits/stores/embedded/frames.ts");
+      await writeFile(journal, seal(file));
+      await assert.rejects(EmbeddedStore.open(folder, { fsync: false, clock }), /version 99 .* start the release/);
+      assert.throws(() => salvage(folder), /version 99 .* start the release/);
+    });
+  });
+});
+
+describe("the embedded store after an upgrade", () => {
+  it("reads what version 1 has written, and goes on in it", async () => {
+    await inFolder(async (folder) => {
+      await writeFile(join(folder, "journal-1"), Buffer.from(VERSION_1, "base64"));
+      for (let restart = 0; restart < 2; restart++) {
+        await withStore(folder, { clock }, async (store) => {
+          const counts = await Promise.all(["a", "b", "c", "d"].map((key) => used(store, key)));
+          assert.deepEqual(counts, [restart, 2 + restart, 1, restart]);
+          await admitted(store, 1, charge("a", month), charge("b", month), charge("d", month));
+        });
+      }
+    });
+  });
+});
