@@ -6,6 +6,7 @@ import { DiskWatch } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
 import { guestPolicy } from "./confined/policy.ts";
+import { RemovedFiles } from "./confined/removed.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { ownName } from "./leftovers.ts";
@@ -78,17 +79,18 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
-    return watched(guest, home.tmp, child.pid!, () => keep(leaving, home.remove()));
+    const removed = new RemovedFiles(child.pid!, home.owner, folder.player);
+    return watched(guest, home.tmp, removed, () => keep(leaving, home.remove()));
   };
 
   /** The kernel has no limit for a folder. */
-  const watched = (guest: GuestChild, tmp: string, pid: number, gone: () => void): StartedGuest => {
+  const watched = (guest: GuestChild, tmp: string, removed: RemovedFiles, gone: () => void): StartedGuest => {
     let outOfDisk = false;
     const exceeded = (): void => {
       outOfDisk = true;
       guest.kill();
     };
-    const unwatch = disk.watch({ folder: tmp, pid, exceeded });
+    const unwatch = disk.watch({ folder: tmp, removed, exceeded });
     const exited = guest.exited.then((exit): GuestExit => {
       unwatch();
       gone();

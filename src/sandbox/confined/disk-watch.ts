@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 
 import { diskUse } from "./disk.ts";
+import type { RemovedFiles } from "./removed.ts";
 
 /** How often the folder of a guest is looked at, unless there is too much to look at. */
 const ROUND_MS = 100;
@@ -9,7 +10,8 @@ const SHARE = 0.1;
 
 export interface WatchedFolder {
   readonly folder: string;
-  readonly pid: number;
+  /** What it uses of the disk besides. */
+  readonly removed: RemovedFiles;
   /** Called once, when the guest has used more than it may. */
   readonly exceeded: () => void;
 }
@@ -46,7 +48,7 @@ export class DiskWatch {
   }
 
   async #look(watched: WatchedFolder): Promise<void> {
-    const used = await diskUse(watched.folder, watched.pid, this.#limitBytes);
+    const used = await diskUse(watched.folder, this.#limitBytes, await watched.removed.use());
     // It may have ended meanwhile.
     if (used > this.#limitBytes && this.#watched.delete(watched)) watched.exceeded();
   }

@@ -1,23 +1,21 @@
-import { lstat, readdir, stat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import path from "node:path";
 
 /** What an entry of a folder costs at least: else empty files without end would cost nothing. */
 const ENTRY_BYTES = 4_096;
 /** Of `st_blocks` (stat(2)), whatever the filesystem's own are. */
-const BLOCK_BYTES = 512;
+export const BLOCK_BYTES = 512;
 
 /**
- * How much of the disk a guest uses by the files of its folder, and by those that it has removed and holds open.
+ * How much of the disk a guest uses by the files of its folder.
  *
  * It stops counting beyond the limit. A folder that may not be read, or lies deeper than a path can be long, counts as
  * more than any limit: there is no honest use for one, and anything might lie in it.
  *
- * @param pid of the guest, whose descriptors are looked at where this process may: as the same user, or with
- * CAP_SYS_PTRACE. Elsewhere what is removed and held open goes uncounted, and only the limits of the process bound it.
+ * @param used what it uses otherwise, in bytes.
  */
-export async function diskUse(folder: string, pid: number, limitBytes: number): Promise<number> {
+export async function diskUse(folder: string, limitBytes: number, used = 0): Promise<number> {
   const folders = [folder];
-  let used = await removedUse(pid);
   for (let next = folders.pop(); next !== undefined && used <= limitBytes; next = folders.pop()) {
     const entries = await readdir(next, { withFileTypes: true }).catch(tellUnreadable);
     if (entries === null) return Infinity;
@@ -36,13 +34,4 @@ export async function diskUse(folder: string, pid: number, limitBytes: number): 
 /** Files come and go while one looks: what is gone is nothing. */
 function tellUnreadable(error: NodeJS.ErrnoException): [] | null {
   return error.code === "ENOENT" || error.code === "ENOTDIR" ? [] : null;
-}
-
-async function removedUse(pid: number): Promise<number> {
-  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
-  const files = await Promise.all(descriptors.map((name) => stat(`/proc/${pid}/fd/${name}`).catch(() => null)));
-  const removed = files.filter((file) => file?.isFile() && file.nlink === 0);
-  // One that is open twice is one.
-  const sizes = new Map(removed.map((file) => [`${file!.dev}:${file!.ino}`, file!.blocks * BLOCK_BYTES]));
-  return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
 }

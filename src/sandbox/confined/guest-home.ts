@@ -10,6 +10,8 @@ export interface GuestHome {
   readonly root: string | null;
   /** The one folder that it may write to, as seen from outside. */
   readonly tmp: string;
+  /** The user that it is for; null where that is this process's own. */
+  readonly owner: Identity | null;
   /** To be called once the guest has ended. Never rejects: what cannot be removed now, the next start removes. */
   remove(): Promise<void>;
 }
@@ -39,7 +41,7 @@ export class RootMaker {
     for (const file of this.#files) linkSync(path.join(this.#template, file), path.join(root, file));
     const tmp = path.join(root, "tmp");
     chownSync(tmp, uid, gid);
-    return { root, tmp, remove: () => removeTree(root).catch(ignore) };
+    return { root, tmp, owner: { uid, gid }, remove: () => removeTree(root).catch(ignore) };
   }
 }
 
@@ -48,8 +50,9 @@ export function makeTmp(place: string, name: string, { uid, gid }: Partial<Ident
   const tmp = path.join(place, name);
   mkdirSync(tmp);
   chmodSync(tmp, 0o700);
-  if (uid !== undefined) chownSync(tmp, uid, gid!);
-  return { root: null, tmp, remove: () => removeTree(tmp).catch(ignore) };
+  const owner = uid === undefined ? null : { uid, gid: gid! };
+  if (owner) chownSync(tmp, owner.uid, owner.gid);
+  return { root: null, tmp, owner, remove: () => removeTree(tmp).catch(ignore) };
 }
 
 /** Open to all who get there, which is the guest alone: what lies above is closed. Set, because a umask may take it. */

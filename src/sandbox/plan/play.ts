@@ -11,7 +11,7 @@ import { PLAN_DESCRIPTOR } from "./player.ts";
 import { type Plan, stepsFor } from "./steps.ts";
 
 /** Where the notes go: the descriptor of a guest's frames. */
-const NOTES = 3;
+export const NOTES = 3;
 /** A play takes a millisecond; one that hangs must not hold up a start. */
 const PATIENCE_MS = 10_000;
 
@@ -42,8 +42,19 @@ export async function play(
   calls: readonly NotedCall[],
 ): Promise<Played> {
   const noted = notedCalls(architecture, calls, NOTES);
-  const whole = { ...plan, steps: [...plan.steps, ...noted.steps] };
-  const bytes = encodePlan(whole);
+  const { said, fault } = await playWhole(player, { ...plan, steps: [...plan.steps, ...noted.steps] });
+  const answers = noted.read(said);
+  return answers ? { fault: null, answers } : { fault, answers: [] };
+}
+
+/**
+ * Plays a plan to its end.
+ *
+ * @returns what its steps have written to the descriptor `NOTES`, and which of them has failed, or how else it ended.
+ * @throws {Error} when no process could be started.
+ */
+export async function playWhole(player: string, plan: Plan): Promise<{ said: Buffer; fault: string }> {
+  const bytes = encodePlan(plan);
   const child = spawn(player, [], {
     stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
     cwd: "/",
@@ -57,9 +68,8 @@ export async function play(
   sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
   const said = buffer(child.stdio[NOTES] as Socket);
   const [status, signal] = (await exited) as [number | null, string | null];
-  const answers = noted.read(await said);
-  if (answers) return { fault: null, answers };
-  return { fault: failedStep(whole, status) ?? (signal ? `signal ${signal}` : `exit code ${status}`), answers: [] };
+  const fault = failedStep(plan, status) ?? (signal ? `signal ${signal}` : `exit code ${status}`);
+  return { said: await said, fault };
 }
 
 /**

@@ -55,6 +55,7 @@ const NUMBERS = {
   chroot: [161, 51],
   exit_group: [231, 94],
   openat: [257, 56],
+  newfstatat: [262, 79],
   prlimit64: [302, 261],
   seccomp: [317, 277],
   close_range: [436, 436],
