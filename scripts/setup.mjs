@@ -13,6 +13,7 @@ checkRuntime();
 if (process.platform === "linux") {
   installProgram("bwrap", "bubblewrap");
   if (purpose === "bench") installProgram("wrk", "wrk");
+  if (purpose === "bench") installProgram("redis-server", "redis-server");
   if (purpose === "test") {
     // The assemblers that tests hold the player's machine code against.
     installProgram("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu");
@@ -22,6 +23,7 @@ if (process.platform === "linux") {
     installProgram("ip", "iproute2");
     // What makes certificates.
     installProgram("openssl", "openssl");
+    installProgram("redis-server", "redis-server");
   }
 }
 

@@ -1,3 +1,4 @@
+import { redisPlace, type RedisPlace } from "./config/redis-place.ts";
 import { many, one, type Setting } from "./config/setting.ts";
 import {
   boolean,
@@ -11,6 +12,7 @@ import {
   integer,
   limits,
   ports,
+  realm,
   size,
   text,
   type WindowLimits,
@@ -56,6 +58,11 @@ export interface Config {
   readonly containerLimit: WindowLimits;
   readonly tokenLimit: WindowLimits;
   readonly authLimit: WindowLimits;
+  readonly redis: RedisPlace | null;
+  readonly redisPasswordFile: string | null;
+  readonly redisCa: string | null;
+  readonly realm: string;
+  readonly onStoreLoss: "deny" | "allow";
   readonly queryKey: boolean;
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
@@ -209,6 +216,27 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     "checks of tokens that were not seen lately, of a client's address (IPv6: its /64), default minute=300: stops one " +
       "who guesses tokens, or keeps the service at checking them",
     limits,
+  ),
+  redis: one<RedisPlace | null>(
+    "--redis <url>",
+    null,
+    "a Redis 7 or Valkey that counts for several nodes, such as rediss://host:6379/0; also redis-sentinel://host,host/master " +
+      "and redis-cluster://host,host; a password in it belongs in the variable",
+    redisPlace,
+  ),
+  redisPasswordFile: one<string | null>("--redis-password-file <file>", null, "the password of --redis", file),
+  redisCa: one<string | null>(
+    "--redis-ca <file>",
+    null,
+    "certificates, PEM, that the one of --redis is checked against; without it the system's",
+    file,
+  ),
+  realm: one("--realm <name>", "caisson", "tells apart the services that share a Redis", realm),
+  onStoreLoss: one(
+    "--on-store-loss <answer>",
+    "deny",
+    "while --redis cannot be reached: deny refuses runs, allow takes them without counting them",
+    choice("deny", "allow"),
   ),
   queryKey: one("--no-query-key", true, "take tokens from the Authorization header only", boolean),
   tlsCert: one<string | null>("--tls-cert <file>", null, "certificate chain, PEM", file),

@@ -21,7 +21,6 @@ import { Authenticator } from "./http/authenticator.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { Limiter } from "./limits/limiter.ts";
-import { EmbeddedStore } from "./limits/stores/embedded.ts";
 import type { PolicyStore } from "./policies/policy.ts";
 import { EmbeddedPolicies } from "./policies/stores/embedded.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
@@ -31,6 +30,7 @@ import { sandboxOptions } from "./sandbox/options.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox, WallFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
+import { openLimitStore, openRedis } from "./stores.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
 import { openLog } from "./telemetry/log.ts";
 import { RunIds } from "./telemetry/runs.ts";
@@ -88,16 +88,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // By relative paths a user reaches the folder that root gives it, wherever below root's own folders it lies.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
+  const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const tokens = closers.adopt(await openTokens(folder, config.keys ?? undefined), (open) => open.close());
   const adminTokenFile = path.join(data, "admin.token");
   await ensureAdminToken(adminTokenFile, tokens);
-  const store = closers.adopt(
-    await EmbeddedStore.open(path.join(folder, "limits"), {
-      fsync: config.fsync,
-      onError: (error) => log.pino.error({ err: error }, "the counts cannot be written"),
-    }),
-    (open) => open.close(),
-  );
+  const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies: PolicyStore = closers.adopt(EmbeddedPolicies.open(path.join(folder, "policies.sqlite")), (open) =>
     open.close(),
   );
@@ -153,7 +148,10 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     log,
     runIds: new RunIds(),
     isolation: sandbox,
-    trouble: () => (draining ? "draining" : null),
+    trouble: () => {
+      if (draining) return "draining";
+      return link?.lost && config.onStoreLoss === "deny" ? "store_unavailable" : null;
+    },
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = connectionLimit(maxContainers + config.pool * MOST_GROWTH);

@@ -33,6 +33,7 @@ export function readConfig(sources: Sources): Config {
     }
   }
   if (faults.length === 0) faults.push(...contradictions(config as unknown as Config));
+  if (faults.length === 0) faults.push(...shownSecrets(config as unknown as Config, sources));
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   return Object.freeze(config) as unknown as Config;
 }
@@ -57,6 +58,18 @@ function contradictions(config: Config): string[] {
     );
   }
   return faults;
+}
+
+/** The command line of a process is read by every user of its machine. */
+function shownSecrets({ redis, redisPasswordFile }: Config, { flags }: Sources): string[] {
+  if (redis === null) return redisPasswordFile === null ? [] : ["--redis-password-file needs --redis"];
+  if (redis.password === null) return [];
+  if (redisPasswordFile !== null) return ["the password of --redis is given twice, there and by --redis-password-file"];
+  if (flags["redis"] === undefined) return [];
+  return [
+    "--redis: a password on the command line is read by every user of the machine; give it by --redis-password-file, " +
+      `or the whole by ${variableName("redis")}`,
+  ];
 }
 
 /** Loopback by name or number, the only place where a token may travel in the clear without being asked for. */

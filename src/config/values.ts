@@ -82,6 +82,14 @@ function cidr(given: string): string {
   return given;
 }
 
+/** It stands in each key of a Redis, where braces would choose the node. */
+export function realm(given: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(given)) return given;
+  throw new TypeError(
+    `${JSON.stringify(given)} is not 1 to 64 letters, digits and _.- that begin with one of the first two`,
+  );
+}
+
 export function hostPorts(texts: readonly string[]): HostPort[] {
   return texts.map((given) => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(given.trim());

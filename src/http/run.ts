@@ -7,7 +7,7 @@ import type { Registry } from "../containers/registry.ts";
 import { narrowed } from "../egress/narrow.ts";
 import type { EgressPolicy } from "../egress/policy.ts";
 import { Problem } from "../errors.ts";
-import type { Holder, Limiter } from "../limits/limiter.ts";
+import type { Holder, KeyUsage, Limiter } from "../limits/limiter.ts";
 import { readSubmission, type Submission } from "../source/body.ts";
 import { fetchSource } from "../source/fetch.ts";
 import { isBlank } from "../source/text.ts";
@@ -169,10 +169,19 @@ export class RunEndpoint {
 
   /** Answers what went wrong. The rate-limit headers are due even where nothing was asked of the limiter. */
   async #refuse(error: unknown, { request, container, holder, answer }: Call): Promise<void> {
-    if (!answer.hasUsage) answer.usage = await readUsage(this.#with.limiter, container, holder);
+    if (!answer.hasUsage) answer.usage = await this.#usageIfKnown(container, holder);
     const { log, proxies } = this.#with;
     log.run(answer.run, container, holder.jti, proxies.clientOf(request), error);
     answer.sendProblem(error);
+  }
+
+  /** While the counts cannot be reached, the answer does without. */
+  async #usageIfKnown(container: string, holder: Holder): Promise<readonly KeyUsage[]> {
+    try {
+      return await readUsage(this.#with.limiter, container, holder);
+    } catch {
+      return [];
+    }
   }
 
   #contextOf({ request, target, container, answer }: Call, data: string | null): string {

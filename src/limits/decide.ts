@@ -6,7 +6,7 @@ const WINDOWS = WINDOW_MS.length;
 const NONE: readonly Violation[] = [];
 
 /** The arrays of a `KeyUsage`, while they are still being made. */
-interface OpenUsage extends KeyUsage {
+export interface OpenUsage extends KeyUsage {
   readonly remaining: number[];
   readonly resetMs: number[];
 }
@@ -18,7 +18,11 @@ interface OpenUsage extends KeyUsage {
  * @param logs in the order of the charges; `undefined` for a key that was never used
  */
 export function decide(charges: readonly Charge[], logs: readonly (CellLog | undefined)[], now: number): Decision {
-  const usage = charges.map((charge, at) => openUsage(charge, logs[at], now));
+  return conclude(charges.map((charge, at) => openUsage(charge, logs[at], now)));
+}
+
+/** What follows from the use of all keys before the run. Makes it, when the run is admitted, the use after the run. */
+export function conclude(usage: readonly OpenUsage[]): Decision {
   let violations: Violation[] | undefined;
   let retryAfterMs = 0;
   for (const key of usage) {
@@ -42,9 +46,14 @@ export function usageOf(charge: Charge, log: CellLog | undefined, now: number): 
   return { ...openUsage(charge, log, now), used };
 }
 
-function openUsage({ class: keyClass, limits }: Charge, log: CellLog | undefined, now: number): OpenUsage {
-  const remaining = [0, 0, 0, 0, 0, 0];
-  const resetMs = [0, 0, 0, 0, 0, 0];
+/** A use that is still to be filled in, for the windows that are tracked. */
+export function untouched({ class: keyClass, limits }: Charge): OpenUsage {
+  return { class: keyClass, limits, remaining: [0, 0, 0, 0, 0, 0], resetMs: [0, 0, 0, 0, 0, 0] };
+}
+
+function openUsage(charge: Charge, log: CellLog | undefined, now: number): OpenUsage {
+  const usage = untouched(charge);
+  const { limits, remaining, resetMs } = usage;
   for (let window = 0; window < WINDOWS; window++) {
     const limit = limits[window]!;
     if (limit === 0) continue;
@@ -54,7 +63,7 @@ function openUsage({ class: keyClass, limits }: Charge, log: CellLog | undefined
     // A limit may have been lowered below the use: then the first runs to expire free nothing.
     if (used > 0) resetMs[window] = log!.waitMs(windowMs, now, Math.min(used, limit) - 1);
   }
-  return { class: keyClass, limits, remaining, resetMs };
+  return usage;
 }
 
 function spendOne({ limits, remaining, resetMs }: OpenUsage): void {

@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+import type { Config } from "./config.ts";
+import { describePlace } from "./config/redis-place.ts";
+import type { LimitStore } from "./limits/limiter.ts";
+import { EmbeddedStore } from "./limits/stores/embedded.ts";
+import { LenientStore } from "./limits/stores/lenient.ts";
+import { RedisStore } from "./limits/stores/redis.ts";
+import { durabilityWarnings } from "./redis/durability.ts";
+import { RedisLink } from "./redis/link.ts";
+import type { Log } from "./telemetry/log.ts";
+
+type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
+
+/**
+ * The Redis that the settings name, connected, or null.
+ *
+ * @throws {Error} naming it, when it does not answer.
+ */
+export async function openRedis(config: Settings, log: Log | null): Promise<RedisLink | null> {
+  const { redis, redisPasswordFile, realm, redisCa: authority } = config;
+  if (redis === null) return null;
+  const password = redisPasswordFile === null ? redis.password : (await readFile(redisPasswordFile, "utf8")).trim();
+  const where = describePlace(redis);
+  const onChange = (reason: Error | null): void => {
+    if (reason) log?.pino.error({ err: reason }, `${where} does not answer; on-store-loss is ${config.onStoreLoss}`);
+    else log?.pino.warn(`${where} answers again`);
+  };
+  const link = await RedisLink.open({ ...redis, password }, { realm, authority, onChange });
+  for (const warning of log ? await durabilityWarnings(link) : []) log?.pino.warn(warning);
+  return link;
+}
+
+/** The counts: in the Redis that nodes share, or in the folder. */
+export async function openLimitStore(
+  config: Settings,
+  folder: string,
+  link: RedisLink | null,
+  log: Log,
+): Promise<LimitStore> {
+  if (link) {
+    const store = new RedisStore(link);
+    return config.onStoreLoss === "allow" ? new LenientStore(store) : store;
+  }
+  return EmbeddedStore.open(path.join(folder, "limits"), {
+    fsync: config.fsync,
+    onError: (error) => log.pino.error({ err: error }, "the counts cannot be written"),
+  });
+}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { chmod, copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { missing, type RedisServer, startRedis } from "../redis/server.ts";
+import type { Answer } from "./http.ts";
+import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+describe("two nodes on one Redis", { skip: await missing("redis-server") }, () => {
+  let redis: RedisServer;
+  let homes: [Home, Home];
+  let nodes: [Service, Service];
+  let shared: string;
+
+  before(async () => {
+    redis = await startRedis();
+    shared = await mkdtemp(path.join(tmpdir(), "caisson-shared-"));
+    await chmod(shared, 0o755);
+    homes = [await makeHome(), await makeHome()];
+    const first = await startService(["--redis", redis.url], homes[0]);
+    // Elsewhere, so that what belongs to a home can be told by its name.
+    const keys = path.join(shared, "keys.json");
+    await copyFile(path.join(homes[0].data, "keys.json"), keys);
+    nodes = [first, await startService(["--redis", redis.url, "--keys", keys], homes[1])];
+  });
+
+  after(async () => {
+    try {
+      for (const node of nodes) await node.stop();
+    } finally {
+      for (const home of homes) await home[Symbol.asyncDispose]();
+      await rm(shared, { recursive: true });
+      await redis[Symbol.asyncDispose]();
+    }
+  });
+
+  it("together admit the limit and not one run more, of tokens that one of them issued", async () => {
+    const token = await nodes[0].issue({ containers: ["both"], limits: { container: { hour: 30 } } });
+    const asked = Array.from({ length: 80 }, (_, run) => nodes[run % 2]!.run("both", "1", { token }));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 200).length, 30);
+    assert.equal(statuses.filter((status) => status === 429).length, 50);
+    for (const node of nodes) {
+      const record = await node.request("GET", "/api/limits/container/both", { token });
+      assert.equal((record.json() as { hour: number }).hour, -1);
+    }
+  });
+
+  it("together reset what either is told to", async () => {
+    const token = await nodes[0].issue({ containers: ["again"], limits: { container: { hour: 1 } } });
+    assert.equal((await nodes[0].run("again", "1", { token })).status, 200);
+    assert.equal((await nodes[1].run("again", "1", { token })).status, 429);
+    await nodes[1].request("DELETE", "/api/limits/container/again");
+    assert.equal((await nodes[0].run("again", "1", { token })).status, 200);
+  });
+
+  it("keep no counts in their data folders", async () => {
+    for (const { data } of homes) assert.ok(!(await readdir(data)).includes("limits"));
+  });
+
+  it("answer 503 while Redis is away, run nothing, and go on by themselves", async () => {
+    const token = await nodes[0].issue({ containers: ["away"], limits: { container: { hour: 100 } } });
+    const run = (node: Service): Promise<Answer> => node.run("away", "1", { token });
+    assert.equal((await run(nodes[0])).status, 200);
+    await redis.kill();
+    for (const node of nodes) {
+      const answer = await run(node);
+      assert.equal(answer.status, 503);
+      assert.equal((answer.json() as { code: string }).code, "store_unavailable");
+      assert.equal(answer.headers["retry-after"], "1");
+      assert.doesNotMatch(answer.text, /127\.0\.0\.1|ECONN/);
+      await until(async () => !(await healthy(node)), "the node says that it takes no runs");
+    }
+    await redis.restart();
+    for (const node of nodes) await until(() => healthy(node), "the node takes runs");
+    assert.equal((await run(nodes[1])).status, 200);
+    const detail = await nodes[0].request("GET", "/api/limits/container/away?detail=true", { token });
+    assert.equal((detail.json() as { hour: { used: number } }).hour.used, 2);
+    assert.match(await nodes[0].logLine((line) => line.includes("does not answer")), /the Redis at 127\.0\.0\.1/);
+  });
+});
+
+describe("a node whose operator would rather run than count", { skip: await missing("redis-server") }, () => {
+  it("takes runs while Redis is away, without a word of what is left", async () => {
+    await using redis = await startRedis();
+    const node = await startService(["--redis", redis.url, "--on-store-loss", "allow", "--container-limit", "hour=2"]);
+    try {
+      await redis.kill();
+      for (let run = 0; run < 5; run++) {
+        const answer = await node.run("free", "6 * 7");
+        assert.deepEqual([answer.status, answer.text, answer.headers["ratelimit"]], [200, "42", undefined]);
+      }
+      await redis.restart();
+      await until(async () => (await node.run("free", "1")).status === 429, "the limit holds again");
+    } finally {
+      await node.stop();
+    }
+  });
+
+  it("does not start without it, and says so without the password", async () => {
+    await using home = await makeHome();
+    await assert.rejects(
+      startService(["--redis", "redis://127.0.0.1:1", "--redis-password-file", await secretFile(home)], home),
+      (error: Error) =>
+        /the Redis at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/.test(error.message) &&
+        !/s3cret/.test(error.message),
+    );
+  });
+});
+
+async function secretFile(home: Home): Promise<string> {
+  const file = path.join(home.tmp, "password");
+  await writeFile(file, "s3cret\n", { mode: 0o600 });
+  return file;
+}
+
+async function healthy(node: Service): Promise<boolean> {
+  return (await node.request("GET", "/healthz")).status === 200;
+}

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { Problem } from "../../../src/errors.ts";
+import type { Decision, LimitStore } from "../../../src/limits/limiter.ts";
+import { LenientStore } from "../../../src/limits/stores/lenient.ts";
+import { RedisStore } from "../../../src/limits/stores/redis.ts";
+import { COMMAND_MS } from "../../../src/redis/client.ts";
+import { pause, until } from "../../contract/until.ts";
+import { missing, type RedisServer, startRedis } from "../../redis/server.ts";
+import { charge } from "../../suites/limit-store.ts";
+
+const KEY = charge("c:busy", { month: 100_000 }, "container");
+
+async function used(store: LimitStore): Promise<number> {
+  return (await store.read(KEY)).used.at(-1)!;
+}
+
+/** The decisions that were answered; all else must be that the store cannot be reached. */
+async function answered(asked: readonly Promise<Decision>[]): Promise<number> {
+  let decisions = 0;
+  for (const outcome of await Promise.allSettled(asked)) {
+    if (outcome.status === "fulfilled") decisions++;
+    else assert.equal((outcome.reason as Problem).code, "store_unavailable");
+  }
+  return decisions;
+}
+
+function many(store: LimitStore, runs: number): Promise<Decision>[] {
+  return Array.from({ length: runs }, () => store.admit([KEY]));
+}
+
+/** After the time in which a command may be carried out, and what the node may be wrong about it. */
+async function resume(server: RedisServer): Promise<void> {
+  await pause(4 * COMMAND_MS);
+  process.kill(server.pid, "SIGCONT");
+}
+
+async function halt(server: RedisServer): Promise<void> {
+  process.kill(server.pid, "SIGSTOP");
+  await until(() => server.isStopped(), "the server stands still");
+}
+
+describe("a Redis that is lost", { skip: await missing("redis-server") }, () => {
+  it("counts nothing that was asked while it stood still, and goes on by itself", async () => {
+    await using server = await startRedis();
+    const link = await server.link();
+    const store = new RedisStore(link);
+    assert.equal(await answered(many(store, 10)), 10);
+    await halt(server);
+    // In its buffers when it wakes up.
+    assert.equal(await answered(many(store, 50)), 0);
+    assert.ok(link.lost);
+    // Not even sent.
+    assert.equal(await answered(many(store, 1_000)), 0);
+    await assert.rejects(store.reset(KEY.key), Problem);
+    await resume(server);
+    await until(() => link.lost === null, "the link is back");
+    assert.equal(await used(store), 10);
+    const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await server.client.info("commandstats"))!;
+    assert.ok(Number(calls[1]) < 100, `${calls[1]} decisions reached it`);
+    assert.equal(await answered(many(store, 10)), 10);
+    assert.equal(await used(store), 20);
+  });
+
+  it("resets nothing that was asked while it stood still", async () => {
+    await using server = await startRedis();
+    const link = await server.link();
+    const store = new RedisStore(link);
+    await Promise.all(many(store, 3));
+    await halt(server);
+    await assert.rejects(store.reset(KEY.key), Problem);
+    await resume(server);
+    await until(() => link.lost === null, "the link is back");
+    assert.equal(await used(store), 3);
+  });
+
+  it("forgets no answered run when it is killed under load and started again, and counts none twice", async () => {
+    await using server = await startRedis();
+    const link = await server.link();
+    const store = new RedisStore(link);
+    let decisions = 0;
+    let unanswered = 0;
+    const over = new AbortController();
+    const caller = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        const got = await answered([store.admit([KEY])]);
+        decisions += got;
+        unanswered += 1 - got;
+        await new Promise(setImmediate);
+      }
+    };
+    const callers = Array.from({ length: 16 }, caller);
+    for (let round = 0; round < 3; round++) {
+      const before = decisions;
+      await until(() => decisions > before + 200, "runs are admitted");
+      await server.kill();
+      await until(() => link.lost !== null, "the loss is seen");
+      await server.restart();
+      await until(() => link.lost === null, "the link is back");
+    }
+    over.abort();
+    await Promise.all(callers);
+    const counted = await used(store);
+    // In flight when it was killed: made or not, nobody knows.
+    assert.ok(counted >= decisions && counted <= decisions + 3 * 16, `${counted} counted of ${decisions} answered`);
+    assert.ok(unanswered > 0);
+  });
+
+  it("is told of a script that it has forgotten", async () => {
+    await using server = await startRedis();
+    const store = new RedisStore(await server.link());
+    await Promise.all(many(store, 1));
+    await server.client.script("FLUSH");
+    await Promise.all(many(store, 5));
+    assert.equal(await used(store), 6);
+  });
+
+  it("does not fail the requests of a node whose idea of the time is wrong more than once", async () => {
+    await using server = await startRedis();
+    const link = await server.link();
+    const store = new RedisStore(link);
+    await Promise.all(many(store, 1));
+    const now = performance.now.bind(performance);
+    // To this node it looks as if the clock of Redis had been set forward by a minute.
+    performance.now = () => now() - 60_000;
+    try {
+      assert.equal(await answered(many(store, 1)), 0);
+      assert.equal(await answered(many(store, 3)), 3);
+    } finally {
+      performance.now = now;
+    }
+    assert.equal(await used(store), 4);
+  });
+
+  it("does not stop the runs of a lenient store, which counts again as soon as it can", async () => {
+    await using server = await startRedis();
+    const link = await server.link();
+    const store = new LenientStore(new RedisStore(link));
+    await server.kill();
+    for (const decision of await Promise.all(many(store, 20))) {
+      assert.deepEqual([decision.admitted, decision.usage], [true, []]);
+    }
+    await assert.rejects(store.read(KEY), Problem);
+    await server.restart();
+    await until(() => link.lost === null, "the link is back");
+    const [decision] = await Promise.all(many(store, 1));
+    assert.equal(decision!.usage[0]!.remaining.at(-1), 99_999);
+  });
+
+  it("refuses while it starts again, and where it may not be written", async () => {
+    await using server = await startRedis();
+    const store = new RedisStore(await server.link());
+    await server.client.config("SET", "maxmemory", "1");
+    await assert.rejects(store.admit([KEY]), (error: Problem) => error.code === "store_unavailable");
+    await server.client.config("SET", "maxmemory", "0");
+    assert.equal(await answered(many(store, 1)), 1);
+    assert.equal(await used(store), 1);
+  });
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import {
+  type Arbitrary,
+  array,
+  assert as assertProperty,
+  asyncProperty,
+  constantFrom,
+  integer,
+  oneof,
+  record,
+  subarray,
+  tuple,
+} from "fast-check";
+
+import { CellLog } from "../../../src/limits/cell-log.ts";
+import { decide, usageOf } from "../../../src/limits/decide.ts";
+import type { Charge } from "../../../src/limits/limiter.ts";
+import { RedisStore } from "../../../src/limits/stores/redis.ts";
+import { limitVector } from "../../../src/limits/windows.ts";
+import { isLong } from "../../long.ts";
+import { missing, SERVERS, startRedis } from "../../redis/server.ts";
+
+const HAND_CLOCK = 'tonumber(redis.call("GET", "hand"))';
+const START_MS = 1_700_000_000_000;
+const NAMES = ["a", "b", "c"];
+
+/** The algorithm as it runs in process, which tests of its own hold against a naive log. */
+class Model {
+  readonly #logs = new Map<string, CellLog>();
+
+  admit(charges: readonly Charge[], now: number): object {
+    const logs = charges.map(({ key }) => this.#logs.get(key));
+    const decision = decide(charges, logs, now);
+    if (decision.admitted) {
+      for (const [at, { key }] of charges.entries()) {
+        const log = logs[at] ?? new CellLog();
+        log.charge(now);
+        this.#logs.set(key, log);
+      }
+    }
+    return decision;
+  }
+
+  read(charge: Charge, now: number): object {
+    return usageOf(charge, this.#logs.get(charge.key), now);
+  }
+
+  reset(key: string): void {
+    this.#logs.delete(key);
+  }
+}
+
+const limits = record(
+  {
+    second: integer({ min: 1, max: 300 }),
+    minute: integer({ min: 1, max: 400 }),
+    hour: integer({ min: 1, max: 900 }),
+    day: integer({ min: 1, max: 2_000 }),
+    week: integer({ min: 1, max: 2_000 }),
+    month: integer({ min: 1, max: 2_000 }),
+  },
+  { requiredKeys: [] },
+).map((given) => limitVector(given));
+const charge = (key: string): Arbitrary<Charge> =>
+  limits.map((vector) => ({ key, class: "token" as const, limits: vector }));
+const step = oneof(
+  { weight: 6, arbitrary: integer({ min: 0, max: 40 }).map((ms) => ({ pass: ms })) },
+  { weight: 3, arbitrary: integer({ min: 0, max: 100_000 }).map((ms) => ({ pass: ms })) },
+  { weight: 1, arbitrary: integer({ min: 0, max: 3_000_000_000 }).map((ms) => ({ pass: ms })) },
+  {
+    weight: 12,
+    arbitrary: record({
+      admit: subarray(NAMES, { minLength: 1 }).chain((names) => tuple(...names.map(charge))),
+      times: integer({ min: 1, max: 60 }),
+      stepMs: integer({ min: 0, max: 30 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: constantFrom(...NAMES)
+      .chain(charge)
+      .map((asked) => ({ read: asked })),
+  },
+  { weight: 1, arbitrary: constantFrom(...NAMES).map((key) => ({ reset: key })) },
+);
+
+for (const program of SERVERS) {
+  describe(`decisions in ${program}`, { skip: await missing(program) }, () => {
+    it("are those of the cell log, whichever of two nodes asks, also where it has merged", async () => {
+      await using server = await startRedis(["--save", ""], program);
+      let realm = 0;
+      const scenario = asyncProperty(array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
+        const name = `realm-${realm++}`;
+        const nodes = [
+          new RedisStore(await server.link(name), HAND_CLOCK),
+          new RedisStore(await server.link(name), HAND_CLOCK),
+        ];
+        const model = new Model();
+        let now = START_MS;
+        let turn = 0;
+        const node = (): RedisStore => nodes[turn++ % 2]!;
+        await server.client.set("hand", now);
+        for (const each of steps) {
+          if ("pass" in each) await server.client.set("hand", (now += each.pass));
+          else if ("read" in each) assert.deepEqual(await node().read(each.read), model.read(each.read, now));
+          else if ("reset" in each) {
+            await node().reset(each.reset);
+            model.reset(each.reset);
+          } else {
+            for (let run = 0; run < each.times; run++) {
+              assert.deepEqual(await node().admit(each.admit), model.admit(each.admit, now));
+              if (each.stepMs > 0) await server.client.set("hand", (now += each.stepMs));
+            }
+          }
+        }
+        server.closeLinks();
+      });
+      await assertProperty(scenario, { numRuns: isLong ? 1_000 : 100 });
+    });
+
+    it("are those of the cell log over thousands of runs of one key", async () => {
+      await using server = await startRedis(["--save", ""], program);
+      const nodes = [new RedisStore(await server.link(), HAND_CLOCK), new RedisStore(await server.link(), HAND_CLOCK)];
+      const model = new Model();
+      const asked: Charge = {
+        key: "busy",
+        class: "container",
+        limits: limitVector({ second: 60, minute: 1_500, hour: 3_000, day: 4_000, week: 5_000, month: 9_000 }),
+      };
+      let now = START_MS;
+      for (let run = 0; run < 6_000; run++) {
+        // Bursts, trickles and pauses, each with a length of its own.
+        now += run % 997 === 0 ? 3_600_000 : run % 101 === 0 ? 20_000 : (run * run) % 23;
+        await server.client.set("hand", now);
+        assert.deepEqual(await nodes[run % 2]!.admit([asked]), model.admit([asked], now), `run ${run}`);
+      }
+    });
+  });
+}

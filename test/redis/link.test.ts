@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, it } from "node:test";
+
+import { RedisStore } from "../../src/limits/stores/redis.ts";
+import { durabilityWarnings } from "../../src/redis/durability.ts";
+import { RedisLink } from "../../src/redis/link.ts";
+import { until } from "../contract/until.ts";
+import { admitted, charge } from "../suites/limit-store.ts";
+import { freePort, missing, placeOf, startRedis } from "./server.ts";
+
+const CHARGES = [charge("c:acme", { minute: 3 }, "container"), charge("t:one", { day: 9 })] as const;
+
+/** Opens, counts as one does, and closes. */
+async function count(url: string, authority: string | null = null): Promise<number> {
+  const link = await RedisLink.open(placeOf(url), { realm: "test", authority });
+  try {
+    return await admitted(new RedisStore(link), 5, ...CHARGES);
+  } finally {
+    link.close();
+  }
+}
+
+describe("the link to Redis", { skip: await missing("redis-server") }, () => {
+  it("enters with a user and a password, and says what is wrong with them without repeating them", async () => {
+    await using server = await startRedis(["--save", "", "--user", "alice", "on", ">s3cret/?", "~caisson:*", "+@all"]);
+    const url = (password: string): string => `redis://alice:${encodeURIComponent(password)}@127.0.0.1:${server.port}`;
+    assert.equal(await count(url("s3cret/?")), 3);
+    await assert.rejects(count(url("wr0ng")), (error: Error) => {
+      assert.match(error.message, /^the Redis at 127\.0\.0\.1:\d+ cannot be used: WRONGPASS/);
+      return !error.message.includes("wr0ng");
+    });
+  });
+
+  it("says that nothing listens there", async () => {
+    await assert.rejects(count(`redis://127.0.0.1:${await freePort()}`), /cannot be used: .*ECONNREFUSED/);
+  });
+
+  it("checks the certificate of a server with TLS", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "caisson-tls-"));
+    try {
+      const [key, certificate] = [path.join(folder, "key.pem"), path.join(folder, "cert.pem")];
+      const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+      const form = [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+      ];
+      execFileSync("openssl", [...form, "-keyout", key, "-out", certificate, ...subject], { stdio: "ignore" });
+      const port = await freePort();
+      const words = ["--tls-port", String(port), "--tls-cert-file", certificate, "--tls-key-file", key];
+      await using server = await startRedis(["--save", "", ...words, "--tls-auth-clients", "no"]);
+      assert.equal(await server.client.ping(), "PONG");
+      assert.equal(await count(`rediss://127.0.0.1:${port}`, certificate), 3);
+      await assert.rejects(count(`rediss://127.0.0.1:${port}`), /self-signed certificate/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("counts in a cluster, all keys of a decision on one node", async () => {
+    await using server = await startRedis([
+      "--save",
+      "",
+      "--cluster-enabled",
+      "yes",
+      "--cluster-announce-ip",
+      "127.0.0.1",
+    ]);
+    await server.client.call("CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
+    await until(
+      async () => (await server.client.cluster("INFO")).includes("cluster_state:ok"),
+      "the cluster is formed",
+    );
+    assert.equal(await count(`redis-cluster://127.0.0.1:${server.port}`), 3);
+    const keys = await server.client.keys("*");
+    const slots = await Promise.all(keys.map((key) => server.client.cluster("KEYSLOT", key)));
+    assert.equal(new Set(slots).size, 1, keys.join());
+  });
+
+  it("asks sentinels where the server is", async () => {
+    await using server = await startRedis();
+    const folder = await mkdtemp(path.join(tmpdir(), "caisson-sentinel-"));
+    try {
+      const config = path.join(folder, "sentinel.conf");
+      await writeFile(config, `sentinel monitor main 127.0.0.1 ${server.port} 1\n`);
+      await using sentinel = await startRedis([], "redis-server", [config, "--sentinel"]);
+      assert.equal(await count(`redis-sentinel://127.0.0.1:${sentinel.port}/main`), 3);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("keeps realms apart, and names of callers out of the keys", async () => {
+    await using server = await startRedis();
+    const [one, other] = [await server.link("one"), await server.link("other")];
+    assert.equal(await admitted(new RedisStore(one), 5, charge("c:{x}", { minute: 3 })), 3);
+    assert.equal(await admitted(new RedisStore(other), 5, charge("c:{x}", { minute: 3 })), 3);
+    for (const key of await server.client.keys("*")) assert.match(key, /^caisson:\{(one|other)\}:[\w-]+$/);
+  });
+
+  it("drops keys after the longest window, and names of keys that are gone", async () => {
+    await using server = await startRedis();
+    const store = new RedisStore(await server.link());
+    for (let name = 0; name < 20; name++) await admitted(store, 1, charge(`c:old-${name}`, {}));
+    const month = 31 * 86_400_000;
+    const logs = (await server.client.keys("*")).filter((key) => !key.endsWith(":names"));
+    for (const key of logs) {
+      const ttl = await server.client.pttl(key);
+      assert.ok(ttl > month && ttl <= month + 3_600_000, `${key}: ${ttl}`);
+    }
+    await server.client.del(...logs);
+    for (let name = 0; name < 100; name++) await admitted(store, 1, charge(`c:new-${name}`, {}));
+    assert.ok((await server.client.zcard("caisson:{test}:names")) < 110);
+    assert.equal((await store.keys("c:", "c:", 1_000)).length, 100);
+  });
+
+  it("warns of a Redis that would forget", async () => {
+    await using careless = await startRedis(["--save", "", "--maxmemory-policy", "allkeys-lru"]);
+    const warnings = await durabilityWarnings(await careless.link());
+    assert.match(warnings[0]!, /append-only/);
+    assert.match(warnings[1]!, /allkeys-lru/);
+    await using careful = await startRedis();
+    assert.deepEqual(await durabilityWarnings(await careful.link()), []);
+  });
+});

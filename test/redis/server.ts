@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { Redis } from "ioredis";
+
+import { redisPlace, type RedisPlace } from "../../src/config/redis-place.ts";
+import { RedisLink } from "../../src/redis/link.ts";
+import { until } from "../contract/until.ts";
+
+/** The servers that speak the protocol, where they are installed. */
+export const SERVERS = ["redis-server", "valkey-server"] as const;
+export type ServerProgram = (typeof SERVERS)[number];
+
+/** Why tests cannot use a server, for their `skip`; false when they can. */
+export async function missing(program: string): Promise<string | false> {
+  for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
+    try {
+      await access(path.join(folder, program));
+      return false;
+    } catch {
+      // In another folder, perhaps.
+    }
+  }
+  return `${program} is not installed`;
+}
+
+/** A server of a test's own, with a folder of its own, on a free port of loopback. */
+export interface RedisServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** A plain client, for what the service never does. */
+  readonly client: Redis;
+  link(realm?: string): Promise<RedisLink>;
+  /** Of all that `link` has given. */
+  closeLinks(): void;
+  /** Whether the kernel has stopped it. */
+  isStopped(): Promise<boolean>;
+  /** Ends it without warning. What it had answered for, it has written. */
+  kill(): Promise<void>;
+  /** Starts it again, on what it left. */
+  restart(): Promise<void>;
+}
+
+/** Written before it is answered for, and not only remembered: a killed server counts on. */
+const KEPT = ["--appendonly", "yes", "--appendfsync", "no", "--save", ""];
+
+export async function startRedis(
+  words: readonly string[] = KEPT,
+  program: ServerProgram = "redis-server",
+  first: readonly string[] = [],
+): Promise<RedisServer> {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-redis-"));
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn(program, [...first, "--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...words], {
+      stdio: "ignore",
+    });
+    child.once("error", () => {});
+    return child;
+  };
+  let child = await start();
+  const client = new Redis(port, "127.0.0.1", { retryStrategy: () => 20, maxRetriesPerRequest: null });
+  client.on("error", () => {});
+  const links: RedisLink[] = [];
+  const killAtExit = (): void => void child.kill("SIGKILL");
+  process.once("exit", killAtExit);
+  const ready = (): Promise<void> =>
+    until(() => {
+      if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`);
+      return client.status === "ready";
+    }, `${program} answers`);
+  try {
+    await ready();
+  } catch (error) {
+    client.disconnect();
+    throw error;
+  }
+  const kill = async (): Promise<void> => {
+    const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
+    child.kill("SIGKILL");
+    await gone;
+  };
+  return {
+    url,
+    port,
+    get pid() {
+      return child.pid!;
+    },
+    client,
+    link: async (realm = "test") => {
+      const link = await RedisLink.open(placeOf(url), { realm });
+      links.push(link);
+      return link;
+    },
+    closeLinks: () => {
+      for (const link of links.splice(0)) link.close();
+    },
+    isStopped: async () => / \(.*\) T /.test(await readFile(`/proc/${child.pid}/stat`, "latin1")),
+    kill,
+    restart: async () => {
+      await kill();
+      child = await start();
+      await ready();
+    },
+    [Symbol.asyncDispose]: async () => {
+      process.off("exit", killAtExit);
+      for (const link of links) link.close();
+      client.disconnect();
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function placeOf(url: string): RedisPlace {
+  return redisPlace(url);
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
