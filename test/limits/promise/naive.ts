@@ -1,0 +1,122 @@
+import type { Charge, Decision, KeyUsage, LimitStore, Violation } from "../../../src/limits/limiter.ts";
+import type { HandClock } from "../stores/folder.ts";
+
+/** The six windows, said here once more: what is tested does not say what it is tested against. */
+export const WINDOWS: readonly (readonly [name: Violation["window"], lengthMs: number])[] = [
+  ["second", 1_000],
+  ["minute", 60_000],
+  ["hour", 60 * 60_000],
+  ["day", 24 * 60 * 60_000],
+  ["week", 7 * 24 * 60 * 60_000],
+  ["month", 31 * 24 * 60 * 60_000],
+];
+
+const NONE: readonly number[] = [];
+
+/** The time of every run that was admitted, by key. It knows nothing of entries, cells or journals. */
+export class NaiveLog {
+  readonly #times = new Map<string, number[]>();
+
+  /** All of them, oldest first. */
+  times(key: string): readonly number[] {
+    return this.#times.get(key) ?? NONE;
+  }
+
+  add(key: string, time: number): void {
+    const times = this.#times.get(key);
+    if (times) times.push(time);
+    else this.#times.set(key, [time]);
+  }
+
+  clear(key: string): void {
+    this.#times.delete(key);
+  }
+
+  /** How many lie in the half-open interval of this length that ends with `now`. */
+  used(key: string, lengthMs: number, now: number): number {
+    const times = this.times(key);
+    let at = times.length;
+    while (at > 0 && times[at - 1]! > now - lengthMs) at--;
+    return times.length - at;
+  }
+
+  /** What a perfect log decides; counts the run when it admits it. */
+  decide(charges: readonly Charge[], now: number): Decision {
+    const violations: Violation[] = [];
+    let retryAfterMs = 0;
+    for (const charge of charges) {
+      for (let window = 0; window < WINDOWS.length; window++) {
+        const limit = charge.limits[window]!;
+        if (limit === 0 || this.#left(charge, window, now) > 0) continue;
+        const waitMs = this.#waitMs(charge, window, now);
+        const [name] = WINDOWS[window]!;
+        violations.push({ class: charge.class, window: name, limit, remaining: 0, retryAfterMs: waitMs });
+        retryAfterMs = Math.max(retryAfterMs, waitMs);
+      }
+    }
+    const admitted = violations.length === 0;
+    if (admitted) for (const { key } of charges) this.add(key, now);
+    return { admitted, usage: charges.map((charge) => this.usage(charge, now)), retryAfterMs, violations };
+  }
+
+  usage(charge: Charge, now: number): KeyUsage {
+    const { class: keyClass, limits } = charge;
+    const remaining = WINDOWS.map((_, window) => this.#left(charge, window, now));
+    return { class: keyClass, limits, remaining, resetMs: WINDOWS.map((_, at) => this.#waitMs(charge, at, now)) };
+  }
+
+  #left({ key, limits }: Charge, window: number, now: number): number {
+    const limit = limits[window]!;
+    return limit === 0 ? 0 : Math.max(0, limit - this.used(key, WINDOWS[window]![1], now));
+  }
+
+  /** More is left only when a run leaves the window: the first one after which it is. */
+  #waitMs(charge: Charge, window: number, now: number): number {
+    if (charge.limits[window] === 0) return 0;
+    const left = this.#left(charge, window, now);
+    const lengthMs = WINDOWS[window]![1];
+    for (const time of this.times(charge.key)) {
+      const leaves = time + lengthMs;
+      if (leaves > now && this.#left(charge, window, leaves) > left) return leaves - now;
+    }
+    return 0;
+  }
+}
+
+/** The time that a store goes by: that of its clock, but never back, and over restarts on from the newest change on disk. */
+export class StoreTime {
+  readonly clock: HandClock;
+  #ahead = 0;
+  #latest = 0;
+  #newestChange = 0;
+
+  constructor(clock: HandClock) {
+    this.clock = clock;
+  }
+
+  now(): number {
+    this.#latest = Math.max(this.#latest, this.clock.time + this.#ahead);
+    return this.#latest;
+  }
+
+  /** A count changed at this time, by default now. */
+  changed(time: number = this.#latest): void {
+    this.#newestChange = time;
+  }
+
+  restarted(): void {
+    this.#ahead = Math.max(0, this.#newestChange - this.clock.time);
+    this.#latest = this.#newestChange;
+  }
+
+  /** Lets so much pass for the store, also where the clock was set back. */
+  pass(milliseconds: number): void {
+    this.clock.time = Math.max(this.#latest - this.#ahead, this.clock.time) + milliseconds;
+  }
+}
+
+/** A store that can be opened anew on what it has written. */
+export interface Restarting {
+  readonly store: LimitStore;
+  restart(): Promise<void>;
+}

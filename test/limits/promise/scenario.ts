@@ -1,0 +1,68 @@
+import * as fc from "fast-check";
+
+import type { Limits } from "../../../src/limits/windows.ts";
+import { WINDOWS } from "./naive.ts";
+
+/** What a caller, an administrator or the machine does next. */
+export interface Step {
+  /** Before it; less than nothing where the clock is set back. */
+  readonly passMs: number;
+  readonly token: number;
+  readonly container: number;
+  readonly act: "run" | "reset container" | "reset token" | "restart";
+  /** So many runs in one millisecond. */
+  readonly runs: number;
+  /** Before the runs the limits of the token are lowered or raised to these. */
+  readonly change: { readonly container: Limits; readonly token: Limits } | undefined;
+  /** What is refused waits as it is told: a run 1 ms earlier, and one then. */
+  readonly waits: boolean;
+}
+
+export interface Scenario {
+  /** Each that is a child stands below all that come before it. */
+  readonly tokens: readonly { readonly container: Limits; readonly token: Limits; readonly child: boolean }[];
+  readonly defaults: { readonly container: Limits; readonly token: Limits };
+  readonly steps: readonly Step[];
+}
+
+const limits: fc.Arbitrary<Limits> = fc.dictionary(
+  fc.constantFrom(...WINDOWS.map(([name]) => name)),
+  fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 5, max: 12 })),
+  { maxKeys: 3 },
+);
+
+const defaults: fc.Arbitrary<Limits> = fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, limits);
+
+const edges = WINDOWS.flatMap(([, lengthMs]) => [lengthMs - 1, lengthMs, lengthMs + 1, Math.floor(lengthMs / 3)]);
+
+const passMs = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(0, 0, 1) },
+  { weight: 4, arbitrary: fc.integer({ min: 0, max: 700 }) },
+  { weight: 2, arbitrary: fc.constantFrom(...edges.slice(0, 12)) },
+  { weight: 1, arbitrary: fc.constantFrom(...edges) },
+  { weight: 1, arbitrary: fc.constantFrom(-1, -500, -90_000, -4_000_000) },
+);
+
+/** @param restarts whether the store is opened anew now and then */
+export function scenario(restarts: boolean): fc.Arbitrary<Scenario> {
+  const acts: Step["act"][] = [
+    "reset container",
+    "reset token",
+    ...(restarts ? (["restart", "restart"] as const) : []),
+  ];
+  const step: fc.Arbitrary<Step> = fc.record({
+    passMs,
+    token: fc.nat({ max: 2 }),
+    container: fc.nat({ max: 1 }),
+    act: fc.oneof({ weight: 15, arbitrary: fc.constant("run") }, fc.constantFrom(...acts)),
+    runs: fc.constantFrom(1, 1, 1, 1, 2, 4),
+    change: fc.option(fc.record({ container: limits, token: limits }), { freq: 12, nil: undefined }),
+    waits: fc.boolean(),
+  });
+  const token = fc.record({ container: limits, token: limits, child: fc.boolean() });
+  return fc.record({
+    tokens: fc.tuple(token, token, token),
+    defaults: fc.record({ container: defaults, token: defaults }),
+    steps: fc.array(step, { minLength: 1, maxLength: restarts ? 20 : 8, size: "max" }),
+  });
+}
