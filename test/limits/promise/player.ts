@@ -17,4 +17,4 @@ while (played < Number(workerData)) {
     await fc.assert(property, { numRuns: PER_STORE });
   });
 }
-parentPort!.postMessage(played);
+parentPort!.postMessage(played, []);
