@@ -63,6 +63,22 @@ describe("the compaction of the embedded store", () => {
     });
   });
 
+  it("drops keys whose month has passed also when no new ones come", async () => {
+    await inFolder(async (folder) => {
+      const clock = new HandClock();
+      await withStore(folder, { clock }, async (store) => {
+        for (let key = 0; key < 100; key++) await admitted(store, 1, charge(`old ${key}`, month));
+        clock.time += 31 * 86_400_000 - 1;
+        await admitted(store, 110, charge("busy", month));
+        assert.equal(store.size, 101);
+        clock.time += 1;
+        await admitted(store, 210, charge("busy", month));
+        assert.equal(store.size, 1);
+        assert.equal((await store.read(charge("busy", month))).remaining.at(-1), 680);
+      });
+    });
+  });
+
   it("drops keys whose month has passed", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();

@@ -1,7 +1,9 @@
 import { CellLog } from "../../cell-log.ts";
 import { LONGEST_MS } from "../../windows.ts";
 
-/** How many old keys each new one looks at. Two are enough to visit all before there are twice as many. */
+/** How many keys each admission looks at, so that they go also when no new ones come. */
+const SWEPT = 1;
+/** How many more each new one looks at. Two are enough to visit all before there are twice as many. */
 const SWEPT_PER_NEW_KEY = 2;
 
 /** The counts of all keys in memory. */
@@ -40,10 +42,10 @@ export class KeyTable {
 
   /**
    * Drops keys that no window holds any more, so that new ones find room: no timer, and no pause. It looks at a few keys
-   * for each new one, and is called after these are charged, for it might drop a key that a decision is about to charge.
+   * for each admission, and is called after its keys are charged, for it might drop one that it is about to charge.
    */
   dropIdle(now: number, newKeys: number): void {
-    for (let looked = 0; looked < newKeys * SWEPT_PER_NEW_KEY; looked++) {
+    for (let looked = 0; looked < SWEPT + newKeys * SWEPT_PER_NEW_KEY; looked++) {
       const next = this.#sweep.next();
       if (next.done) {
         this.#sweep = this.#logs.entries();

@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { documented, worstCases } from "../../bench/limits/worst-case.ts";
+
+describe("the worst-case table of docs/limits.md", () => {
+  it("says what the adversary finds, and draws it", async () => {
+    const found = worstCases();
+    const said = await documented();
+    assert.equal(said.table, found.table, "npm run bench:limits -- --write makes it anew");
+    assert.equal(said.picture, found.picture, "npm run bench:limits -- --write makes it anew");
+    const [own] = /\| cell log .*/.exec(found.table)!;
+    assert.match(own, /\| +1000 \| +9[89]\.\d % \|/);
+  });
+});
