@@ -2,9 +2,10 @@ import type { Socket } from "node:net";
 import path from "node:path";
 
 import { GUEST_GROUP } from "./cgroup.ts";
-import { DiskWatch } from "./confined/disk-watch.ts";
+import { DiskWatch, type WatchedFolder } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
+import { whileStopped } from "./confined/pause.ts";
 import { guestPolicy } from "./confined/policy.ts";
 import { RemovedFiles } from "./confined/removed.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
@@ -79,18 +80,22 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
-    const removed = new RemovedFiles(child.pid!, home.owner, folder.player);
-    return watched(guest, home.tmp, removed, () => keep(leaving, home.remove()));
+    const watched = {
+      folder: home.tmp,
+      removed: new RemovedFiles(child.pid!, home.owner, folder.player),
+      whileStopped: <T>(work: () => Promise<T>) => whileStopped(child, work),
+    };
+    return bounded(guest, watched, () => keep(leaving, home.remove()));
   };
 
   /** The kernel has no limit for a folder. */
-  const watched = (guest: GuestChild, tmp: string, removed: RemovedFiles, gone: () => void): StartedGuest => {
+  const bounded = (guest: GuestChild, watched: Omit<WatchedFolder, "exceeded">, gone: () => void): StartedGuest => {
     let outOfDisk = false;
     const exceeded = (): void => {
       outOfDisk = true;
       guest.kill();
     };
-    const unwatch = disk.watch({ folder: tmp, removed, exceeded });
+    const unwatch = disk.watch({ ...watched, exceeded });
     const exited = guest.exited.then((exit): GuestExit => {
       unwatch();
       gone();

@@ -1,6 +1,7 @@
-import { chmod, lchown, lstat, mkdtemp, readdir, rename, rmdir, unlink } from "node:fs/promises";
+import { chmod, lchown, lstat, mkdtemp, rename, rmdir, unlink } from "node:fs/promises";
 import path from "node:path";
 
+import { entriesOf } from "./entries.ts";
 import { ownIdentity } from "./privilege.ts";
 
 /**
@@ -9,7 +10,7 @@ import { ownIdentity } from "./privilege.ts";
  *
  * `rm` alone does not do: a guest makes folders that its user may not read or write, and nests them deeper than a path can
  * be long, because it walks down by `chdir`. So each is taken over and moved up, until all lie side by side. As root, that
- * needs CAP_CHOWN and no right to files beyond.
+ * needs CAP_CHOWN and no right to files beyond. Names are bytes, of which not all are text, and there may be millions.
  *
  * @throws {Error} when something in it can neither be taken over nor removed.
  */
@@ -17,11 +18,10 @@ export async function removeTree(folder: string): Promise<void> {
   if (!(await takeOver(folder))) return;
   // Beside the folder: whatever lies in it has a name that the guest chose. A later start knows it by its beginning.
   const place = await mkdtemp(`${folder}-removing-`);
-  const left = [folder];
+  const left: (string | Buffer)[] = [folder];
   let moved = 0;
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    for (const entry of await readdir(next, { withFileTypes: true })) {
-      const file = path.join(next, entry.name);
+    for await (const [file, entry] of entriesOf(next)) {
       if (!entry.isDirectory()) {
         await unlink(file);
         continue;
@@ -38,7 +38,7 @@ export async function removeTree(folder: string): Promise<void> {
 }
 
 /** Makes a folder this process's own, to be read and written. @returns whether there is such a folder. */
-async function takeOver(folder: string): Promise<boolean> {
+async function takeOver(folder: string | Buffer): Promise<boolean> {
   const found = await lstat(folder).catch(() => null);
   if (!found?.isDirectory()) return false;
   const { uid, gid } = ownIdentity();

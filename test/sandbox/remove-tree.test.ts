@@ -44,6 +44,15 @@ describe("removeTree", () => {
     assert.ok(existsSync(tree));
   });
 
+  it("removes what has a name that is no text", async () => {
+    const below = Buffer.from(`${tree}/\xff`, "latin1");
+    await mkdir(tree);
+    await mkdir(below);
+    await writeFile(Buffer.concat([below, Buffer.from("/\xfe", "latin1")]), "x");
+    await removeTree(tree);
+    assert.deepEqual(await readdir(place), []);
+  });
+
   it("removes what lies deeper than a path can be long", async () => {
     await mkdir(tree);
     execFileSync(process.execPath, ["-e", MAKE, tree]);

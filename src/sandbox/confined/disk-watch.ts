@@ -1,29 +1,33 @@
 import { setTimeout } from "node:timers/promises";
 
-import { diskUse } from "./disk.ts";
+import { type DiskUse, diskUse } from "./disk.ts";
 import type { RemovedFiles } from "./removed.ts";
 
 /** How often the folder of a guest is looked at, unless there is too much to look at. */
 const ROUND_MS = 100;
-/** Looking may take this share of one processor, however many guests make however many files. */
+/**
+ * Looking may take this share of one processor, however many guests make however many files. Each guest has as much of it
+ * as the others, so that none who makes many files keeps the watch from those who make few.
+ */
 const SHARE = 0.1;
 
 export interface WatchedFolder {
   readonly folder: string;
   /** What it uses of the disk besides. */
   readonly removed: RemovedFiles;
+  /** Does something while the guest is stopped. */
+  readonly whileStopped: <T>(work: () => Promise<T>) => Promise<T>;
   /** Called once, when the guest has used more than it may. */
   readonly exceeded: () => void;
 }
 
 /**
- * Watches the temporary folders of all guests, one after the other. The kernel bounds each file by itself, and nothing
- * bounds all of them together: between two looks a guest can go beyond its limit.
+ * Watches the temporary folders of all guests. The kernel bounds each file by itself, and nothing bounds all of them
+ * together: between two looks a guest can go beyond its limit.
  */
 export class DiskWatch {
   readonly #limitBytes: number;
   readonly #watched: Set<WatchedFolder> = new Set();
-  #running = false;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
@@ -32,24 +36,27 @@ export class DiskWatch {
   /** @returns what ends it. */
   watch(watched: WatchedFolder): () => void {
     this.#watched.add(watched);
-    if (!this.#running) void this.#run();
+    void this.#follow(watched);
     return () => this.#watched.delete(watched);
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
-    while (this.#watched.size > 0) {
+  async #follow(watched: WatchedFolder): Promise<void> {
+    for (;;) {
       const startMs = performance.now();
-      for (const each of this.#watched) await this.#look(each);
+      await this.#look(watched);
       const tookMs = performance.now() - startMs;
-      await setTimeout(Math.max(ROUND_MS, tookMs / SHARE), undefined, { ref: false });
+      const waitMs = Math.max(ROUND_MS, (tookMs * this.#watched.size) / SHARE);
+      await setTimeout(waitMs, undefined, { ref: false });
+      if (!this.#watched.has(watched)) return;
     }
-    this.#running = false;
   }
 
   async #look(watched: WatchedFolder): Promise<void> {
-    const used = await diskUse(watched.folder, this.#limitBytes, await watched.removed.use());
+    const removed = await watched.removed.use();
+    const use = (): Promise<DiskUse> => diskUse(watched.folder, this.#limitBytes, removed);
+    let { bytes, isCertain } = await use();
+    if (!isCertain && this.#watched.has(watched)) ({ bytes } = await watched.whileStopped(use));
     // It may have ended meanwhile.
-    if (used > this.#limitBytes && this.#watched.delete(watched)) watched.exceeded();
+    if (bytes > this.#limitBytes && this.#watched.delete(watched)) watched.exceeded();
   }
 }

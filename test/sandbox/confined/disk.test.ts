@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, open, unlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, open, rename, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
 import { DiskWatch } from "../../../src/sandbox/confined/disk-watch.ts";
 import { diskUse } from "../../../src/sandbox/confined/disk.ts";
@@ -19,6 +20,7 @@ const NONE = new RemovedFiles(0x7fff_ffff, null, "");
 const DEEP = `process.chdir(process.argv[1]);
 for (let n = 0; n < 40; n++) { const name = "d".repeat(250); require("node:fs").mkdirSync(name); process.chdir(name); }`;
 
+const whileStopped = <T>(work: () => Promise<T>): Promise<T> => work();
 const ROOT = path.join(import.meta.dirname, "../../..");
 
 let folder: string;
@@ -33,13 +35,13 @@ describe("the use of a folder", () => {
     await mkdir(path.join(folder, "some/more"), { recursive: true });
     await writeFile(path.join(folder, "some/more/file"), Buffer.alloc(2 * MIB, 1));
     await writeFile(path.join(folder, "file"), Buffer.alloc(MIB, 1));
-    const used = await diskUse(folder, 64 * MIB);
+    const { bytes: used } = await diskUse(folder, 64 * MIB);
     assert.ok(used >= 3 * MIB && used < 4 * MIB, String(used));
   });
 
   it("counts files that are empty, of which there could be any number", async () => {
     for (let n = 0; n < 100; n++) await writeFile(path.join(folder, String(n)), "");
-    assert.equal(await diskUse(folder, 64 * MIB), 100 * 4_096);
+    assert.equal((await diskUse(folder, 64 * MIB)).bytes, 100 * 4_096);
   });
 
   it("counts what was removed and is still open, once", async () => {
@@ -50,16 +52,34 @@ describe("the use of a folder", () => {
     await unlink(file);
     const used = await new RemovedFiles(process.pid, null, "").use();
     assert.ok(used >= MIB && used < 2 * MIB, `${used} by ${other.fd}`);
-    assert.equal(await diskUse(folder, 64 * MIB, used), used);
+    assert.equal((await diskUse(folder, 64 * MIB, used)).bytes, used);
   });
 
   it("is more than any limit where it lies deeper than a path can be long", async () => {
     execFileSync(process.execPath, ["-e", DEEP, folder]);
-    assert.equal(await diskUse(folder, 64 * MIB), Infinity);
+    assert.equal((await diskUse(folder, 64 * MIB)).bytes, Infinity);
+  });
+
+  it("counts files and folders whose names are no text", async () => {
+    const below = Buffer.from(`${folder}/\xff`, "latin1");
+    await mkdir(below);
+    await writeFile(Buffer.concat([below, Buffer.from("/\xfe", "latin1")]), Buffer.alloc(2 * MIB, 1));
+    await writeFile(Buffer.from(`${folder}/\xfe`, "latin1"), Buffer.alloc(MIB, 1));
+    const { bytes: used } = await diskUse(folder, 64 * MIB);
+    assert.ok(used >= 3 * MIB && used < 4 * MIB, String(used));
+  });
+
+  it("is certain where nothing has changed lately, and where it is too much in any case", async () => {
+    await writeFile(path.join(folder, "file"), Buffer.alloc(MIB, 1));
+    assert.equal((await diskUse(folder, 64 * MIB)).isCertain, false);
+    assert.equal((await diskUse(folder, MIB / 2)).isCertain, true);
+    while (!(await diskUse(folder, 64 * MIB)).isCertain) await setImmediate();
+    await rename(path.join(folder, "file"), path.join(folder, "moved"));
+    assert.equal((await diskUse(folder, 64 * MIB)).isCertain, false);
   });
 
   it("is nothing where the folder has gone", async () => {
-    assert.equal(await diskUse(path.join(folder, "gone"), MIB), 0);
+    assert.equal((await diskUse(path.join(folder, "gone"), MIB)).bytes, 0);
   });
 });
 
@@ -73,7 +93,11 @@ describe("what a guest of another user holds open and has removed", () => {
     await using run = await disposableRunFolder();
     await chmod(folder, 0o777);
     const identity = { uid: 54_321, gid: 54_321 };
-    const holder = spawn(process.execPath, ["-e", HOLD], { cwd: folder, ...identity, stdio: ["ignore", "pipe", "inherit"] });
+    const holder = spawn(process.execPath, ["-e", HOLD], {
+      cwd: folder,
+      ...identity,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     try {
       await once(holder.stdout, "data");
       const asked = { pid: holder.pid, identity, player: run.player };
@@ -98,8 +122,9 @@ describe("a watch of folders", () => {
     const watch = new DiskWatch(MIB);
     const told: string[] = [];
     const exceeded = Promise.withResolvers<void>();
-    const stop = watch.watch({ folder: modest, removed: NONE, exceeded: () => told.push("modest") });
-    watch.watch({ folder: greedy, removed: NONE, exceeded: () => exceeded.resolve(void told.push("greedy")) });
+    const stop = watch.watch({ folder: modest, removed: NONE, whileStopped, exceeded: () => told.push("modest") });
+    const exceedOnce = (): void => exceeded.resolve(void told.push("greedy"));
+    watch.watch({ folder: greedy, removed: NONE, whileStopped, exceeded: exceedOnce });
     await writeFile(path.join(modest, "file"), Buffer.alloc(MIB / 2, 1));
     await writeFile(path.join(greedy, "file"), Buffer.alloc(2 * MIB, 1));
     // Its timers keep no process alive by themselves.
