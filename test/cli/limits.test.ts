@@ -66,6 +66,27 @@ describe("limits reset", () => {
   });
 });
 
+describe("limits set", () => {
+  it("sets a container's limits in place of those it had, and takes them away", async () => {
+    const set = await limits("set", "container", "set", "minute=7", "month=3");
+    assert.deepEqual([set.code, set.stdout], [0, '{"limits":{"minute":7,"month":3}}\n']);
+    assert.deepEqual(await containerRecord(service, "set"), limitRecord({ minute: 7, month: 3 }));
+    assert.equal((await limits("set", "container", "set", "day=2")).code, 0);
+    assert.deepEqual(await containerRecord(service, "set"), limitRecord({ day: 2, month: 5 }));
+    assert.equal((await limits("set", "container", "set")).stdout, '{"limits":{}}\n');
+    assert.deepEqual(await containerRecord(service, "set"), limitRecord({ month: 5 }));
+  });
+
+  it("changes nothing when a limit is none", async () => {
+    for (const wrong of ["minute=0", "year=3", "minute", "day=1.5"]) {
+      const { code, stderr } = await limits("set", "container", "unset", "hour=1", wrong);
+      assert.notEqual(code, 0);
+      assert.match(stderr, /^caisson: ./, wrong);
+    }
+    assert.deepEqual(await containerRecord(service, "unset"), limitRecord({ month: 5 }));
+  });
+});
+
 describe("a limits command that cannot be done", () => {
   it("ends with exit code 1 and what the service has against it", async () => {
     const named = await limits("show", "container", "a b");
