@@ -41,10 +41,11 @@ const CPU_SLACK = 1.5;
 /** A guest that was kept waiting by the machine for more than so much of the time may be innocent. */
 const HELD_UP = 0.5;
 /**
- * But not once it has burned so much of the limit: on a machine whose processors many share, one that blocks would else
- * wait for its end, and have its share of them, all the longer.
+ * But not once it has burned so much of the limit, and as much as no honest step takes: on a machine whose processors many
+ * share, one that blocks would else wait for its end, and have its share of them, all the longer.
  */
 const BURNED_ENOUGH = 1 / 8;
+const LONG_STEP_MS = 250;
 /** For as long an honest guest may compute in one go and have all of its share of the processor. */
 const SLOW_MS = 100;
 
@@ -154,7 +155,7 @@ export class Watchdog {
     if (atMs - pingedMs < blockMs) return;
     const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
     const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
-    if (heldUp <= HELD_UP || burnedMs >= blockMs * BURNED_ENOUGH) this.#endBlocked(guest, status.title);
+    if (heldUp <= HELD_UP || burnedMs >= enoughMs(blockMs)) this.#endBlocked(guest, status.title);
   }
 
   #endBlocked(guest: Guest, title: string): void {
@@ -217,6 +218,11 @@ export class Watchdog {
       end("processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
     }
   }
+}
+
+/** Of a short limit it is what an innocent one at the edge would burn within it. */
+function enoughMs(blockMs: number): number {
+  return Math.min(blockMs * (1 - HELD_UP), Math.max(blockMs * BURNED_ENOUGH, LONG_STEP_MS));
 }
 
 /** Waiting for something, for the disk, or stopped. One that is just ending is none of these: its own cause comes. */
