@@ -28,26 +28,29 @@ interface Entry {
   /** Since the log was last rid of what no window holds any more. */
   charges: number;
   refused: boolean;
+  /** It was asked about again since the sweep last passed. */
+  asked: boolean;
 }
 
 /** How many charges a log takes before it is rid of the past. */
 const CHARGES_A_TRIM = 64;
-/** How many idle keys are dropped for each new one, at most. */
-const DROPPED_A_TURN = 2;
+/** How many old keys each new one looks at, at least. Two are enough to visit all before there are twice as many. */
+const SWEPT_PER_NEW_KEY = 2;
 
 /**
  * Holds strangers to a limit, each by a key, in memory alone and apart from the counts of runs.
  *
- * Where there are more keys than fit, the one that was asked about longest ago is forgotten: whoever has so many keys to
- * push another out has as many limits of his own anyway, and refusing keys that are new would lock out the honest ones.
+ * Where there are more keys than fit, one that was not asked about lately is forgotten: whoever has so many keys to push
+ * another out has as many limits of his own anyway, and refusing keys that are new would lock out the honest ones.
  */
 export class Throttle {
   readonly #limits: LimitVector;
   readonly #longestMs: number;
   readonly #maxKeys: number;
   readonly #clock: Clock;
-  /** The one asked about longest ago first. */
   readonly #entries = new Map<string, Entry>();
+  /** Goes round and round. A new one each time would have to walk over all that was removed before it. */
+  #sweep: MapIterator<[string, Entry]> = this.#entries.entries();
 
   constructor({ limits, maxKeys, clock = systemClock }: ThrottleOptions) {
     this.#limits = limitVector(limits);
@@ -64,10 +67,13 @@ export class Throttle {
   /** Counts one against a key, or says what is against it and counts nothing. */
   take(key: string): Throttled | null {
     const now = Math.floor(this.#clock.now());
-    const entry = this.#entries.get(key) ?? { log: new CellLog(), charges: 0, refused: false };
-    this.#entries.delete(key);
-    this.#makeRoom(now);
-    this.#entries.set(key, entry);
+    let entry = this.#entries.get(key);
+    if (entry) entry.asked = true;
+    else {
+      this.#makeRoom(now);
+      entry = { log: new CellLog(), charges: 0, refused: false, asked: false };
+      this.#entries.set(key, entry);
+    }
     const violations = this.#violations(entry.log, now);
     if (violations.length > 0) {
       const first = !entry.refused;
@@ -88,13 +94,19 @@ export class Throttle {
     });
   }
 
+  /** Drops keys that no window holds, and where there are too many, one that was not asked about since the last visit. */
   #makeRoom(now: number): void {
-    for (let dropped = 0; dropped < DROPPED_A_TURN; dropped++) {
-      const [oldest] = this.#entries;
-      if (!oldest) return;
-      const [key, { log }] = oldest;
-      if (this.#entries.size < this.#maxKeys && log.newest + this.#longestMs > now) return;
-      this.#entries.delete(key);
+    for (let looked = 0; looked < SWEPT_PER_NEW_KEY || this.#entries.size >= this.#maxKeys; looked++) {
+      const next = this.#sweep.next();
+      if (next.done) {
+        this.#sweep = this.#entries.entries();
+        continue;
+      }
+      const [key, entry] = next.value;
+      const isIdle = entry.log.newest + this.#longestMs <= now;
+      const isFull = this.#entries.size >= this.#maxKeys;
+      if (isIdle || (isFull && !entry.asked)) this.#entries.delete(key);
+      else if (isFull) entry.asked = false;
     }
   }
 
