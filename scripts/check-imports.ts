@@ -5,7 +5,7 @@ import path from "node:path";
 const LEAVES = ["config", "errors", "members", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
-  cli: ["service", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
+  cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
   doctor: ["containers", "sandbox", "egress", ...LEAVES],
   stores: ["limits", "policies", "tokens", "redis", "telemetry", ...LEAVES],
   service: [

@@ -63,6 +63,7 @@ export interface Config {
   readonly redisCa: string | null;
   readonly realm: string;
   readonly onStoreLoss: "deny" | "allow";
+  readonly revocationLag: number;
   readonly queryKey: boolean;
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
@@ -237,6 +238,13 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     "deny",
     "while --redis cannot be reached: deny refuses runs, allow takes them without counting them",
     choice("deny", "allow"),
+  ),
+  revocationLag: one(
+    "--revocation-lag <duration>",
+    2_000,
+    "how old what a node knows of the tokens and policies that others change may be; past it, it refuses all: stops " +
+      "revoked tokens on a node that is cut off",
+    duration(1_000),
   ),
   queryKey: one("--no-query-key", true, "take tokens from the Authorization header only", boolean),
   tlsCert: one<string | null>("--tls-cert <file>", null, "certificate chain, PEM", file),

@@ -21,8 +21,6 @@ import { Authenticator } from "./http/authenticator.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { Limiter } from "./limits/limiter.ts";
-import type { PolicyStore } from "./policies/policy.ts";
-import { EmbeddedPolicies } from "./policies/stores/embedded.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
 import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
 import { openSandbox } from "./sandbox/open.ts";
@@ -30,7 +28,7 @@ import { sandboxOptions } from "./sandbox/options.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox, WallFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
-import { openLimitStore, openRedis } from "./stores.ts";
+import { openLimitStore, openPolicies, openRedis, openShared } from "./stores.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
 import { openLog } from "./telemetry/log.ts";
 import { RunIds } from "./telemetry/runs.ts";
@@ -89,13 +87,15 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
-  const tokens = closers.adopt(await openTokens(folder, config.keys ?? undefined), (open) => open.close());
+  const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
+  const tokens = closers.adopt(
+    await openTokens(folder, config.keys ?? undefined, { registry: shared?.registry }),
+    (open) => open.close(),
+  );
   const adminTokenFile = path.join(data, "admin.token");
   await ensureAdminToken(adminTokenFile, tokens);
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
-  const policies: PolicyStore = closers.adopt(EmbeddedPolicies.open(path.join(folder, "policies.sqlite")), (open) =>
-    open.close(),
-  );
+  const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 

@@ -7,9 +7,15 @@ import type { LimitStore } from "./limits/limiter.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
 import { LenientStore } from "./limits/stores/lenient.ts";
 import { RedisStore } from "./limits/stores/redis.ts";
+import type { PolicyStore } from "./policies/policy.ts";
+import { EmbeddedPolicies } from "./policies/stores/embedded.ts";
+import { RedisPolicies } from "./policies/stores/redis.ts";
 import { durabilityWarnings } from "./redis/durability.ts";
+import { Feed } from "./redis/feed.ts";
 import { RedisLink } from "./redis/link.ts";
 import type { Log } from "./telemetry/log.ts";
+import type { TokenRegister } from "./tokens/register.ts";
+import { Revocations, SharedRegistry } from "./tokens/shared-registry.ts";
 
 type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
 
@@ -30,6 +36,28 @@ export async function openRedis(config: Settings, log: Log | null): Promise<Redi
   const link = await RedisLink.open({ ...redis, password }, { realm, authority, onChange });
   for (const warning of log ? await durabilityWarnings(link) : []) log?.pino.warn(warning);
   return link;
+}
+
+/** What nodes share beside the counts. */
+export interface Shared {
+  readonly registry: TokenRegister;
+  readonly policies: PolicyStore;
+  close(): void;
+}
+
+/** Reads all that there is of it. @throws {Error} when it cannot be read. */
+export async function openShared(config: Pick<Config, "revocationLag">, link: RedisLink): Promise<Shared> {
+  const revocations = new Revocations();
+  const policies = new RedisPolicies();
+  const feed = new Feed(link, [revocations, policies], config.revocationLag);
+  policies.attach(feed);
+  await feed.open();
+  return { registry: new SharedRegistry(link, feed, revocations), policies, close: () => feed.close() };
+}
+
+/** The policies: those that nodes share, or of the folder. */
+export function openPolicies(folder: string, shared: Shared | null): PolicyStore {
+  return shared?.policies ?? EmbeddedPolicies.open(path.join(folder, "policies.sqlite"));
 }
 
 /** The counts: in the Redis that nodes share, or in the folder. */

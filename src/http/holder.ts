@@ -1,16 +1,34 @@
 import type { Holder } from "../limits/limiter.ts";
 import type { Claims } from "../tokens/claims.ts";
-import type { Registry } from "../tokens/registry.ts";
+import type { TokenRegister } from "../tokens/register.ts";
 
 const holders = new WeakMap<Claims, Holder>();
 
-/** The token as the limiter counts it: with the limits of the tokens above it, as they were issued. */
-export function holderOf(claims: Claims, registry: Registry): Holder {
+/**
+ * The token as the limiter counts it: with the limits of the tokens above it, as they were issued. At once, unless it has
+ * some and is seen for the first time.
+ *
+ * @throws {Problem} `store_unavailable`, also as a rejection, when those cannot be looked up.
+ */
+export function holderOf(claims: Claims, registry: TokenRegister): Holder | Promise<Holder> {
+  const known = holders.get(claims);
+  if (known) return known;
+  return claims.parents.length === 0 ? keep(claims, []) : withParents(claims, registry);
+}
+
+async function withParents(claims: Claims, registry: TokenRegister): Promise<Holder> {
+  const parents = claims.parents.map(async (jti) => {
+    const issued = await registry.issued(jti);
+    return { jti, limits: issued?.claims.limits.token };
+  });
+  return keep(claims, await Promise.all(parents));
+}
+
+/** The same object in every run: what the limiter works out for it is kept with it. */
+function keep(claims: Claims, parents: Holder["parents"]): Holder {
   let holder = holders.get(claims);
   if (!holder) {
-    const parents = claims.parents.map((jti) => ({ jti, limits: registry.issued(jti)?.claims.limits.token }));
     holder = { jti: claims.jti, limits: claims.limits, parents };
-    // The same object in every run: what the limiter works out for it is kept with it.
     holders.set(claims, holder);
   }
   return holder;

@@ -30,7 +30,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     return [name, claims, detail];
   };
   const answerContainer = async (name: string, claims: Claims, detail: boolean): Promise<Response> => {
-    const usage = await readUsage(limiter, name, holderOf(claims, tokens.registry));
+    const usage = await readUsage(limiter, name, await holderOf(claims, tokens.registry));
     return record(usage[0]!, usage, detail);
   };
   resource(api, "/api/limits/container/:name{[^/]*}", {
@@ -53,7 +53,8 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
   };
   const answerToken = async (jti: string, detail: boolean): Promise<Response> => {
     // One that nobody knows here is held by the server's own limits.
-    const usage = await limiter.token(jti, tokens.registry.issued(jti)?.claims.limits.token);
+    const issued = await tokens.registry.issued(jti);
+    const usage = await limiter.token(jti, issued?.claims.limits.token);
     return record(usage, [usage], detail);
   };
   resource(api, "/api/limits/token/:jti{[^/]*}", {

@@ -80,7 +80,8 @@ export class RunEndpoint {
     refuseAsSubresource(request);
     authorize(claims, container);
     const answer = new RunAnswer(response, runIds.next(), claims.jti, credential.byKey, arrivedMs);
-    const holder = holderOf(claims, tokens.registry);
+    const looked = holderOf(claims, tokens.registry);
+    const holder = looked instanceof Promise ? await looked : looked;
     const party = partyOf(claims);
     const pin = claims.code?.sha256 ?? null;
     const call = { request, response, target, container, taskUrl: url, holder, party, pin, answer };

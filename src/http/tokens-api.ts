@@ -33,7 +33,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     DELETE: async (call) => {
       const by = await administrator(call);
       const jti = decode(lastSegment(call)) ?? "";
-      tokens.revoke(jti, by.jti);
+      await tokens.revoke(jti, by.jti);
       audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
       return json(200, { jti, revoked: true });
     },

@@ -3,18 +3,19 @@ import { join } from "node:path";
 import { issue, type Issued } from "./issue.ts";
 import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
+import type { TokenRegister } from "./register.ts";
 import { Registry } from "./registry.ts";
 import { Verifier } from "./verify.ts";
 
 /** All that has to do with tokens, opened from a data folder. */
 export interface Tokens {
   readonly keys: KeyRing;
-  readonly registry: Registry;
+  readonly registry: TokenRegister;
   readonly verifier: Verifier;
   /** As `issue` in `issue.ts`, at this moment. `issuedBy` is the `jti` of who asks, or words for what does. */
   readonly issue: (input: unknown, issuedBy: string) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
-  readonly revoke: (jti: string, revokedBy: string) => boolean;
+  readonly revoke: (jti: string, revokedBy: string) => Promise<boolean> | boolean;
   readonly close: () => void;
 }
 
@@ -23,6 +24,8 @@ export interface OpenOptions {
   create?: boolean;
   /** The clock, in Unix milliseconds. */
   nowMs?: () => number;
+  /** The register that nodes share, instead of the folder's own. It is closed with the rest. */
+  registry?: TokenRegister | undefined;
 }
 
 /**
@@ -36,7 +39,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const { create = true, nowMs = Date.now } = options;
   if (create) await makePrivateFolder(folder);
   const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), { create: create && keysFile === undefined });
-  const registry = Registry.open(join(folder, "tokens.sqlite"), nowMs());
+  const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs());
   return {
     keys,
     registry,

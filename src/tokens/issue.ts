@@ -6,12 +6,12 @@ import type { Claims } from "./claims.ts";
 import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, TYPE } from "./format.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import type { Registry } from "./registry.ts";
+import type { TokenRegister } from "./register.ts";
 import { readTokenRequest, type TokenRequest, tokenRequestProblem } from "./request.ts";
 
 export interface IssueContext {
   keys: KeyRing;
-  registry: Registry;
+  registry: TokenRegister;
   /** The `jti` of the administrative token that asks, or words for what does. */
   issuedBy: string;
   /** Unix milliseconds. */
@@ -42,7 +42,7 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   }
   // Before anybody has it: its limits must be known at its first use, and a token that is not listed cannot be told apart
   // from a forged one when it is asked about.
-  context.registry.record(payload, context.issuedBy, context.nowMs);
+  await context.registry.record(payload, context.issuedBy, context.nowMs);
   return { token, jti: payload.jti, claims: claimsOf(payload) };
 }
 

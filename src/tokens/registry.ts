@@ -2,24 +2,17 @@ import { closeSync, constants, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../errors.ts";
-import { type Claims, isJti } from "./claims.ts";
+import { isJti } from "./claims.ts";
 import { LEEWAY_S } from "./format.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-
-export interface IssuedToken {
-  claims: Claims;
-  /** The `jti` of the token that asked for it, or words for what did. */
-  issuedBy: string;
-  /** Unix milliseconds. */
-  issuedAt: number;
-}
+import { forgetAt, type IssuedToken, type TokenRegister } from "./register.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
  *
  * Several processes may have it open and issue. Only one, the service, may revoke: it asks its memory at each request.
  */
-export class Registry {
+export class Registry implements TokenRegister {
   readonly #database: DatabaseSync;
   readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
   readonly #revoked: Set<string>;
@@ -84,7 +77,7 @@ export class Registry {
         JSON.stringify(payload),
         issuedBy,
         nowMs,
-        exp === undefined ? null : forgetAt(exp),
+        exp === undefined ? null : forgetAt(exp, LEEWAY_S),
       );
     });
   }
@@ -156,7 +149,6 @@ export class Registry {
 
 /** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */
 const BUSY_TIMEOUT_MS = 2_000;
-const DAY_S = 86_400;
 
 /**
  * With a write-ahead log, `NORMAL` outlives a killed process but not a power failure: it writes without waiting for the
@@ -183,8 +175,3 @@ const STATEMENTS = {
   forgetIssued: "DELETE FROM issued WHERE forget_at < ?",
   forgetRevoked: "DELETE FROM revoked WHERE forget_at < ? RETURNING jti",
 };
-
-/** A day after nobody can take it for valid, in Unix milliseconds: its record is still asked for when its use is looked at. */
-function forgetAt(expS: number): number {
-  return (expS + LEEWAY_S + DAY_S) * 1_000;
-}

@@ -6,7 +6,7 @@ import { readCompact } from "./compact.ts";
 import { ALGORITHM, LEEWAY_S, SIGNATURE_CHARS } from "./format.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf } from "./payload.ts";
-import type { Registry } from "./registry.ts";
+import type { TokenRegister } from "./register.ts";
 
 export interface VerifierOptions {
   /** The clock, in Unix milliseconds. */
@@ -18,7 +18,7 @@ export interface VerifierOptions {
 /** Turns token texts into claims, after RFC 7519 with the advice of RFC 8725. */
 export class Verifier {
   readonly #keys: KeyRing;
-  readonly #registry: Pick<Registry, "isRevoked">;
+  readonly #registry: Pick<TokenRegister, "isRevoked">;
   readonly #nowMs: () => number;
   readonly #cacheSize: number;
   /**
@@ -29,7 +29,7 @@ export class Verifier {
   /** Those that are being checked now. */
   readonly #checking = new Map<string, Promise<Claims>>();
 
-  constructor(keys: KeyRing, registry: Pick<Registry, "isRevoked">, options: VerifierOptions = {}) {
+  constructor(keys: KeyRing, registry: Pick<TokenRegister, "isRevoked">, options: VerifierOptions = {}) {
     this.#keys = keys;
     this.#registry = registry;
     this.#nowMs = options.nowMs ?? Date.now;

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { chmod, copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import type { Answer } from "./http.ts";
-import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { caisson, type Home, makeHome, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 describe("two nodes on one Redis", { skip: await missing("redis-server") }, () => {
@@ -57,8 +58,45 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     assert.equal((await nodes[0].run("again", "1", { token })).status, 200);
   });
 
-  it("keep no counts in their data folders", async () => {
-    for (const { data } of homes) assert.ok(!(await readdir(data)).includes("limits"));
+  it("know of a revocation at once where it was made, and within two seconds on the other", async () => {
+    const token = await nodes[0].issue({ containers: ["ended"] });
+    const { jti } = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string };
+    for (const node of nodes) assert.equal((await node.run("ended", "1", { token })).status, 200);
+    assert.equal((await nodes[0].request("DELETE", `/api/tokens/${jti}`)).status, 200);
+    assert.equal((await nodes[0].run("ended", "1", { token })).status, 403);
+    const ended = async (): Promise<boolean> => (await nodes[1].run("ended", "1", { token })).status === 403;
+    await until(ended, "the other node refuses the token", 2_000);
+  });
+
+  it("hold the policies of containers together", async () => {
+    const json = { limits: { hour: 2 } };
+    assert.equal((await nodes[0].request("PUT", "/api/containers/ruled", { json })).status, 200);
+    const known = async (): Promise<boolean> => {
+      const answer = await nodes[1].request("GET", "/api/containers/ruled");
+      return (answer.json() as { limits: { hour?: number } }).limits.hour === 2;
+    };
+    await until(known, "the other node has the policy", 2_000);
+    const statuses = [];
+    for (let run = 0; run < 4; run++) statuses.push((await nodes[run % 2]!.run("ruled", "1")).status);
+    assert.deepEqual(statuses, [200, 200, 429, 429]);
+    const listed = await nodes[1].request("GET", "/api/containers?cursor=rule&limit=1");
+    assert.deepEqual(
+      (listed.json() as { containers: { container: string }[] }).containers.map(({ container }) => container),
+      ["ruled"],
+    );
+  });
+
+  it("take an administrative token that the command line made beside one of them", async () => {
+    const child = caisson(homes[0], "token", "issue", "--admin", "--redis", redis.url);
+    const token = (await text(child.stdout!)).trim();
+    for (const node of nodes) assert.equal((await node.request("GET", "/api/containers", { token })).status, 200);
+  });
+
+  it("keep their keys and a token in their data folders, and nothing else", async () => {
+    for (const { data } of homes) {
+      const kept = (await readdir(data)).filter((name) => name !== "keys.json");
+      assert.deepEqual(kept.toSorted(byName), ["admin.token", "lock"]);
+    }
   });
 
   it("answer 503 while Redis is away, run nothing, and go on by themselves", async () => {
@@ -119,4 +157,8 @@ async function secretFile(home: Home): Promise<string> {
 
 async function healthy(node: Service): Promise<boolean> {
   return (await node.request("GET", "/healthz")).status === 200;
+}
+
+function byName(one: string, other: string): number {
+  return one < other ? -1 : 1;
 }

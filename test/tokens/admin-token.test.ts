@@ -33,7 +33,7 @@ test("one that was revoked, damaged or not administrative is replaced by one tha
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
   const revoked = await readFile(file, "utf8");
-  tokens.revoke((await tokens.verifier.verify(revoked.trim())).jti, "me");
+  await tokens.revoke((await tokens.verifier.verify(revoked.trim())).jti, "me");
   const narrow = await tokens.issue({ containers: ["demo"] }, "me");
   for (const text of [revoked, "", "nonsense\n", narrow.token]) {
     await writeFile(file, text);

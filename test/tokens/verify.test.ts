@@ -85,7 +85,7 @@ test("a revoked token is refused, whether it was seen before or not", async (t) 
   for (const seen of [true, false]) {
     const { token, jti } = await issue({ containers: ["demo"] }, "me");
     if (seen) await verifier.verify(token);
-    revoke(jti, "me");
+    await revoke(jti, "me");
     assert.match((await problemOf(() => verifier.verify(token))).message, /the token was revoked/);
   }
 });
@@ -94,7 +94,7 @@ test("a revocation that comes while the signature is checked counts", async (t) 
   const { issue, verifier, revoke } = await testTokens(t);
   const { token, jti } = await issue({ containers: ["demo"] }, "me");
   const pending = verifier.verify(token);
-  revoke(jti, "me");
+  await revoke(jti, "me");
   assert.match((await problemOf(() => pending)).message, /the token was revoked/);
 });
 
@@ -103,7 +103,7 @@ test("a token falls with any token above it", async (t) => {
   const parents = [randomUUID(), randomUUID()];
   const token = await signed(keys, JSON.stringify(payload({ parents })));
   assert.deepEqual((await verifier.verify(token)).parents, parents);
-  revoke(parents[1]!, "me");
+  await revoke(parents[1]!, "me");
   assert.match((await problemOf(() => verifier.verify(token))).message, /descends from was revoked/);
 });
 

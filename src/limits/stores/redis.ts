@@ -1,10 +1,10 @@
 import { COMMAND_MS } from "../../redis/client.ts";
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
+import { ServerTime } from "../../redis/server-time.ts";
 import { conclude, type OpenUsage, untouched } from "../decide.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
 import type { LimitVector } from "../windows.ts";
 import { limitScript, liveScript } from "./redis/script.ts";
-import { ServerTime } from "./redis/server-time.ts";
 
 /** What the script answers first. */
 const TOO_LATE = -1;

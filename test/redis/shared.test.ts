@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, it } from "node:test";
+
+import { openShared, type Shared } from "../../src/stores.ts";
+import { until } from "../contract/until.ts";
+import { payload, problemOf } from "../tokens/support.ts";
+import { missing, type RedisServer, startRedis } from "./server.ts";
+
+const LIMITED = { limits: { minute: 7 } };
+
+async function nodesOn(server: RedisServer, body: (one: Shared, other: Shared) => Promise<void>): Promise<void> {
+  const nodes = [];
+  for (let node = 0; node < 2; node++) nodes.push(await openShared({ revocationLag: 2_000 }, await server.link()));
+  try {
+    await body(nodes[0]!, nodes[1]!);
+  } finally {
+    for (const node of nodes) node.close();
+  }
+}
+
+describe("what nodes share", { skip: await missing("redis-server") }, () => {
+  it("has a revocation at once where it was made, and soon everywhere, also on nodes that start later", async () => {
+    await using server = await startRedis();
+    const jti = randomUUID();
+    await nodesOn(server, async ({ registry }, other) => {
+      assert.equal(await registry.revoke(jti, "me", 0), true);
+      assert.equal(registry.isRevoked(jti), true);
+      assert.equal(await registry.revoke(jti, "me", 0), false);
+      await until(() => other.registry.isRevoked(jti), "the other node knows", 2_000);
+      assert.equal(other.registry.isRevoked(randomUUID()), false);
+    });
+    await nodesOn(server, async ({ registry }) => assert.equal(registry.isRevoked(jti), true));
+  });
+
+  it("knows on each node what was issued on another, for as long as it may matter", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async (one, other) => {
+      const [first, second] = [
+        payload(),
+        payload({ exp: undefined, admin: true, containers: undefined, can: undefined }),
+      ];
+      await one.registry.record(first as never, "me", 5);
+      await one.registry.record(second as never, "me", 5);
+      const issued = await other.registry.issued(String(first["jti"]));
+      assert.deepEqual([issued?.claims.jti, issued?.issuedBy, issued?.issuedAt], [first["jti"], "me", 5]);
+      assert.equal(await other.registry.issued(randomUUID()), undefined);
+      const keys = await server.client.keys("*:issued");
+      const ttls = await Promise.all(keys.map((key) => server.client.pttl(key)));
+      assert.deepEqual(
+        ttls.map((ttl) => ttl > 0).toSorted((a, b) => Number(a) - Number(b)),
+        [false, true],
+      );
+    });
+  });
+
+  it("has a policy at once where it was set, soon everywhere, and again without it", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async ({ policies }, other) => {
+      await policies.set("acme", LIMITED, "me");
+      assert.deepEqual(policies.get("acme"), LIMITED);
+      await until(() => other.policies.get("acme") !== undefined, "the other node knows", 2_000);
+      const known = other.policies.get("acme");
+      await policies.set("other", LIMITED, "me");
+      await until(() => other.policies.get("other") !== undefined, "the other node knows more");
+      assert.equal(other.policies.get("acme"), known);
+      await other.policies.remove("acme");
+      await until(() => policies.get("acme") === undefined, "the first node knows", 2_000);
+    });
+  });
+
+  it("says that it cannot know when a node is cut off for longer than the lag, and knows when it is back", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async ({ registry, policies }, other) => {
+      const jti = randomUUID();
+      await server.kill();
+      const isUnknown = async (): Promise<boolean> => {
+        try {
+          return registry.isRevoked(jti);
+        } catch {
+          return true;
+        }
+      };
+      await until(isUnknown, "it refuses to say", 10_000);
+      assert.equal((await problemOf(() => registry.isRevoked(jti))).code, "store_unavailable");
+      assert.equal((await problemOf(() => policies.get("acme"))).code, "store_unavailable");
+      assert.equal((await problemOf(() => registry.revoke(jti, "me", 0))).code, "store_unavailable");
+      assert.equal((await problemOf(() => registry.record(payload() as never, "me", 0))).code, "store_unavailable");
+      await server.restart();
+      await until(async () => !(await isUnknown()), "it knows again");
+      await other.registry.revoke(jti, "me", 0);
+      await until(() => registry.isRevoked(jti), "the revocation arrives");
+    });
+  });
+
+  it("never takes back a revocation, also when Redis has lost its memory, and learns of new ones", async () => {
+    await using server = await startRedis(["--save", ""]);
+    await nodesOn(server, async (one, other) => {
+      const jtis = [randomUUID(), randomUUID()];
+      await one.registry.revoke(jtis[0]!, "me", 0);
+      await until(() => other.registry.isRevoked(jtis[0]!), "the other node knows");
+      await server.client.flushall();
+      await one.registry.revoke(jtis[1]!, "me", 0);
+      await until(() => other.registry.isRevoked(jtis[1]!), "the other node knows of the second");
+      assert.equal(other.registry.isRevoked(jtis[0]!), true);
+    });
+  });
+
+  it("forgets a revocation when nobody could take the token for valid any more", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async ({ registry }) => {
+      const old = payload({ iat: 1, exp: 2 });
+      await server.client.set("unrelated", 1);
+      await registry.record({ ...old, exp: Math.floor(Date.now() / 1_000) - 86_404 } as never, "me", 0);
+      await registry.revoke(String(old["jti"]), "me", 0);
+      await until(async () => {
+        await registry.revoke(randomUUID(), "me", 0);
+        return (await server.client.zscore("caisson:{test}:revoked:changes", String(old["jti"]))) === null;
+      }, "it is forgotten");
+    });
+  });
+});
