@@ -23,11 +23,20 @@ export interface MeasuredService extends Measured {
   readonly startMs: number;
 }
 
-export async function startService(...flags: string[]): Promise<MeasuredService> {
+export function startService(...flags: string[]): Promise<MeasuredService> {
+  return start([], flags);
+}
+
+/** Starts a service into which a module was loaded first, which changes it. */
+export function startChanged(module: string, ...flags: string[]): Promise<MeasuredService> {
+  return start(["--import", path.join(import.meta.dirname, module)], flags);
+}
+
+async function start(options: readonly string[], flags: readonly string[]): Promise<MeasuredService> {
   const data = await mkdtemp(path.join(tmpdir(), "caisson-bench-"));
   const startedMs = performance.now();
   const main = path.join(import.meta.dirname, "../src/main.ts");
-  const child = run([main, "serve", "--port", "0", "--data", data, "--log-level", "warn", ...flags]);
+  const child = run([...options, main, "serve", "--port", "0", "--data", data, "--log-level", "warn", ...flags]);
   const banner = await lineFrom(child, /^curl .*/);
   return {
     url: /http:\/\/[^/]+/.exec(banner)![0],

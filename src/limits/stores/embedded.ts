@@ -58,10 +58,10 @@ export class EmbeddedStore implements LimitStore {
 
   private constructor(folder: Folder, recovered: Recovered, options: EmbeddedStoreOptions) {
     this.#table = recovered.table;
-    this.#clock = new SteadyClock(options.clock ?? systemClock, recovered.newest);
+    this.#clock = new SteadyClock(options.clock ?? systemClock, recovered.newest, recovered.anchor);
     this.#fsync = options.fsync;
     this.#onError = options.onError ?? (() => {});
-    this.#journal = new Journal(recovered.journal, recovered.ids);
+    this.#journal = new Journal(recovered.journal, recovered.ids, this.#clock.anchor);
     this.#compactor = new Compactor({
       folder,
       table: recovered.table,

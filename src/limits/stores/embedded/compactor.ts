@@ -61,7 +61,7 @@ export class Compactor {
       return;
     }
     this.#olderBytes = bytes;
-    const snapshot = new Snapshot(number, now);
+    const snapshot = new Snapshot(number, now, journal.anchor);
     this.#snapshot = snapshot;
     this.#running = this.#run(snapshot, table, folder, older).catch((error: unknown) => {
       this.#postpone();

@@ -1,4 +1,5 @@
 import type { CellLog } from "../../cell-log.ts";
+import type { Anchor } from "../../clock.ts";
 import type { JournalFile } from "./journal-file.ts";
 import { RecordWriter } from "./records.ts";
 
@@ -13,8 +14,17 @@ export class Journal {
   #newInFile: CellLog[] = [];
   #newInBatch: CellLog[] = [];
 
-  /** @param ids how many numbers the file has given out */
-  constructor(file: JournalFile, ids: number) {
+  readonly anchor: Anchor | undefined;
+  /** Whether the file has the anchor, or the batch, and whether that will stay. */
+  #anchored = false;
+  #committedAnchor = false;
+
+  /**
+   * @param ids how many numbers the file has given out
+   * @param anchor of this process, which each file holds
+   */
+  constructor(file: JournalFile, ids: number, anchor: Anchor | undefined) {
+    this.anchor = anchor;
     this.#file = file;
     this.#ids = ids;
     this.#committedBytes = file.bytes;
@@ -29,11 +39,13 @@ export class Journal {
   }
 
   admission(time: number, keys: readonly string[], logs: readonly CellLog[]): void {
+    this.#anchorOnce();
     const ids = logs.map((log, at) => this.#id(keys[at]!, log));
     this.#batch.admission(time, ids);
   }
 
   reset(time: number, key: string, log: CellLog): void {
+    this.#anchorOnce();
     this.#batch.reset(time, this.#id(key, log));
   }
 
@@ -47,6 +59,7 @@ export class Journal {
   /** What was written will stay. */
   commit(): void {
     this.#committedBytes = this.#file.bytes;
+    this.#committedAnchor = this.#anchored;
     this.#newInFile = [];
   }
 
@@ -56,6 +69,7 @@ export class Journal {
     this.#ids -= this.#newInFile.length + this.#newInBatch.length;
     this.#newInFile = [];
     this.#newInBatch = [];
+    this.#anchored = this.#committedAnchor;
     this.#batch.clear();
     this.#file.cut(this.#committedBytes);
   }
@@ -65,6 +79,8 @@ export class Journal {
     const file = this.#file;
     this.#file = next;
     this.#ids = 0;
+    this.#anchored = false;
+    this.#committedAnchor = false;
     this.#committedBytes = next.bytes;
     return file;
   }
@@ -79,6 +95,12 @@ export class Journal {
 
   close(): void {
     this.#file.close();
+  }
+
+  #anchorOnce(): void {
+    if (this.#anchored) return;
+    this.#anchored = true;
+    if (this.anchor) this.#batch.anchor(this.anchor);
   }
 
   #id(key: string, log: CellLog): number {

@@ -1,3 +1,4 @@
+import type { Anchor } from "../../clock.ts";
 import { FRAME_HEADER_BYTES, seal } from "./frames.ts";
 
 /**
@@ -9,15 +10,17 @@ import { FRAME_HEADER_BYTES, seal } from "./frames.ts";
  * - key: tag u8, id u32, length of the name u32, the name in UTF-8. Ids begin at 0 in each journal and leave none out; they
  *   are written so that what follows a damaged record can still be read. Version 1 has no id here
  * - counts: tag u8, length of the name u32, the name, number of entries u32, for each time u48 and runs u48
+ * - anchor: tag u8, boot id of 16 bytes, milliseconds since that boot u48, time u48
  * - start: tag u8, version u8, time u48. The first record of every file
  * - end: tag u8, number of keys u48. The last record of a snapshot
  */
 const MAX_KEYS = 200;
-const TAG = { key: 250, reset: 251, firstKey: 252, counts: 253, start: 254, end: 255 } as const;
+const TAG = { anchor: 249, key: 250, reset: 251, firstKey: 252, counts: 253, start: 254, end: 255 } as const;
 
 /** The version of the format that is written. Version 1 is read too; a file of another one is refused. */
 const VERSION = 2;
 const FIRST_BYTES = 16_384;
+const BOOT_BYTES = 16;
 
 /** How long a file is that holds its start and nothing else. */
 export const START_BYTES: number = FRAME_HEADER_BYTES + 8;
@@ -38,6 +41,7 @@ export interface Records {
   /** Without an id, it is the next one. */
   key(name: string, id: number | undefined): void;
   counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void;
+  anchor(anchor: Anchor): void;
   start(time: number): void;
   end(keys: number): void;
 }
@@ -79,6 +83,13 @@ export class RecordWriter implements Records {
       this.#u48(time);
       this.#u48(count);
     }
+  }
+
+  anchor({ boot, ms, time }: Anchor): void {
+    this.#tag(TAG.anchor, 1 + BOOT_BYTES + 12);
+    this.#at += this.#buffer.write(boot, this.#at, "hex");
+    this.#u48(ms);
+    this.#u48(time);
   }
 
   start(time: number): void {
@@ -154,6 +165,9 @@ export function readRecords(payload: Buffer, reader: Records): void {
       reader.key(name(), id);
     } else if (tag === TAG.firstKey) {
       reader.key(name(), undefined);
+    } else if (tag === TAG.anchor) {
+      const boot = payload.toString("hex", at, (at += BOOT_BYTES));
+      reader.anchor({ boot, ms: u48(), time: u48() });
     } else if (tag === TAG.reset) {
       reader.reset(u48(), u32());
     } else if (tag === TAG.counts) {

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
+import type { Anchor } from "../../clock.ts";
 import type { Folder } from "./folder.ts";
 import { readFrames, type FramesEnd } from "./frames.ts";
 import { JournalFile } from "./journal-file.ts";
@@ -12,6 +13,7 @@ export interface Recovered {
   table: KeyTable;
   /** The newest time on record, in milliseconds since 1970, or 0. */
   newest: number;
+  anchor: Anchor | undefined;
   /** The journal to go on with. */
   journal: JournalFile;
   /** How many ids it has given out. */
@@ -59,7 +61,8 @@ export async function recover(folder: Folder): Promise<Recovered> {
   const journal = openJournal(folder, last, bytes, replay.newest);
   replay.giveIds(journal.number);
   await folder.tidy(newestSnapshot);
-  return { table: replay.table, newest: replay.newest, journal, ids: replay.ids, snapshotBytes, journalBytes };
+  const { table, newest, newestAnchor: anchor, ids } = replay;
+  return { table, newest, anchor, journal, ids, snapshotBytes, journalBytes };
 }
 
 /**

@@ -119,10 +119,10 @@ function readAll(path: string, content: Buffer, replay: Replay): Omit<Loss, "wha
  * Begins a snapshot and a journal of a new number, which make all others superfluous. Until the snapshot has its name the
  * folder is as it was.
  */
-async function rewrite(folder: Folder, { table, newest }: Replay, number: number): Promise<string> {
+async function rewrite(folder: Folder, { table, newest, newestAnchor }: Replay, number: number): Promise<string> {
   const backup = keep(folder);
   JournalFile.create(folder.journal(number), number, newest).close();
-  await new Snapshot(number, newest).write(table, folder);
+  await new Snapshot(number, newest, newestAnchor).write(table, folder);
   const { journal } = await recover(folder);
   journal.close();
   return backup;

@@ -1,3 +1,4 @@
+import type { Anchor } from "../../clock.ts";
 import type { Records } from "./records.ts";
 import { KeyTable } from "./table.ts";
 
@@ -5,6 +6,7 @@ import { KeyTable } from "./table.ts";
 export class Replay implements Records {
   readonly table: KeyTable = new KeyTable();
   newest = 0;
+  newestAnchor: Anchor | undefined;
   /** Whether the end of a snapshot was seen, and all its keys before it. */
   complete = false;
   /** Runs that could not be counted against a key, because nothing tells which one it was. */
@@ -33,6 +35,10 @@ export class Replay implements Records {
       const log = name === undefined ? undefined : this.table.find(name);
       if (log) Object.assign(log, { journal, id });
     }
+  }
+
+  anchor(anchor: Anchor): void {
+    this.newestAnchor = anchor;
   }
 
   start(time: number): void {

@@ -1,6 +1,7 @@
 import { open, rename, type FileHandle } from "node:fs/promises";
 
 import type { CellLog } from "../../cell-log.ts";
+import type { Anchor } from "../../clock.ts";
 import type { Folder } from "./folder.ts";
 import { RecordWriter } from "./records.ts";
 import type { KeyTable } from "./table.ts";
@@ -21,11 +22,15 @@ export class Snapshot {
   #bytes = 0;
   #cancelled = false;
 
-  /** @param time now, in milliseconds since 1970 */
-  constructor(number: number, time: number) {
+  /**
+   * @param time now, in milliseconds since 1970
+   * @param anchor the newest
+   */
+  constructor(number: number, time: number, anchor: Anchor | undefined) {
     this.number = number;
     this.#time = time;
     this.#records.start(time);
+    if (anchor) this.#records.anchor(anchor);
   }
 
   /** Keeps a key as it is, unless it is kept already. */
