@@ -9,7 +9,8 @@ export async function examineRoot(user: string | null, data: string): Promise<Fi
   if (!isPrivileged()) {
     const uid = process.getuid?.() ?? -1;
     if (uid !== 0) return { layer, state: "held", proof: `user ${uid}: there is nothing to give up` };
-    const remedy = "start the service as a user, or give root CAP_SETUID, CAP_SETGID and CAP_CHOWN to become one";
+    const remedy =
+      "start the service as a user, or give root CAP_SETUID, CAP_SETGID, CAP_CHOWN and CAP_KILL to become one";
     return { layer, state: "weak", proof: "this root may not become anybody else", remedy };
   }
   try {

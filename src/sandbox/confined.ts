@@ -157,8 +157,8 @@ const OPENSSL = "--openssl-config=/nonexistent";
 
 const NO_MEANS =
   "guests cannot be confined: this kernel has no Landlock, or a filter around the service refuses it, and the service " +
-  "may not give guests a root and a user of their own; start it as root (with CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT and " +
-  "CAP_CHOWN, as container engines do), or on a kernel with Landlock (5.13 or newer, lsm=...,landlock)";
+  "may not give guests a root and a user of their own; start it as root (with CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT, " +
+  "CAP_CHOWN and CAP_KILL, as container engines do), or on a kernel with Landlock (5.13 or newer, lsm=...,landlock)";
 
 async function findMeans(player: string): Promise<Means> {
   return { ownUsers: isPrivileged(), jail: mayChangeRoot(), landlockAbi: await findLandlock(player) };

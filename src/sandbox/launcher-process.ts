@@ -23,8 +23,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 closeInheritedDescriptors();
 const wall = await open();
 await wall.join();
-process.on("message", (request: Request) => {
-  if (REQUESTS.has(request.do)) void serve(request);
+process.on("message", (request: Partial<Request> | null) => {
+  // The service may be somebody else's by now.
+  if (Number.isInteger(request?.guest) && REQUESTS.has(request!.do!)) void serve(request as Request);
 });
 reply({ is: "open", facts: factsOf(wall) });
 await closed;
@@ -64,6 +65,8 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
 }
 
 async function launch(number: number): Promise<void> {
+  // One whose number goes to another would be out of reach, and alive when its files are removed.
+  if (guests.has(number)) return;
   const starting = start(number);
   guests.set(
     number,

@@ -3,9 +3,11 @@ import { readFile, stat } from "node:fs/promises";
 
 /** Bits of a capability set (capabilities(7)). */
 const CAP_CHOWN = 0;
+const CAP_KILL = 5;
 const CAP_SETGID = 6;
 const CAP_SETUID = 7;
 const CAP_SYS_CHROOT = 18;
+const NEEDED = [CAP_CHOWN, CAP_KILL, CAP_SETGID, CAP_SETUID];
 const ALL_CAPABILITIES = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
 /** Below the ids of guests; neither people nor distributions hand it out. */
 const NOBODYS_ID = 0x6fff_ffff;
@@ -20,11 +22,11 @@ export interface Identity {
 const USUAL_IDS = 65_536;
 
 /**
- * Whether this process may become others: root, unless a container took that from it, or it is a user who is called root
- * in a namespace of few ids. Asked of the kernel and not of the user id, which says nothing of either.
+ * Whether this process may become others, and end who it has made others: root, unless a container took that from it, or
+ * it is a user who is called root in a namespace of few ids. Without CAP_KILL no guest of another user could be ended. Asked of the kernel and not of the user id, which says nothing of either.
  */
 export function isPrivileged(): boolean {
-  return process.platform === "linux" && highestId() >= USUAL_IDS - 1 && isCapable(CAP_CHOWN, CAP_SETGID, CAP_SETUID);
+  return process.platform === "linux" && highestId() >= USUAL_IDS - 1 && isCapable(...NEEDED);
 }
 
 /** Whether it can also give each of those it becomes a root of its own (chroot(2)). */

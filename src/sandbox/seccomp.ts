@@ -60,6 +60,8 @@ const THREAD_FLAGS = 0x10900;
 /** CLONE_NEW{TIME,NS,CGROUP,UTS,IPC,USER,PID,NET}. */
 const NAMESPACE_FLAGS = 0x7e020080;
 const MAP_SHARED_ANONYMOUS = 0x21;
+const MAP_GROWSDOWN = 0x100;
+const MAP_HUGETLB = 0x4_0000;
 const O_ACCMODE_TRUNC = 0x203;
 const O_RDONLY_TRUNC = 0x200;
 /** PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA. */
@@ -125,7 +127,10 @@ function judge(
     case "madvise":
       return oneOf(2, MEMORY_ADVICE);
     case "mmap":
-      // Shared anonymous memory is not counted by RLIMIT_DATA.
+      // RLIMIT_DATA counts neither what grows down nor shared anonymous memory; huge pages come from a store of the host's.
+      filter.load(argumentOffset(3));
+      filter.and(MAP_GROWSDOWN | MAP_HUGETLB);
+      filter.unless(0, () => filter.refuse(EPERM));
       return allBut(3, MAP_SHARED_ANONYMOUS, MAP_SHARED_ANONYMOUS);
     case "open":
       return allBut(1, O_ACCMODE_TRUNC, O_RDONLY_TRUNC);

@@ -36,3 +36,45 @@ it("a launcher outlives a service that closes the connections of new guests", as
   assert.deepEqual(await exit, [0, null]);
   assert.equal(over.size, GUESTS);
 });
+
+it("a launcher makes one guest a number, whatever it is asked by a service that is no longer itself", async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-launcher-"));
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.on("error", () => {}).resume();
+  });
+  server.listen(path.join(folder, "guests.sock"));
+  await once(server, "listening");
+  t.after(async () => {
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const launcher = fork(PROGRAM, [JSON.stringify(SANDBOX_OPTIONS), server.address() as string]);
+  const exit = once(launcher, "exit") as Promise<[number | null, string | null]>;
+  const ends: number[] = [];
+  launcher.on("message", (reply: Reply) => {
+    if (reply.is === "open") {
+      for (const odd of [
+        null,
+        1,
+        "launch",
+        [],
+        { do: "launch" },
+        { do: "launch", guest: "1" },
+        { do: "constructor", guest: 1 },
+      ])
+        launcher.send(odd as never);
+      for (let again = 0; again < 3; again++) launcher.send({ do: "launch", guest: 1 });
+      launcher.send({ do: "inspect", guest: 1 });
+    } else if (reply.is === "inspected") {
+      launcher.send({ do: "kill", guest: 1 });
+    } else if (reply.is === "exited") {
+      ends.push(reply.guest);
+      launcher.disconnect();
+    }
+  });
+  assert.deepEqual(await exit, [0, null]);
+  assert.deepEqual(ends, [1]);
+  assert.equal(connections, 1);
+});

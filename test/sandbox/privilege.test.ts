@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chownSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,6 +23,20 @@ async function folderOf(t: TestContext): Promise<string> {
 function inNode(code: string): string {
   const words = ["--input-type=module", "--eval", `${PRELUDE}${code}`];
   return execFileSync("scripts/node", words, { cwd: ROOT, encoding: "utf8" }).trim();
+}
+
+describe("isPrivileged", { skip: asRoot.skip || whyNoSetpriv() }, () => {
+  for (const capability of ["chown", "kill", "setgid", "setuid"]) {
+    it(`is not who lacks ${capability}: guests of other users could not be made, or not be ended`, () => {
+      const less = ["--bounding-set", `-${capability}`, "--inh-caps", `-${capability}`, "scripts/node"];
+      const words = [...less, "--input-type=module", "--eval", `${PRELUDE} console.log(isPrivileged())`];
+      assert.equal(execFileSync("setpriv", words, { cwd: ROOT, encoding: "utf8" }).trim(), "false");
+    });
+  }
+});
+
+function whyNoSetpriv(): string | false {
+  return spawnSync("setpriv", ["--version"]).status === 0 ? false : "there is no setpriv (util-linux)";
 }
 
 describe("giveUpRoot", asRoot, () => {

@@ -100,6 +100,8 @@ const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number
   ["system calls", "keyctl", 250, 219, NONE, 0, 0, 0, 0],
   ["system calls", "memfd_create", 319, 279, 0, 0],
   ["system calls", "shared memory that no limit counts", 9, 222, 0, 4_096, 3, 0x21, NONE, 0],
+  ["system calls", "a growing stack that no limit counts", 9, 222, 0, 4_096, 3, 0x122, NONE, 0],
+  ["system calls", "huge pages", 9, 222, 0, 4_096, 3, 0x4_0022, NONE, 0],
   ["system calls", "shared memory of System V", 29, 194, NONE, 0, 0],
   ["system calls", "inotify", 294, 26, NONE],
   ["system calls", "modules", 313, 273, NONE, 0, 0],
