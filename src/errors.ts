@@ -53,6 +53,11 @@ export interface TaskError {
   name: string;
   message: string;
   stack?: string;
+  cause?: TaskError;
+  /** Of an `AggregateError` and its kind. */
+  errors?: TaskError[];
+  /** Its own properties, as far as they are JSON. */
+  [property: string]: unknown;
 }
 
 export interface ProblemOptions {

@@ -1,4 +1,4 @@
-import { Problem, type ProblemCode } from "../errors.ts";
+import { Problem, type ProblemCode, type TaskError } from "../errors.ts";
 import { checkHead, HEAD_BYTES } from "../wire/head.ts";
 import type { HeadMessage } from "../wire/messages.ts";
 
@@ -20,26 +20,21 @@ const CLAIMABLE: ReadonlySet<string> = new Set<ProblemCode>([
 /** Statuses that stay the service's own, whatever a task asks for. */
 const RESERVED_STATUSES: ReadonlySet<number> = new Set([401, 403, 407, 429, 503]);
 const MAX_TEXT = 65_536;
+/** What parses may still nest too deep to be written again. Guests that are honest stay below. */
+const MAX_ERROR_DEPTH = 40;
 
 /** @throws {TypeError} when the message does not fit. */
 export function parseFault(payload: Buffer): { problem: Problem; retire: boolean } {
   const fault = members(JSON.parse(payload.toString()));
   const code = fault["code"];
   if (typeof code !== "string" || !CLAIMABLE.has(code)) throw new TypeError("a fault with an unknown code");
-  const error = fault["error"] === undefined ? undefined : members(fault["error"]);
-  const stack = error?.["stack"];
+  const error = fault["error"] === undefined ? undefined : taskError(fault["error"], MAX_ERROR_DEPTH);
   const status = askedStatus(fault["status"]);
   const hint = fault["hint"];
   const problem = new Problem(code as ProblemCode, text(fault["detail"]), {
     ...(hint === undefined ? {} : { hint: text(hint) }),
     ...(status === undefined ? {} : { status }),
-    ...(error && {
-      error: {
-        name: text(error["name"]),
-        message: text(error["message"]),
-        ...(stack === undefined ? {} : { stack: text(stack) }),
-      },
-    }),
+    ...(error && { error }),
   });
   return { problem, retire: fault["retire"] === true };
 }
@@ -49,6 +44,28 @@ export function parseHead(payload: Buffer): HeadMessage {
   if (payload.length > HEAD_BYTES) throw new TypeError(`a head of ${payload.length} bytes`);
   const { status, headers } = members(JSON.parse(payload.toString()));
   return checkHead(status, headers);
+}
+
+function taskError(value: unknown, depth: number): TaskError {
+  const error = members(value);
+  const { name, message, stack, cause, errors, ...own } = error;
+  requireShallow(own, depth);
+  if (errors !== undefined && !Array.isArray(errors)) throw new TypeError("a message whose errors are no list");
+  return {
+    name: text(name),
+    message: text(message),
+    ...(stack === undefined ? {} : { stack: text(stack) }),
+    ...(cause === undefined ? {} : { cause: taskError(cause, depth - 1) }),
+    ...(errors === undefined ? {} : { errors: errors.map((each) => taskError(each, depth - 1)) }),
+    ...own,
+  };
+}
+
+/** Also holds for the calls of `taskError` itself, whose depth it is handed. */
+function requireShallow(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth <= 0) throw new TypeError("a message that nests too deep");
+  for (const each of Object.values(value)) requireShallow(each, depth - 1);
 }
 
 function askedStatus(status: unknown): number | undefined {

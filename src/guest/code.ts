@@ -5,6 +5,7 @@ import { isDamaged } from "./damage.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { beforeLeaving, send } from "./link.ts";
 import { addModules, dropModules } from "./modules.ts";
+import { forgetStart } from "./places.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
 import { isThenable, whenSettled } from "./settle.ts";
@@ -66,6 +67,7 @@ export class Code {
   /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */
   forget(): void {
     dropModules(this.#id);
+    forgetStart(this.#id);
   }
 
   #evaluate(run: Run): void {

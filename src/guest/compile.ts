@@ -1,11 +1,14 @@
 import type { CodeMessage } from "../wire/messages.ts";
+import { hintOf } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule } from "./module-check.ts";
-import { importText, MissingModule, moduleUrl, requireOf } from "./modules.ts";
+import { faultOfModules, importText, MissingModule, moduleUrl, requireOf } from "./modules.ts";
 import { type Compiled, parseBody, parseExpression } from "./parse.ts";
+import { noteStart } from "./places.ts";
 import { onRejection } from "./settle.ts";
 import { strip } from "./strip.ts";
-import { isFurther, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { explainedFault } from "./syntax-hints.ts";
+import { isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 
 /** What one evaluation of a text left behind. */
 export interface Evaluation {
@@ -36,7 +39,8 @@ export function compile(codeId: number, code: CodeMessage, text: string): Readin
   if (typeof first === "function") return first;
   const second = typed ? readPlain(codeId, text) : readStripped(codeId, text);
   if (typeof second === "function") return second;
-  const fault = syntaxFault(text, isFurther(second, first) && (typed || isTypes(first)) ? second : first);
+  const isSecond = isFurther(second, first) && (typed || isTypes(first));
+  const fault = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
   // The check of modules knows them only roughly; what it refused is tried before it is refused.
   const body = parseBody(text, moduleUrl(codeId, "task.js"));
   if (typeof body !== "function" && isModuleOnly(body)) return moduleReading(codeId, "task.js", text, fault);
@@ -46,7 +50,7 @@ export function compile(codeId: number, code: CodeMessage, text: string): Readin
 function readPlain(codeId: number, text: string): Reading | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
   const expression = readExpression(text, url);
-  if (expression) return bodyReading(codeId, expression);
+  if (expression) return expressionReading(codeId, text, expression);
   const body = parseBody(text, url);
   if (typeof body === "function") return bodyReading(codeId, body);
   if (!mayBeModule(body)) return body;
@@ -59,7 +63,7 @@ function readStripped(codeId: number, text: string): Reading | SyntaxFailure {
   const url = moduleUrl(codeId, "task.ts");
   const bare = mayBeExpression(text) ? strip("(", withoutSemicolon(text), "\n)") : null;
   const expression = typeof bare === "string" ? parseExpression(bare, url) : bare;
-  if (typeof expression === "function") return bodyReading(codeId, expression);
+  if (typeof expression === "function") return expressionReading(codeId, text, expression);
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
   if (typeof body === "function") return bodyReading(codeId, body);
@@ -68,7 +72,7 @@ function readStripped(codeId: number, text: string): Reading | SyntaxFailure {
   if (typeof module !== "string") return isFurther(module, body) ? module : body;
   const failure = checkModule(module);
   if (!failure) return moduleReading(codeId, "task.ts", module, null);
-  return isModuleOnly(body) ? moduleReading(codeId, "task.ts", module, syntaxFault(text, failure)) : body;
+  return isModuleOnly(body) ? moduleReading(codeId, "task.ts", module, explainedFault(text, failure)) : body;
 }
 
 function readExpression(text: string, url: string): Compiled | null {
@@ -77,11 +81,7 @@ function readExpression(text: string, url: string): Compiled | null {
   if (typeof parsed === "function") return parsed;
   // `6 * 7; // the answer`: nothing but comments follows the semicolon at which V8 stopped.
   if (!parsed.place || parsed.message !== "Unexpected token ';'") return null;
-  const { line, column } = parsed.place;
-  const at = text
-    .split("\n")
-    .slice(0, line - 1)
-    .reduce((sum, each) => sum + each.length + 1, column - 1);
+  const at = offsetOf(text, parsed.place);
   if (!isTrivia(text.slice(at))) return null;
   const head = parseExpression(text.slice(0, at), url);
   return typeof head === "function" ? head : null;
@@ -114,6 +114,11 @@ function triviaLength(text: string): number {
   return length;
 }
 
+function expressionReading(codeId: number, text: string, compiled: Compiled): Reading {
+  noteStart(codeId, text, triviaLength(text));
+  return bodyReading(codeId, compiled);
+}
+
 function bodyReading(codeId: number, compiled: Compiled): Reading {
   const require = requireOf(codeId);
   const call = Function.prototype.call.bind(compiled) as (self: unknown, ...args: Parameters<Compiled>) => unknown;
@@ -133,21 +138,24 @@ function moduleReading(codeId: number, name: string, text: string, known: CodeFa
       // A module that threw stays broken under its URL: the next run loads it under another, as a body would be evaluated anew.
       loaded = null;
       attempt += 1;
-      throw asLoadFault(error, text, known);
+      throw asLoadFault(error, codeId, text, known);
     });
     return { module: null, exports: null, value: loaded };
   };
 }
 
 /** Tells the errors of loading a module from those that its code throws. */
-function asLoadFault(error: unknown, text: string, known: CodeFault | null): unknown {
-  if (error instanceof MissingModule) return new CodeFault("code_syntax", error.message);
+function asLoadFault(error: unknown, codeId: number, text: string, known: CodeFault | null): unknown {
+  if (error instanceof MissingModule) {
+    const hint = hintOf({ name: "Error", message: error.message });
+    return new CodeFault("code_syntax", error.message, hint === undefined ? {} : { hint });
+  }
   if (!(error instanceof SyntaxError)) return error;
   const stack = String(error.stack);
   // An error of linking has its place before the stack; one of parsing comes straight from the loader.
   if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) return syntaxFault(text, syntaxFailure(error, text, ""));
   if (!stack.includes("at compileSourceTextModule")) return error;
-  return known ?? new CodeFault("code_syntax", error.message);
+  return known ?? faultOfModules(codeId) ?? new CodeFault("code_syntax", error.message);
 }
 
 /** What V8 says when it meets a type. */

@@ -2,6 +2,7 @@ import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
 import { rememberTools } from "./damage.ts";
+import { giveCommonJs } from "./globals.ts";
 import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
 import { onNetworkFrame, openNetwork } from "./network/main-thread.ts";
@@ -42,6 +43,7 @@ process.removeAllListeners("warning");
 guardProcess();
 captureConsole();
 installModuleHooks();
+giveCommonJs();
 openNetwork({ send, payer });
 // Only then the socket: until it is open nothing that the warming sends goes anywhere.
 await warm();

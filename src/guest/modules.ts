@@ -1,15 +1,24 @@
 import { createRequire, isBuiltin, registerHooks } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
 
 import type { CodeMessage } from "../wire/messages.ts";
 import { CodeFault } from "./faults.ts";
+import { checkModule } from "./module-check.ts";
 import { parseBody } from "./parse.ts";
+import { asSubmitted } from "./places.ts";
 import { strip } from "./strip.ts";
-import { syntaxFault } from "./syntax.ts";
+import { explainedFault } from "./syntax-hints.ts";
 import { safeMap } from "./tables.ts";
 
-/** Something that was imported and is not there. */
+/** Something that was imported and is not there, or has no meaning here. The code is what libraries look for. */
 export class MissingModule extends Error {
-  readonly code = "ERR_MODULE_NOT_FOUND";
+  readonly code: "ERR_MODULE_NOT_FOUND" | "MODULE_NOT_FOUND";
+
+  constructor(message: string, code: MissingModule["code"]) {
+    super(message);
+    this.code = code;
+  }
 }
 
 interface VirtualModule {
@@ -23,8 +32,15 @@ const NodeURL = URL;
 /** By code and name: `12/lib.ts`. */
 const virtual = safeMap<string, VirtualModule>();
 const named = safeMap<number, readonly string[]>();
+export const ownFolder: string = tmpdir();
+export const ownFile: string = path.join(ownFolder, "task.js");
 /** What is not submitted resolves from the task's own folder. */
-const requireFromTmp = createRequire("file:///tmp/task.js");
+const requireFromTmp = createRequire(ownFile);
+/** These cannot even be loaded here. Others load, because libraries import them unused, and say at a call what has no meaning. */
+const MEANINGLESS: Readonly<Record<string, string>> = {
+  domain: "runs are told apart already, by AsyncLocalStorage",
+  repl: "there is no terminal",
+};
 
 /** The URL of a submitted text. Errors are told from its frames, and its relative imports start from it. */
 export function moduleUrl(codeId: number, name: string, attempt = 0): string {
@@ -61,11 +77,30 @@ export function dropModules(codeId: number): void {
 
 /** The `require` of one code: built-in modules, those of the envelope, and what the task wrote to its own folder. */
 export function requireOf(codeId: number): NodeJS.Require {
-  if (!named.has(codeId)) return requireFromTmp;
+  if (!named.has(codeId)) return plainRequire;
   const base = moduleUrl(codeId, "");
   const require = (specifier: string): unknown =>
-    requireFromTmp((isRelative(specifier) && find(specifier, base)) || specifier);
+    requireModule((isRelative(specifier) && find(specifier, base)) || specifier, base);
   return Object.assign(require, requireFromTmp);
+}
+
+/** The `require` of a code that brings no modules. */
+export const plainRequire: NodeJS.Require = Object.assign(
+  (specifier: string): unknown => requireModule(specifier, ""),
+  requireFromTmp,
+);
+
+function requireModule(specifier: string, parent: string): unknown {
+  try {
+    return requireFromTmp(specifier);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw faultOfModules(codeIdOf(parent)) ?? error;
+    // Also thrown by a module that was found and lacks one of its own.
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "MODULE_NOT_FOUND" && code !== "ERR_UNKNOWN_BUILTIN_MODULE") throw error;
+    if (!message.includes(`'${specifier}'`) && code === "MODULE_NOT_FOUND") throw error;
+    throw missing(specifier, parent, "MODULE_NOT_FOUND");
+  }
 }
 
 /** Sends every import of submitted code to the submitted modules. To be called once, before any of it runs. */
@@ -74,17 +109,21 @@ export function installModuleHooks(): void {
     resolve(specifier, context, next) {
       if (specifier.startsWith("task:/")) return { url: specifier, shortCircuit: true };
       const parent = context.parentURL;
+      refuseMeaningless(specifier);
+      if (specifier.startsWith("node:") && !isBuiltin(specifier)) {
+        throw missing(specifier, parent ?? "", "ERR_MODULE_NOT_FOUND");
+      }
       if (!parent?.startsWith("task:/") || isBuiltin(specifier) || /^(?:node|data|file):/.test(specifier)) {
         return next(specifier, context);
       }
       const url = isRelative(specifier) ? find(specifier, parent) : null;
-      if (url === null) throw missing(specifier, parent);
+      if (url === null) throw missing(specifier, parent, "ERR_MODULE_NOT_FOUND");
       return { url, shortCircuit: true };
     },
     load(url, context, next) {
       const found = url.startsWith("task:/") ? virtual.get(keyOf(url)) : undefined;
       if (!found) return next(url, context);
-      const source = found.typescript ? stripped(found.text, url) : found.text;
+      const source = found.typescript ? stripped(found.text, asSubmitted(url)) : found.text;
       return { format: found.format ?? formatOf(source), source, shortCircuit: true };
     },
   });
@@ -99,6 +138,11 @@ function keyOf(url: string): string {
   return url.slice("task:/".length).replace(/^(\d+)\.\d+\//, "$1/");
 }
 
+/** Not a number where no submitted text imports. */
+function codeIdOf(parent: string): number {
+  return Number.parseInt(parent.slice("task:/".length), 10);
+}
+
 function isRelative(specifier: string): boolean {
   return /^\.\.?\//.test(specifier);
 }
@@ -110,17 +154,46 @@ function find(specifier: string, parent: string): string | null {
   return candidates.find((candidate) => virtual.has(keyOf(candidate))) ?? null;
 }
 
-function missing(specifier: string, parent: string): MissingModule {
-  const given = named.get(Number.parseInt(parent.slice("task:/".length), 10));
-  const known = given ? `the request gives ${given.join(", ")}` : "the request gives no modules";
-  return new MissingModule(`there is no module "${specifier}": ${known}, and Node's own can be imported`);
+function refuseMeaningless(specifier: string): void {
+  const name = specifier.replace(/^node:/, "");
+  const why = Object.hasOwn(MEANINGLESS, name) ? MEANINGLESS[name] : undefined;
+  if (why === undefined) return;
+  throw new MissingModule(`node:${name} has no meaning here: ${why}`, "ERR_MODULE_NOT_FOUND");
 }
 
-function stripped(text: string, url: string): string {
-  const result = strip("", text, "");
-  if (typeof result === "string") return result;
-  const { fault } = syntaxFault(text, result);
-  throw new CodeFault("code_syntax", `${url.slice(url.lastIndexOf("/") + 1)}: ${fault.detail}`);
+function missing(specifier: string, parent: string, code: MissingModule["code"]): MissingModule {
+  if (specifier.startsWith("node:")) return new MissingModule(`Node has no module "${specifier}"`, code);
+  const given = named.get(codeIdOf(parent));
+  const known = given ? `the request gives ${given.join(", ")}` : "the request gives no modules";
+  return new MissingModule(`there is no module "${specifier}": ${known}, and Node's own can be imported`, code);
+}
+
+/** What is wrong in one of the modules of a code, which V8 tells without its place. */
+export function faultOfModules(codeId: number): CodeFault | null {
+  let fault: CodeFault | null = null;
+  virtual.forEach(({ text, typescript, format }, key) => {
+    if (fault || format !== null || !key.startsWith(`${codeId}/`)) return;
+    const name = key.slice(key.indexOf("/") + 1);
+    const bare = typescript ? stripped(text, name) : text;
+    const failure = formatOf(bare) === "module" ? checkModule(bare) : null;
+    if (failure) fault = ofModule(name, explainedFault(text, failure));
+  });
+  return fault;
+}
+
+/** @throws {CodeFault} that names the module. */
+function stripped(text: string, name: string): string {
+  try {
+    const result = strip("", text, "");
+    if (typeof result === "string") return result;
+    throw explainedFault(text, result);
+  } catch (error) {
+    throw CodeFault.is(error) ? ofModule(name, error) : error;
+  }
+}
+
+function ofModule(name: string, { fault }: CodeFault): CodeFault {
+  return new CodeFault(fault.code, `${name}: ${fault.detail}`, fault);
 }
 
 function formatOf(text: string): "module" | "commonjs" {

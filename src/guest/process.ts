@@ -1,7 +1,8 @@
 import v8 from "node:v8";
 
 import { uncurry } from "../wire/uncurry.ts";
-import { describeError, threwFault } from "./faults.ts";
+import { describeError } from "./describe.ts";
+import { threwFault } from "./faults.ts";
 import { closeLink } from "./link.ts";
 import { logLine } from "./logs.ts";
 import { currentRun } from "./run.ts";

@@ -1,5 +1,6 @@
 import { stripTypeScriptTypes } from "node:module";
 
+import { BUNDLE_HINT } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
 import { type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 
@@ -20,7 +21,7 @@ export function strip(head: string, text: string, tail: string): string | Syntax
     if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return place(error, text, head);
     if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
       const failure = place(error, text, head);
-      throw syntaxFault(text, { ...failure, message: `${message}; only types that can be erased may be used` });
+      throw syntaxFault(text, { ...failure, message: unsupported(message) }, BUNDLE_HINT);
     }
     // The stripper is WebAssembly: text that nests too deep breaks its memory, and it stays broken for this process.
     throw new CodeFault(
@@ -32,6 +33,11 @@ export function strip(head: string, text: string, tail: string): string | Syntax
       },
     );
   }
+}
+
+function unsupported(message: string): string {
+  if (message.includes("angle-bracket")) return "TypeScript <T>value is not supported: write value as T";
+  return `${message.replace(" in strip-only mode", "")}: only types that can be erased may be used`;
 }
 
 /** The stripper shows a tab as four blanks, so its caret stands further right than the text does. */

@@ -18,14 +18,16 @@ const MAX_CARET_LINE = 1000;
 const SHOWN_CHARACTERS = 100;
 
 /** The fault of code that does not parse; shows the line with a caret. */
-export function syntaxFault(text: string, failure: SyntaxFailure): CodeFault {
-  if (!failure.place) return new CodeFault("code_syntax", failure.message);
+export function syntaxFault(text: string, failure: SyntaxFailure, hint?: string): CodeFault {
+  const more = hint === undefined ? {} : { hint };
+  if (!failure.place) return new CodeFault("code_syntax", failure.message, more);
   const { line, column } = failure.place;
   const shown = text.split("\n")[line - 1] ?? "";
   const from = Math.max(0, column - 1 - SHOWN_CHARACTERS / 2);
-  const excerpt = shown.slice(from, from + SHOWN_CHARACTERS).replaceAll("\t", " ");
+  const excerpt = shown.slice(from, from + SHOWN_CHARACTERS).replace(/[\t\r]/g, " ");
   const caret = `${" ".repeat(column - 1 - from)}^`;
-  return new CodeFault("code_syntax", `${failure.message} (line ${line}, column ${column})\n  ${excerpt}\n  ${caret}`);
+  const detail = `${failure.message} (line ${line}, column ${column})\n  ${excerpt}\n  ${caret}`;
+  return new CodeFault("code_syntax", detail, more);
 }
 
 /**
@@ -62,4 +64,11 @@ function endOfText(lines: string[]): SyntaxFailure {
 export function isFurther(a: SyntaxFailure, b: SyntaxFailure): boolean {
   if (!a.place || !b.place) return false;
   return a.place.line > b.place.line || (a.place.line === b.place.line && a.place.column > b.place.column);
+}
+
+/** How many characters stand before a place. */
+export function offsetOf(text: string, { line, column }: Place): number {
+  let start = 0;
+  for (let count = 1; count < line; count += 1) start = text.indexOf("\n", start) + 1;
+  return start + column - 1;
 }

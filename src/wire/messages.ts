@@ -156,6 +156,18 @@ export interface NetworkFault {
   hostname?: string;
 }
 
+/** An error of a task as data, its own properties among its members. */
+export interface ErrorMessage {
+  name: string;
+  message: string;
+  /** Lines and columns of the submitted source. */
+  stack?: string;
+  cause?: ErrorMessage;
+  /** Of an `AggregateError` and its kind. */
+  errors?: ErrorMessage[];
+  [property: string]: unknown;
+}
+
 /** How a run failed, in the guest's words. The service decides what the caller is told. */
 export interface FaultMessage {
   code:
@@ -170,7 +182,7 @@ export interface FaultMessage {
   hint?: string;
   /** The integer `status` or `statusCode` of the task's error, when it has one. */
   status?: number;
-  error?: { name: string; message: string; stack?: string };
+  error?: ErrorMessage;
   /** The guest asks to be replaced: something in it is broken beyond this run. */
   retire?: boolean;
 }

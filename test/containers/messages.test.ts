@@ -10,6 +10,11 @@ function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
+function deep(open: string, close: string): Buffer {
+  const error = `{"name":"E","message":"m",${open.repeat(5_000)}"a":1${close.repeat(5_000)}}`;
+  return Buffer.from(`{"code":"task_threw","detail":"no","error":${error}}`);
+}
+
 describe("a fault of a guest", () => {
   const fault = { code: "task_threw", detail: "no" };
 
@@ -18,6 +23,27 @@ describe("a fault of a guest", () => {
     const { problem, retire } = parseFault(json({ ...fault, hint: "h", status: 404, error }));
     assert.deepEqual([problem.code, problem.message, problem.status, retire], ["task_threw", "no", 404, false]);
     assert.deepEqual(problem.options, { hint: "h", status: 404, error });
+  });
+
+  it("tells of an error its causes, the errors that it stands for, and its own properties", () => {
+    const inner = { name: "I", message: "i" };
+    const error = { name: "E", message: "m", cause: inner, errors: [inner], code: "own", details: { a: [1] } };
+    assert.deepEqual(parseFault(json({ ...fault, error })).problem.options.error, error);
+    for (const bad of [
+      { cause: {} },
+      { cause: 1 },
+      { errors: inner },
+      { errors: [1] },
+      { cause: { ...inner, stack: 1 } },
+    ]) {
+      assert.throws(() => parseFault(json({ ...fault, error: { ...error, ...bad } })), TypeError);
+    }
+  });
+
+  it("is refused when it nests deeper than can be written again", () => {
+    assert.throws(() => parseFault(deep('"cause":{"name":"E","message":"m",', "}")), TypeError);
+    assert.throws(() => parseFault(deep('"own":{', "}")), TypeError);
+    assert.throws(() => parseFault(deep('"errors":[{"name":"E","message":"m",', "}]")), TypeError);
   });
 
   it("can ask that the guest be replaced, with true and nothing else", () => {

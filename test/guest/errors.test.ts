@@ -63,6 +63,71 @@ describe("what a task throws", () => {
     assert.equal((await hint("throw new Error('x', { cause: { message: 'y'.repeat(1e6) } })"))?.length, 1_024 + 11);
   });
 
+  it("has its causes, to the first that it names twice", async () => {
+    const { error } = await guest.fault("throw new Error('a', { cause: new TypeError('b', { cause: 'c' }) })");
+    assert.deepEqual(error!.cause, {
+      name: "TypeError",
+      message: "b",
+      stack: "TypeError: b\n    at Object.<anonymous> (task.js:1:31)",
+      cause: { name: "Error", message: "c" },
+    });
+    const cyclic = await guest.fault("const e = new Error('x'); e.cause = new Error('y', { cause: e }); throw e");
+    assert.equal(cyclic.error!.cause!.message, "y");
+    assert.equal(cyclic.error!.cause!.cause, undefined);
+    const chain = "let e = new Error('0'); for (let i = 1; i < 1e4; i++) e = new Error(`${i}`, { cause: e }); throw e";
+    let depth = 0;
+    for (let { error: each } = await guest.fault(chain); each; each = each.cause) depth += 1;
+    assert.equal(depth, 9);
+  });
+
+  it("has the errors that it stands for", async () => {
+    const fault = await guest.fault("throw new AggregateError([new RangeError('a'), 'b'], 'both')");
+    assert.deepEqual(
+      fault.error!.errors!.map(({ name, message }) => [name, message]),
+      [
+        ["RangeError", "a"],
+        ["Error", "b"],
+      ],
+    );
+    assert.equal(fault.hint, "The first of 2 causes: a");
+    assert.equal((await guest.fault("throw new AggregateError(Array(1e5).fill(1))")).error!.errors!.length, 16);
+  });
+
+  it("has those of its own properties that are JSON", async () => {
+    const own =
+      "{ code: 'E', details: { a: [1, null] }, at: new Date(0), f() {}, big: 1n, s: Symbol('s'), u: undefined }";
+    const { error } = await guest.fault(`throw Object.assign(new Error('x'), ${own})`);
+    const { name, message, stack, ...rest } = error!;
+    assert.equal(`${name}: ${message}`, "Error: x");
+    assert.ok(stack);
+    assert.deepEqual(rest, { code: "E", details: { a: [1, null] }, at: "1970-01-01T00:00:00.000Z" });
+  });
+
+  it("has no property that throws, is too much, or in which HTTP clients keep credentials", async () => {
+    for (const own of [
+      "{ get a() { throw 1 } }",
+      "{ a: { toJSON() { throw 1 } } }",
+      "{ a: 'x'.repeat(5000) }",
+      `{ a: ${"[".repeat(9)}${"]".repeat(9)} }`,
+      "{ config: { headers: { authorization: 'a' } }, request: 1, response: 2 }",
+      'JSON.parse(\'{ "__proto__": { "a": 1 } }\')',
+    ]) {
+      const { error } = await guest.fault(
+        `const e = new Error('x'); Object.defineProperties(e, Object.getOwnPropertyDescriptors(${own})); throw e`,
+      );
+      assert.deepEqual(Object.keys(error!), ["name", "message", "stack"], own);
+    }
+    const many = await guest.fault(
+      "throw Object.assign(new Error('x'), Object.fromEntries(Object.entries('x'.repeat(1e5))))",
+    );
+    assert.ok(Object.keys(many.error!).length < 40);
+  });
+
+  it("calls no code of the task while it is written", async () => {
+    const text = "throw Object.assign(new Error('x'), { a: { toJSON: () => ({ b: 1, toJSON: 'text' }) } })";
+    assert.deepEqual((await guest.fault(text)).error!["a"], { b: 1, toJSON: "text" });
+  });
+
   it("is cut to 8 KiB of message and 32 KiB of stack", async () => {
     const { error } = await guest.fault("throw new Error('x'.repeat(1e6))");
     assert.equal(error?.message.length, 8192);

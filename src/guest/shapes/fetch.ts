@@ -1,5 +1,5 @@
 import { contextOf, type TaskContext } from "../context.ts";
-import { describeError } from "../faults.ts";
+import { describeError } from "../describe.ts";
 import { logLine } from "../logs.ts";
 import { answerResponse } from "../result.ts";
 import type { Run } from "../run.ts";

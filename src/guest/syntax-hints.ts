@@ -1,0 +1,51 @@
+import { BUNDLE_HINT } from "./error-hints.ts";
+import type { CodeFault } from "./faults.ts";
+import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
+
+/** An opening tag where a value is expected. */
+const TAG = /(?:[(=?:,[]|=>|&&|\|\||\breturn|\bdefault)\s*(<(?:>|[A-Za-z][\w.]*(?=[\s/>])))/;
+
+/**
+ * The fault of a text that does not parse. Of what is often sent and never parses it says what it is, and what helps.
+ *
+ * @param failure What is told of the rest.
+ * @param other Where the other kind of parser stopped.
+ */
+export function explainedFault(text: string, failure: SyntaxFailure, other: SyntaxFailure = failure): CodeFault {
+  if (/^\s*(?:```|~~~)/m.test(text)) {
+    const hint = "Send what stands between the Markdown fences, without them and what is around them.";
+    return syntaxFault(text, failure, hint);
+  }
+  const jsx = tagBefore(text, failure) ?? tagBefore(text, other);
+  if (jsx !== null) {
+    return syntaxFault(text, { message: "JSX is not JavaScript", place: placeOf(text, jsx) }, BUNDLE_HINT);
+  }
+  const character = failure.place ? text.charAt(offsetOf(text, failure.place)) : "";
+  if (character === "@") {
+    return syntaxFault(text, { ...failure, message: "decorators are not JavaScript yet" }, BUNDLE_HINT);
+  }
+  if (character !== "" && "\u201c\u201d\u201e\u2018\u2019\u201a".includes(character)) {
+    return syntaxFault(text, failure, "Write straight quotes, as on a keyboard, in place of typographic ones.");
+  }
+  return syntaxFault(text, failure);
+}
+
+/** Where the tag begins at whose element a parser stopped: none goes on behind the first that is closed. */
+function tagBefore(text: string, { place }: SyntaxFailure): number | null {
+  if (!place) return null;
+  const at = offsetOf(text, place);
+  const tags = new RegExp(TAG, "g");
+  for (let match = tags.exec(text); match; match = tags.exec(text)) {
+    const start = tags.lastIndex - match[1]!.length;
+    if (start > at) return null;
+    const closing = /<\/|\/>/g;
+    closing.lastIndex = start;
+    if (closing.test(text) && at <= closing.lastIndex) return start;
+  }
+  return null;
+}
+
+function placeOf(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split("\n");
+  return { line: before.length, column: before.at(-1)!.length + 1 };
+}
