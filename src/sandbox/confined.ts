@@ -113,6 +113,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
 
   const proveLayers = async (): Promise<Check[]> => {
     const { home, policy } = prepare();
+    const { home: neighbour } = prepare();
     const playAmongAll = (calls: readonly NotedCall[]): Promise<Played> => {
       const inside = prepare();
       const { program: _, ...others } = inside.policy;
@@ -123,11 +124,12 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
       return await testLayers({
         player: folder.player,
         policy,
+        neighbour: neighbour.tmp,
         playAmongAll,
         threads: counted ? limits.threads : null,
       });
     } finally {
-      await home.remove();
+      await Promise.all([home.remove(), neighbour.remove()]);
     }
   };
 

@@ -119,7 +119,15 @@ describe("the layers of a plan", { skip: process.platform !== "linux" }, () => {
   });
 });
 
-const TARGETS: Targets = { architecture, file: "/bin/sh", port: 1, name: "\0none", pid: process.pid, descriptor: 4 };
+const TARGETS: Targets = {
+  architecture,
+  file: "/bin/sh",
+  neighbour: null,
+  port: 1,
+  name: "\0none",
+  pid: process.pid,
+  descriptor: 4,
+};
 
 describe("the calls that the filter is to stop", { skip: process.platform !== "linux" }, () => {
   it("get through or fail later where there is no filter, so that a refusal says something of it", async () => {

@@ -6,6 +6,8 @@ import { type GroupLimits, readGroupLimits } from "./group-limits.ts";
 export interface Account {
   /** Real, effective, saved and filesystem user, as this process's user namespace counts. */
   readonly uids: readonly number[];
+  /** Likewise its groups, and all that it has besides. */
+  readonly gids: readonly number[];
   /** Whether it is in the host's own user namespace, where root is root. */
   readonly isOfHost: boolean;
   /** 2 is a filter (proc(5)). */
@@ -33,6 +35,7 @@ export async function readAccount(pid: number | "self"): Promise<Account> {
   const numbers = (name: string): number[] => field(name).split(/\s+/).map(Number);
   return {
     uids: numbers("Uid"),
+    gids: [...numbers("Gid"), ...(field("Groups").match(/\d+/g) ?? []).map(Number)],
     isOfHost: /^\s*0\s+0\s+4294967295\s*$/.test(await readFile(`/proc/${pid}/uid_map`, "latin1")),
     seccomp: Number(field("Seccomp")),
     noNewPrivileges: Number(field("NoNewPrivs")),

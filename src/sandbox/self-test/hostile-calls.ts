@@ -30,6 +30,8 @@ export interface Targets {
   readonly architecture: Architecture;
   /** A file that any user of the host may read and execute. */
   readonly file: string;
+  /** A folder of another guest. */
+  readonly neighbour: string | null;
   /** Of a server on 127.0.0.1. */
   readonly port: number;
   /** Of a server at an abstract Unix socket, with the leading 0. */
@@ -128,9 +130,10 @@ export function filteredCalls({ architecture }: Targets): HostileCall[] {
 
 /** @param abi of the kernel: what it cannot refuse is not tried. */
 export function landlockedCalls(targets: Targets, abi: number): HostileCall[] {
-  const { file, port, name, pid, descriptor } = targets;
+  const { file, neighbour, port, name, pid, descriptor } = targets;
   const call = callsFor(targets.architecture);
   const stopped = { layer: "Landlock", part: "landlock" } as const;
+  const open = (path: string): Step => call(257, 56, AT_FDCWD, text(path), 0);
   // struct sockaddr_in and sockaddr_un.
   const internet = Buffer.from([2, 0, port >>> 8, port & 0xff, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
   const unix = Buffer.concat([Buffer.from([1, 0]), Buffer.from(name)]);
@@ -147,8 +150,11 @@ export function landlockedCalls(targets: Targets, abi: number): HostileCall[] {
   const execute = call(59, 221, text(file), numbers(0), numbers(0));
   return [
     ...sockets.filter(({ since }) => abi >= since),
-    { ...stopped, what: "opening a file", call: call(257, 56, AT_FDCWD, text(file), 0), errors: [EACCES] },
-    { ...stopped, what: "listing the root", call: call(257, 56, AT_FDCWD, text("/"), 0), errors: [EACCES] },
+    { ...stopped, what: "opening a file", call: open(file), errors: [EACCES] },
+    { ...stopped, what: "listing the root", call: open("/"), errors: [EACCES] },
+    ...(neighbour === null
+      ? []
+      : [{ ...stopped, what: "listing another guest's files", call: open(neighbour), errors: [EACCES] }]),
     { ...stopped, what: "executing a file", call: inNewProcess(call, execute), errors: [EACCES], onlyAlone: true },
   ];
 }
@@ -159,11 +165,14 @@ function inNewProcess(call: MakeCall, tried: Step): NotedCall {
 }
 
 /** Stopped by a user of its own. @param hasRoot whether the guest has a root of its own, too. */
-export function foreignersCalls({ architecture, pid, file }: Targets, hasRoot: boolean): HostileCall[] {
+export function foreignersCalls({ architecture, pid, file, neighbour }: Targets, hasRoot: boolean): HostileCall[] {
   const call = callsFor(architecture);
   const open = call(257, 56, AT_FDCWD, text(file), 0);
   const stopped = { layer: "host user", part: "identity", errors: [EPERM] } as const;
+  const list = call(257, 56, AT_FDCWD, text(neighbour ?? ""), 0);
+  const files = { ...stopped, layer: "files", what: "listing another guest's", errors: [ENOENT, EACCES] } as const;
   return [
+    ...(neighbour === null ? [] : [{ ...files, call: list }]),
     { ...stopped, what: "becoming root", call: call(117, 147, 0, 0, 0) },
     { ...stopped, what: "signalling the service", call: call(62, 129, pid, 0) },
     { ...stopped, what: "reading limits of the service", call: call(302, 261, pid, RLIMIT_NOFILE, 0, numbers(0, 0)) },

@@ -30,6 +30,7 @@ export interface PromisedOfKernel extends ResourceLimits {
   readonly rung: Rung;
   /** Whether control groups were made for the limits. */
   readonly holdsResources: boolean;
+  readonly tmpBytes: number;
 }
 
 /** What the kernel says of a guest, held against what it says of others and against what was asked of it. */
@@ -47,6 +48,7 @@ export function judgeAccount(accounts: Accounts, promised: PromisedOfKernel): Ch
     }),
     judgeCapabilities(guest, promised.rung),
     judgeUser(accounts, promised.rung),
+    ...(promised.rung === "confined" ? [judgeGroups(accounts), judgeLimits(guest, promised)] : []),
     ...judgeGroup(guest, promised),
   ];
 }
@@ -104,6 +106,32 @@ function judgeUser({ guest, neighbour, own }: Accounts, rung: Rung): Check {
   if (own.uids.includes(uid)) return { ...check, outcome: "weak", found: `user ${uid}, who also runs the service` };
   if (neighbour.uids.includes(uid)) return { ...check, outcome: "open", found: `user ${uid}, like its neighbour` };
   return { ...check, outcome: "held", found: `user ${uid}, and its neighbour is another` };
+}
+
+/** Who has a user of its own and kept a group reads whatever that group may. */
+function judgeGroups({ guest, own }: Accounts): Check {
+  const isForeign = !guest.uids.some((uid) => own.uids.includes(uid));
+  const kept = isForeign ? guest.gids.filter((gid) => own.gids.includes(gid)) : [];
+  return asked("host user", "its groups", kept.length === 0, {
+    held: isForeign ? `${new Set(guest.gids).size}, its own` : "those of its user",
+    open: `kept ${[...new Set(kept)].join(", ")}`,
+  });
+}
+
+/** What the kernel bounds of a process, and nothing else tries: each a way to use what is counted nowhere. */
+function judgeLimits({ limits }: Account, { tmpBytes }: PromisedOfKernel): Check {
+  const most = {
+    "core file size": 0,
+    "file size": tmpBytes,
+    "locked memory": 0,
+    "msgqueue size": 0,
+    "pending signals": 64,
+  };
+  const exceeded = Object.entries(most).filter(([name, value]) => (limits[name] ?? Infinity) > value);
+  return asked("temporary disk", "limits of the process", exceeded.length === 0, {
+    held: `files of ${formatSize(tmpBytes)}`,
+    open: exceeded.map(([name]) => name).join(", "),
+  });
 }
 
 function judgeGroup({ group, limits: own }: Account, limits: PromisedOfKernel): Check[] {

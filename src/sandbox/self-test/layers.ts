@@ -24,6 +24,8 @@ export interface Layered {
   readonly player: string;
   /** Of a guest, but for its program. */
   readonly policy: GuestPolicy;
+  /** The folder of another guest that is there at the same time, where this process sees it. */
+  readonly neighbour?: string;
   /** Plays calls under all that a guest has around it. */
   readonly playAmongAll: (calls: readonly NotedCall[]) => Promise<Played>;
   /** How many the kernel lets a guest have, or null where it does not count them. */
@@ -53,6 +55,7 @@ export async function testLayers(layered: Layered): Promise<Check[]> {
     const targets = {
       architecture: layered.policy.architecture,
       file: HOST_FILE,
+      neighbour: layered.neighbour ?? null,
       port: await listen(servers.tcp),
       name,
       pid: process.pid,
