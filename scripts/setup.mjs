@@ -13,7 +13,10 @@ checkRuntime();
 if (process.platform === "linux") {
   installProgram("bwrap", "bubblewrap");
   if (purpose === "bench") installProgram("wrk", "wrk");
-  if (purpose === "bench") installProgram("redis-server", "redis-server");
+  if (purpose === "bench" || purpose === "test") {
+    installProgram("redis-server", "redis-server");
+    installProgram("nginx", "nginx-light");
+  }
   if (purpose === "test") {
     // The assemblers that tests hold the player's machine code against.
     installProgram("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu");
@@ -23,7 +26,6 @@ if (process.platform === "linux") {
     installProgram("ip", "iproute2");
     // What makes certificates.
     installProgram("openssl", "openssl");
-    installProgram("redis-server", "redis-server");
   }
 }
 

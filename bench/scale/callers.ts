@@ -1,0 +1,75 @@
+import { request } from "../../test/contract/http.ts";
+
+/** What came of the requests of one span of time. */
+export interface Span {
+  /** By status; 0 for none at all. */
+  readonly answers: ReadonlyMap<number, number>;
+  readonly longestMs: number;
+}
+
+/** Callers that each wait for an answer, and ask again. */
+export class Callers {
+  readonly #port: number;
+  readonly #token: string;
+  readonly #containers: number;
+  readonly #stop = new AbortController();
+  readonly #callers: Promise<void>[];
+  #answers = new Map<number, number>();
+  #longestMs = 0;
+  #lastGoodMs = performance.now();
+  readonly #admitted = new Map<string, number>();
+
+  constructor(port: number, token: string, callers: number, containers: number) {
+    this.#port = port;
+    this.#token = token;
+    this.#containers = containers;
+    this.#callers = Array.from({ length: callers }, (_, number) => this.#call(number));
+  }
+
+  /** Runs that were answered as done, by container. */
+  get admitted(): ReadonlyMap<string, number> {
+    return this.#admitted;
+  }
+
+  /** When a run was last answered as done, as `performance.now()` tells it. */
+  get lastGoodMs(): number {
+    return this.#lastGoodMs;
+  }
+
+  /** What came since the last time that this was asked. */
+  take(): Span {
+    const span = { answers: this.#answers, longestMs: this.#longestMs };
+    this.#answers = new Map();
+    this.#longestMs = 0;
+    return span;
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#callers);
+  }
+
+  async #call(number: number): Promise<void> {
+    for (let turn = number; !this.#stop.signal.aborted; turn++) {
+      const container = `scale-${turn % this.#containers}`;
+      const sentMs = performance.now();
+      const status = await this.#run(container);
+      const nowMs = performance.now();
+      this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+      this.#longestMs = Math.max(this.#longestMs, nowMs - sentMs);
+      if (status === 200) {
+        this.#lastGoodMs = nowMs;
+        this.#admitted.set(container, (this.#admitted.get(container) ?? 0) + 1);
+      }
+    }
+  }
+
+  async #run(container: string): Promise<number> {
+    try {
+      const answer = await request(this.#port, "POST", `/api/run/${container}`, { token: this.#token, body: "6 * 7" });
+      return answer.complete ? answer.status : 0;
+    } catch {
+      return 0;
+    }
+  }
+}

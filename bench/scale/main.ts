@@ -1,0 +1,38 @@
+/**
+ * Starts what `deploy/` describes from the programs of this machine: nodes behind nginx, on one Redis. Loads it, takes away
+ * one part after the other, and prints what came of it.
+ *
+ *   npm run scale [-- <nodes> <seconds of quiet around each fault>]
+ */
+import { startTopology } from "./topology.ts";
+import { tryFaults } from "./trial.ts";
+
+const [count = 2, quietSeconds = 3] = process.argv.slice(2).map(Number);
+if (count < 2) throw new TypeError("at least two nodes are needed, as one is taken away");
+
+await using topology = await startTopology(count);
+console.log(`${count} nodes behind nginx at http://127.0.0.1:${topology.port}, on ${topology.redis.url}`);
+const { phases, counts } = await tryFaults(topology, {
+  callers: 16,
+  containers: 8,
+  limit: 3_000,
+  quietMs: quietSeconds * 1_000,
+  pausedMs: 2_000,
+});
+for (const { name, answers, longestMs, recoveredMs } of phases) {
+  const seen = [...answers].toSorted(([one], [other]) => one - other);
+  const texts = seen.map(([status, times]) => `${times} x ${status === 0 ? "no answer" : status}`);
+  console.log(
+    `${name}: ${texts.join(", ")}; recovered in ${recoveredMs.toFixed(0)} ms; longest wait ${longestMs.toFixed(0)} ms`,
+  );
+}
+let faults = 0;
+for (const { container, answered, counted, limit } of counts) {
+  const wrong = counted > limit || answered > counted;
+  if (wrong) faults++;
+  console.log(`${container}: ${answered} answered, ${counted} counted, ${limit} allowed${wrong ? "  WRONG" : ""}`);
+}
+console.log(
+  faults === 0 ? "never more than allowed, and none that was answered is missing" : `${faults} containers WRONG`,
+);
+process.exitCode = faults === 0 ? 0 : 1;

@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { request } from "../../test/contract/http.ts";
+import { until } from "../../test/contract/until.ts";
+import { freePort, type RedisServer, startRedis } from "../../test/redis/server.ts";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+const START_MS = 60_000;
+
+/** One service process, which may come and go on one port. */
+export interface Node {
+  readonly port: number;
+  start(): Promise<void>;
+  /** Resolves when it has ended. */
+  signal(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+  pause(): void;
+  resume(): void;
+  readonly stderr: string;
+}
+
+/** What `deploy/` describes, on this machine: nodes behind nginx, on one Redis. */
+export interface Topology extends AsyncDisposable {
+  /** Of nginx, on loopback. */
+  readonly port: number;
+  readonly redis: RedisServer;
+  readonly nodes: readonly Node[];
+  /** An administrative token. */
+  readonly admin: string;
+}
+
+/** @throws {Error} when one of them does not come up. */
+export async function startTopology(count: number, flags: readonly string[] = []): Promise<Topology> {
+  const closers = new AsyncDisposableStack();
+  try {
+    const folder = await mkdtemp(path.join(tmpdir(), "caisson-scale-"));
+    closers.defer(() => rm(folder, { recursive: true, force: true }));
+    await chmod(folder, 0o755);
+    const redis = closers.use(await startRedis());
+    const keys = path.join(folder, "keys.json");
+    const nodes: ServiceNode[] = [];
+    for (let number = 1; number <= count; number++) {
+      const data = path.join(folder, `node-${number}`);
+      // The first makes the keys that all sign with.
+      const shared = number === 1 ? [] : ["--keys", keys];
+      const words = ["--data", data, "--redis", redis.url, "--trust-proxy", "127.0.0.1/32", ...shared, ...flags];
+      const node = new ServiceNode(await freePort(), words);
+      closers.defer(() => node.end());
+      await node.start();
+      if (number === 1) await copyFile(path.join(data, "keys.json"), keys);
+      nodes.push(node);
+    }
+    const admin = (await readFile(path.join(folder, "node-1/admin.token"), "utf8")).trim();
+    const port = await freePort();
+    const proxy = await startProxy(
+      path.join(folder, "nginx"),
+      port,
+      nodes.map((node) => node.port),
+    );
+    closers.defer(() => end(proxy, "SIGTERM"));
+    return { port, redis, nodes, admin, [Symbol.asyncDispose]: () => closers.disposeAsync() };
+  } catch (error) {
+    await closers.disposeAsync();
+    throw error;
+  }
+}
+
+class ServiceNode implements Node {
+  readonly port: number;
+  stderr = "";
+  readonly #words: readonly string[];
+  #child: ChildProcess | null = null;
+
+  constructor(port: number, words: readonly string[]) {
+    this.port = port;
+    this.#words = words;
+  }
+
+  async start(): Promise<void> {
+    const words = ["src/main.ts", "serve", "--port", String(this.port), "--log-level", "error", ...this.#words];
+    const child = spawn("scripts/node", words, { cwd: ROOT, stdio: ["ignore", "ignore", "pipe"] });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.#child = child;
+    const answers = async (): Promise<boolean> => {
+      if (child.exitCode !== null) throw new Error(`a node ended with ${child.exitCode}: ${this.stderr}`);
+      try {
+        return (await request(this.port, "GET", "/healthz", {})).status === 200;
+      } catch {
+        return false;
+      }
+    };
+    await until(answers, "a node answers", START_MS);
+  }
+
+  signal(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    return end(this.#child, signal);
+  }
+
+  pause(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
+  async end(): Promise<void> {
+    this.resume();
+    await this.signal("SIGTERM");
+  }
+}
+
+/** With the configuration of `deploy/`, in which only places and ports are other ones. */
+export async function startProxy(folder: string, port: number, nodes: readonly number[]): Promise<ChildProcess> {
+  await mkdir(folder, { recursive: true });
+  const given = await readFile(path.join(ROOT, "deploy/nginx.conf"), "utf8");
+  const [first] = /^ *server caisson-1:7070(.*;)$/m.exec(given) ?? [];
+  if (first === undefined) throw new Error("deploy/nginx.conf names no caisson-1:7070");
+  const servers = nodes.map((node) => first.replace("caisson-1:7070", `127.0.0.1:${node}`));
+  const config = given
+    .replace(first, servers.join("\n"))
+    .replaceAll(/^ *server caisson-\d+:7070.*\n/gm, "")
+    .replace("listen 8080", `listen 127.0.0.1:${port}`)
+    .replaceAll(" /tmp/", ` ${folder}/`);
+  const file = path.join(folder, "nginx.conf");
+  await writeFile(file, process.getuid?.() === 0 ? `user root;\n${config}` : config);
+  const child = spawn("nginx", ["-p", folder, "-e", "stderr", "-c", file, "-g", "daemon off;"], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const answers = async (): Promise<boolean> => {
+    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}: ${stderr}`);
+    try {
+      return (await request(port, "GET", "/healthz", {})).status === 200;
+    } catch {
+      return false;
+    }
+  };
+  await until(answers, "nginx answers");
+  return child;
+}
+
+/** Ends a process of the topology, and waits until it has. */
+export async function end(child: ChildProcess | null, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill(signal);
+  await gone;
+}

@@ -1,0 +1,90 @@
+import { request } from "../../test/contract/http.ts";
+import { pause, until } from "../../test/contract/until.ts";
+import { Callers, type Span } from "./callers.ts";
+import type { Topology } from "./topology.ts";
+
+export interface TrialOptions {
+  readonly callers: number;
+  readonly containers: number;
+  /** Of each container, in the whole trial. */
+  readonly limit: number;
+  /** Before and after each fault. */
+  readonly quietMs: number;
+  /** How long what is paused stands still. */
+  readonly pausedMs: number;
+}
+
+export interface Phase extends Span {
+  readonly name: string;
+  /** From the end of the fault until a run was answered as done again. */
+  readonly recoveredMs: number;
+}
+
+export interface Trial {
+  readonly phases: readonly Phase[];
+  /** By container: runs that were answered as done, runs that count, and the limit. */
+  readonly counts: readonly { container: string; answered: number; counted: number; limit: number }[];
+}
+
+/** Loads the nodes, and takes away one part after the other. */
+export async function tryFaults(topology: Topology, options: TrialOptions): Promise<Trial> {
+  const { port, admin, redis, nodes } = topology;
+  const limits = { container: { day: options.limit } };
+  const issued = await request(port, "POST", "/api/tokens", {
+    token: admin,
+    json: { containers: ["scale-*"], limits },
+  });
+  const { token } = issued.json() as { token: string };
+  const callers = new Callers(port, token, options.callers, options.containers);
+  const phases: Phase[] = [];
+  const phase = async (name: string, fault: () => Promise<void>): Promise<void> => {
+    await pause(options.quietMs);
+    await fault();
+    const mendedMs = performance.now();
+    await until(() => callers.lastGoodMs > mendedMs, `runs are answered after: ${name}`);
+    const recoveredMs = performance.now() - mendedMs;
+    await pause(options.quietMs);
+    phases.push({ name, recoveredMs, ...callers.take() });
+  };
+  const halted = async (stop: () => void, go: () => void): Promise<void> => {
+    stop();
+    await pause(options.pausedMs);
+    go();
+  };
+  const [, second] = nodes;
+  try {
+    await phase("nothing", () => Promise.resolve());
+    await phase("Redis is killed, and started again", () => redis.restart());
+    await phase("Redis stands still", () =>
+      halted(
+        () => process.kill(redis.pid, "SIGSTOP"),
+        () => process.kill(redis.pid, "SIGCONT"),
+      ),
+    );
+    await phase("a node is stopped (SIGTERM)", () => second!.signal("SIGTERM"));
+    await phase("it is started again", () => second!.start());
+    await phase("it stands still", () =>
+      halted(
+        () => second!.pause(),
+        () => second!.resume(),
+      ),
+    );
+    await phase("it is killed (SIGKILL)", () => second!.signal("SIGKILL"));
+    await phase("it is started again", () => second!.start());
+  } finally {
+    await callers.end();
+  }
+  const counts = [];
+  for (let number = 0; number < options.containers; number++) {
+    const container = `scale-${number}`;
+    const target = `/api/limits/container/${container}?detail=true`;
+    const detail = (await request(port, "GET", target, { token })).json() as { day: { used: number } };
+    counts.push({
+      container,
+      answered: callers.admitted.get(container) ?? 0,
+      counted: detail.day.used,
+      limit: options.limit,
+    });
+  }
+  return { phases, counts };
+}

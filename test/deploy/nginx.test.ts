@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, it, type TestContext } from "node:test";
+
+import { end, startProxy } from "../../bench/scale/topology.ts";
+import { request, respond } from "../contract/http.ts";
+import { freePort, missing } from "../redis/server.ts";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** nginx with the configuration of `deploy/`, in front of servers that answer a run as they are told. */
+async function proxied(t: TestContext, ...handlers: (Handler | null)[]): Promise<number> {
+  const ports: number[] = [];
+  for (const handler of handlers) ports.push(handler === null ? await freePort() : await listening(t, handler));
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-nginx-"));
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const proxy = await startProxy(folder, port, ports);
+  t.after(async () => {
+    await end(proxy, "SIGTERM");
+    await rm(folder, { recursive: true });
+  });
+  return port;
+}
+
+async function listening(t: TestContext, handler: Handler): Promise<number> {
+  const server: Server = createServer((incoming, response) => {
+    if (incoming.url === "/healthz") response.end();
+    else handler(incoming, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function named(name: string): Handler {
+  return (_, response) => void response.end(name);
+}
+
+const METHODS = ["POST", "PUT", "PATCH", "GET", "DELETE"];
+
+describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
+  for (const method of METHODS) {
+    it(`sends no ${method} of a run twice when its node goes away with it`, async (t) => {
+      let arrived = 0;
+      const vanish: Handler = (incoming) => {
+        arrived++;
+        incoming.socket.destroy();
+      };
+      const port = await proxied(t, vanish, vanish);
+      const answer = await request(port, method, "/api/run/demo", { body: method === "GET" ? "" : "1" });
+      assert.deepEqual([answer.status, arrived], [502, 1]);
+    });
+  }
+
+  it("passes over a node that does not listen, and loses no run by it", async (t) => {
+    const port = await proxied(t, null, (_, response) => response.end("42"));
+    for (let number = 0; number < 20; number++) {
+      const answer = await request(port, "POST", `/api/run/demo-${number}`, { body: "6 * 7" });
+      assert.deepEqual([answer.status, answer.text], [200, "42"]);
+    }
+  });
+
+  it("leads a container to one node, by whatever path, and containers to all", async (t) => {
+    const port = await proxied(t, named("one"), named("two"), named("three"));
+    const seen = new Set<string>();
+    for (let number = 0; number < 30; number++) {
+      const { text } = await request(port, "POST", `/api/run/demo-${number}?a=${number}`, { body: "1" });
+      seen.add(text);
+      for (const target of [`/api/run/demo-${number}/task`, `/api/limits/container/demo-${number}`]) {
+        assert.equal((await request(port, "GET", target, {})).text, text);
+      }
+    }
+    assert.equal(seen.size, 3);
+  });
+
+  it("lets an answer through while it is made", async (t) => {
+    const first = Promise.withResolvers<void>();
+    const port = await proxied(t, (_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write("data: 1\n\n");
+      void first.promise.then(() => response.end("data: 2\n\n"));
+    });
+    const response = await respond(port, "POST", "/api/run/demo", { body: "1" });
+    response.setEncoding("utf8");
+    const [chunk] = (await once(response, "data")) as [string];
+    assert.equal(chunk, "data: 1\n\n");
+    first.resolve();
+    const [rest] = (await once(response, "data")) as [string];
+    assert.equal(rest, "data: 2\n\n");
+  });
+
+  it("says who asks, and believes no client about it; takes bodies as long as code may be", async (t) => {
+    const port = await proxied(t, async (incoming, response) => {
+      let bytes = 0;
+      for await (const chunk of incoming) bytes += (chunk as Buffer).length;
+      response.end(JSON.stringify({ bytes, headers: incoming.headers }));
+    });
+    const lies = { "X-Forwarded-For": "9.9.9.9", Forwarded: "for=9.9.9.9" };
+    const body = Buffer.alloc(5 * 2 ** 20, "a");
+    const answer = await request(port, "POST", "/api/run/demo", { body, headers: lies });
+    const { bytes, headers } = answer.json() as { bytes: number; headers: Record<string, string> };
+    assert.equal(bytes, body.length);
+    assert.equal(headers["x-forwarded-for"], "127.0.0.1");
+    assert.equal(headers["forwarded"], undefined);
+    assert.equal(headers["host"], `127.0.0.1:${port}`);
+  });
+});
