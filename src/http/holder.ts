@@ -1,3 +1,4 @@
+import { Problem } from "../errors.ts";
 import type { Holder } from "../limits/limiter.ts";
 import type { Claims } from "../tokens/claims.ts";
 import type { TokenRegister } from "../tokens/register.ts";
@@ -8,7 +9,8 @@ const holders = new WeakMap<Claims, Holder>();
  * The token as the limiter counts it: with the limits of the tokens above it, as they were issued. At once, unless it has
  * some and is seen for the first time.
  *
- * @throws {Problem} `store_unavailable`, also as a rejection, when those cannot be looked up.
+ * @throws {Problem} as a rejection: `store_unavailable` when those cannot be looked up, `token_invalid` when one is not
+ * known here, because then its limits are not.
  */
 export function holderOf(claims: Claims, registry: TokenRegister): Holder | Promise<Holder> {
   const known = holders.get(claims);
@@ -19,10 +21,13 @@ export function holderOf(claims: Claims, registry: TokenRegister): Holder | Prom
 async function withParents(claims: Claims, registry: TokenRegister): Promise<Holder> {
   const parents = claims.parents.map(async (jti) => {
     const issued = await registry.issued(jti);
-    return { jti, limits: issued?.claims.limits.token };
+    if (!issued) throw new Problem("token_invalid", "a token that this one descends from is not known here", UNKNOWN);
+    return { jti, limits: issued.claims.limits.token };
   });
   return keep(claims, await Promise.all(parents));
 }
+
+const UNKNOWN = { hint: "Ask the issuer for a new one." };
 
 /** The same object in every run: what the limiter works out for it is kept with it. */
 function keep(claims: Claims, parents: Holder["parents"]): Holder {

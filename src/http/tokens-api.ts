@@ -1,11 +1,10 @@
-import type { Claims } from "../tokens/claims.ts";
+import { type Claims, permitsVerb } from "../tokens/claims.ts";
 import { readJson } from "./read-json.ts";
 import {
   type Api,
   type ApiDependencies,
   audit,
   authenticate,
-  type Call,
   forbidden,
   json,
   lastSegment,
@@ -13,26 +12,27 @@ import {
 } from "./resources.ts";
 import { decode } from "./target.ts";
 
-/** Issuing and revoking, for administrators. */
+/** Issuing and revoking: administrators all, others what is below them. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   const { tokens, config } = dependencies;
-  const administrator = async (call: Call): Promise<Claims> => {
-    const claims = await authenticate(call, dependencies);
-    if (!claims.admin) throw forbidden();
-    return claims;
+  const mayRevoke = async (by: Claims, jti: string): Promise<boolean> => {
+    if (jti === by.jti) return by.selfRevoke;
+    return by.admin || ((await tokens.registry.issued(jti))?.claims.parents.includes(by.jti) ?? false);
   };
   resource(api, "/api/tokens", {
     POST: async (call) => {
-      const by = await administrator(call);
-      const issued = await tokens.issue(await readJson(call, config.jsonDepthLimit), by.jti);
+      const by = await authenticate(call, dependencies);
+      if (!permitsVerb(by, "issue")) throw forbidden();
+      const issued = await tokens.issue(await readJson(call, config.jsonDepthLimit), by);
       audit(call, dependencies, "token issued", { token: issued.jti, by: by.jti });
       return json(201, issued);
     },
   });
   resource(api, "/api/tokens/:jti{[^/]*}", {
     DELETE: async (call) => {
-      const by = await administrator(call);
+      const by = await authenticate(call, dependencies);
       const jti = decode(lastSegment(call)) ?? "";
+      if (!(await mayRevoke(by, jti))) throw forbidden();
       await tokens.revoke(jti, by.jti);
       audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
       return json(200, { jti, revoked: true });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 
+import type { Claims } from "./claims.ts";
 import { issue, type Issued } from "./issue.ts";
 import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
@@ -12,8 +13,8 @@ export interface Tokens {
   readonly keys: KeyRing;
   readonly registry: TokenRegister;
   readonly verifier: Verifier;
-  /** As `issue` in `issue.ts`, at this moment. `issuedBy` is the `jti` of who asks, or words for what does. */
-  readonly issue: (input: unknown, issuedBy: string) => Promise<Issued>;
+  /** As `issue` in `issue.ts`, at this moment, for an administrator: his `jti`, or words for what asks; or for a token. */
+  readonly issue: (input: unknown, issuedBy: string | Claims) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
   readonly revoke: (jti: string, revokedBy: string) => Promise<boolean> | boolean;
   readonly close: () => void;
@@ -44,8 +45,13 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
     keys,
     registry,
     verifier: new Verifier(keys, registry, { nowMs }),
-    issue: (input, issuedBy) => issue(input, { keys, registry, issuedBy, nowMs: nowMs() }),
+    issue: (input, by) => issue(input, { keys, registry, ...issuerOf(by), nowMs: nowMs() }),
     revoke: (jti, revokedBy) => registry.revoke(jti, revokedBy, nowMs()),
     close: () => registry.close(),
   };
+}
+
+/** What an administrator issues starts a chain of its own, so that his token can be replaced and revoked without it. */
+function issuerOf(by: string | Claims): { issuedBy: string; above: Claims | null } {
+  return typeof by === "string" ? { issuedBy: by, above: null } : { issuedBy: by.jti, above: by.admin ? null : by };
 }

@@ -39,6 +39,10 @@ export interface Claims {
   readonly code: Pin | null;
   /** Whether each run gets a guest that nobody has used. */
   readonly fresh: boolean;
+  /** How many generations may be issued below it. An administrator's have a chain, and so a depth, of their own. */
+  readonly depth: number;
+  /** Whether it may revoke itself. */
+  readonly selfRevoke: boolean;
   /** The `jti`s of the tokens that this one descends from, nearest first. */
   readonly parents: readonly string[];
 }

@@ -14,5 +14,8 @@ export const SIGNATURE_CHARS = 86;
 /** How far the clocks of two nodes may differ before `exp` and `nbf` are seen differently, in seconds. */
 export const LEEWAY_S = 5;
 
+/** Generations below a token of an administrator: each run is counted against all above it, and each is looked up. */
+export const MAX_DEPTH = 4;
+
 /** The last second of the year 9999. What lies after it was given in milliseconds by mistake. */
 export const MAX_UNIX_S = 253_402_300_799;

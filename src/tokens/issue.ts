@@ -14,6 +14,8 @@ export interface IssueContext {
   registry: TokenRegister;
   /** The `jti` of the administrative token that asks, or words for what does. */
   issuedBy: string;
+  /** The token that asks, where it is not an administrator's: what it issues is below it, and no more than it. */
+  above: Claims | null;
   /** Unix milliseconds. */
   nowMs: number;
 }
@@ -26,12 +28,14 @@ export interface Issued {
 }
 
 /**
- * Issues a token (RFC 7519, signed after RFC 8037) with the members of `POST /api/tokens` as an administrator gives them.
+ * Issues a token (RFC 7519, signed after RFC 8037) with the members of `POST /api/tokens`.
  *
- * @throws {Problem} `request_invalid` with every fault at once, `store_unavailable` when it cannot be recorded.
+ * @throws {Problem} `request_invalid` with every fault at once, `token_forbidden` with everything that goes beyond the
+ * token above, `store_unavailable` when it cannot be recorded.
  */
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
-  const payload = payloadOf(readTokenRequest(input, context.nowMs), context.nowMs);
+  const { above, nowMs } = context;
+  const payload = payloadOf(readTokenRequest(input, nowMs, above), above, nowMs);
   const { kid, key } = context.keys.signing;
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload)))
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
@@ -47,7 +51,8 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
 }
 
 function payloadOf(
-  { admin, containers, can, exp, nbf, limits, net, code, fresh }: TokenRequest,
+  { admin, containers, can, exp, nbf, limits, net, code, fresh, depth, selfRevoke }: TokenRequest,
+  above: Claims | null,
   nowMs: number,
 ): Payload {
   return {
@@ -62,6 +67,9 @@ function payloadOf(
     ...(net !== null && { net }),
     ...(code !== null && { code }),
     ...(fresh && { fresh }),
+    ...(depth > 0 && { depth }),
+    ...(!selfRevoke && { selfRevoke }),
+    ...(above !== null && { parents: [above.jti, ...above.parents] }),
   };
 }
 

@@ -4,7 +4,7 @@ import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { limitsMember } from "../limits/members.ts";
 import { type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
-import { MAX_UNIX_S } from "./format.ts";
+import { MAX_DEPTH, MAX_UNIX_S } from "./format.ts";
 
 /** Bounds the walk over the patterns at each run. */
 const MAX_CONTAINERS = 100;
@@ -22,11 +22,12 @@ const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
 const NET = `must be false, or a list of 1 to ${MAX_PLACES} hosts`;
 const PLACE = "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
 
+const DEPTH = `must be a whole number of generations, from 0 to ${MAX_DEPTH}`;
 const SHA256 = "must be a SHA-256 in 64 hexadecimal digits";
 
 /** Of a token that runs one code: it cannot give away, or look into, what it was not made for. */
 export const PINNED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
-const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
+const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits", "issue"]);
 const verb = z.enum(VERBS, `must be one of ${VERBS.join(", ")}`);
 
 /** The length is checked before the items, so that a huge list gets one fault and not one an item. */
@@ -87,6 +88,8 @@ export const pinMember: z.ZodType<Pin> = z.strictObject(
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be an object with sha256" : undefined) },
 );
+
+export const depthMember: z.ZodType<number> = z.int(DEPTH).min(0, DEPTH).max(MAX_DEPTH, DEPTH);
 
 function verbsMember(item: z.ZodType<Verb>): z.ZodType<Verb[]> {
   return z.array(z.unknown(), VERBS_SIZE).min(1, VERBS_SIZE).max(VERBS.length, VERBS_SIZE).pipe(z.array(item));

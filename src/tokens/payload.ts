@@ -2,10 +2,11 @@ import { z } from "zod";
 
 import type { NetClaim } from "../egress/narrow.ts";
 import { type Claims, isJti, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
-import { AUDIENCE, ISSUER } from "./format.ts";
+import { AUDIENCE, ISSUER, MAX_DEPTH } from "./format.ts";
 import {
   canMember,
   containersMember,
+  depthMember,
   netMember,
   pinMember,
   PINNED_VERBS,
@@ -28,6 +29,8 @@ export interface Payload {
   readonly net?: Exclude<NetClaim, null>;
   readonly code?: Pin;
   readonly fresh?: true;
+  readonly depth?: number;
+  readonly selfRevoke?: false;
   readonly parents?: readonly string[];
 }
 
@@ -50,6 +53,8 @@ export function claimsOf(payload: unknown): Claims {
     net = null,
     code = null,
     fresh = false,
+    depth = 0,
+    selfRevoke = true,
     parents,
   } = schema.parse(payload);
   return deepFreeze({
@@ -64,11 +69,12 @@ export function claimsOf(payload: unknown): Claims {
     net,
     code,
     fresh,
+    depth,
+    selfRevoke,
     parents: parents ?? [],
   });
 }
 
-const MAX_PARENTS = 4;
 const jti = z.string().refine(isJti);
 
 const schema: z.ZodType<Payload> = z
@@ -86,11 +92,13 @@ const schema: z.ZodType<Payload> = z
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     fresh: z.exactOptional(z.literal(true)),
-    parents: z.exactOptional(z.array(jti).max(MAX_PARENTS)),
+    depth: z.exactOptional(depthMember),
+    selfRevoke: z.exactOptional(z.literal(false)),
+    parents: z.exactOptional(z.array(jti).max(MAX_DEPTH)),
   })
-  .refine(({ admin, containers, can, exp, code }) =>
+  .refine(({ admin, containers, can, exp, code, depth, parents }) =>
     admin
-      ? containers === undefined && can === undefined && code === undefined
+      ? [containers, can, code, depth, parents].every((member) => member === undefined)
       : containers !== undefined && can !== undefined && exp !== undefined,
   )
   .refine(({ code, can }) => code === undefined || can?.every((verb) => PINNED_VERBS.has(verb)));

@@ -4,10 +4,11 @@ import type { NetClaim } from "../egress/narrow.ts";
 import type { Problem } from "../errors.ts";
 import { type MemberFault, membersProblem, schemaFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
-import type { Pin, TokenLimits, Verb } from "./claims.ts";
+import type { Claims, Pin, TokenLimits, Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
 import {
   containersMember,
+  depthMember,
   netMember,
   pinMember,
   PINNED_VERBS,
@@ -15,6 +16,7 @@ import {
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
+import { narrowedTo } from "./narrow.ts";
 
 /** What a token is to hold, checked, with the defaults filled in. */
 export interface TokenRequest {
@@ -28,21 +30,28 @@ export interface TokenRequest {
   readonly net: NetClaim;
   readonly code: Pin | null;
   readonly fresh: boolean;
+  readonly depth: number;
+  readonly selfRevoke: boolean;
 }
 
 /**
- * Reads the members of `POST /api/tokens` as an administrator gives them.
+ * Reads the members of `POST /api/tokens`.
  *
- * @throws {Problem} `request_invalid` with every fault at once.
+ * @param above the token that asks, or null for an administrator
+ * @throws {Problem} `request_invalid` with every fault at once, `token_forbidden` with everything that is more than the
+ * token above has.
  */
-export function readTokenRequest(input: unknown, nowMs: number): TokenRequest {
+export function readTokenRequest(input: unknown, nowMs: number, above: Claims | null = null): TokenRequest {
   const parsed = schema.safeParse(input);
   const faults = parsed.success ? [] : schemaFaults(parsed.error, whyNot);
-  faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs));
+  faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs, above));
   if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
-  const { admin = false, containers = [], can = ["run", "limits"], nbf = null, limits = {} } = parsed.data;
-  const { net = null, code = null, fresh = false } = parsed.data;
-  return { admin, containers, can, exp: expOf(parsed.data, nowMs), nbf, limits, net, code, fresh };
+  const { data } = parsed;
+  const { admin = false, containers = [], nbf = null, limits = {} } = data;
+  const { net = null, code = null, fresh = false, depth = 0, selfRevoke = true } = data;
+  const [can, exp] = [canOf(data, above), expOf(data, nowMs, above)];
+  const request = { admin, containers, can, exp, nbf, limits, net, code, fresh, depth, selfRevoke };
+  return above === null ? request : narrowedTo(above, request);
 }
 
 /** The answer to a request with these faults, which are at least one. */
@@ -51,6 +60,7 @@ export function tokenRequestProblem(faults: readonly MemberFault[]): Problem {
 }
 
 const DEFAULT_LIFETIME_MS = 86_400_000;
+const DEFAULT_CAN: readonly Verb[] = ["run", "limits"];
 interface Members {
   admin?: true;
   containers?: string[];
@@ -62,6 +72,8 @@ interface Members {
   net?: Exclude<NetClaim, null>;
   code?: Pin;
   fresh?: true;
+  depth?: number;
+  selfRevoke?: boolean;
 }
 
 const LIFETIME = "must be a duration such as 30s, 5m, 12h or 7d";
@@ -78,12 +90,14 @@ const schema: z.ZodType<Members> = z.strictObject(
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     fresh: z.exactOptional(z.literal(true, "must be true, or left out")),
+    depth: z.exactOptional(depthMember),
+    selfRevoke: z.exactOptional(z.boolean("must be true or false")),
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );
 
 /** Claims that are promised and not there yet. To take one and not obey it would be worse than to refuse it. */
-const PROMISED = new Set(["params", "secrets", "secretsReadable", "depth", "selfRevoke", "code.url"]);
+const PROMISED = new Set(["params", "secrets", "secretsReadable", "code.url"]);
 const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);
 
 function isDuration(text: string): boolean {
@@ -102,17 +116,23 @@ function whyNot(member: string): string {
 }
 
 /** How the members go together. Those with a fault of their own are left out: they get no second one. */
-function faultsBetween(input: unknown, faulty: ReadonlySet<string | undefined>, nowMs: number): MemberFault[] {
+function faultsBetween(
+  input: unknown,
+  faulty: ReadonlySet<string | undefined>,
+  nowMs: number,
+  above: Claims | null,
+): MemberFault[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const sound = Object.entries(input).filter(([name]) => !faulty.has(name));
   const given: Members = Object.fromEntries(sound);
-  const faults = [...faultsOfScope(given, faulty), ...faultsOfTime(given, faulty, nowMs)];
+  const faults = [...faultsOfScope(given, faulty, above), ...faultsOfTime(given, faulty, nowMs, above)];
   return faults.filter(({ member }) => !faulty.has(member));
 }
 
 function faultsOfScope(
-  { admin, containers, can, code }: Members,
+  { admin, containers, can, code, depth }: Members,
   faulty: ReadonlySet<string | undefined>,
+  above: Claims | null,
 ): MemberFault[] {
   const faults: MemberFault[] = [];
   if (!admin && !containers && !faulty.has("admin")) {
@@ -127,20 +147,34 @@ function faultsOfScope(
   if (admin && code) {
     faults.push({ member: "code", detail: "narrows what admin: true opens; leave one of them out" });
   }
+  if (admin && depth !== undefined) {
+    faults.push({ member: "depth", detail: "narrows what admin: true opens; leave one of them out" });
+  }
+  if (!admin && !can && !faulty.has("can") && canOf({}, above).length === 0) {
+    faults.push({
+      member: "can",
+      detail: `is missing; the token that asks has neither of ${DEFAULT_CAN.join(" and ")}`,
+    });
+  }
   if (code && can?.some((verb) => !PINNED_VERBS.has(verb))) {
     faults.push({ member: "can", detail: `may only be of ${[...PINNED_VERBS].join(", ")} beside code` });
   }
   return faults;
 }
 
-function faultsOfTime(given: Members, faulty: ReadonlySet<string | undefined>, nowMs: number): MemberFault[] {
+function faultsOfTime(
+  given: Members,
+  faulty: ReadonlySet<string | undefined>,
+  nowMs: number,
+  above: Claims | null,
+): MemberFault[] {
   const { admin, exp, expiresIn, nbf } = given;
   if (exp !== undefined && expiresIn !== undefined) {
     return [{ member: "expiresIn", detail: "says the same as exp; give one of them" }];
   }
   if (faulty.has("exp") || faulty.has("expiresIn")) return [];
   const nowS = Math.floor(nowMs / 1_000);
-  const end = expOf(given, nowMs);
+  const end = expOf(given, nowMs, above);
   if (end === null) {
     if (admin || faulty.has("admin")) return [];
     return [{ member: "exp", detail: "may be null for an administrative token only; give a time" }];
@@ -155,8 +189,14 @@ function faultsOfTime(given: Members, faulty: ReadonlySet<string | undefined>, n
   return [];
 }
 
-function expOf({ exp, expiresIn }: Members, nowMs: number): number | null {
+/** Unless something else was asked for, no longer than the token above. */
+function expOf({ exp, expiresIn }: Members, nowMs: number, above: Claims | null): number | null {
   if (exp !== undefined) return exp;
   const lifetimeMs = expiresIn === undefined ? DEFAULT_LIFETIME_MS : parseDuration(expiresIn);
-  return Math.floor(nowMs / 1_000) + Math.ceil(lifetimeMs / 1_000);
+  const end = Math.floor(nowMs / 1_000) + Math.ceil(lifetimeMs / 1_000);
+  return expiresIn === undefined ? Math.min(end, above?.exp ?? end) : end;
+}
+
+function canOf({ can }: Members, above: Claims | null): readonly Verb[] {
+  return can ?? DEFAULT_CAN.filter((verb) => above === null || above.can.includes(verb));
 }

@@ -17,6 +17,8 @@ function claims(jti: string, changes: Partial<Claims> = {}): Claims {
     net: null,
     code: null,
     fresh: false,
+    depth: 0,
+    selfRevoke: true,
     parents: [],
     ...changes,
   };

@@ -15,6 +15,8 @@ const CLAIMS: Claims = {
   net: null,
   code: null,
   fresh: false,
+  depth: 0,
+  selfRevoke: true,
   parents: [],
 };
 

@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { placeText, readPlace } from "../egress/host.ts";
+import type { NetClaim } from "../egress/narrow.ts";
+import { Problem } from "../errors.ts";
+import type { MemberFault } from "../members.ts";
+import { type Claims, permitsContainer } from "./claims.ts";
+import type { TokenRequest } from "./request.ts";
+
+/**
+ * A request for a token as the token above it permits it: what is not said is inherited, what is said may be no more.
+ *
+ * Limits of containers are inherited as they are, and cannot be given: a container has one count for all its tokens. Limits
+ * of the token itself are free, since each run also counts against every token above.
+ *
+ * @throws {Problem} `token_forbidden` with everything that is more.
+ */
+export function narrowedTo(above: Claims, request: TokenRequest): TokenRequest {
+  const faults = [...wider(above, request)];
+  if (faults.length > 0) throw wideningProblem(faults);
+  const { container } = above.limits;
+  const { token } = request.limits;
+  return {
+    ...request,
+    limits: { ...(container && { container }), ...(token && { token }) },
+    net: request.net ?? above.net,
+    code: request.code ?? above.code,
+    fresh: request.fresh || above.fresh,
+    selfRevoke: request.selfRevoke && above.selfRevoke,
+  };
+}
+
+function* wider(above: Claims, request: TokenRequest): Generator<MemberFault> {
+  const { admin, containers, can, exp, limits, net, code, depth } = request;
+  if (above.depth === 0) yield { member: "depth", detail: "of the token that asks is 0: it issues none below it" };
+  else if (depth >= above.depth) {
+    yield { member: "depth", detail: `is ${depth}, and may be ${above.depth - 1} at the most` };
+  }
+  if (admin) yield { member: "admin", detail: "is given by administrators only" };
+  for (const [index, pattern] of containers.entries()) {
+    if (!covers(above, pattern)) yield { member: `containers.${index}`, detail: "is not of the token that asks" };
+  }
+  for (const [index, verb] of admin ? [] : can.entries()) {
+    if (!above.can.includes(verb)) yield { member: `can.${index}`, detail: "is not of the token that asks" };
+  }
+  if (above.exp !== null && (exp === null || exp > above.exp)) {
+    yield { member: "exp", detail: `lies after that of the token that asks, which is ${above.exp}` };
+  }
+  if (limits.container && !isDeepStrictEqual(limits.container, above.limits.container)) {
+    yield { member: "limits.container", detail: "is inherited as it is; leave it out" };
+  }
+  if (!reaches(above.net, net)) yield { member: "net", detail: "has places that the token that asks may not reach" };
+  if (above.code && code && !isDeepStrictEqual(code, above.code)) {
+    yield { member: "code", detail: "is inherited as it is; leave it out" };
+  }
+}
+
+/** Whether every name that the pattern stands for is one of the token's. */
+function covers(above: Claims, pattern: string): boolean {
+  if (!pattern.endsWith("*")) return permitsContainer(above, pattern);
+  const beginning = pattern.slice(0, -1);
+  return above.containers.some((known) => known.endsWith("*") && beginning.startsWith(known.slice(0, -1)));
+}
+
+/** Whether a claim reaches nothing that the other does not. */
+function reaches(above: NetClaim, net: NetClaim): boolean {
+  if (above === null || net === null || net === false) return true;
+  // A host without a port is all its ports.
+  return above !== false && net.every((place) => above.includes(place) || above.includes(hostOf(place)));
+}
+
+/** In the spelling of a place of all ports. */
+function hostOf(place: string): string {
+  return placeText({ host: readPlace(place)!.host, port: null });
+}
+
+function wideningProblem(faults: readonly MemberFault[]): Problem {
+  const { member, detail } = faults[0]!;
+  const count = faults.length === 1 ? "" : `, the first of ${faults.length} such things`;
+  return new Problem("token_forbidden", `the token may issue no more than it has: ${member} ${detail}${count}`, {
+    violations: faults,
+  });
+}
