@@ -64,6 +64,7 @@ export interface Config {
   readonly realm: string;
   readonly onStoreLoss: "deny" | "allow";
   readonly revocationLag: number;
+  readonly killRevoked: boolean;
   readonly queryKey: boolean;
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
@@ -245,6 +246,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     "how old what a node knows of the tokens and policies that others change may be; past it, it refuses all: stops " +
       "revoked tokens on a node that is cut off",
     duration(1_000),
+  ),
+  killRevoked: one(
+    "--kill-revoked",
+    false,
+    "end the runs in flight of tokens that are revoked: stops a stolen token also where its runs last",
+    boolean,
   ),
   queryKey: one("--no-query-key", true, "take tokens from the Authorization header only", boolean),
   tlsCert: one<string | null>("--tls-cert <file>", null, "certificate chain, PEM", file),

@@ -20,6 +20,7 @@ import { Problem } from "./errors.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
+import { Running } from "./http/running.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
 import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
@@ -147,6 +148,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     egress: egress.policy,
     log,
     runIds: new RunIds(),
+    running: config.killRevoked ? new Running(tokens.registry) : null,
     isolation: sandbox,
     trouble: () => {
       if (draining) return "draining";

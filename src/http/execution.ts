@@ -52,6 +52,16 @@ export class Execution implements RunListener {
     this.#finish();
   }
 
+  /**
+   * Ends it, whatever it is at. Its guest takes no further run and ends when those beside it have: none of them is to
+   * blame, and nothing else stops code that goes on.
+   */
+  kill(problem: Problem): void {
+    this.#guest?.abort(this.#id, "gone");
+    this.#guest?.fail(this.#id, problem);
+    this.#guest?.retire();
+  }
+
   result(json: Buffer): void {
     this.#resolve({ json });
     this.#finish();

@@ -25,6 +25,7 @@ import type { Proxies } from "./proxies.ts";
 import { hasBody, readBody } from "./read-body.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { contextText, runContext } from "./run-context.ts";
+import type { Running } from "./running.ts";
 import { containerName, type Target, taskUrl } from "./target.ts";
 import { readUsage } from "./usage.ts";
 
@@ -38,6 +39,8 @@ export interface RunDependencies {
   readonly egress: EgressPolicy;
   readonly runIds: RunIds;
   readonly log: Log;
+  /** Where runs are ended with their tokens; null where they are not. */
+  readonly running: Running | null;
 }
 
 /** An envelope may hold data beside its code, and escapes make code longer than it is. */
@@ -51,6 +54,7 @@ interface Call {
   readonly response: ServerResponse;
   readonly target: Target;
   readonly container: string;
+  readonly claims: Claims;
   readonly taskUrl: string | null;
   readonly holder: Holder;
   readonly party: Party;
@@ -84,7 +88,7 @@ export class RunEndpoint {
     const holder = looked instanceof Promise ? await looked : looked;
     const party = partyOf(claims);
     const pin = claims.code?.sha256 ?? null;
-    const call = { request, response, target, container, taskUrl: url, holder, party, pin, answer };
+    const call = { request, response, target, container, claims, taskUrl: url, holder, party, pin, answer };
     try {
       answer.send(await this.#run(call));
     } catch (error) {
@@ -100,7 +104,7 @@ export class RunEndpoint {
 
   async #begin(call: Call): Promise<Execution> {
     const submission = await this.#readCode(call);
-    const { containers } = this.#with;
+    const { containers, tokens, running } = this.#with;
     const place = containers.reserve(call.container, call.party, call.holder, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
     const release = (): void => containers.release(place);
@@ -110,12 +114,18 @@ export class RunEndpoint {
       const { data, ...code } = submission ?? (await this.#fetchCode(call));
       const { compartment } = place;
       const { guest, start } = compartment.warm(performance.now()) ?? (await compartment.arrive());
-      const execution = new Execution(this.#observe(call, release));
+      if (running) tokens.verifier.mustBeInForce(call.claims);
+      const over = (): void => {
+        release();
+        running?.delete(execution);
+      };
+      const execution = new Execution(this.#observe(call, over));
       execution.begin(
         guest,
         guest.run(codeOf(code), () => this.#contextOf(call, data), execution, call.answer.sent(start)),
       );
       begun = true;
+      running?.add(execution, call.claims);
       abandonWithClient(call.response, execution);
       return execution;
     } finally {
@@ -190,10 +200,10 @@ export class RunEndpoint {
     return contextText(runContext(request, target, { id: answer.run, container, origin }), data);
   }
 
-  #observe({ request, answer, container, holder }: Call, release: () => void): RunObserver {
+  #observe({ request, answer, container, holder }: Call, over: () => void): RunObserver {
     const { log, proxies } = this.#with;
     return {
-      over: release,
+      over,
       broke: (problem) => log.run(answer.run, container, holder.jti, proxies.clientOf(request), problem),
       log: (level, text) => log.task(answer.run, container, level, text),
       refused: (refusal) => log.refused(answer.run, container, holder.jti, refusal),

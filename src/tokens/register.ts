@@ -30,6 +30,8 @@ export interface TokenRegister {
   revoke(jti: string, revokedBy: string, nowMs: number): Promise<boolean> | boolean;
   /** Asked at each request. @throws {Problem} `store_unavailable` when it cannot know. */
   isRevoked(jti: string): boolean;
+  /** Calls with what is revoked from now on, here or on another node. Tokens below those are not named. */
+  onRevoked(told: (jtis: readonly string[]) => void): void;
   close(): void;
 }
 

@@ -16,6 +16,7 @@ export class Registry implements TokenRegister {
   readonly #database: DatabaseSync;
   readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
   readonly #revoked: Set<string>;
+  #told: (jtis: readonly string[]) => void = () => {};
 
   /**
    * Opens the database, or makes it, readable for its owner only. Its folder must be there.
@@ -112,11 +113,16 @@ export class Registry implements TokenRegister {
     });
     // After the disk: what was answered as revoked must not come back with a restart.
     this.#revoked.add(jti);
+    this.#told([jti]);
     return true;
   }
 
   isRevoked(jti: string): boolean {
     return this.#revoked.has(jti);
+  }
+
+  onRevoked(told: (jtis: readonly string[]) => void): void {
+    this.#told = told;
   }
 
   close(): void {

@@ -12,9 +12,13 @@ const REVOKED = "revoked";
 export class Revocations implements Topic {
   readonly name: string = REVOKED;
   readonly #revoked = new Set<string>();
+  /** Told what is new. */
+  told: (jtis: readonly string[]) => void = () => {};
 
   changed(members: readonly string[]): void {
-    for (const jti of members) this.#revoked.add(jti);
+    const added = members.filter((jti) => !this.#revoked.has(jti));
+    for (const jti of added) this.#revoked.add(jti);
+    if (added.length > 0) this.told(added);
   }
 
   has(jti: string): boolean {
@@ -64,6 +68,10 @@ export class SharedRegistry implements TokenRegister {
   isRevoked(jti: string): boolean {
     this.#feed.mustBeFresh();
     return this.#revocations.has(jti);
+  }
+
+  onRevoked(told: (jtis: readonly string[]) => void): void {
+    this.#revocations.told = told;
   }
 
   /** Link and feed are closed by who opened them. */

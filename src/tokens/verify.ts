@@ -46,7 +46,7 @@ export class Verifier {
   verify(token: string, mayCheck?: () => void): Claims | Promise<Claims> {
     const checked = this.#checked.get(token.slice(-SIGNATURE_CHARS));
     if (checked?.token !== token) return this.#checkOnce(token, mayCheck);
-    this.#mustBeInForce(checked.claims);
+    this.mustBeInForce(checked.claims);
     return checked.claims;
   }
 
@@ -72,12 +72,13 @@ export class Verifier {
     }
     const claims = readClaims(payload);
     // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come.
-    this.#mustBeInForce(claims);
+    this.mustBeInForce(claims);
     this.#keep(token, claims);
     return claims;
   }
 
-  #mustBeInForce(claims: Claims): void {
+  /** What can change of a token that was checked. @throws {Problem} `token_invalid`, `store_unavailable`. */
+  mustBeInForce(claims: Claims): void {
     const nowMs = this.#nowMs();
     if (claims.exp !== null && nowMs >= (claims.exp + LEEWAY_S) * 1_000) {
       throw invalid(`the token expired ${Math.floor(nowMs / 1_000 - claims.exp)} s ago`, ASK_HERE);

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { assertProblem } from "./problem.ts";
+import { jtiOf } from "./record.ts";
+import { type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+let service: Service;
+
+before(async () => {
+  service = await startService(["--kill-revoked", "--log-level", "debug"]);
+});
+after(() => service.stop());
+
+/** Says so in the log, and lasts until it is ended. */
+const LASTING = `console.log("has begun"); await new Promise(() => setInterval(() => {}, 1_000));`;
+const BLOCKING = `console.log("has begun"); await new Promise(setImmediate); for (;;);`;
+
+async function begun(container: string): Promise<void> {
+  await service.logLine((line) => line.includes(`"${container}"`) && line.includes("has begun"));
+}
+
+async function revoke(jti: string): Promise<void> {
+  assert.equal((await service.request("DELETE", `/api/tokens/${jti}`)).status, 200);
+}
+
+describe("with --kill-revoked a revocation ends the runs in flight", () => {
+  for (const [name, code] of [
+    ["waits", LASTING],
+    ["never gives its thread back", BLOCKING],
+  ] as const) {
+    it(`of the token, also one that ${name}`, async () => {
+      const container = `k-${code.length}`;
+      const token = await service.issue({ containers: ["*"] });
+      const run = service.run(container, code, { token });
+      await begun(container);
+      await revoke(jtiOf(token));
+      assert.match(assertProblem(await run, 403, "token_invalid").detail, /revoked/);
+      await until(async () => (await running(container)) === 0, "its place is free");
+      // Where it blocked, no other run would come to its turn in that guest.
+      assert.equal((await service.run(container, "6 * 7")).text, "42");
+    });
+  }
+
+  it("of the tokens below it", async () => {
+    const head = await service.issue({ containers: ["*"], can: ["run", "issue"], depth: 1 });
+    const answer = await service.request("POST", "/api/tokens", { token: head, json: { containers: ["below"] } });
+    const { token } = answer.json() as { token: string };
+    const run = service.run("below", LASTING, { token });
+    await begun("below");
+    await revoke(jtiOf(head));
+    assertProblem(await run, 403, "token_invalid");
+  });
+
+  it("and cuts an answer that streams", async () => {
+    const token = await service.issue({ containers: ["*"] });
+    const code = `((pulls) => new Response(new ReadableStream({
+        pull(stream) {
+          if (pulls++ === 0) return stream.enqueue(new TextEncoder().encode("first"));
+          console.log("has begun");
+          return new Promise(() => {});
+        },
+      }, { highWaterMark: 0 })))(0)`;
+    const run = service.run("streaming", code, { token });
+    await begun("streaming");
+    await revoke(jtiOf(token));
+    const { status, complete } = await run;
+    assert.deepEqual([status, complete], [200, false]);
+  });
+
+  it("and of no other, though it shares the guest", async () => {
+    const [one, other] = [await service.issue({ containers: ["*"] }), await service.issue({ containers: ["*"] })];
+    const ended = service.run("shared", LASTING, { token: one });
+    const lasts = `(async () => {
+      console.log("waits too");
+      await new Promise((go) => setTimeout(go, 1_500));
+      return "kept";
+    })()`;
+    const kept = service.run("shared", lasts, { token: other });
+    await begun("shared");
+    await service.logLine((line) => line.includes("waits too"));
+    await revoke(jtiOf(one));
+    assertProblem(await ended, 403, "token_invalid");
+    assert.equal((await kept).json(), "kept");
+  });
+});
+
+/** Runs in flight in the container. */
+async function running(container: string): Promise<number> {
+  const { containers } = (await service.request("GET", "/api/containers?limit=1000")).json() as {
+    containers: { container: string; running: number }[];
+  };
+  return containers.find((each) => each.container === container)?.running ?? 0;
+}
