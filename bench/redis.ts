@@ -4,7 +4,8 @@
  *   npm run bench:redis [-- <rounds> <seconds>]
  */
 import { RedisStore } from "../src/limits/stores/redis.ts";
-import { limitVector } from "../src/limits/windows.ts";
+import { limitVector, type LimitVector } from "../src/limits/windows.ts";
+import { redisScript } from "../src/redis/link.ts";
 import { startRedis } from "../test/redis/server.ts";
 import { cpuMs } from "./processes.ts";
 
@@ -24,37 +25,45 @@ const SHAPES = {
 } as const;
 
 await using server = await startRedis();
-const store = new RedisStore(await server.link());
+const link = await server.link();
+const store = new RedisStore(link);
+const EMPTY = redisScript("return 1");
+const empty: number[] = [];
+for (let round = 0; round < rounds; round++) empty.push((await measure(() => link.run(EMPTY, [], []))).perCore);
+console.log(`a script that does nothing: ${median(empty).toFixed(0)} a second of Redis's core`);
 for (const [shape, [container, token]] of Object.entries(SHAPES)) {
   const figures: { perSecond: number; perCore: number }[] = [];
-  for (let round = 0; round < rounds; round++) figures.push(await measure(container, token));
+  for (let round = 0; round < rounds; round++)
+    figures.push(await measure((number) => decide(number, container, token)));
   const perCore = median(figures.map((figure) => figure.perCore));
   const raw = figures.map(({ perSecond, perCore: core }) => `${core.toFixed(0)} (${perSecond.toFixed(0)}/s here)`);
-  console.log(`${shape}: ${perCore.toFixed(0)} decisions a second of Redis's core (budget ${BUDGET})`);
+  const ratio = (perCore / median(empty)).toFixed(2);
+  console.log(
+    `${shape}: ${perCore.toFixed(0)} decisions a second of Redis's core (budget ${BUDGET}), ${ratio} of nothing`,
+  );
   console.log(`  ${raw.join(", ")}`);
 }
 
-async function measure(
-  container: readonly number[],
-  token: readonly number[],
-): Promise<{ perSecond: number; perCore: number }> {
+async function decide(number: number, container: LimitVector, token: LimitVector): Promise<void> {
+  const { admitted } = await store.admit([
+    { key: `c:container-${number}`, class: "container", limits: container },
+    { key: `t:token-${number}`, class: "token", limits: token },
+  ]);
+  if (!admitted) throw new Error("a run was refused that no limit forbids");
+}
+
+/** @param ask is given the number of the container. */
+async function measure(ask: (number: number) => Promise<unknown>): Promise<{ perSecond: number; perCore: number }> {
   const before = await cpuMs(server.pid);
   const startedMs = performance.now();
   const endMs = startedMs + seconds * 1_000;
-  let decisions = 0;
-  const ask = async (): Promise<void> => {
-    while (performance.now() < endMs) {
-      const number = decisions++ % CONTAINERS;
-      const { admitted } = await store.admit([
-        { key: `c:container-${number}`, class: "container", limits: container },
-        { key: `t:token-${number}`, class: "token", limits: token },
-      ]);
-      if (!admitted) throw new Error("a run was refused that no limit forbids");
-    }
+  let asked = 0;
+  const caller = async (): Promise<void> => {
+    while (performance.now() < endMs) await ask(asked++ % CONTAINERS);
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, ask));
+  await Promise.all(Array.from({ length: IN_FLIGHT }, caller));
   const ms = performance.now() - startedMs;
-  return { perSecond: (1_000 * decisions) / ms, perCore: (1_000 * decisions) / ((await cpuMs(server.pid)) - before) };
+  return { perSecond: (1_000 * asked) / ms, perCore: (1_000 * asked) / ((await cpuMs(server.pid)) - before) };
 }
 
 function median(values: readonly number[]): number {

@@ -23,7 +23,8 @@ export function redisClient(place: RedisPlace, authority: string | null): Redis 
     ...(place.password === null ? {} : { password: place.password }),
     db: place.database,
     connectTimeout: CONNECT_MS,
-    commandTimeout: COMMAND_MS,
+    // Of what the client asks by itself when it connects; `RedisLink` sees to the rest.
+    commandTimeout: CONNECT_MS,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -54,7 +55,7 @@ export function redisClient(place: RedisPlace, authority: string | null): Redis 
     sentinels: [...place.hosts],
     name: place.master,
     sentinelRetryStrategy: () => RECONNECT_MS,
-    sentinelCommandTimeout: COMMAND_MS,
+    sentinelCommandTimeout: CONNECT_MS,
     ...(place.tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls.tls! } : {}),
   });
 }

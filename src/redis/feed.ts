@@ -1,3 +1,5 @@
+import { setTimeout as pause } from "node:timers/promises";
+
 import { COMMAND_MS } from "./client.ts";
 import { type RedisLink, redisScript, unavailable } from "./link.ts";
 import { ServerTime } from "./server-time.ts";
@@ -49,6 +51,7 @@ export class Feed {
         break;
       } catch (error) {
         if (performance.now() > giveUpMs) throw error;
+        await pause(POLL_MS);
       }
     }
     this.#next();

@@ -4,7 +4,7 @@ import { type Cluster, type Redis, ReplyError } from "ioredis";
 
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
-import { redisClient } from "./client.ts";
+import { COMMAND_MS, redisClient } from "./client.ts";
 
 /** How often a Redis that does not answer is asked whether it does again, in milliseconds. */
 const PROBE_MS = 500;
@@ -53,8 +53,7 @@ export class RedisLink {
       await link.#connect();
     } catch (error) {
       link.close();
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`${describePlace(place)} cannot be used: ${reason}`, { cause: error });
+      throw new Error(`${describePlace(place)} cannot be used: ${(error as Error).message}`, { cause: error });
     }
     return link;
   }
@@ -97,7 +96,7 @@ export class RedisLink {
   async call(...[name, ...words]: Command): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
-      return await this.#client.call(name, ...words);
+      return await inTime(this.#client.call(name, ...words));
     } catch (error) {
       throw this.#failed(error);
     }
@@ -107,7 +106,7 @@ export class RedisLink {
   async run(script: Script, keys: readonly string[], words: readonly (string | number)[]): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
-      return await this.#client.evalsha(script.sha, keys.length, ...keys, ...words);
+      return await inTime(this.#client.evalsha(script.sha, keys.length, ...keys, ...words));
     } catch (error) {
       // It was not run, so it is safe to send it once more.
       if (isRefusal(error) && error.message.startsWith("NOSCRIPT")) {
@@ -134,7 +133,7 @@ export class RedisLink {
       this.#lost = null;
     } catch (error) {
       // What the client says itself is only that the connection was closed.
-      throw reason ?? error;
+      throw plain(reason ?? error);
     } finally {
       clearTimeout(timer);
     }
@@ -142,8 +141,8 @@ export class RedisLink {
 
   /** An answer that says no leaves the connection as it is; no answer does not. */
   #failed(error: unknown): Problem {
-    if (!isRefusal(error)) this.#lose(error as Error);
-    return unavailable(error);
+    if (!isRefusal(error)) this.#lose(plain(error));
+    return unavailable(plain(error));
   }
 
   #lose(reason: Error): void {
@@ -157,7 +156,7 @@ export class RedisLink {
   async #probe(): Promise<void> {
     const begunMs = performance.now();
     try {
-      await this.#client.call("PING");
+      await inTime(this.#client.call("PING"));
       this.#lost = null;
       if (!this.#closed) this.#onChange(null);
     } catch {
@@ -184,9 +183,26 @@ export function redisScript(text: string): Script {
   return { text, sha: createHash("sha1").update(text).digest("hex") };
 }
 
+/**
+ * The answer, when it comes in time. A node that was kept from its work finds it waiting: so what has arrived is read
+ * before it is called late, which the client's own limit would not do.
+ */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error(`it did not answer in ${COMMAND_MS} ms`));
+    const timer = setTimeout(() => setImmediate(late), COMMAND_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
 /** Whether Redis answered, and said no. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof ReplyError;
+}
+
+/** Without the command, which the client adds to its errors: it may hold a password or a token's name, and gets logged. */
+function plain(error: unknown): Error {
+  return new Error(error instanceof Error ? error.message : String(error));
 }
 
 export function unavailable(cause: unknown): Problem {

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it } from "node:test";
+import { inspect } from "node:util";
 
 import { RedisStore } from "../../src/limits/stores/redis.ts";
 import { durabilityWarnings } from "../../src/redis/durability.ts";
@@ -31,7 +32,7 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
     assert.equal(await count(url("s3cret/?")), 3);
     await assert.rejects(count(url("wr0ng")), (error: Error) => {
       assert.match(error.message, /^the Redis at 127\.0\.0\.1:\d+ cannot be used: WRONGPASS/);
-      return !error.message.includes("wr0ng");
+      return !inspect(error, { depth: 9 }).includes("wr0ng");
     });
   });
 

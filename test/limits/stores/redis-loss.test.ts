@@ -133,6 +133,20 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(await used(store), 4);
   });
 
+  it("does not take for lost what a busy node had no time to read", async () => {
+    await using server = await startRedis();
+    const link = await server.link();
+    const store = new RedisStore(link);
+    await Promise.all(many(store, 1));
+    const asked = many(store, 30);
+    // Sent before the node is kept from its work, answered meanwhile.
+    await new Promise(setImmediate);
+    const untilMs = performance.now() + 2 * COMMAND_MS;
+    while (performance.now() < untilMs);
+    assert.equal(await answered(asked), 30);
+    assert.equal(link.lost, null);
+  });
+
   it("does not stop the runs of a lenient store, which counts again as soon as it can", async () => {
     await using server = await startRedis();
     const link = await server.link();
