@@ -4,6 +4,7 @@ import { appendFile, mkdir, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { describe, it } from "node:test";
 
+import { hasPrlimit, limitFiles } from "./limit-files.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, tokenRecord } from "./record.ts";
 import { type Home, makeHome, type Service, startService } from "./service.ts";
@@ -52,24 +53,18 @@ const small: FullDisk = {
 
 const limited: FullDisk = {
   how: "a limit of the length of files",
-  skip: spawnSync("prlimit", ["--version"]).error ? "there is no prlimit" : false,
+  skip: hasPrlimit() ? false : "there is no prlimit",
   prepare: (home) => Promise.resolve(home),
-  fill: async ({ data, pid }) => {
-    const folder = path.join(data, "limits");
+  fill: async (service) => {
+    const folder = path.join(service.data, "limits");
     const journal = (await readdir(folder)).find((name) => name.startsWith("journal"));
     const { size } = await stat(path.join(folder, journal!));
     // Within the next record: the kernel cuts that write short, and refuses the rest of it.
-    await limitFiles(data, pid, `${size + 30}`);
+    await limitFiles(service, `${size + 30}`);
   },
-  free: ({ data, pid }) => limitFiles(data, pid, "unlimited"),
+  free: (service) => limitFiles(service, "unlimited"),
   end: () => {},
 };
-
-/** As the service's own user, who needs no right for that. */
-async function limitFiles(data: string, pid: number, length: string): Promise<void> {
-  const { uid, gid } = await stat(data);
-  execFileSync("prlimit", [`--pid=${pid}`, `--fsize=${length}:`], { uid, gid });
-}
 
 function canMount(): boolean {
   return (

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdir, rm } from "node:fs/promises";
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { type ProblemCode, PROBLEMS } from "../../src/errors.ts";
+import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
+import { type Answer, collect, type RequestOptions } from "./http.ts";
+import { hasPrlimit, limitFiles } from "./limit-files.ts";
+import { assertProblem } from "./problem.ts";
+import { leave, makeHome, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+const CODE_LIMIT = 65_536;
+const FLAGS = ["--code-limit", "64KiB", "--block-limit", "1s", "--wall-limit", "3s"];
+const WAITS = "(context) => new Promise((resolve) => context.signal.addEventListener('abort', resolve))";
+
+let service: Service;
+let code: CodeServer;
+let closed: string;
+
+before(async () => {
+  code = await serveCode((request, response) => {
+    if (request.url === "/page") return response.setHeader("content-type", "text/html").end("<p>a page about code</p>");
+    if (request.url === "/large") return response.end("1".repeat(CODE_LIMIT + 1));
+    return response.writeHead(404).end();
+  });
+  closed = await closedAddress();
+  const open = [code.address, closed].flatMap((address) => ["--egress-allow", address]);
+  service = await startService([...FLAGS, ...open]);
+});
+after(async () => {
+  await service.stop();
+  await code.close();
+});
+
+/** Each in a container of its own, because those whose guests end again and again have to wait. */
+let containers = 0;
+const run = (text: string, options?: RequestOptions): Promise<Answer> => {
+  return service.run(`codes-${++containers}`, text, options);
+};
+const runUrl = (url: string): Promise<Answer> => service.request("POST", "/api/run/codes", { query: { task_url: url } });
+
+/** How each code of the table is come by. A code that is missing here does not compile. */
+const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
+  container_invalid: () => service.run("-", "1"),
+  request_invalid: () => service.request("POST", "/api/run/codes?task_ulr=x", { body: "1" }),
+  credentials_ambiguous: () => service.request("POST", `/api/run/codes?key=${service.admin}`, { body: "1" }),
+  code_missing: () => run(" \n"),
+  code_ambiguous: () => service.request("POST", "/api/run/codes?task_url=http://a.example/", { body: "1" }),
+  code_too_large: () => run("1".repeat(CODE_LIMIT + 1)),
+  code_syntax: () => run("const = 1"),
+  code_shape: () => run("class A {}"),
+  code_pinned: async () => {
+    return run("1", { token: await service.issue({ containers: ["*"], code: { sha256: "0".repeat(64) } }) });
+  },
+  task_url_invalid: () => runUrl("ftp://a.example/"),
+  task_url_forbidden: () => runUrl("http://169.254.169.254/"),
+  task_url_unreachable: () => runUrl(`http://${closed}/`),
+  task_url_status: () => runUrl(`${code.url}/absent`),
+  task_url_too_large: () => runUrl(`${code.url}/large`),
+  task_url_not_code: () => runUrl(`${code.url}/page`),
+  task_error: () => run("(cb) => cb(new Error('called back'))"),
+  token_missing: () => run("1", { token: null }),
+  token_invalid: () => run("1", { token: "no.token.atall" }),
+  token_forbidden: async () => run("1", { token: await service.issue({ containers: ["other"] }) }),
+  not_found: () => service.request("GET", "/api/nothing"),
+  method_not_allowed: () => service.request("PUT", "/api/limits/container/codes"),
+  container_limited: () => twice({ containers: ["codes"], limits: { container: { month: 1 } } }),
+  token_limited: () => twice({ containers: ["codes"], limits: { token: { month: 1 } } }),
+  container_busy: () => beside(["--concurrency", "1"], "held", "held"),
+  auth_limited: () => {
+    return elsewhere(["--auth-limit", "hour=1"], async (other) => {
+      await other.run("codes", "1", { token: "no.token.atall" });
+      return other.run("codes", "1", { token: "no.other.either" });
+    });
+  },
+  task_threw: () => run("throw new Error('thrown')"),
+  task_timeout: () => run("new Promise(() => {})"),
+  task_blocked: () => run("for (;;);"),
+  task_memory: () => run("const all = []; for (;;) { all.push(Buffer.alloc(1e6, 1)); await new Promise(setImmediate); }"),
+  task_exited: () => run("process.exit(1)"),
+  result_unserializable: () => run("10n"),
+  result_too_large: () => run("'x'.repeat(7_000_000)"),
+  container_restarted: async () => {
+    await service.run("shared", "1");
+    const victim = service.run("shared", WAITS);
+    await until(async () => (await inFlight(service, "shared")) === 1, "the victim is in flight");
+    await service.run("shared", "process.exit(1)");
+    return victim;
+  },
+  sandbox_failed: () => {
+    return elsewhere(["--pool", "0"], async (other, tmp) => {
+      // What guests are started from: no new one can be.
+      for (const name of await readdir(tmp)) await rm(path.join(tmp, name), { recursive: true });
+      return other.run("codes", "1");
+    });
+  },
+  internal_error: () => Promise.reject(new Error("no request leads to a defect")),
+  draining: whileStopping,
+  overloaded: () => beside(["--max-containers", "1", "--token-containers", "9"], "held", "other"),
+  store_unavailable: () => {
+    return elsewhere([], async (other) => {
+      await limitFiles(other, "1");
+      const answer = await untilRefused(() => other.run("codes", "1"));
+      await limitFiles(other, "unlimited");
+      return answer;
+    });
+  },
+};
+
+/** The second of two runs of a token that has these claims. */
+async function twice(claims: object): Promise<Answer> {
+  const token = await service.issue(claims);
+  await service.run("codes", "1", { token });
+  return service.run("codes", "1", { token });
+}
+
+/** What a service of its own answers. */
+async function elsewhere(
+  flags: readonly string[],
+  ask: (other: Service, tmp: string) => Promise<Answer>,
+): Promise<Answer> {
+  const home = await makeHome();
+  const other = await startService(flags, home);
+  try {
+    return await ask(other, home.tmp);
+  } finally {
+    await leave(other, home);
+  }
+}
+
+/** What a run is answered beside one that goes on for as long as its caller waits. */
+function beside(flags: readonly string[], held: string, asked: string): Promise<Answer> {
+  return elsewhere(flags, async (other) => {
+    const leaving = new AbortController();
+    const gone = other.run(held, WAITS, { signal: leaving.signal }).catch(() => null);
+    await until(async () => (await inFlight(other, held)) === 1, "the first run is in flight");
+    const answer = await other.run(asked, "1");
+    leaving.abort();
+    await gone;
+    return answer;
+  });
+}
+
+async function inFlight(of: Service, container: string): Promise<number | undefined> {
+  const { containers } = (await of.request("GET", "/api/containers")).json() as {
+    containers: { container: string; running: number }[];
+  };
+  return containers.find((each) => each.container === container)?.running;
+}
+
+/** The rest of a request comes when the service takes no more connections. */
+async function whileStopping(): Promise<Answer> {
+  const home = await makeHome();
+  const other = await startService([], home);
+  const sent = httpRequest({ port: other.port, method: "POST", path: "/api/run/codes", agent: false });
+  sent.setHeader("authorization", `Bearer ${other.admin}`);
+  sent.write("1");
+  // Both are on one event loop: what comes later finds the request begun.
+  await other.run("codes", "1");
+  const left = leave(other, home);
+  await until(async () => (await other.run("codes", "1").catch(() => null)) === null, "nobody is let in");
+  sent.end("");
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const answer = await collect(response);
+  await left;
+  return answer;
+}
+
+async function untilRefused(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 200) return answer;
+  }
+}
+
+/** What cannot be had here. */
+const MISSING: Partial<Record<ProblemCode, string>> = {
+  internal_error: "only a defect gives it: test/http/problem.test.ts holds what is answered then",
+  ...(hasPrlimit() ? {} : { store_unavailable: "there is no prlimit" }),
+};
+
+describe("every code of the table of errors can be provoked over HTTP", () => {
+  for (const name of Object.keys(PROBLEMS) as ProblemCode[]) {
+    const skip = MISSING[name] ?? false;
+    it(name, { skip }, async () => {
+      assertProblem(await PROVOKED[name](), PROBLEMS[name].status, name);
+    });
+  }
+});
