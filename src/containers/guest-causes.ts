@@ -7,6 +7,8 @@ export function forgeryCause(cause: unknown, runs: number): Problem {
   return new Problem("task_exited", "the task broke the protocol of its container", { cause });
 }
 
+export const EXITED_BY_ANOTHER: Problem = new Problem("container_restarted", "another run ended the container");
+
 export const REPLACED: Problem = new Problem("container_restarted", "the container was replaced");
 
 /** What the runs of a guest that ended by itself are answered. */

@@ -11,7 +11,7 @@ import { CodeTable, type Code } from "./codes.ts";
 import { egressLink } from "./egress-link.ts";
 import { Flight, type RunListener } from "./flight.ts";
 import { Flights } from "./flights.ts";
-import { exitCause, forgeryCause, REPLACED } from "./guest-causes.ts";
+import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./guest-causes.ts";
 import { parseFault } from "./messages.ts";
 import { Pulse } from "./pulse.ts";
 
@@ -70,6 +70,8 @@ export class Guest {
   #gateway: Gateway | null = null;
   #abandoned = 0;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** What the others are answered when one of its runs has ended its process. */
+  #endedBy: Problem | null = null;
 
   constructor(process: GuestProcess, limits: GuestLimits, egress: Egress = NO_EGRESS) {
     this.process = process;
@@ -95,7 +97,7 @@ export class Guest {
         this.crash(forgeryCause(error, this.flights.size));
       }
     });
-    void process.exited.then((exit) => this.crash(exitCause(exit, this.flights.size)));
+    void process.exited.then((exit) => this.crash(this.#endedBy ?? exitCause(exit, this.flights.size)));
   }
 
   /** Resolves when the guest is warm and under its limits. @throws {Problem} `sandbox_failed` when it ends before. */
@@ -254,6 +256,8 @@ export class Guest {
   #receiveFault(id: number, flight: Flight, payload: Buffer): void {
     const { problem, retire } = parseFault(payload);
     if (retire) {
+      // Who ended the process is known, and answered: it was none of the others, even where one alone is left.
+      if (problem.code === "task_exited") this.#endedBy = EXITED_BY_ANOTHER;
       this.draining = true;
       this.crashedMs ??= performance.now();
     } else this.answered++;

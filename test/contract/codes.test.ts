@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdir, rm } from "node:fs/promises";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -37,11 +36,12 @@ after(async () => {
 });
 
 /** Each in a container of its own, because those whose guests end again and again have to wait. */
-let containers = 0;
+let used = 0;
 const run = (text: string, options?: RequestOptions): Promise<Answer> => {
-  return service.run(`codes-${++containers}`, text, options);
+  return service.run(`codes-${++used}`, text, options);
 };
-const runUrl = (url: string): Promise<Answer> => service.request("POST", "/api/run/codes", { query: { task_url: url } });
+const runUrl = (url: string): Promise<Answer> =>
+  service.request("POST", "/api/run/codes", { query: { task_url: url } });
 
 /** How each code of the table is come by. A code that is missing here does not compile. */
 const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
@@ -80,7 +80,8 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   task_threw: () => run("throw new Error('thrown')"),
   task_timeout: () => run("new Promise(() => {})"),
   task_blocked: () => run("for (;;);"),
-  task_memory: () => run("const all = []; for (;;) { all.push(Buffer.alloc(1e6, 1)); await new Promise(setImmediate); }"),
+  task_memory: () =>
+    run("const all = []; for (;;) { all.push(Buffer.alloc(1e6, 1)); await new Promise(setImmediate); }"),
   task_exited: () => run("process.exit(1)"),
   result_unserializable: () => run("10n"),
   result_too_large: () => run("'x'.repeat(7_000_000)"),

@@ -7,10 +7,7 @@ export function hasPrlimit(): boolean {
 }
 
 /** Lets a service write no further than so far into a file, as its own user, who needs no right for that. */
-export async function limitFiles(
-  { data, pid }: { data: string; pid: number },
-  bytes: string,
-): Promise<void> {
+export async function limitFiles({ data, pid }: { data: string; pid: number }, bytes: string): Promise<void> {
   const { uid, gid } = await stat(data);
   execFileSync("prlimit", [`--pid=${pid}`, `--fsize=${bytes}:`], { uid, gid });
 }
