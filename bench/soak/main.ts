@@ -14,6 +14,7 @@ import { callers } from "./callers.ts";
 import { corpus } from "./corpus.ts";
 import type { Ground } from "./ground.ts";
 import { good, neighbour } from "./honest.ts";
+import { INSPECTABLE, LiveHeap } from "./live-heap.ts";
 import { report } from "./report.ts";
 import { type Sample, sample } from "./sampler.ts";
 import { Tally } from "./tally.ts";
@@ -43,7 +44,7 @@ process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.ab
 
 const canaries = await setOutCanaries();
 // Of its own process group: Ctrl-C is for this process, which then stops the service.
-await using home = { ...(await makeHome()), detached: true };
+await using home = { ...(await makeHome()), detached: true, nodeOptions: INSPECTABLE };
 const faults = await soak(await startService(FLAGS, home), canaries);
 await canaries[Symbol.asyncDispose]();
 console.log(faults.length === 0 ? "\nnothing is wrong" : `\nWRONG:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
@@ -54,6 +55,7 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
   const ground = { service, canaries: set, tally, blockMs: BLOCK_MS, wallMs: WALL_MS };
   const { signal } = stopping;
   try {
+    const heap = await LiveHeap.open(service);
     const before = await rest(service);
     const samples: Sample[] = [];
     const ended = new AbortController();
@@ -72,12 +74,17 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
     await wait(QUIET_MS, over);
     isQuiet = false;
     running.push(...attack(ground, over).map(watched));
-    await wait(TOTAL_MS - QUIET_MS, over);
+    const attackMs = TOTAL_MS - QUIET_MS;
+    await wait(attackMs / 4, over);
+    const early = await heap.mib();
+    await wait((attackMs * 3) / 4, over);
+    const late = await heap.mib();
     ended.abort();
     await Promise.all(running);
+    heap.close();
     if (broken) throw broken as Error;
     const after = await rest(service);
-    const wrong = report({ minutes, tally, samples, before, after });
+    const wrong = report({ minutes, tally, samples, before, after, live: [early, late] });
     return [...wrong, ...faultOf(() => set.assertUntouched()), ...(await stopped(service))];
   } catch (error) {
     return [`the soak broke off: ${(error as Error).message}`, ...tally.faults, ...(await stopped(service))];

@@ -6,8 +6,6 @@ import type { Service } from "../../test/contract/service.ts";
 /** What a service has at one moment. Memory and descriptors are those of its own process. */
 export interface Sample {
   readonly rssMiB: number;
-  /** Memory that no file stands behind: V8's heap and buffers. */
-  readonly heapMiB: number;
   readonly descriptors: number;
   readonly processes: number;
   readonly guests: number;
@@ -26,7 +24,6 @@ export async function sample({ pid, trail }: Service): Promise<Sample> {
   const mib = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1_024;
   return {
     rssMiB: mib("VmRSS"),
-    heapMiB: mib("RssAnon"),
     descriptors: descriptors.length,
     processes: processes.length,
     guests: processes.filter(({ kind }) => kind === "guest").length,

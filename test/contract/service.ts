@@ -51,6 +51,8 @@ export interface Home extends AsyncDisposable {
   readonly uid?: number;
   /** The service gets a process group of its own, as a shell gives it one in a terminal. */
   readonly detached?: boolean;
+  /** Of Node, for the service. */
+  readonly nodeOptions?: string;
 }
 
 /** Starts a service on a free port. Without a home it gets one of its own, which `stop` removes. */
@@ -155,6 +157,7 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
       ...Object.fromEntries(inherited),
       TMPDIR: home.tmp,
       ...(home.path === undefined ? {} : { PATH: home.path }),
+      ...(home.nodeOptions === undefined ? {} : { NODE_OPTIONS: home.nodeOptions }),
     },
     detached: home.detached ?? false,
     ...(home.uid === undefined ? {} : { uid: home.uid, gid: home.uid }),
