@@ -87,11 +87,13 @@ export class NaiveLog {
 export class StoreTime {
   readonly clock: HandClock;
   #ahead = 0;
-  #latest = 0;
+  #latest: number;
   #newestChange = 0;
 
+  /** A store looks at the clock when it is opened. */
   constructor(clock: HandClock) {
     this.clock = clock;
+    this.#latest = clock.time;
   }
 
   now(): number {
@@ -106,7 +108,7 @@ export class StoreTime {
 
   restarted(): void {
     this.#ahead = Math.max(0, this.#newestChange - this.clock.time);
-    this.#latest = this.#newestChange;
+    this.#latest = this.clock.time + this.#ahead;
   }
 
   /** Lets so much pass for the store, also where the clock was set back. */
