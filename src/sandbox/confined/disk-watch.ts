@@ -6,8 +6,8 @@ import type { RemovedFiles } from "./removed.ts";
 /** How often the folder of a guest is looked at, unless there is too much to look at. */
 const ROUND_MS = 100;
 /**
- * Looking may take this share of one processor, however many guests make however many files. Each guest has as much of it
- * as the others, so that none who makes many files keeps the watch from those who make few.
+ * Looking may take about this share of one processor, however many guests make however many files. Each guest has as much
+ * of it as the others, so that none who makes many files keeps the watch from those who make few, and what these leave.
  */
 const SHARE = 0.1;
 
@@ -27,7 +27,8 @@ export interface WatchedFolder {
  */
 export class DiskWatch {
   readonly #limitBytes: number;
-  readonly #watched: Set<WatchedFolder> = new Set();
+  /** With how long the latest look took, in milliseconds. */
+  readonly #watched: Map<WatchedFolder, number> = new Map();
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
@@ -35,7 +36,7 @@ export class DiskWatch {
 
   /** @returns what ends it. */
   watch(watched: WatchedFolder): () => void {
-    this.#watched.add(watched);
+    this.#watched.set(watched, 0);
     void this.#follow(watched);
     return () => this.#watched.delete(watched);
   }
@@ -45,10 +46,16 @@ export class DiskWatch {
       const startMs = performance.now();
       await this.#look(watched);
       const tookMs = performance.now() - startMs;
-      const waitMs = Math.max(ROUND_MS, (tookMs * this.#watched.size) / SHARE);
-      await setTimeout(waitMs, undefined, { ref: false });
+      if (!this.#watched.has(watched)) return;
+      this.#watched.set(watched, tookMs);
+      await setTimeout(this.#waitMs(tookMs), undefined, { ref: false });
       if (!this.#watched.has(watched)) return;
     }
+  }
+
+  #waitMs(tookMs: number): number {
+    const allMs = this.#watched.values().reduce((sum, each) => sum + each, 0);
+    return Math.max(ROUND_MS, Math.min(allMs, tookMs * this.#watched.size) / SHARE);
   }
 
   async #look(watched: WatchedFolder): Promise<void> {

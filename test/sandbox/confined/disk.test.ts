@@ -93,7 +93,8 @@ describe("what a guest of another user holds open and has removed", () => {
     await using run = await disposableRunFolder();
     await chmod(folder, 0o777);
     const identity = { uid: 54_321, gid: 54_321 };
-    const holder = spawn(process.execPath, ["-e", HOLD], {
+    // Its own Node may lie below a private folder.
+    const holder = spawn(run.node, ["-e", HOLD], {
       cwd: folder,
       ...identity,
       stdio: ["ignore", "pipe", "inherit"],
@@ -136,9 +137,9 @@ describe("a watch of folders", () => {
   });
 });
 
-async function disposableRunFolder(): Promise<AsyncDisposable & { player: string }> {
+async function disposableRunFolder(): Promise<AsyncDisposable & { player: string; node: string }> {
   const run = await prepareRunFolder();
-  return { player: run.player, [Symbol.asyncDispose]: () => run.remove() };
+  return { player: run.player, node: run.node, [Symbol.asyncDispose]: () => run.remove() };
 }
 
 function whyNotAsked(): string | false {
