@@ -1,15 +1,13 @@
 import { type Means, openConfined } from "../../src/sandbox/confined.ts";
-import { landlockAbi } from "../../src/sandbox/plan/play.ts";
 import { isPrivileged, mayChangeRoot } from "../../src/sandbox/privilege.ts";
 import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import type { Architecture } from "../../src/sandbox/system-calls.ts";
 import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
+import { ownLandlock } from "./landlock.ts";
 
 /** The ways in which this machine can confine guests: with less than it has, as one that has less. */
 export async function confinements(): Promise<Map<string, Means>> {
-  await using folder = await disposableFolder();
-  const abi = await landlockAbi(folder.player, process.arch as Architecture);
+  const abi = await ownLandlock();
   const all = new Map<string, Means>();
   if (mayChangeRoot()) {
     all.set("confined by a root of its own", { ownUsers: true, jail: true, landlockAbi: 0 });
@@ -26,9 +24,4 @@ export async function confinements(): Promise<Map<string, Means>> {
 
 export async function openConfinedBy(means: Means, options: SandboxOptions): Promise<Sandbox> {
   return sandboxBehind(await openConfined(await prepareRunFolder(), options, means));
-}
-
-async function disposableFolder(): Promise<AsyncDisposable & { player: string }> {
-  const folder = await prepareRunFolder();
-  return { player: folder.player, [Symbol.asyncDispose]: () => folder.remove() };
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { it } from "node:test";
+import { it, type TestContext } from "node:test";
 
 import type { Reply } from "../../src/sandbox/launcher-messages.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
@@ -13,9 +13,15 @@ import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 const PROGRAM = path.join(import.meta.dirname, "../../src/sandbox/launcher-process.ts");
 const GUESTS = 20;
 
-it("a launcher outlives a service that closes the connections of new guests", async (t) => {
+interface ForkedLauncher {
+  readonly launcher: ChildProcess;
+  readonly exit: Promise<[number | null, string | null]>;
+}
+
+/** A launcher of a service that does with the connections of guests what the test wants. */
+async function forkLauncher(t: TestContext, onConnection: (socket: Socket) => void): Promise<ForkedLauncher> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-launcher-"));
-  const server = createServer((socket) => socket.on("error", () => {}).destroy());
+  const server = createServer(onConnection);
   server.listen(path.join(folder, "guests.sock"));
   await once(server, "listening");
   t.after(async () => {
@@ -23,7 +29,11 @@ it("a launcher outlives a service that closes the connections of new guests", as
     await rm(folder, { recursive: true, force: true });
   });
   const launcher = fork(PROGRAM, [JSON.stringify(SANDBOX_OPTIONS), server.address() as string]);
-  const exit = once(launcher, "exit") as Promise<[number | null, string | null]>;
+  return { launcher, exit: once(launcher, "exit") as ForkedLauncher["exit"] };
+}
+
+it("a launcher outlives a service that closes the connections of new guests", async (t) => {
+  const { launcher, exit } = await forkLauncher(t, (socket) => void socket.on("error", () => {}).destroy());
   const over = new Set<number>();
   launcher.on("message", (reply: Reply) => {
     if (reply.is === "open") {
@@ -38,20 +48,11 @@ it("a launcher outlives a service that closes the connections of new guests", as
 });
 
 it("a launcher makes one guest a number, whatever it is asked by a service that is no longer itself", async (t) => {
-  const folder = await mkdtemp(path.join(tmpdir(), "caisson-launcher-"));
   let connections = 0;
-  const server = createServer((socket) => {
+  const { launcher, exit } = await forkLauncher(t, (socket) => {
     connections++;
     socket.on("error", () => {}).resume();
   });
-  server.listen(path.join(folder, "guests.sock"));
-  await once(server, "listening");
-  t.after(async () => {
-    server.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  const launcher = fork(PROGRAM, [JSON.stringify(SANDBOX_OPTIONS), server.address() as string]);
-  const exit = once(launcher, "exit") as Promise<[number | null, string | null]>;
   const ends: number[] = [];
   launcher.on("message", (reply: Reply) => {
     if (reply.is === "open") {

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { openWall } from "../../src/sandbox/open-wall.ts";
-import { landlockAbi } from "../../src/sandbox/plan/play.ts";
-import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
 import { refuseOpenWall } from "../../src/sandbox/self-test.ts";
 import { type Check, LAYERS } from "../../src/sandbox/self-test/check.ts";
-import type { Architecture } from "../../src/sandbox/system-calls.ts";
 import { sandboxBehind } from "../../src/sandbox/wall.ts";
+import { ownLandlock } from "./landlock.ts";
 import { NO_PLAN, RESOURCES, testSandbox, testThinnedWall, withMounts, without } from "./thinned-wall.ts";
 
 const NOT_ALL = (missing: string): string =>
@@ -28,12 +26,7 @@ function openOnes(checks: readonly Check[]): string[] {
   return checks.filter(({ outcome }) => outcome === "open").map(({ layer, tried }) => `${layer}: ${tried}`);
 }
 
-async function findLandlock(): Promise<number> {
-  const folder = await prepareRunFolder();
-  return landlockAbi(folder.player, process.arch as Architecture).finally(() => folder.remove());
-}
-
-const landlock = await findLandlock();
+const landlock = await ownLandlock();
 const isRoot = process.getuid?.() === 0;
 
 describe("the wall as it is made", () => {
