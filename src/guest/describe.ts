@@ -19,8 +19,11 @@ const MAX_PROPERTIES_CHARACTERS = 16 * 1024;
 /** The service ends a guest whose error nests deeper than it takes. */
 const MAX_PROPERTY_DEPTH = 8;
 
-/** Told by their own rules; and what HTTP clients hang on their errors, in which credentials stand. */
-const NOT_PROPERTIES = ["name", "message", "stack", "cause", "errors", "config", "request", "response", "__proto__"];
+/** Told by their own rules. */
+const TOLD_APART = ["name", "message", "stack", "cause", "errors", "__proto__"];
+/** What HTTP clients hang on their errors, in which credentials stand; and Node's loaders, in which the host's paths do. */
+const OF_LIBRARIES = ["config", "request", "response", "requireStack"];
+const NOT_PROPERTIES = [...TOLD_APART, ...OF_LIBRARIES];
 
 const UNREADABLE = { name: "Error", message: "the task threw something that cannot be read" };
 
@@ -103,7 +106,8 @@ function addProperties(told: ErrorMessage, error: object, left: Allowance): void
       const name = names[index]!;
       if (NOT_PROPERTIES.includes(name) || name.length > MAX_NAME_CHARACTERS) continue;
       const text = json(read(error, name));
-      if (text === null || text.length + name.length > left.characters) continue;
+      if (text === null || (name === "url" && text.startsWith('"file:')) || text.length + name.length > left.characters)
+        continue;
       left.characters -= text.length + name.length;
       // Read again, so that no `toJSON` of the task is called when the fault is written.
       told[name] = parse(asSubmitted(text));

@@ -103,6 +103,15 @@ describe("what a task throws", () => {
     assert.deepEqual(rest, { code: "E", details: { a: [1, null] }, at: "1970-01-01T00:00:00.000Z" });
   });
 
+  it("has no place of the host in its properties, where Node's loader hung one on it", async () => {
+    const { error } = await guest.fault('await import("file:///nowhere/x.js")');
+    assert.deepEqual(Object.keys(error!), ["name", "message", "stack", "code"]);
+    const required = await guest.fault('require("node:module").createRequire("/nowhere/x.js")("/nowhere/y.js")');
+    assert.deepEqual(Object.keys(required.error!), ["name", "message", "stack", "code"]);
+    const own = await guest.fault('throw Object.assign(new Error("x"), { url: "https://a.example/" })');
+    assert.equal(own.error!.url, "https://a.example/");
+  });
+
   it("has no property that throws, is too much, or in which HTTP clients keep credentials", async () => {
     for (const own of [
       "{ get a() { throw 1 } }",
