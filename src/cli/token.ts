@@ -26,7 +26,7 @@ export function tokenCommand(): Command {
       const tokens = await openTokens(path.resolve(config.data), config.keys ?? undefined, options);
       const validity = expires === undefined ? { exp: null } : { expiresIn: expires };
       const { token } = await tokens.issue({ admin: true, ...validity }, "command line");
-      tokens.close();
+      await tokens.close();
       process.stdout.write(`${token}\n`);
     } catch (error) {
       fail(error);

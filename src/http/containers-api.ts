@@ -1,9 +1,9 @@
-import { Problem } from "../errors.ts";
 import { Page } from "../limits/page.ts";
 import { useRecord } from "../limits/record.ts";
 import { NO_POLICY } from "../policies/policy.ts";
 import { isEmpty, readPolicy } from "../policies/request.ts";
 import type { Claims } from "../tokens/claims.ts";
+import { pageQuery } from "./page-query.ts";
 import { readJson } from "./read-json.ts";
 import {
   type Api,
@@ -16,10 +16,7 @@ import {
   lastSegment,
   resource,
 } from "./resources.ts";
-import { containerName, parseTarget } from "./target.ts";
-
-const DEFAULT_ENTRIES = 100;
-const MAX_ENTRIES = 1_000;
+import { containerName } from "./target.ts";
 
 /** What is set for containers, and which there are. For administrators. */
 export function serveContainers(api: Api, dependencies: ApiDependencies): void {
@@ -27,7 +24,7 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/api/containers", {
     GET: async (call) => {
       const claims = await authenticate(call, dependencies);
-      const { after, count } = pageOf(call);
+      const { after, count } = pageQuery(call);
       if (!claims.admin) throw forbidden();
       return json(200, await list(after, count, dependencies));
     },
@@ -73,26 +70,4 @@ async function list(after: string, count: number, { policies, limiter, container
     ...containers.activity(container),
   }));
   return { containers: await Promise.all(entries), next: names.length > count ? names[count - 1]! : null };
-}
-
-/** @throws {Problem} `request_invalid` for a query that asks for anything else. */
-function pageOf(call: Call): { after: string; count: number } {
-  const { query } = parseTarget(call.env.incoming.url!);
-  for (const name of query.keys()) {
-    if (!["key", "cursor", "limit"].includes(name)) {
-      throw invalid(`the query has ${JSON.stringify(name.slice(0, 100))}, which is not known here`);
-    }
-    if (name !== "key" && query.getAll(name).length > 1) throw invalid(`${name} is given more than once`);
-  }
-  const limit = query.get("limit") ?? String(DEFAULT_ENTRIES);
-  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MAX_ENTRIES) {
-    throw invalid(`limit must be a whole number from 1 to ${MAX_ENTRIES}`);
-  }
-  return { after: query.get("cursor") ?? "", count: Number(limit) };
-}
-
-function invalid(detail: string): Problem {
-  return new Problem("request_invalid", detail, {
-    hint: "cursor is the next of the page before; limit is its length.",
-  });
 }

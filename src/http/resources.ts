@@ -66,10 +66,12 @@ export function resource(api: Api, path: string, handlers: Readonly<Record<strin
   });
 }
 
-export async function authenticate(call: Call, { authenticator, config }: ApiDependencies): Promise<Claims> {
+export async function authenticate(call: Call, { authenticator, config, tokens }: ApiDependencies): Promise<Claims> {
   const { query } = parseTarget(call.env.incoming.url!);
   const { token } = readCredential(call.env.incoming, query, config.queryKey);
-  return authenticator.verify(token, call.env.incoming);
+  const claims = await authenticator.verify(token, call.env.incoming);
+  tokens.uses.seen(claims);
+  return claims;
 }
 
 /** Logs what an administrator has done: to what, who it was, and from where. */

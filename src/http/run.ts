@@ -79,6 +79,7 @@ export class RunEndpoint {
     // A token that was seen before is checked without a turn of the event loop.
     const verified = authenticator.verify(credential.token, request);
     const claims = verified instanceof Promise ? await verified : verified;
+    tokens.uses.seen(claims);
     const container = containerName(segment);
     const url = taskUrl(target.query);
     refuseAsSubresource(request);
@@ -154,10 +155,11 @@ export class RunEndpoint {
     return readSubmission(body, contentType, { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256: pin });
   }
 
-  async #admit({ container, holder, answer }: Call): Promise<void> {
+  async #admit({ container, claims, holder, answer }: Call): Promise<void> {
     const decision = await this.#with.limiter.admit(container, holder);
     answer.admitted(decision.usage);
     if (!decision.admitted) throw limitProblem(container, decision);
+    this.#with.tokens.uses.ran(claims);
   }
 
   async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<Submission> {

@@ -1,4 +1,5 @@
 import { type Claims, permitsVerb } from "../tokens/claims.ts";
+import { inspectToken, listTokens, serveIntrospection } from "./inspection-api.ts";
 import { readJson } from "./read-json.ts";
 import {
   type Api,
@@ -19,7 +20,10 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     if (jti === by.jti) return by.selfRevoke;
     return by.admin || ((await tokens.registry.issued(jti))?.claims.parents.includes(by.jti) ?? false);
   };
+  // Before the one below, which would take its name for a jti.
+  serveIntrospection(api, dependencies);
   resource(api, "/api/tokens", {
+    GET: listTokens(dependencies),
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
       if (!permitsVerb(by, "issue")) throw forbidden();
@@ -29,6 +33,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     },
   });
   resource(api, "/api/tokens/:jti{[^/]*}", {
+    GET: inspectToken(dependencies),
     DELETE: async (call) => {
       const by = await authenticate(call, dependencies);
       const jti = decode(lastSegment(call)) ?? "";

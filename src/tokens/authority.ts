@@ -6,6 +6,7 @@ import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import type { TokenRegister } from "./register.ts";
 import { Registry } from "./registry.ts";
+import { Uses } from "./uses.ts";
 import { Verifier } from "./verify.ts";
 
 /** All that has to do with tokens, opened from a data folder. */
@@ -17,7 +18,9 @@ export interface Tokens {
   readonly issue: (input: unknown, issuedBy: string | Claims) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
   readonly revoke: (jti: string, revokedBy: string) => Promise<boolean> | boolean;
-  readonly close: () => void;
+  /** What tokens are used for. */
+  readonly uses: Uses;
+  readonly close: () => Promise<void>;
 }
 
 export interface OpenOptions {
@@ -41,13 +44,18 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   if (create) await makePrivateFolder(folder);
   const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), { create: create && keysFile === undefined });
   const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs());
+  const uses = new Uses(registry, nowMs);
   return {
     keys,
     registry,
     verifier: new Verifier(keys, registry, { nowMs }),
     issue: (input, by) => issue(input, { keys, registry, ...issuerOf(by), nowMs: nowMs() }),
     revoke: (jti, revokedBy) => registry.revoke(jti, revokedBy, nowMs()),
-    close: () => registry.close(),
+    uses,
+    close: async () => {
+      await uses.close();
+      registry.close();
+    },
   };
 }
 

@@ -9,6 +9,22 @@ export interface IssuedToken {
   issuedAt: number;
 }
 
+/** The end of a token before its time. */
+export interface Revocation {
+  /** The `jti` of who revoked it. */
+  readonly by: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** What became of a token after it was issued. */
+export interface TokenUse {
+  /** Runs that were admitted. */
+  readonly runs: number;
+  /** When a request that it was good for last came, in Unix milliseconds. */
+  readonly lastMs: number;
+}
+
 /** Which tokens were issued, and which were revoked. */
 export interface TokenRegister {
   /**
@@ -19,6 +35,8 @@ export interface TokenRegister {
   record(payload: Payload, issuedBy: string, nowMs: number): Promise<void> | void;
   /** The token of that `jti`; `undefined` when it is unknown or long expired. */
   issued(jti: string): Promise<IssuedToken | undefined> | IssuedToken | undefined;
+  /** The tokens after a `jti`, the first so many, in the order of their `jti`s. */
+  list(after: string, count: number): Promise<IssuedToken[]> | IssuedToken[];
   /**
    * Ends a token, and those below it, at once and for good, on this node; on those that share the register soon after.
    *
@@ -30,6 +48,16 @@ export interface TokenRegister {
   revoke(jti: string, revokedBy: string, nowMs: number): Promise<boolean> | boolean;
   /** Asked at each request. @throws {Problem} `store_unavailable` when it cannot know. */
   isRevoked(jti: string): boolean;
+  /** Who has revoked it, itself and none above it; `undefined` when nobody has. */
+  revocation(jti: string): Promise<Revocation | undefined> | Revocation | undefined;
+  /**
+   * Adds to what is known of the use of tokens. Unlike the rest it may be lost with the process or the power.
+   *
+   * @throws {Problem} `store_unavailable` when it cannot be written.
+   */
+  addUse(uses: ReadonlyMap<string, TokenUse>): Promise<void> | void;
+  /** `undefined` when it was never used. */
+  use(jti: string): Promise<TokenUse | undefined> | TokenUse | undefined;
   /** Calls with what is revoked from now on, here or on another node. Tokens below those are not named. */
   onRevoked(told: (jtis: readonly string[]) => void): void;
   close(): void;

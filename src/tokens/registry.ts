@@ -5,7 +5,7 @@ import { Problem } from "../errors.ts";
 import { isJti } from "./claims.ts";
 import { LEEWAY_S } from "./format.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import { forgetAt, type IssuedToken, type TokenRegister } from "./register.ts";
+import { forgetAt, type IssuedToken, type Revocation, type TokenRegister, type TokenUse } from "./register.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
@@ -48,9 +48,15 @@ export class Registry implements TokenRegister {
         issued: database.prepare(STATEMENTS.issued),
         revoke: database.prepare(STATEMENTS.revoke),
         forgetIssued: database.prepare(STATEMENTS.forgetIssued),
+        list: database.prepare(STATEMENTS.list),
+        revocation: database.prepare(STATEMENTS.revocation),
+        addUse: database.prepare(STATEMENTS.addUse),
+        use: database.prepare(STATEMENTS.use),
+        forgetUsed: database.prepare(STATEMENTS.forgetUsed),
         forgetRevoked: database.prepare(STATEMENTS.forgetRevoked),
       };
       this.#statements.forgetIssued.run(nowMs);
+      this.#statements.forgetUsed.run();
       this.#statements.forgetRevoked.all(nowMs);
       this.#revoked = new Set(
         database
@@ -86,12 +92,12 @@ export class Registry implements TokenRegister {
   /** The token of that `jti`, also when another process issued it; `undefined` when it is unknown or long expired. */
   issued(jti: string): IssuedToken | undefined {
     const row = this.#statements.issued.get(jti);
-    if (!row) return undefined;
-    return {
-      claims: claimsOf(JSON.parse(String(row["payload"]))),
-      issuedBy: String(row["issued_by"]),
-      issuedAt: Number(row["issued_at"]),
-    };
+    return row && issuedOf(row);
+  }
+
+  /** The tokens after a `jti`, also those that another process issued. */
+  list(after: string, count: number): IssuedToken[] {
+    return this.#statements.list.all(after, count).map(issuedOf);
   }
 
   /**
@@ -119,6 +125,28 @@ export class Registry implements TokenRegister {
 
   isRevoked(jti: string): boolean {
     return this.#revoked.has(jti);
+  }
+
+  revocation(jti: string): Revocation | undefined {
+    const row = this.#statements.revocation.get(jti);
+    return row && { by: String(row["revoked_by"]), at: Number(row["revoked_at"]) };
+  }
+
+  addUse(uses: ReadonlyMap<string, TokenUse>): void {
+    // Some of these come each second, and a loss of power may have the last: no wait for the disk.
+    this.#database.exec("PRAGMA synchronous = NORMAL");
+    try {
+      this.#write("what tokens were used for is not kept", () => {
+        for (const [jti, { runs, lastMs }] of uses) this.#statements.addUse.run(jti, runs, lastMs);
+      });
+    } finally {
+      this.#database.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
+  use(jti: string): TokenUse | undefined {
+    const row = this.#statements.use.get(jti);
+    return row && { runs: Number(row["runs"]), lastMs: Number(row["last_ms"]) };
   }
 
   onRevoked(told: (jtis: readonly string[]) => void): void {
@@ -153,6 +181,14 @@ export class Registry implements TokenRegister {
   }
 }
 
+function issuedOf(row: Record<string, unknown>): IssuedToken {
+  return {
+    claims: claimsOf(JSON.parse(String(row["payload"]))),
+    issuedBy: String(row["issued_by"]),
+    issuedAt: Number(row["issued_at"]),
+  };
+}
+
 /** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */
 const BUSY_TIMEOUT_MS = 2_000;
 
@@ -169,6 +205,9 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS revoked (
     jti TEXT PRIMARY KEY, revoked_by TEXT NOT NULL, revoked_at INTEGER NOT NULL, forget_at INTEGER
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS used (
+    jti TEXT PRIMARY KEY, runs INTEGER NOT NULL, last_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS issued_forget_at ON issued (forget_at) WHERE forget_at IS NOT NULL;
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
@@ -178,6 +217,12 @@ const STATEMENTS = {
   issued: "SELECT payload, issued_by, issued_at FROM issued WHERE jti = ?",
   revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
     VALUES (?, ?, ?, (SELECT forget_at FROM issued WHERE jti = ?)) ON CONFLICT DO NOTHING`,
+  list: "SELECT payload, issued_by, issued_at FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
+  revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
+  addUse: `INSERT INTO used (jti, runs, last_ms) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, last_ms = max(last_ms, excluded.last_ms)`,
+  use: "SELECT runs, last_ms FROM used WHERE jti = ?",
+  forgetUsed: "DELETE FROM used WHERE jti NOT IN (SELECT jti FROM issued)",
   forgetIssued: "DELETE FROM issued WHERE forget_at < ?",
   forgetRevoked: "DELETE FROM revoked WHERE forget_at < ? RETURNING jti",
 };

@@ -1,12 +1,27 @@
 import { Problem } from "../errors.ts";
 import type { Feed, Topic } from "../redis/feed.ts";
-import type { RedisLink } from "../redis/link.ts";
+import { type RedisLink, redisScript } from "../redis/link.ts";
 import { isJti } from "./claims.ts";
 import { LEEWAY_S } from "./format.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import { forgetAt, type IssuedToken, type TokenRegister } from "./register.ts";
+import { forgetAt, type IssuedToken, type Revocation, type TokenRegister, type TokenUse } from "./register.ts";
 
 const REVOKED = "revoked";
+/** Read of the index at a time. */
+const SCANNED = 1_000;
+
+/** For each token its record and its use: what is known of the use is forgotten with the record. */
+const ADD_USE = redisScript(`
+for at = 1, #KEYS, 2 do
+  local ttl, use = redis.call("PTTL", KEYS[at]), KEYS[at + 1]
+  if ttl ~= -2 then
+    redis.call("HINCRBY", use, "runs", ARGV[at])
+    local last = tonumber(redis.call("HGET", use, "last") or "0")
+    if tonumber(ARGV[at + 1]) > last then redis.call("HSET", use, "last", ARGV[at + 1]) end
+    if ttl > 0 then redis.call("PEXPIRE", use, ttl) end
+  end
+end
+`);
 
 /** Revocations as a node knows them. Nothing is ever taken back, whatever a Redis forgets. */
 export class Revocations implements Topic {
@@ -42,14 +57,30 @@ export class SharedRegistry implements TokenRegister {
     const { jti, exp } = payload;
     const record = JSON.stringify({ payload, issuedBy, issuedAt });
     const expiry = exp === undefined ? [] : ["PXAT", forgetAt(exp, LEEWAY_S)];
+    // First the index: what is listed and not there is passed over, what is there and not listed would never be found.
+    await this.#link.call("ZADD", this.#index, 0, jti);
     await this.#link.call("SET", this.#key(jti), record, ...expiry);
   }
 
   async issued(jti: string): Promise<IssuedToken | undefined> {
     const text = await this.#link.call("GET", this.#key(jti));
-    if (typeof text !== "string") return undefined;
-    const record = JSON.parse(text) as { payload: unknown; issuedBy: string; issuedAt: number };
-    return { claims: claimsOf(record.payload), issuedBy: record.issuedBy, issuedAt: record.issuedAt };
+    return typeof text === "string" ? issuedOf(text) : undefined;
+  }
+
+  async list(after: string, count: number): Promise<IssuedToken[]> {
+    const found: IssuedToken[] = [];
+    let cursor = after;
+    while (found.length < count) {
+      const from = cursor === "" ? "-" : `(${cursor}`;
+      const jtis = (await this.#link.call("ZRANGEBYLEX", this.#index, from, "+", "LIMIT", 0, SCANNED)) as string[];
+      if (jtis.length === 0) break;
+      cursor = jtis.at(-1)!;
+      const texts = (await this.#link.call("MGET", ...jtis.map((jti) => this.#key(jti)))) as (string | null)[];
+      const gone = jtis.filter((_, at) => texts[at] === null);
+      if (gone.length > 0) await this.#link.call("ZREM", this.#index, ...gone);
+      for (const text of texts) if (text !== null) found.push(issuedOf(text));
+    }
+    return found.slice(0, count);
   }
 
   async revoke(jti: string, revokedBy: string, nowMs: number): Promise<boolean> {
@@ -70,6 +101,27 @@ export class SharedRegistry implements TokenRegister {
     return this.#revocations.has(jti);
   }
 
+  async revocation(jti: string): Promise<Revocation | undefined> {
+    const [text] = await this.#feed.values(REVOKED, [jti]);
+    if (!text) return undefined;
+    const { revokedBy, revokedAt } = JSON.parse(text) as { revokedBy: string; revokedAt: number };
+    return { by: revokedBy, at: revokedAt };
+  }
+
+  async addUse(uses: ReadonlyMap<string, TokenUse>): Promise<void> {
+    const keys = [...uses.keys()].flatMap((jti) => [this.#key(jti), this.#useKey(jti)]);
+    await this.#link.run(
+      ADD_USE,
+      keys,
+      [...uses.values()].flatMap(({ runs, lastMs }) => [runs, lastMs]),
+    );
+  }
+
+  async use(jti: string): Promise<TokenUse | undefined> {
+    const [runs, lastMs] = (await this.#link.call("HMGET", this.#useKey(jti), "runs", "last")) as (string | null)[];
+    return lastMs ? { runs: Number(runs), lastMs: Number(lastMs) } : undefined;
+  }
+
   onRevoked(told: (jtis: readonly string[]) => void): void {
     this.#revocations.told = told;
   }
@@ -77,7 +129,20 @@ export class SharedRegistry implements TokenRegister {
   /** Link and feed are closed by who opened them. */
   close(): void {}
 
+  get #index(): string {
+    return this.#link.key("tokens:issued");
+  }
+
+  #useKey(jti: string): string {
+    return `${this.#link.hashedKey(`issued:${jti}`)}:used`;
+  }
+
   #key(jti: string): string {
     return `${this.#link.hashedKey(`issued:${jti}`)}:issued`;
   }
+}
+
+function issuedOf(text: string): IssuedToken {
+  const { payload, issuedBy, issuedAt } = JSON.parse(text) as { payload: unknown; issuedBy: string; issuedAt: number };
+  return { claims: claimsOf(payload), issuedBy, issuedAt };
 }

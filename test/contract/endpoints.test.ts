@@ -57,6 +57,7 @@ describe("other methods and paths", () => {
     "/api/limits/token/demo": ["HEAD", "POST", "PUT", "PATCH"],
     "/api/tokens": ["HEAD", "PUT", "PATCH", "DELETE"],
     "/api/tokens/demo": ["HEAD", "POST", "PUT", "PATCH"],
+    "/api/tokens/introspect": ["GET", "HEAD", "PUT", "DELETE"],
     "/api/containers": ["HEAD", "POST", "PUT", "DELETE"],
     "/api/containers/demo": ["HEAD", "POST", "PATCH"],
   };
@@ -64,8 +65,9 @@ describe("other methods and paths", () => {
     "/api/run/demo": ["GET", "POST", "PUT", "PATCH", "DELETE"],
     "/api/limits/container/demo": ["GET", "DELETE"],
     "/api/limits/token/demo": ["GET", "DELETE"],
-    "/api/tokens": ["POST"],
-    "/api/tokens/demo": ["DELETE"],
+    "/api/tokens": ["GET", "POST"],
+    "/api/tokens/demo": ["GET", "DELETE"],
+    "/api/tokens/introspect": ["POST"],
     "/api/containers": ["GET"],
     "/api/containers/demo": ["GET", "PUT", "DELETE"],
   };

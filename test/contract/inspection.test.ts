@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { Answer } from "./http.ts";
+import { altered } from "./jwt.ts";
+import { assertProblem } from "./problem.ts";
+import { jtiOf } from "./record.ts";
+import { leave, makeHome, type Service, startService } from "./service.ts";
+
+interface Inspected {
+  jti: string;
+  issuedBy: string;
+  issuedAt: number;
+  revoked: { jti: string; by: string; at: number } | null;
+  lastUsed: number | null;
+  runs: number;
+  claims: Record<string, unknown>;
+}
+
+let service: Service;
+
+before(async () => {
+  service = await startService();
+});
+after(() => service.stop());
+
+function inspect(token: string, by = service.admin): Promise<Answer> {
+  return service.request("GET", `/api/tokens/${jtiOf(token)}`, { token: by });
+}
+
+async function inspected(token: string, by = service.admin): Promise<Inspected> {
+  const answer = await inspect(token, by);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json() as Inspected;
+}
+
+async function below(token: string, claims: object): Promise<string> {
+  const answer = await service.request("POST", "/api/tokens", { token, json: claims });
+  assert.equal(answer.status, 201, answer.text);
+  return (answer.json() as { token: string }).token;
+}
+
+async function family(): Promise<[string, string]> {
+  const head = await service.issue({ containers: ["acme"], can: ["run", "limits", "issue"], depth: 1 });
+  return [head, await below(head, { containers: ["acme"] })];
+}
+
+function introspect(token: string, by: string | null = service.admin): Promise<Answer> {
+  const body = new URLSearchParams({ token }).toString();
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  return service.request("POST", "/api/tokens/introspect", { token: by, body, headers });
+}
+
+describe("GET /api/tokens/{jti}", () => {
+  it("tells who issued it, when, for what, and what it was used for, and never the token", async () => {
+    const beforeS = Math.floor(Date.now() / 1_000);
+    const token = await service.issue({ containers: ["acme"], expiresIn: "1h" });
+    const fresh = await inspected(token);
+    assert.deepEqual([fresh.jti, fresh.issuedBy, fresh.revoked], [jtiOf(token), jtiOf(service.admin), null]);
+    assert.deepEqual([fresh.lastUsed, fresh.runs], [null, 0]);
+    assert.ok(fresh.issuedAt >= beforeS && fresh.issuedAt <= Date.now() / 1_000);
+    assert.deepEqual([fresh.claims["containers"], fresh.claims["can"]], [["acme"], ["run", "limits"]]);
+    assert.equal(Number(fresh.claims["exp"]) - Number(fresh.claims["iat"]), 3_600);
+
+    for (let run = 0; run < 3; run++) await service.run("acme", "1", { token });
+    assertProblem(await service.run("other", "1", { token }), 403, "token_forbidden");
+    const used = await inspect(token);
+    const { runs, lastUsed } = used.json() as Inspected;
+    assert.equal(runs, 3);
+    assert.ok(lastUsed! >= beforeS && lastUsed! <= Date.now() / 1_000);
+    for (const part of token.split(".").slice(1)) assert.ok(!used.text.includes(part));
+  });
+
+  it("tells who revoked it, or what was above it", async () => {
+    const [head, child] = await family();
+    await service.request("DELETE", `/api/tokens/${jtiOf(head)}`);
+    const { revoked } = await inspected(child);
+    assert.deepEqual([revoked!.jti, revoked!.by], [jtiOf(head), jtiOf(service.admin)]);
+    assert.deepEqual((await inspected(head)).revoked, revoked);
+  });
+
+  it("is for administrators, for itself and for those above, and tells others nothing", async () => {
+    const [head, child] = await family();
+    assert.equal((await inspected(child, head)).issuedBy, jtiOf(head));
+    assert.equal((await inspected(child, child)).jti, jtiOf(child));
+    const known = assertProblem(await inspect(head, child), 403, "token_forbidden");
+    const target = `/api/tokens/${crypto.randomUUID()}`;
+    const unknown = assertProblem(await service.request("GET", target, { token: child }), 403, "token_forbidden");
+    assert.deepEqual(known, unknown);
+    assertProblem(await service.request("GET", target), 404, "not_found");
+  });
+
+  it("remembers the use of a token over a restart", async () => {
+    const home = await makeHome();
+    const earlier = service;
+    try {
+      service = await startService([], home);
+      const token = await service.issue({ containers: ["acme"] });
+      await service.run("acme", "1", { token });
+      await service.stop();
+      service = await startService([], home);
+      assert.equal((await inspected(token)).runs, 1);
+    } finally {
+      await leave(service, home);
+      service = earlier;
+    }
+  });
+});
+
+describe("GET /api/tokens", () => {
+  it("lists every token once, page by page, or those that reach a container", async () => {
+    const mine = [];
+    for (const containers of [["listed-1"], ["listed-*"], ["listed-2", "x"]]) {
+      mine.push(jtiOf(await service.issue({ containers })));
+    }
+    const listed = async (query: Record<string, string>): Promise<string[]> => {
+      const seen: string[] = [];
+      for (let next: string | null = ""; next !== null;) {
+        const search = new URLSearchParams({ ...query, ...(next && { cursor: next }) });
+        const answer = await service.request("GET", `/api/tokens?${search}`);
+        assert.equal(answer.status, 200, answer.text);
+        const page = answer.json() as { tokens: Inspected[]; next: string | null };
+        assert.ok(page.tokens.length <= Number(query["limit"] ?? 100));
+        seen.push(...page.tokens.map(({ jti }) => jti));
+        next = page.next;
+      }
+      assert.equal(new Set(seen).size, seen.length);
+      return seen;
+    };
+    const all = await listed({ limit: "2" });
+    for (const jti of [...mine, jtiOf(service.admin)]) assert.ok(all.includes(jti));
+    assert.deepEqual(await listed({}), all);
+    for (const limit of ["1", "1000"]) {
+      const some = await listed({ limit, container: "listed-1" });
+      assert.deepEqual(
+        mine.map((jti) => some.includes(jti)),
+        [true, true, false],
+      );
+    }
+  });
+
+  it("is for administrators, and refuses what it does not know", async () => {
+    const token = await service.issue({ containers: ["*"] });
+    assertProblem(await service.request("GET", "/api/tokens", { token }), 403, "token_forbidden");
+    for (const search of ["limit=0", "limit=1001", "limit=1&limit=1", "page=2"]) {
+      assertProblem(await service.request("GET", `/api/tokens?${search}`), 400, "request_invalid");
+    }
+    assertProblem(await service.request("GET", "/api/tokens?container=-"), 400, "container_invalid");
+  });
+});
+
+describe("POST /api/tokens/introspect (RFC 7662)", () => {
+  it("tells an administrator, the token itself and those above it what it is", async () => {
+    const [head, child] = await family();
+    for (const by of [service.admin, head, child]) {
+      const answer = await introspect(child, by);
+      assert.equal(answer.status, 200, answer.text);
+      const said = answer.json() as Record<string, unknown>;
+      assert.deepEqual(
+        ["active", "token_type", "scope", "jti", "iss", "aud", "containers", "parents"].map((name) => said[name]),
+        [true, "Bearer", "run limits", jtiOf(child), "caisson", "caisson", ["acme"], [jtiOf(head)]],
+      );
+      assert.ok(Number(said["exp"]) > Number(said["iat"]));
+      assert.ok(!answer.text.includes(child.split(".")[1]!));
+    }
+  });
+
+  it("says active: false and nothing else of all that is not valid, or not theirs", async () => {
+    const [head, child] = await family();
+    const [stranger, revoked] = [
+      await service.issue({ containers: ["*"] }),
+      await service.issue({ containers: ["a"] }),
+    ];
+    await service.request("DELETE", `/api/tokens/${jtiOf(revoked)}`);
+    for (const [token, by] of [
+      [head, child],
+      [child, stranger],
+      [service.admin, head],
+      [revoked, service.admin],
+      ["nonsense", service.admin],
+      ["", service.admin],
+      [altered(child, { payload: { containers: ["*"] } }), head],
+    ] as const) {
+      const answer = await introspect(token, by);
+      assert.deepEqual([answer.status, answer.text], [200, `{"active":false}`]);
+    }
+  });
+
+  it("needs a token that is valid, and a form that has one", async () => {
+    const token = await service.issue({ containers: ["a"] });
+    assertProblem(await introspect(token, null), 403, "token_missing");
+    assertProblem(await introspect(token, "nonsense"), 403, "token_invalid");
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    for (const body of ["", "x=1", "token=a&token=b"]) {
+      const answer = await service.request("POST", "/api/tokens/introspect", { token, body, headers });
+      assertProblem(answer, 400, "request_invalid");
+    }
+    const answer = await service.request("POST", "/api/tokens/introspect", { json: { token } });
+    assertProblem(answer, 400, "request_invalid");
+    for (const method of ["GET", "DELETE"]) {
+      assertProblem(await service.request(method, "/api/tokens/introspect"), 405, "method_not_allowed");
+    }
+  });
+});

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, it } from "node:test";
+
+import type { Payload } from "../../src/tokens/payload.ts";
+import type { TokenRegister } from "../../src/tokens/register.ts";
+import { problemOf } from "../tokens/support.ts";
+
+/** Long after any time that the tests run at. */
+const EXP_S = 4_000_000_000;
+const START_MS = 1_900_000_000_000;
+
+/** A register that can be opened again on what it has kept. */
+export interface RegisterUnderTest {
+  register: TokenRegister;
+  /** Closes it and opens it anew. */
+  reopen: () => Promise<TokenRegister>;
+  /** Ends it and removes what it left. */
+  end: () => Promise<void>;
+}
+
+/** What every register of tokens promises. */
+export function tokenRegisterSuite(subject: string, open: () => Promise<RegisterUnderTest>): void {
+  const promise = (sentence: string, body: (under: RegisterUnderTest) => Promise<void>): void => {
+    it(sentence, async () => {
+      const under = await open();
+      try {
+        await body(under);
+      } finally {
+        await under.end();
+      }
+    });
+  };
+
+  describe(`${subject} as a register of tokens`, () => {
+    promise("knows nothing of a token that nobody has issued, revoked or used", async ({ register }) => {
+      const jti = randomUUID();
+      assert.equal(await register.issued(jti), undefined);
+      assert.equal(register.isRevoked(jti), false);
+      assert.equal(await register.revocation(jti), undefined);
+      assert.equal(await register.use(jti), undefined);
+      assert.deepEqual(await register.list("", 9), []);
+    });
+
+    promise("knows what was issued, by whom and when, also when it is opened again", async ({ register, reopen }) => {
+      const below = { ...issued(), parents: [randomUUID()] };
+      await register.record(below, "somebody", START_MS);
+      for (const open of [() => register, reopen]) {
+        const each = await open();
+        const found = await each.issued(below.jti);
+        assert.deepEqual([found?.issuedBy, found?.issuedAt], ["somebody", START_MS]);
+        assert.deepEqual([found?.claims.parents, found?.claims.exp], [below.parents, EXP_S]);
+      }
+    });
+
+    promise("lists all that was issued, in the order of their names, page by page", async ({ register, reopen }) => {
+      const tokens = Array.from({ length: 25 }, issued);
+      for (const token of tokens) await register.record(token, "me", START_MS);
+      const names = tokens.map(({ jti }) => jti).toSorted();
+      for (const open of [() => register, reopen]) {
+        const each = await open();
+        const seen: string[] = [];
+        for (let after = ""; ; after = seen.at(-1)!) {
+          const page = await each.list(after, 10);
+          if (page.length === 0) break;
+          assert.ok(page.length <= 10);
+          seen.push(...page.map(({ claims }) => claims.jti));
+        }
+        assert.deepEqual(seen, names);
+      }
+    });
+
+    promise("has a revocation in force at once, once, and when it is opened again", async ({ register, reopen }) => {
+      const [token, unknown] = [issued(), randomUUID()];
+      await register.record(token, "me", START_MS);
+      for (const jti of [token.jti, unknown]) {
+        assert.equal(await register.revoke(jti, "one", START_MS + 1), true);
+        assert.equal(register.isRevoked(jti), true);
+        assert.equal(await register.revoke(jti, "another", START_MS + 2), false);
+      }
+      const again = await reopen();
+      for (const jti of [token.jti, unknown]) {
+        assert.equal(again.isRevoked(jti), true);
+        assert.deepEqual(await again.revocation(jti), { by: "one", at: START_MS + 1 });
+      }
+    });
+
+    promise("tells of each revocation once, when it is in force", async ({ register }) => {
+      const told: string[] = [];
+      register.onRevoked((jtis) => {
+        for (const jti of jtis) assert.equal(register.isRevoked(jti), true);
+        told.push(...jtis);
+      });
+      const [one, other] = [randomUUID(), randomUUID()];
+      for (const jti of [one, one, other]) await register.revoke(jti, "me", START_MS);
+      assert.deepEqual(told, [one, other]);
+    });
+
+    promise("revokes only what can be a jti", async ({ register }) => {
+      const problem = await problemOf(() => register.revoke("x".repeat(100_000), "me", START_MS));
+      assert.equal(problem.code, "request_invalid");
+      assert.ok(problem.message.length < 200);
+    });
+
+    promise("adds up what tokens were used for, and keeps the latest time", async ({ register, reopen }) => {
+      const [one, other] = [issued(), issued()];
+      for (const token of [one, other]) await register.record(token, "me", START_MS);
+      await register.addUse(
+        new Map([
+          [one.jti, { runs: 3, lastMs: START_MS + 9 }],
+          [other.jti, { runs: 0, lastMs: START_MS }],
+        ]),
+      );
+      await register.addUse(new Map([[one.jti, { runs: 2, lastMs: START_MS + 5 }]]));
+      for (const open of [() => register, reopen]) {
+        const each = await open();
+        assert.deepEqual(await each.use(one.jti), { runs: 5, lastMs: START_MS + 9 });
+        assert.deepEqual(await each.use(other.jti), { runs: 0, lastMs: START_MS });
+      }
+    });
+  });
+}
+
+function issued(): Payload {
+  const times = { iat: 1_900_000_000, exp: EXP_S };
+  return { iss: "caisson", aud: "caisson", jti: randomUUID(), ...times, containers: ["demo"], can: ["run"] };
+}

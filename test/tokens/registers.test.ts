@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { openShared, type Shared } from "../../src/stores.ts";
+import { Registry } from "../../src/tokens/registry.ts";
+import { missing, startRedis } from "../redis/server.ts";
+import { tokenRegisterSuite } from "../suites/token-register.ts";
+
+const NOW_MS = 1_900_000_000_000;
+
+tokenRegisterSuite("a file", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "caisson-tokens-"));
+  const file = join(folder, "tokens.sqlite");
+  let register = Registry.open(file, NOW_MS);
+  return {
+    register,
+    reopen: async () => {
+      register.close();
+      return (register = Registry.open(file, NOW_MS));
+    },
+    end: async () => {
+      register.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+});
+
+if (!(await missing("redis-server"))) {
+  tokenRegisterSuite("Redis", async () => {
+    const server = await startRedis();
+    const open = async (): Promise<Shared> => openShared({ revocationLag: 2_000 }, await server.link());
+    let shared = await open();
+    return {
+      register: shared.registry,
+      reopen: async () => {
+        shared.close();
+        return (shared = await open()).registry;
+      },
+      end: async () => {
+        shared.close();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  });
+}

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import type { Claims } from "../../src/tokens/claims.ts";
+import type { TokenUse } from "../../src/tokens/register.ts";
+import { Uses } from "../../src/tokens/uses.ts";
+
+/** Adds up, and fails when it is told to. */
+class Register {
+  readonly kept = new Map<string, TokenUse>();
+  readonly sizes: number[] = [];
+  broken = false;
+
+  async addUse(uses: ReadonlyMap<string, TokenUse>): Promise<void> {
+    if (this.broken) throw new Error("it cannot be written");
+    this.sizes.push(uses.size);
+    for (const [jti, { runs, lastMs }] of uses)
+      this.kept.set(jti, { runs: (this.kept.get(jti)?.runs ?? 0) + runs, lastMs });
+  }
+
+  use(jti: string): TokenUse | undefined {
+    return this.kept.get(jti);
+  }
+}
+
+function claims(jti: string): Claims {
+  return { jti } as Claims;
+}
+
+test("what a token was used for is known at once, and kept when it is closed", async () => {
+  const register = new Register();
+  let nowMs = 5;
+  const uses = new Uses(register, () => nowMs);
+  uses.seen(claims("a"));
+  uses.ran(claims("b"));
+  nowMs = 7;
+  uses.ran(claims("b"));
+  assert.deepEqual(await uses.of("a"), { runs: 0, lastMs: 5 });
+  assert.deepEqual(await uses.of("b"), { runs: 2, lastMs: 7 });
+  assert.equal(await uses.of("c"), undefined);
+  await uses.close();
+  assert.deepEqual([...register.kept.keys()], ["a", "b"]);
+  assert.deepEqual(await uses.of("b"), { runs: 2, lastMs: 7 });
+});
+
+test("what could not be written is written later, and nothing of it twice", async () => {
+  mock.timers.enable({ apis: ["setInterval"] });
+  try {
+    const register = new Register();
+    const uses = new Uses(register, () => 1);
+    uses.ran(claims("a"));
+    register.broken = true;
+    mock.timers.tick(1_000);
+    uses.ran(claims("a"));
+    await Promise.resolve();
+    assert.deepEqual(await uses.of("a"), { runs: 2, lastMs: 1 });
+    register.broken = false;
+    await uses.close();
+    assert.deepEqual(register.kept.get("a"), { runs: 2, lastMs: 1 });
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("many tokens are written some at a time", async () => {
+  mock.timers.enable({ apis: ["setInterval"] });
+  try {
+    const register = new Register();
+    const uses = new Uses(register, () => 1);
+    for (let at = 0; at < 1_200; at++) uses.ran(claims(`t${at}`));
+    for (let tick = 0; tick < 4; tick++) {
+      mock.timers.tick(1_000);
+      await Promise.resolve();
+    }
+    assert.deepEqual(register.sizes, [500, 500, 200]);
+    await uses.close();
+  } finally {
+    mock.timers.reset();
+  }
+});
