@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { tokenMembers } from "../../src/cli/token-members.ts";
+
+test("the flags of token issue are the members of the request, and those that are not given are left out", () => {
+  assert.deepEqual(tokenMembers({ container: ["acme"] }), { containers: ["acme"] });
+  assert.deepEqual(tokenMembers({ admin: true }), { admin: true, exp: null });
+  assert.deepEqual(tokenMembers({ admin: true, expires: "1h" }), { admin: true, expiresIn: "1h" });
+  assert.deepEqual(
+    tokenMembers({
+      container: ["acme", "b-*"],
+      can: ["run,limits", "issue"],
+      limit: ["container.minute=60", "token.day=1000", "token.hour=5"],
+      expires: "12h",
+      secret: ["KEY=a=b", "EMPTY="],
+      param: ["k=v"],
+      codeUrl: "https://a.example/x.js",
+      codeSha256: "ab",
+      net: ["a.example"],
+      fresh: true,
+      depth: "1",
+      selfRevoke: false,
+    }),
+    {
+      containers: ["acme", "b-*"],
+      can: ["run", "limits", "issue"],
+      expiresIn: "12h",
+      limits: { container: { minute: 60 }, token: { day: 1_000, hour: 5 } },
+      secrets: { KEY: "a=b", EMPTY: "" },
+      params: { k: "v" },
+      code: { url: "https://a.example/x.js", sha256: "ab" },
+      net: ["a.example"],
+      fresh: true,
+      depth: 1,
+      selfRevoke: false,
+    },
+  );
+  assert.equal(tokenMembers({ container: ["a"], offline: true })["net"], false);
+});
+
+test("every flag that cannot be read is told at once, and no secret with it", () => {
+  const flags = {
+    limit: ["minute=60", "token.minute=x", "container.year=1"],
+    secret: ["s3cr3t-without-key", "A=s3cr3t", "A=s3cr3t"],
+    param: ["=x"],
+    depth: "one",
+    net: ["a.example"],
+    offline: true,
+  } as const;
+  assert.throws(
+    () => tokenMembers(flags),
+    ({ message }: Error) => {
+      assert.deepEqual(
+        message.split("\n").map((line) => line.split(" ", 1)[0]),
+        ["--limit", "--limit", "--limit", "--secret", "--secret", "--param", "--depth", "--offline"],
+      );
+      return !message.includes("s3cr3t");
+    },
+  );
+});

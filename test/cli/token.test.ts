@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { assertProblem } from "../contract/problem.ts";
+import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { command, type Ended } from "./command.ts";
+
+let home: Home;
+let service: Service;
+
+before(async () => {
+  home = await makeHome();
+  service = await startService([], home);
+});
+after(() => leave(service, home));
+
+function issue(...words: string[]): Promise<Ended> {
+  return command(["token", "issue", ...words, "--port", String(service.port), "--data", home.data]);
+}
+
+describe("token issue", () => {
+  it("asks the service for a token, and prints it and nothing else", async () => {
+    const words = ["--container", "acme", "--can", "run,issue", "--limit", "token.day=2", "--depth", "1", "--fresh"];
+    const { code, stdout, stderr } = await issue(...words, "--expires", "1h", "--no-self-revoke", "--offline");
+    assert.deepEqual([code, stderr], [0, ""]);
+    const token = stdout.trim();
+    const jti = (JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string }).jti;
+    const { claims } = (await service.request("GET", `/api/tokens/${jti}`)).json() as { claims: object };
+    assert.partialDeepStrictEqual(claims, {
+      containers: ["acme"],
+      can: ["run", "issue"],
+      limits: { token: { day: 2 } },
+      depth: 1,
+      fresh: true,
+      selfRevoke: false,
+      net: false,
+    });
+    assert.equal((await service.run("acme", "6 * 7", { token })).text, "42");
+  });
+
+  it("issues below the token that it is given", async () => {
+    const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1 });
+    const words = ["token", "issue", "--port", String(service.port), "--container", "acme"];
+    const { stdout } = await command(words, { CAISSON_TOKEN: head });
+    assert.equal((await service.run("acme", "6 * 7", { token: stdout.trim() })).text, "42");
+    const { code, stderr } = await command([...words, "--can", "limits"], { CAISSON_TOKEN: head });
+    assert.equal(code, 1);
+    assert.match(stderr, /may issue no more than it has/);
+    assertProblem(await service.run("other", "1", { token: stdout.trim() }), 403, "token_forbidden");
+  });
+
+  it("makes an administrator's from the data folder, which the service takes", async () => {
+    const { code, stdout } = await command(["token", "issue", "--admin", "--data", home.data]);
+    assert.equal(code, 0);
+    assert.equal((await service.request("GET", "/api/tokens", { token: stdout.trim() })).status, 200);
+  });
+
+  it("says what is wrong, and prints no token", async () => {
+    for (const [words, said] of [
+      [["--depth", "x", "--container", "a"], /--depth must be a whole number/],
+      [["--container", "-"], /container name/],
+      [[], /containers is missing/],
+      [["--admin", "--container", "a"], /containers narrows/],
+    ] as const) {
+      const { code, stdout, stderr } = await issue(...words);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, said);
+    }
+  });
+});
