@@ -26,6 +26,9 @@ export interface IssueFlags {
  */
 export function tokenMembers(flags: IssueFlags): Record<string, unknown> {
   const faults: string[] = [];
+  if (!flags.admin && !flags.container) {
+    faults.push("give --container for a token that reaches some, or --admin for an administrative one");
+  }
   const read = <T>(flag: string, given: string | undefined, reader: (text: string) => T): T | undefined => {
     if (given === undefined) return undefined;
     try {

@@ -53,7 +53,7 @@ test("every flag that cannot be read is told at once, and no secret with it", ()
     ({ message }: Error) => {
       assert.deepEqual(
         message.split("\n").map((line) => line.split(" ", 1)[0]),
-        ["--limit", "--limit", "--limit", "--secret", "--secret", "--param", "--depth", "--offline"],
+        ["give", "--limit", "--limit", "--limit", "--secret", "--secret", "--param", "--depth", "--offline"],
       );
       return !message.includes("s3cr3t");
     },

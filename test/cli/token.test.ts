@@ -59,7 +59,7 @@ describe("token issue", () => {
     for (const [words, said] of [
       [["--depth", "x", "--container", "a"], /--depth must be a whole number/],
       [["--container", "-"], /container name/],
-      [[], /containers is missing/],
+      [[], /--container .* or --admin/],
       [["--admin", "--container", "a"], /containers narrows/],
     ] as const) {
       const { code, stdout, stderr } = await issue(...words);

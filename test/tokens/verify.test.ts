@@ -123,6 +123,27 @@ test("what is kept is bounded, and the oldest makes place", async (t) => {
   assert.deepEqual((await oldest).containers, ["a"]);
 });
 
+test("a token that was checked vouches for no other that shares a part with it", async (t) => {
+  const { issue, verifier } = await testTokens(t);
+  const [one, other] = [await issue({ containers: ["one"] }, "me"), await issue({ containers: ["other"] }, "me")];
+  for (const { token } of [one, other]) await verifier.verify(token);
+  const [head, payloadOfOne, signatureOfOne] = one.token.split(".");
+  const [, payloadOfOther, signatureOfOther] = other.token.split(".");
+  for (const mixed of [
+    [head, payloadOfOther, signatureOfOne],
+    [head, payloadOfOne, signatureOfOther],
+    ["e30", payloadOfOne, signatureOfOne],
+    [head, "e30", signatureOfOne],
+    ["", "", signatureOfOne],
+    [one.token, signatureOfOne],
+  ]) {
+    const problem = await problemOf(() => verifier.verify(mixed.join(".")));
+    assert.equal(problem.code, "token_invalid");
+  }
+  assert.deepEqual((await verifier.verify(one.token)).containers, ["one"]);
+  assert.deepEqual((await verifier.verify(other.token)).containers, ["other"]);
+});
+
 test("what was refused is not kept", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const { token } = await issue({ containers: ["demo"] }, "me");
@@ -158,6 +179,14 @@ describe("a claims set that this version does not write is refused, though the s
     ["no end without being administrative", endless],
     ["no name", nameless],
     ["a name of another form", payload({ jti: "me" })],
+    ["an end that no number holds", payload({ exp: 1e308 })],
+    ["an end past all calendars", payload({ exp: 2 ** 53 })],
+    ["an end that 32 bits would take for one", payload({ exp: 2 ** 64 + START_S })],
+    ["an end in milliseconds", payload({ exp: START_S * 1_000 })],
+    ["an end before all time", payload({ exp: -1 })],
+    ["half a second", payload({ exp: START_S + 60.5 })],
+    ["no number at all", payload({ exp: null })],
+    ["a start that no number holds", payload({ nbf: -(2 ** 63) })],
     ["an end as text", payload({ exp: String(START_S + 60) })],
     ["admin and containers", payload({ admin: true })],
     ["admin that is not true", payload({ admin: "true" })],
