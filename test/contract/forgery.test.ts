@@ -91,7 +91,7 @@ describe("a forged token is 403 with one challenge, wherever it is sent", () => 
   for (const [name, forge] of ATTACKS) {
     it(name, async () => {
       const forged = forge();
-      const before = service.stderr().length;
+      const start = service.stderr().length;
       const details = new Set<string>();
       for (const [method, target] of [
         ["POST", "/api/run/solo"],
@@ -107,7 +107,7 @@ describe("a forged token is 403 with one challenge, wherever it is sent", () => 
         assertHides(answer.text + JSON.stringify(answer.headers), forged);
       }
       assert.equal(details.size, 1, [...details].join("; "));
-      assertHides(service.stdout() + service.stderr().slice(before), forged);
+      assertHides(service.stdout() + service.stderr().slice(start), forged);
     });
   }
 

@@ -51,6 +51,22 @@ function introspect(token: string, by: string | null = service.admin): Promise<A
   return service.request("POST", "/api/tokens/introspect", { token: by, body, headers });
 }
 
+/** The `jti`s of all pages. */
+async function listed(query: Record<string, string>): Promise<string[]> {
+  const seen: string[] = [];
+  for (let next: string | null = ""; next !== null;) {
+    const search = new URLSearchParams({ ...query, ...(next && { cursor: next }) });
+    const answer = await service.request("GET", `/api/tokens?${search}`);
+    assert.equal(answer.status, 200, answer.text);
+    const page = answer.json() as { tokens: Inspected[]; next: string | null };
+    assert.ok(page.tokens.length <= Number(query["limit"] ?? 100));
+    seen.push(...page.tokens.map(({ jti }) => jti));
+    next = page.next;
+  }
+  assert.equal(new Set(seen).size, seen.length);
+  return seen;
+}
+
 describe("GET /api/tokens/{jti}", () => {
   it("tells who issued it, when, for what, and what it was used for, and never the token", async () => {
     const beforeS = Math.floor(Date.now() / 1_000);
@@ -113,20 +129,6 @@ describe("GET /api/tokens", () => {
     for (const containers of [["listed-1"], ["listed-*"], ["listed-2", "x"]]) {
       mine.push(jtiOf(await service.issue({ containers })));
     }
-    const listed = async (query: Record<string, string>): Promise<string[]> => {
-      const seen: string[] = [];
-      for (let next: string | null = ""; next !== null;) {
-        const search = new URLSearchParams({ ...query, ...(next && { cursor: next }) });
-        const answer = await service.request("GET", `/api/tokens?${search}`);
-        assert.equal(answer.status, 200, answer.text);
-        const page = answer.json() as { tokens: Inspected[]; next: string | null };
-        assert.ok(page.tokens.length <= Number(query["limit"] ?? 100));
-        seen.push(...page.tokens.map(({ jti }) => jti));
-        next = page.next;
-      }
-      assert.equal(new Set(seen).size, seen.length);
-      return seen;
-    };
     const all = await listed({ limit: "2" });
     for (const jti of [...mine, jtiOf(service.admin)]) assert.ok(all.includes(jti));
     assert.deepEqual(await listed({}), all);

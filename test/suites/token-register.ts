@@ -45,8 +45,8 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
     promise("knows what was issued, by whom and when, also when it is opened again", async ({ register, reopen }) => {
       const below = { ...issued(), parents: [randomUUID()] };
       await register.record(below, "somebody", START_MS);
-      for (const open of [() => register, reopen]) {
-        const each = await open();
+      for (const turn of [() => register, reopen]) {
+        const each = await turn();
         const found = await each.issued(below.jti);
         assert.deepEqual([found?.issuedBy, found?.issuedAt], ["somebody", START_MS]);
         assert.deepEqual([found?.claims.parents, found?.claims.exp], [below.parents, EXP_S]);
@@ -57,8 +57,8 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       const tokens = Array.from({ length: 25 }, issued);
       for (const token of tokens) await register.record(token, "me", START_MS);
       const names = tokens.map(({ jti }) => jti).toSorted();
-      for (const open of [() => register, reopen]) {
-        const each = await open();
+      for (const turn of [() => register, reopen]) {
+        const each = await turn();
         const seen: string[] = [];
         for (let after = ""; ; after = seen.at(-1)!) {
           const page = await each.list(after, 10);
@@ -112,8 +112,8 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
         ]),
       );
       await register.addUse(new Map([[one.jti, { runs: 2, lastMs: START_MS + 5 }]]));
-      for (const open of [() => register, reopen]) {
-        const each = await open();
+      for (const turn of [() => register, reopen]) {
+        const each = await turn();
         assert.deepEqual(await each.use(one.jti), { runs: 5, lastMs: START_MS + 9 });
         assert.deepEqual(await each.use(other.jti), { runs: 0, lastMs: START_MS });
       }
