@@ -56,7 +56,7 @@ async function listed(query: Record<string, string>): Promise<string[]> {
   const seen: string[] = [];
   for (let next: string | null = ""; next !== null;) {
     const search = new URLSearchParams({ ...query, ...(next && { cursor: next }) });
-    const answer = await service.request("GET", `/api/tokens?${search}`);
+    const answer = await service.request("GET", `/api/tokens?${search.toString()}`);
     assert.equal(answer.status, 200, answer.text);
     const page = answer.json() as { tokens: Inspected[]; next: string | null };
     assert.ok(page.tokens.length <= Number(query["limit"] ?? 100));

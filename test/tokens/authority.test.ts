@@ -19,7 +19,7 @@ test("a command beside the service issues a token that the service takes and kno
   t.after(() => service.close());
   const command = await openTokens(folder, undefined, { create: false });
   const { token, jti, claims } = await command.issue({ admin: true, exp: null }, "command line");
-  command.close();
+  await command.close();
   assert.deepEqual(await service.verifier.verify(token), claims);
   assert.equal((await service.registry.issued(jti))?.issuedBy, "command line");
 });
