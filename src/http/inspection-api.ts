@@ -116,7 +116,7 @@ async function reaching(
 
 /** What there is to know of a token. Nothing in it is the token. Times are in Unix seconds. */
 async function described({ claims, issuedBy, issuedAt }: IssuedToken, { registry, uses }: Tokens): Promise<object> {
-  const ends = [claims.jti, ...claims.parents].map((jti) => registry.revocation(jti));
+  const ends = await Promise.all([claims.jti, ...claims.parents].map(async (jti) => registry.revocation(jti)));
   const at = ends.findIndex((end) => end !== undefined);
   const use = await uses.of(claims.jti);
   return {
