@@ -11,7 +11,7 @@ export function partyOf(claims: Claims): Party {
   let party = parties.get(claims);
   if (!party) {
     const { jti, code, fresh, net } = claims;
-    const who = code ? `pinned ${jti} ${code.sha256}` : "free";
+    const who = code ? `pinned ${jti} ${JSON.stringify(code)}` : "free";
     party = { key: `${who} ${JSON.stringify(net)}`, fresh, net };
     // The same object in every run, so that none makes its key anew.
     parties.set(claims, party);

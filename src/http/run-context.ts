@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
+import type { Params } from "../tokens/claims.ts";
 import type { RunContext } from "../wire/messages.ts";
 import { publicTarget, type Target } from "./target.ts";
 
@@ -17,15 +18,17 @@ export function contextText(context: RunContext, data: string | null): string {
 export function runContext(
   request: IncomingMessage,
   target: Target,
-  run: { id: string; container: string; origin: string },
+  run: { id: string; container: string; origin: string; params: Params },
 ): RunContext {
-  return {
+  const context: RunContext = {
     runId: run.id,
     container: run.container,
     method: request.method!,
     url: run.origin + publicTarget(target),
     headers: publicHeaders(request.headers),
   };
+  if (Object.keys(run.params).length > 0) context.params = run.params;
+  return context;
 }
 
 function publicHeaders(headers: IncomingHttpHeaders): Record<string, string> {

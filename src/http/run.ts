@@ -14,8 +14,9 @@ import { isBlank } from "../source/text.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import { type Claims, type Pin, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import type { Authenticator } from "./authenticator.ts";
+import { readData } from "./body-data.ts";
 import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
 import { holderOf } from "./holder.ts";
@@ -58,10 +59,19 @@ interface Call {
   readonly taskUrl: string | null;
   readonly holder: Holder;
   readonly party: Party;
-  /** Of the only code that the token may run, or null. */
-  readonly pin: string | null;
+  /** The only code that the token may run, or null. */
+  readonly pin: Pin | null;
   readonly answer: RunAnswer;
 }
+
+/** What a request brought. */
+interface Input {
+  /** `null` when it is to be fetched. */
+  readonly code: CodeText | null;
+  /** As JSON, or null when there is none. */
+  readonly data: string | null;
+}
+type CodeText = Omit<Submission, "data">;
 
 /** The story of a run. The order of its steps is a promise: it decides the answer when several things are wrong. */
 export class RunEndpoint {
@@ -88,7 +98,7 @@ export class RunEndpoint {
     const looked = holderOf(claims, tokens.registry);
     const holder = looked instanceof Promise ? await looked : looked;
     const party = partyOf(claims);
-    const pin = claims.code?.sha256 ?? null;
+    const pin = claims.code;
     const call = { request, response, target, container, claims, taskUrl: url, holder, party, pin, answer };
     try {
       answer.send(await this.#run(call));
@@ -104,7 +114,7 @@ export class RunEndpoint {
   }
 
   async #begin(call: Call): Promise<Execution> {
-    const submission = await this.#readCode(call);
+    const { code: submitted, data } = await this.#readInput(call);
     const { containers, tokens, running } = this.#with;
     const place = containers.reserve(call.container, call.party, call.holder, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
@@ -112,7 +122,7 @@ export class RunEndpoint {
     let begun = false;
     try {
       await this.#admit(call);
-      const { data, ...code } = submission ?? (await this.#fetchCode(call));
+      const code = submitted ?? (await this.#fetchCode(call));
       const { compartment } = place;
       const { guest, start } = compartment.warm(performance.now()) ?? (await compartment.arrive());
       if (running) tokens.verifier.mustBeInForce(call.claims);
@@ -134,6 +144,22 @@ export class RunEndpoint {
     }
   }
 
+  /** What the request brought: its data, and its code unless that is to be fetched. */
+  async #readInput(call: Call): Promise<Input> {
+    if (call.pin?.url === undefined) {
+      const submission = await this.#readCode(call);
+      return { code: submission, data: submission?.data ?? null };
+    }
+    if (call.taskUrl !== null) {
+      throw new Problem("code_pinned", "the token runs the code of one URL, and task_url names another", {
+        hint: "Leave task_url out. What the request holds as its body is data for the code.",
+      });
+    }
+    const { codeLimit, jsonDepthLimit } = this.#with.config;
+    const limits = { bytes: codeLimit * ENVELOPE_FACTOR, jsonDepth: jsonDepthLimit };
+    return { code: null, data: await readData(call.request, call.response, limits) };
+  }
+
   /** The code of the body, or null when it is to be fetched. */
   async #readCode({ request, response, taskUrl: url, pin }: Call): Promise<Submission | null> {
     const { codeLimit, jsonDepthLimit } = this.#with.config;
@@ -152,7 +178,11 @@ export class RunEndpoint {
         hint: "Give one of the two.",
       });
     }
-    return readSubmission(body, contentType, { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256: pin });
+    return readSubmission(body, contentType, {
+      codeBytes: codeLimit,
+      jsonDepth: jsonDepthLimit,
+      sha256: pin?.sha256 ?? null,
+    });
   }
 
   async #admit({ container, claims, holder, answer }: Call): Promise<void> {
@@ -162,7 +192,7 @@ export class RunEndpoint {
     this.#with.tokens.uses.ran(claims);
   }
 
-  async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<Submission> {
+  async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<CodeText> {
     const { codeLimit, taskUrlLimit } = this.#with.config;
     const limits = {
       connectMs: 2_000,
@@ -170,14 +200,19 @@ export class RunEndpoint {
       maxBytes: codeLimit,
       maxRedirects: 3,
       urlMaxLength: taskUrlLimit,
-      sha256: pin,
+      sha256: pin?.sha256 ?? null,
     };
     // A client that leaves must not hold its place for as long as a slow server likes.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const { bytes, contentType } = await fetchSource(url!, narrowed(this.#with.egress, party.net), limits, gone.signal);
+    const { bytes, contentType } = await fetchSource(
+      pin?.url ?? url!,
+      narrowed(this.#with.egress, party.net),
+      limits,
+      gone.signal,
+    );
     const typescript = contentType?.startsWith("application/typescript") ?? false;
-    return { source: bytes, typescript, modules: null, data: null };
+    return { source: bytes, typescript, modules: null };
   }
 
   /** Answers what went wrong. The rate-limit headers are due even where nothing was asked of the limiter. */
@@ -197,9 +232,10 @@ export class RunEndpoint {
     }
   }
 
-  #contextOf({ request, target, container, answer }: Call, data: string | null): string {
+  #contextOf({ request, target, container, claims, answer }: Call, data: string | null): string {
     const origin = this.#with.proxies.originOf(request);
-    return contextText(runContext(request, target, { id: answer.run, container, origin }), data);
+    const run = { id: answer.run, container, origin, params: claims.params };
+    return contextText(runContext(request, target, run), data);
   }
 
   #observe({ request, answer, container, holder }: Call, over: () => void): RunObserver {

@@ -11,11 +11,16 @@ export interface TokenLimits {
   readonly token?: Limits;
 }
 
-/** The only code that a token may run. */
+/** The only code that a token may run, by one of these or both. */
 export interface Pin {
-  /** Of the UTF-8 bytes of the code as it is sent, in lower-case hexadecimal. */
-  readonly sha256: string;
+  /** Where the code is fetched from at each run: then none is supplied, and the request body is data. */
+  readonly url?: string;
+  /** Of the UTF-8 bytes of the code as it is sent, or as the URL gives it, in lower-case hexadecimal. */
+  readonly sha256?: string;
 }
+
+/** Readable values for the task, by their names. Any JSON. */
+export type Params = Readonly<Record<string, unknown>>;
 
 /** A verified token, as the rest of the service sees it. Frozen in depth, because it is shared by all its requests. */
 export interface Claims {
@@ -37,6 +42,7 @@ export interface Claims {
   readonly net: NetClaim;
   /** `null` when the token runs whatever code it is given. */
   readonly code: Pin | null;
+  readonly params: Params;
   /** Whether each run gets a guest that nobody has used. */
   readonly fresh: boolean;
   /** How many generations may be issued below it. An administrator's have a chain, and so a depth, of their own. */

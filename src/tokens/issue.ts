@@ -51,7 +51,7 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
 }
 
 function payloadOf(
-  { admin, containers, can, exp, nbf, limits, net, code, fresh, depth, selfRevoke }: TokenRequest,
+  { admin, containers, can, exp, nbf, limits, net, code, params, fresh, depth, selfRevoke }: TokenRequest,
   above: Claims | null,
   nowMs: number,
 ): Payload {
@@ -66,6 +66,7 @@ function payloadOf(
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(net !== null && { net }),
     ...(code !== null && { code }),
+    ...(Object.keys(params).length > 0 && { params }),
     ...(fresh && { fresh }),
     ...(depth > 0 && { depth }),
     ...(!selfRevoke && { selfRevoke }),
@@ -74,6 +75,11 @@ function payloadOf(
 }
 
 /** Of the members that can be that long. */
-function longest({ containers, net }: Payload): string {
-  return JSON.stringify(net ?? "").length > JSON.stringify(containers ?? "").length ? "net" : "containers";
+function longest({ containers, net, params }: Payload): string {
+  const members = Object.entries({ containers, net, params });
+  return members.reduce((most, each) => (lengthOf(each[1]) > lengthOf(most[1]) ? each : most))[0];
+}
+
+function lengthOf(member: unknown): number {
+  return JSON.stringify(member ?? "").length;
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { limitsMember } from "../limits/members.ts";
-import { type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
+import { type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "./format.ts";
 
 /** Bounds the walk over the patterns at each run. */
@@ -22,7 +22,17 @@ const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
 const NET = `must be false, or a list of 1 to ${MAX_PLACES} hosts`;
 const PLACE = "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
 
+const MAX_PARAMS = 100;
+const PARAMS = `must be an object of at most ${MAX_PARAMS} values by their names`;
+const MAX_NAME_CHARS = 64;
+const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
+export const MEMBER_NAME: string = `has a name that is none: ${MAX_NAME_CHARS} of A-Z a-z 0-9 _ . - at most, the first a letter or _`;
+
 const DEPTH = `must be a whole number of generations, from 0 to ${MAX_DEPTH}`;
+const PIN = "must be an object with url, sha256 or both";
+/** As of a `task_url` by default. */
+const MAX_URL_CHARS = 2_048;
+const URL_FORM = `must be an http or https URL without credentials, of at most ${MAX_URL_CHARS} characters`;
 const SHA256 = "must be a SHA-256 in 64 hexadecimal digits";
 
 /** Of a token that runs one code: it cannot give away, or look into, what it was not made for. */
@@ -79,15 +89,51 @@ export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transfo
   return [...new Set(places)].toSorted();
 });
 
-export const pinMember: z.ZodType<Pin> = z.strictObject(
-  {
-    sha256: z
-      .string(SHA256)
-      .regex(/^[\da-f]{64}$/i, SHA256)
-      .toLowerCase(),
-  },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be an object with sha256" : undefined) },
-);
+/** In one spelling, so that what says the same is inherited as the same. */
+const urlMember = z.unknown().transform((given, context) => {
+  const url = typeof given === "string" && given.length <= MAX_URL_CHARS ? URL.parse(given) : null;
+  const isFetched = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  if (isFetched) url.hash = "";
+  if (isFetched && url.href.length <= MAX_URL_CHARS) return url.href;
+  context.addIssue({ code: "custom", message: URL_FORM });
+  return z.NEVER;
+});
+
+export const pinMember: z.ZodType<Pin> = z
+  .strictObject(
+    {
+      url: z.exactOptional(urlMember),
+      sha256: z.exactOptional(
+        z
+          .string(SHA256)
+          .regex(/^[\da-f]{64}$/i, SHA256)
+          .toLowerCase(),
+      ),
+    },
+    { error: (issue) => (issue.code === "invalid_type" ? PIN : undefined) },
+  )
+  .refine((pin) => Object.keys(pin).length > 0, PIN);
+
+/**
+ * Values by names that a task can write after a dot. Read by hand: zod leaves a member `__proto__` out in silence, and what
+ * is left out here would be missed by the one who relies on it.
+ */
+export const paramsMember: z.ZodType<Params> = z.unknown().transform((given, context) => {
+  const fault = (message: string, path: string[]): never => {
+    context.addIssue({ code: "custom", message, path });
+    return z.NEVER;
+  };
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return fault(PARAMS, []);
+  const entries = Object.entries(given);
+  if (entries.length > MAX_PARAMS) return fault(PARAMS, []);
+  for (const [name] of entries) if (!isMemberName(name)) fault(MEMBER_NAME, [name.slice(0, MAX_NAME_CHARS)]);
+  return Object.fromEntries(entries);
+});
+
+/** Whether params and secrets may have that name. */
+export function isMemberName(name: string): boolean {
+  return NAME.test(name) && name !== "__proto__";
+}
 
 export const depthMember: z.ZodType<number> = z.int(DEPTH).min(0, DEPTH).max(MAX_DEPTH, DEPTH);
 

@@ -25,13 +25,14 @@ export function narrowedTo(above: Claims, request: TokenRequest): TokenRequest {
     limits: { ...(container && { container }), ...(token && { token }) },
     net: request.net ?? above.net,
     code: request.code ?? above.code,
+    params: { ...request.params, ...above.params },
     fresh: request.fresh || above.fresh,
     selfRevoke: request.selfRevoke && above.selfRevoke,
   };
 }
 
 function* wider(above: Claims, request: TokenRequest): Generator<MemberFault> {
-  const { admin, containers, can, exp, limits, net, code, depth } = request;
+  const { admin, containers, can, exp, limits, net, code, params, depth } = request;
   if (above.depth === 0) yield { member: "depth", detail: "of the token that asks is 0: it issues none below it" };
   else if (depth >= above.depth) {
     yield { member: "depth", detail: `is ${depth}, and may be ${above.depth - 1} at the most` };
@@ -53,6 +54,10 @@ function* wider(above: Claims, request: TokenRequest): Generator<MemberFault> {
   if (above.code && code && !isDeepStrictEqual(code, above.code)) {
     yield { member: "code", detail: "is inherited as it is; leave it out" };
   }
+  for (const [name, value] of Object.entries(params)) {
+    if (!Object.hasOwn(above.params, name) || isDeepStrictEqual(value, above.params[name])) continue;
+    yield { member: `params.${name}`, detail: "is inherited as it is; leave it out" };
+  }
 }
 
 /** Whether every name that the pattern stands for is one of the token's. */
@@ -63,7 +68,7 @@ function covers(above: Claims, pattern: string): boolean {
 }
 
 /** Whether a claim reaches nothing that the other does not. */
-function reaches(above: NetClaim, net: NetClaim): boolean {
+export function reaches(above: NetClaim, net: NetClaim): boolean {
   if (above === null || net === null || net === false) return true;
   // A host without a port is all its ports.
   return above !== false && net.every((place) => above.includes(place) || above.includes(hostOf(place)));

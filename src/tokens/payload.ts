@@ -1,13 +1,14 @@
 import { z } from "zod";
 
 import type { NetClaim } from "../egress/narrow.ts";
-import { type Claims, isJti, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
+import { type Claims, isJti, type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { AUDIENCE, ISSUER, MAX_DEPTH } from "./format.ts";
 import {
   canMember,
   containersMember,
   depthMember,
   netMember,
+  paramsMember,
   pinMember,
   PINNED_VERBS,
   tokenLimitsMember,
@@ -28,6 +29,7 @@ export interface Payload {
   readonly limits?: TokenLimits;
   readonly net?: Exclude<NetClaim, null>;
   readonly code?: Pin;
+  readonly params?: Params;
   readonly fresh?: true;
   readonly depth?: number;
   readonly selfRevoke?: false;
@@ -52,6 +54,7 @@ export function claimsOf(payload: unknown): Claims {
     limits = {},
     net = null,
     code = null,
+    params = {},
     fresh = false,
     depth = 0,
     selfRevoke = true,
@@ -68,6 +71,7 @@ export function claimsOf(payload: unknown): Claims {
     limits,
     net,
     code,
+    params,
     fresh,
     depth,
     selfRevoke,
@@ -91,6 +95,7 @@ const schema: z.ZodType<Payload> = z
     limits: z.exactOptional(tokenLimitsMember),
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
+    params: z.exactOptional(paramsMember),
     fresh: z.exactOptional(z.literal(true)),
     depth: z.exactOptional(depthMember),
     selfRevoke: z.exactOptional(z.literal(false)),

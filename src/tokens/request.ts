@@ -1,22 +1,24 @@
 import { z } from "zod";
 
+import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import type { Problem } from "../errors.ts";
 import { type MemberFault, membersProblem, schemaFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
-import type { Claims, Pin, TokenLimits, Verb } from "./claims.ts";
+import type { Claims, Params, Pin, TokenLimits, Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
 import {
   containersMember,
   depthMember,
   netMember,
+  paramsMember,
   pinMember,
   PINNED_VERBS,
   servedCanMember,
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
-import { narrowedTo } from "./narrow.ts";
+import { narrowedTo, reaches } from "./narrow.ts";
 
 /** What a token is to hold, checked, with the defaults filled in. */
 export interface TokenRequest {
@@ -29,6 +31,7 @@ export interface TokenRequest {
   readonly limits: TokenLimits;
   readonly net: NetClaim;
   readonly code: Pin | null;
+  readonly params: Params;
   readonly fresh: boolean;
   readonly depth: number;
   readonly selfRevoke: boolean;
@@ -48,10 +51,12 @@ export function readTokenRequest(input: unknown, nowMs: number, above: Claims | 
   if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
   const { data } = parsed;
   const { admin = false, containers = [], nbf = null, limits = {} } = data;
-  const { net = null, code = null, fresh = false, depth = 0, selfRevoke = true } = data;
+  const { net = null, code = null, params = {}, fresh = false, depth = 0, selfRevoke = true } = data;
   const [can, exp] = [canOf(data, above), expOf(data, nowMs, above)];
-  const request = { admin, containers, can, exp, nbf, limits, net, code, fresh, depth, selfRevoke };
-  return above === null ? request : narrowedTo(above, request);
+  const request = { admin, containers, can, exp, nbf, limits, net, code, params, fresh, depth, selfRevoke };
+  const whole = above === null ? request : narrowedTo(above, request);
+  refuseUnfetchable(whole);
+  return whole;
 }
 
 /** The answer to a request with these faults, which are at least one. */
@@ -71,6 +76,7 @@ interface Members {
   limits?: TokenLimits;
   net?: Exclude<NetClaim, null>;
   code?: Pin;
+  params?: Params;
   fresh?: true;
   depth?: number;
   selfRevoke?: boolean;
@@ -89,6 +95,7 @@ const schema: z.ZodType<Members> = z.strictObject(
     limits: z.exactOptional(tokenLimitsMember),
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
+    params: z.exactOptional(paramsMember),
     fresh: z.exactOptional(z.literal(true, "must be true, or left out")),
     depth: z.exactOptional(depthMember),
     selfRevoke: z.exactOptional(z.boolean("must be true or false")),
@@ -97,7 +104,7 @@ const schema: z.ZodType<Members> = z.strictObject(
 );
 
 /** Claims that are promised and not there yet. To take one and not obey it would be worse than to refuse it. */
-const PROMISED = new Set(["params", "secrets", "secretsReadable", "code.url"]);
+const PROMISED = new Set(["secrets", "secretsReadable"]);
 const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);
 
 function isDuration(text: string): boolean {
@@ -113,6 +120,16 @@ function whyNot(member: string): string {
   if (PROMISED.has(member)) return "is not supported by this version; leave it out";
   if (SET_BY_SERVICE.has(member)) return "is set by the service; leave it out";
   return unknownMember();
+}
+
+/** Only now is it known which places are inherited. */
+function refuseUnfetchable({ code, net }: TokenRequest): void {
+  if (!code?.url) return;
+  const { hostname, port, protocol } = new URL(code.url);
+  const place = placeText(readPlace(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)!);
+  if (net === null || (net !== false && reaches(net, [place]))) return;
+  const detail = `leaves no way to ${place}, from where code.url is fetched; name it too, or pin by sha256 alone`;
+  throw tokenRequestProblem([{ member: "net", detail }]);
 }
 
 /** How the members go together. Those with a fault of their own are left out: they get no second one. */

@@ -111,7 +111,7 @@ export interface RunContext {
   /** The envelope's `data`. */
   body?: unknown;
   /** Readable values of the token. */
-  params?: Record<string, unknown>;
+  params?: Readonly<Record<string, unknown>>;
 }
 
 export interface HeadMessage {

@@ -137,7 +137,7 @@ describe("POST /api/tokens", () => {
 
   it("refuses clearly what it does not know yet, or issues what it enforces", async () => {
     const claims = {
-      params: { a: 1 },
+      secrets: { A: "1" },
     };
     for (const [name, value] of Object.entries(claims)) {
       const answer = await post({ containers: ["a"], [name]: value });

@@ -164,11 +164,4 @@ describe("a token with pinned code", () => {
     const forbidden = await pinnedTo("1", { containers: ["elsewhere"] });
     assertProblem(await service.run("strict", "2", { token: forbidden }), 403, "token_forbidden");
   });
-
-  it("is not issued for a URL, which this version does not serve", async () => {
-    const code = { url: "https://example.com/a.js", sha256: "a".repeat(64) };
-    const answer = await service.request("POST", "/api/tokens", { json: { containers: ["a"], code } });
-    const problem = assertProblem(answer, 400, "request_invalid");
-    assert.match(problem.detail, /code\.url is not supported by this version/);
-  });
 });

@@ -16,6 +16,7 @@ function claims(jti: string, changes: Partial<Claims> = {}): Claims {
     limits: {},
     net: null,
     code: null,
+    params: {},
     fresh: false,
     depth: 0,
     selfRevoke: true,
@@ -43,6 +44,8 @@ test("what is told one run and not another makes another party", () => {
     claims(A, { code: pin }),
     claims(A, { code: pin, net: false }),
     claims(A, { code: { sha256: "b".repeat(64) } }),
+    claims(A, { code: { url: "https://a.example/a.js" } }),
+    claims(A, { code: { url: "https://a.example/a.js", ...pin } }),
     claims(B, { code: pin }),
   ].map((each) => partyOf(each).key);
   assert.equal(new Set(keys).size, keys.length);

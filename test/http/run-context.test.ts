@@ -11,7 +11,7 @@ async function contextOf(t: TestContext, given: { head?: string; headers?: reado
   const { promise, resolve } = Promise.withResolvers<RunContext>();
   const port = await listening(t, {
     request: (request, response) => {
-      const run = { id: "run-1", container: "demo", origin: "https://example.com" };
+      const run = { id: "run-1", container: "demo", origin: "https://example.com", params: {} };
       resolve(runContext(request, parseTarget(request.url!), run));
       response.end();
     },

@@ -14,6 +14,7 @@ const CLAIMS: Claims = {
   limits: {},
   net: null,
   code: null,
+  params: {},
   fresh: false,
   depth: 0,
   selfRevoke: true,

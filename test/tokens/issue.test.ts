@@ -27,6 +27,7 @@ test("a token of containers holds what was asked for, and defaults for the rest"
     limits: {},
     net: null,
     code: null,
+    params: {},
     fresh: false,
     depth: 0,
     selfRevoke: true,
@@ -75,11 +76,54 @@ test("a pin is kept in the token in one spelling, and fresh where it is asked fo
   assert.equal("fresh" in decodeJwt(token), false);
 });
 
-test("what a pin to a URL gets says that this version does not serve it", async (t) => {
+test("a pin to a URL is kept in one spelling, with or without a digest", async (t) => {
   const tokens = await testTokens(t);
-  const code = { url: "https://example.com/a.js", sha256: "a".repeat(64) };
-  const problem = await problemOf(() => tokens.issue({ containers: ["a"], code }, "me"));
-  assert.match(problem.message, /code\.url is not supported by this version/);
+  const given = "HTTPS://Example.com:443/a b.js?v=1#here";
+  const url = "https://example.com/a%20b.js?v=1";
+  const { token, claims } = await tokens.issue({ containers: ["demo"], code: { url: given } }, "me");
+  assert.deepEqual([claims.code, decodeJwt(token)["code"]], [{ url }, { url }]);
+  assert.deepEqual((await tokens.verifier.verify(token)).code, { url });
+  const both = { url, sha256: "a".repeat(64) };
+  assert.deepEqual((await tokens.issue({ containers: ["demo"], code: both }, "me")).claims.code, both);
+});
+
+test("a token that could not reach the URL of its own code is not issued", async (t) => {
+  const tokens = await testTokens(t);
+  const places: [string, unknown, boolean][] = [
+    ["https://code.example/a.js", false, false],
+    ["https://code.example/a.js", ["api.example"], false],
+    ["https://code.example/a.js", ["code.example:80"], false],
+    ["https://code.example/a.js", ["api.example", "CODE.example"], true],
+    ["https://code.example./a.js", ["code.example:443"], true],
+    ["http://[::1]/a.js", ["[0::1]:80"], true],
+  ];
+  for (const [url, net, works] of places) {
+    const request = (): Promise<unknown> => tokens.issue({ containers: ["a"], code: { url }, net }, "me");
+    if (works) await request();
+    else assert.deepEqual(membersOf(await problemOf(request)), ["net"], `${url} ${JSON.stringify(net)}`);
+  }
+  const narrow = { containers: ["a"], can: ["run", "issue"], depth: 1, net: ["api.example"] };
+  const { claims } = await tokens.issue(narrow, "me");
+  const below = (): Promise<unknown> =>
+    tokens.issue({ containers: ["a"], code: { url: "https://code.example/" } }, claims);
+  assert.deepEqual(membersOf(await problemOf(below)), ["net"]);
+});
+
+test("params are kept in the token as they are", async (t) => {
+  const tokens = await testTokens(t);
+  const params = {
+    plan: "pro",
+    seats: 3,
+    nested: { list: [null, true, { __proto: 1 }] },
+    constructor: "c",
+    "x.y-z": "",
+  };
+  const { token, claims } = await tokens.issue({ containers: ["demo"], params }, "me");
+  assert.deepEqual([claims.params, decodeJwt(token)["params"]], [params, params]);
+  const verified = await tokens.verifier.verify(token);
+  assert.deepEqual(verified.params, params);
+  assert.ok(Object.isFrozen((verified.params["nested"] as { list: unknown[] }).list));
+  assert.equal("params" in decodeJwt((await tokens.issue({ containers: ["demo"], params: {} }, "me")).token), false);
 });
 
 test("an administrative token expires after a day too, unless exp is null", async (t) => {
@@ -185,11 +229,24 @@ const FAULTS: [string, unknown, string[]][] = [
   ],
   ["fresh that is not true", { containers: ["a"], fresh: false }, ["fresh"]],
   ["a pin that is none", { containers: ["a"], code: "x" }, ["code"]],
-  ["a pin without a digest", { containers: ["a"], code: {} }, ["code.sha256"]],
+  ["a pin to nothing", { containers: ["a"], code: {} }, ["code"]],
   ["a digest that is too short", { containers: ["a"], code: { sha256: "a".repeat(63) } }, ["code.sha256"]],
   ["a digest in Base64", { containers: ["a"], code: { sha256: `${"A+/".repeat(21)}=` } }, ["code.sha256"]],
   ["a pin to more than a digest", { containers: ["a"], code: { sha256: "a".repeat(64), sha1: "b" } }, ["code.sha1"]],
-  ["a pin to a URL", { containers: ["a"], code: { sha256: "a".repeat(64), url: "https://a" } }, ["code.url"]],
+  ["a pin to a file", { containers: ["a"], code: { url: "file:///etc/passwd" } }, ["code.url"]],
+  ["a pin to a path", { containers: ["a"], code: { url: "/a.js" } }, ["code.url"]],
+  ["a pin to a URL with credentials", { containers: ["a"], code: { url: "https://a:b@c.example" } }, ["code.url"]],
+  ["a pin to a long URL", { containers: ["a"], code: { url: `https://a.example/${"x".repeat(2_031)}` } }, ["code.url"]],
+  ["a URL that gets long", { containers: ["a"], code: { url: `https://a.example/${" x".repeat(600)}` } }, ["code.url"]],
+  ["params that are a list", { containers: ["a"], params: ["x"] }, ["params"]],
+  ["params as text", { containers: ["a"], params: "x" }, ["params"]],
+  [
+    "names that are none",
+    { containers: ["a"], params: { "": 1, "1a": 1, "a b": 1, ["__proto__"]: 1, ["x".repeat(65)]: 1, ok: 1 } },
+    ["params.1a", "params.", "params.a b", "params.__proto__", `params.${"x".repeat(64)}`],
+  ],
+  ["too many params", { containers: ["a"], params: Object.fromEntries(many(101)) }, ["params"]],
+  ["params that do not fit in a token", { containers: ["a"], params: { text: "x".repeat(8_192) } }, ["params"]],
   ["an administrator with a pin", { admin: true, code: { sha256: "a".repeat(64) } }, ["code"]],
   ["too many generations", { containers: ["a"], depth: 5 }, ["depth"]],
   ["half a generation", { containers: ["a"], depth: 0.5 }, ["depth"]],
@@ -225,7 +282,7 @@ test("what the service sets, and what this version does not know yet, is told ap
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: "x" }, "me"));
     assert.match(problem.message, new RegExp(`${member} is set by the service`));
   }
-  for (const member of ["params", "secrets", "secretsReadable"]) {
+  for (const member of ["secrets", "secretsReadable"]) {
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: true }, "me"));
     assert.match(problem.message, new RegExp(`${member} is not supported by this version`));
   }
@@ -245,7 +302,7 @@ test("every fault is reported at once, each with its member", async (t) => {
   const problem = await problemOf(() => tokens.issue(input, "me"));
   assert.deepEqual(membersOf(problem).toSorted(), [
     "can.0",
-    "code.sha256",
+    "code",
     "containers.1",
     "exp",
     "jti",
@@ -281,7 +338,7 @@ test("whatever is asked for, the answer is a valid token or a problem", async (t
       },
     ),
   );
-  const names = ["admin", "containers", "can", "exp", "expiresIn", "nbf", "limits", "net", "code", "fresh", "depth"];
+  const names = ["admin", "containers", "can", "exp", "expiresIn", "nbf", "limits", "net", "code", "params"];
   const requests = fc.record(Object.fromEntries(names.map((name) => [name, member])), { requiredKeys: [] });
   await fc.assert(
     fc.asyncProperty(fc.oneof(requests, fc.jsonValue()), async (input) => {
@@ -300,6 +357,10 @@ test("whatever is asked for, the answer is a valid token or a problem", async (t
     { numRuns: 300 },
   );
 });
+
+function many(count: number): [string, number][] {
+  return Array.from({ length: count }, (_, index) => [`p${index}`, index]);
+}
 
 function membersOf(problem: Problem): string[] {
   const violations = (problem.options.violations ?? []) as MemberFault[];

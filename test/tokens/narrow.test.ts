@@ -20,6 +20,7 @@ const HEAD = {
   limits: { container: { minute: 60 }, token: { day: 100 } },
   net: ["api.example.com", "b.example.com:443", "[::1]:80"],
   depth: 2,
+  params: { plan: "free" },
 };
 
 test("a token below another is what it says, and inherits what it does not", async (t) => {
@@ -76,6 +77,13 @@ test("a pin may be added, and then the code is all that the token runs", async (
   assert.deepEqual((await issue({ containers: ["acme"], code }, claims)).claims.code, code);
 });
 
+test("params are inherited, and may be added to", async (t) => {
+  const { issue } = await testTokens(t);
+  const { claims } = await issue({ ...HEAD, params: { plan: "pro", of: { a: [1] } } }, "an administrator");
+  const child = await issue({ containers: ["acme"], params: { of: { a: [1] }, seat: 7 } }, claims);
+  assert.deepEqual(child.claims.params, { of: { a: [1] }, seat: 7, plan: "pro" });
+});
+
 const WIDER: [string, object, string[]][] = [
   ["an administrator", { containers: undefined, admin: true }, ["admin"]],
   ["an administrator without end", { containers: undefined, admin: true, exp: null }, ["admin", "exp"]],
@@ -96,6 +104,7 @@ const WIDER: [string, object, string[]][] = [
   ["all ports", { net: ["b.example.com"] }, ["net"]],
   ["all ports of an address", { net: ["::1"] }, ["net"]],
   ["as many generations", { depth: 2 }, ["depth"]],
+  ["other params", { params: { plan: "pro", other: 1 } }, ["params.plan"]],
 ];
 
 describe("a token issues nothing that is more than itself, and says all that was", () => {
@@ -136,6 +145,7 @@ describe("a token issues nothing that is more than itself, and says all that was
 const NAMES = ["acme", "acme-", "acme-1", "acme-12", "b", "a"];
 const PATTERNS = [...NAMES, "acme-*", "acme-1*", "a*", "b*", "*"];
 const PLACES = ["a.example", "a.example:443", "a.example:80", "b.example:80", "b.example", "::1", "[::1]:80"];
+const anyParams = fc.record({ a: fc.nat(1), b: fc.nat(1), c: fc.nat(1) }, { requiredKeys: [], noNullPrototype: true });
 const anyRequest = fc.record(
   {
     admin: fc.constant(true),
@@ -152,6 +162,7 @@ const anyRequest = fc.record(
     net: fc.oneof(fc.constant(false), fc.subarray(PLACES, { minLength: 1 })),
     code: fc.constantFrom({ sha256: "a".repeat(64) }, { sha256: "b".repeat(64) }),
     fresh: fc.constant(true),
+    params: anyParams,
     depth: fc.nat(4),
     selfRevoke: fc.boolean(),
   },
@@ -164,6 +175,7 @@ const headArbitrary = fc
       depth: fc.integer({ min: 1, max: 4 }),
       net: fc.oneof(fc.constant(false), fc.subarray(PLACES, { minLength: 1 })),
       fresh: fc.constant(true),
+      params: anyParams,
       selfRevoke: fc.boolean(),
     },
     { requiredKeys: ["limits", "depth"], noNullPrototype: true },
@@ -278,6 +290,7 @@ function assertWithin(claims: Claims, above: Claims): void {
     }
   }
   if (above.code) assert.deepEqual(claims.code, above.code, said);
+  for (const [name, value] of Object.entries(above.params)) assert.deepEqual(claims.params[name], value, said);
   assert.ok(claims.fresh || !above.fresh, said);
   assert.ok(!claims.selfRevoke || above.selfRevoke, said);
 }
