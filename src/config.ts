@@ -45,6 +45,9 @@ export interface Config {
   readonly logRate: number;
   readonly codeLimit: number;
   readonly taskUrlLimit: number;
+  readonly taskUrlCache: number;
+  readonly taskUrlCacheEntries: number;
+  readonly taskUrlCacheTime: number;
   readonly jsonDepthLimit: number;
   readonly resultLimit: number;
   readonly concurrency: number;
@@ -163,6 +166,25 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   ),
   codeLimit: one("--code-limit <size>", 2 ** 20, "stops bodies that exhaust the service's memory", size(1)),
   taskUrlLimit: one("--task-url-limit <characters>", 2_048, "stops a task_url of any length", integer(16, 16_000)),
+  taskUrlCache: one(
+    "--task-url-cache <size>",
+    32 * 2 ** 20,
+    "what task_url gave and may be kept; 0B keeps nothing; stops those who fetch much from exhausting memory",
+    size(0),
+  ),
+  taskUrlCacheEntries: one(
+    "--task-url-cache-entries <number>",
+    1_024,
+    "how many answers of task_url are kept; stops those who fetch many small ones",
+    integer(0, 1_000_000),
+  ),
+  taskUrlCacheTime: one(
+    "--task-url-cache-time <duration>",
+    60_000,
+    "how long an answer of task_url is used without asking anew, where its Cache-Control says as long or longer; stops " +
+      "code that was mended or taken back from running on",
+    duration(0),
+  ),
   jsonDepthLimit: one("--json-depth-limit <levels>", 64, "stops JSON that exhausts the stack", integer(1, 1_000)),
   resultLimit: one("--result-limit <size>", 6 * 2 ** 20, "stops results that exhaust the service's memory", size(1)),
   concurrency: one("--concurrency <number>", 64, "stops a container that holds all places", integer(1, 10_000)),

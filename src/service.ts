@@ -15,7 +15,7 @@ import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import type { Egress } from "./egress/gateway.ts";
-import { egressPolicy } from "./egress/policy.ts";
+import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { createListener } from "./http/listener.ts";
@@ -29,6 +29,7 @@ import { sandboxOptions } from "./sandbox/options.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
 import type { GuestProcess, Sandbox, WallFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
+import { Sources } from "./source/fetch.ts";
 import { openLimitStore, openPolicies, openRedis, openShared } from "./stores.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
 import { openLog } from "./telemetry/log.ts";
@@ -56,6 +57,8 @@ const GUEST_DESCRIPTORS = 3;
 const OWN_DESCRIPTORS = 64;
 /** Each may hold some hundred thousand bytes. */
 const MAX_EGRESS = 4_096;
+/** A server that is slow holds a place of its caller's container for no longer; redirects hide where code is from. */
+const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 const DRAIN_MS = 30_000;
 const DRAIN_STEP_MS = 20;
 
@@ -145,7 +148,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     limiter,
     policies,
     containers,
-    egress: egress.policy,
+    sources: openSources(config, egress.policy),
     log,
     runIds: new RunIds(),
     running: config.killRevoked ? new Running(tokens.registry) : null,
@@ -200,6 +203,16 @@ function openEgress(config: Config, ownPorts: () => number[]): Egress {
     maxConnections: egressConnectionLimit(),
     counts: egressCounts(),
   };
+}
+
+/** What `task_url` is fetched by. */
+function openSources(config: Config, policy: EgressPolicy): Sources {
+  const { codeLimit: maxBytes, taskUrlLimit: urlMaxLength } = config;
+  return new Sources(
+    policy,
+    { ...FETCHING, maxBytes, urlMaxLength },
+    { maxFreshMs: config.taskUrlCacheTime, maxBytes: config.taskUrlCache, maxEntries: config.taskUrlCacheEntries },
+  );
 }
 
 function listeningPorts(server: Server | null): number[] {

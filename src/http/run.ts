@@ -4,12 +4,10 @@ import type { Config } from "../config.ts";
 import { codeOf } from "../containers/codes.ts";
 import type { Party } from "../containers/party.ts";
 import type { Registry } from "../containers/registry.ts";
-import { narrowed } from "../egress/narrow.ts";
-import type { EgressPolicy } from "../egress/policy.ts";
 import { Problem } from "../errors.ts";
 import type { Holder, KeyUsage, Limiter } from "../limits/limiter.ts";
 import { readSubmission, type Submission } from "../source/body.ts";
-import { fetchSource } from "../source/fetch.ts";
+import type { Sources } from "../source/fetch.ts";
 import { isBlank } from "../source/text.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunIds } from "../telemetry/runs.ts";
@@ -37,7 +35,7 @@ export interface RunDependencies {
   readonly proxies: Proxies;
   readonly limiter: Limiter;
   readonly containers: Registry;
-  readonly egress: EgressPolicy;
+  readonly sources: Sources;
   readonly runIds: RunIds;
   readonly log: Log;
   /** Where runs are ended with their tokens; null where they are not. */
@@ -193,24 +191,11 @@ export class RunEndpoint {
   }
 
   async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<CodeText> {
-    const { codeLimit, taskUrlLimit } = this.#with.config;
-    const limits = {
-      connectMs: 2_000,
-      totalMs: 5_000,
-      maxBytes: codeLimit,
-      maxRedirects: 3,
-      urlMaxLength: taskUrlLimit,
-      sha256: pin?.sha256 ?? null,
-    };
     // A client that leaves must not hold its place for as long as a slow server likes.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const { bytes, contentType } = await fetchSource(
-      pin?.url ?? url!,
-      narrowed(this.#with.egress, party.net),
-      limits,
-      gone.signal,
-    );
+    const permit = { net: party.net, sha256: pin?.sha256 ?? null };
+    const { bytes, contentType } = await this.#with.sources.fetch(pin?.url ?? url!, permit, gone.signal);
     const typescript = contentType?.startsWith("application/typescript") ?? false;
     return { source: bytes, typescript, modules: null };
   }

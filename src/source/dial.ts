@@ -9,6 +9,12 @@ import { FetchFault } from "./fetch-fault.ts";
 import { portOf } from "./task-url.ts";
 import { within } from "./within.ts";
 
+export interface Dialled {
+  readonly socket: Socket;
+  /** All that the host resolved to, checked. */
+  readonly addresses: readonly string[];
+}
+
 /**
  * Connects to the host of a URL, with TLS where it says https.
  *
@@ -16,13 +22,13 @@ import { within } from "./within.ts";
  * @param signal ends the connection, also when it is established.
  * @throws {FetchFault} or what the policy, DNS, TCP or TLS throws.
  */
-export function dial(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Socket> {
+export function dial(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Dialled> {
   const late = (): unknown =>
     new FetchFault("task_url_unreachable", `could not be connected to within ${connectMs} ms`);
   return within(connectMs, late, open(url, policy, connectMs, signal));
 }
 
-async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Socket> {
+async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Dialled> {
   const port = portOf(url);
   const name = url.hostname.replace(/^\[(.*)\]$|\.$/, "$1");
   const addresses = await policy.resolve(url.hostname, port);
@@ -41,5 +47,5 @@ async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: A
   socket.on("error", () => {});
   addAbortSignal(signal, socket);
   await once(socket, secure ? "secureConnect" : "connect");
-  return socket;
+  return { socket, addresses: addresses.map(({ address }) => address) };
 }

@@ -3,14 +3,22 @@ import type { Socket } from "node:net";
 
 import { ENCODINGS } from "./response-body.ts";
 
-/** Sends a GET over a connection made for it alone, and waits for the head of the answer. */
-export function requestHead(url: URL, socket: Socket): Promise<IncomingMessage> {
+/**
+ * Sends a GET over a connection made for it alone, and waits for the head of the answer.
+ *
+ * @param conditions further headers; any other would make answers differ that are shared.
+ */
+export function requestHead(
+  url: URL,
+  socket: Socket,
+  conditions: Readonly<Record<string, string>>,
+): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = httpRequest({
     createConnection: () => socket,
     method: "GET",
     path: url.pathname + url.search,
-    headers: { Host: url.host, "User-Agent": "caisson", Accept: "*/*", "Accept-Encoding": ENCODINGS },
+    headers: { Host: url.host, "User-Agent": "caisson", Accept: "*/*", "Accept-Encoding": ENCODINGS, ...conditions },
   });
   request.once("response", resolve);
   request.on("error", reject);

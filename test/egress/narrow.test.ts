@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { narrowed } from "../../src/egress/narrow.ts";
+import { narrowed, requireNamed } from "../../src/egress/narrow.ts";
 import { EgressDenied, egressPolicy } from "../../src/egress/policy.ts";
 
 const PUBLIC_ADDRESS = "93.184.216.34";
@@ -68,6 +68,14 @@ describe("a policy under a token's claim", () => {
     await assert.rejects(some.resolve("other.internal", 80), denied("address"));
     await assert.rejects(some.resolve("127.0.0.1", 80), denied("address"));
     await assert.rejects(some.resolve("api.example.com", 22), denied("port"));
+  });
+
+  it("judges by the claim alone what has been reached already", () => {
+    requireNamed(null, "10.0.0.5", 22);
+    requireNamed(["api.example.com"], "API.example.com.", 443);
+    requireNamed(["127.0.0.1:80"], "127.1", 80);
+    assert.throws(() => requireNamed(["api.example.com:80"], "api.example.com", 443), denied("claim"));
+    assert.throws(() => requireNamed(false, "api.example.com", 443), denied("claim"));
   });
 
   it("refuses what is no host before it compares", async () => {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { fetchSource } from "../../src/source/fetch.ts";
-import { allowing, LIMITS, trustTestCertificate } from "./fetching.ts";
+import { allowing, fetchSource, LIMITS, trustTestCertificate } from "./fetching.ts";
 import { serveHttps, serveRaw } from "./servers.ts";
 
 describe("a caller who goes away", () => {

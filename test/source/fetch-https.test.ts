@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { fetchSource } from "../../src/source/fetch.ts";
-import { allowing, assertProblem, LIMITS, trustTestCertificate } from "./fetching.ts";
+import { allowing, assertProblem, fetchSource, LIMITS, trustTestCertificate } from "./fetching.ts";
 import { serveHttp, serveHttps } from "./servers.ts";
 
 describe("over https", () => {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { fetchSource } from "../../src/source/fetch.ts";
-import { allowing, assertProblem, fetchFrom, LIMITS, problemOf } from "./fetching.ts";
+import { allowing, assertProblem, fetchFrom, fetchSource, LIMITS, problemOf } from "./fetching.ts";
 import { closedPort, serveHttp } from "./servers.ts";
 
 describe("a redirect", () => {

@@ -3,8 +3,7 @@ import { describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 
 import { egressPolicy } from "../../src/egress/policy.ts";
-import { fetchSource } from "../../src/source/fetch.ts";
-import { allowing, assertProblem, fetchFrom, LIMITS, problemOf } from "./fetching.ts";
+import { allowing, assertProblem, fetchFrom, fetchSource, LIMITS, problemOf } from "./fetching.ts";
 import { serveHttp } from "./servers.ts";
 
 describe("fetchSource", () => {

@@ -4,7 +4,8 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import { type EgressPolicy, egressPolicy } from "../../src/egress/policy.ts";
 import { Problem, type ProblemCode } from "../../src/errors.ts";
-import { type FetchedSource, type FetchLimits, fetchSource } from "../../src/source/fetch.ts";
+import { type FetchedSource, type FetchLimits, Sources } from "../../src/source/fetch.ts";
+import type { ReplyCaching } from "../../src/source/replies.ts";
 import { SELF_SIGNED } from "./self-signed.ts";
 
 /** Long times, so that no test depends on the speed of the machine. */
@@ -14,8 +15,20 @@ export const LIMITS: FetchLimits = {
   maxBytes: 10_000,
   maxRedirects: 3,
   urlMaxLength: 2_048,
-  sha256: null,
 };
+
+export const CACHING: ReplyCaching = { maxFreshMs: 60_000, maxBytes: 2 ** 20, maxEntries: 100 };
+export const FREE = { net: null, sha256: null };
+
+/** Fetches as one for whom nothing is kept yet. */
+export function fetchSource(
+  url: string,
+  policy: EgressPolicy,
+  limits: FetchLimits,
+  signal?: AbortSignal,
+): Promise<FetchedSource> {
+  return new Sources(policy, limits, CACHING).fetch(url, FREE, signal);
+}
 
 /** The names that these tests dial all lead to this machine, and only to the ports given. */
 export function allowing(...ports: number[]): EgressPolicy {
