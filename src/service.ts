@@ -35,7 +35,7 @@ import { egressCounts } from "./telemetry/egress-counts.ts";
 import { openLog } from "./telemetry/log.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
-import { openTokens } from "./tokens/authority.ts";
+import { openTokens, type Tokens } from "./tokens/authority.ts";
 
 export interface Service {
   /** Where it listens, as a URL. */
@@ -48,6 +48,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+const ADMIN_TOKEN = "admin.token";
 /** Of one token, where there is room for more than twice as many. */
 const TOKEN_CONTAINERS = 16;
 /** What a container costs when it does nothing, for the default number of them. */
@@ -92,11 +93,20 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const folder = isRoot ? "." : data;
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const tokens = closers.adopt(
-    await openTokens(folder, config.keys ?? undefined, { registry: shared?.registry }),
+  const onKeys = {
+    changed: async (): Promise<void> => {
+      const kids = tokens.keys.jwks().keys.map(({ kid }) => kid);
+      log.audit("the signing keys have changed", { signing: tokens.keys.signing.kid, kids });
+      await ensureAdminToken(path.join(folder, ADMIN_TOKEN), tokens);
+    },
+    failed: (error: Error) =>
+      log.pino.error(`the signing keys in force stay, though their file changed: ${error.message}`),
+  };
+  const tokens: Tokens = closers.adopt(
+    await openTokens(folder, config.keys ?? undefined, { registry: shared?.registry, onKeys }),
     (open) => open.close(),
   );
-  const adminTokenFile = path.join(data, "admin.token");
+  const adminTokenFile = path.join(data, ADMIN_TOKEN);
   await ensureAdminToken(adminTokenFile, tokens);
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
@@ -151,7 +161,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     sources: openSources(config, egress.policy),
     log,
     runIds: new RunIds(),
-    running: config.killRevoked ? new Running(tokens.registry) : null,
+    running: config.killRevoked ? new Running(tokens.registry, tokens.verifier) : null,
     isolation: sandbox,
     trouble: () => {
       if (draining) return "draining";

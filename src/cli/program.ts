@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { VERSION } from "../http/headers.ts";
 import { doctorCommand } from "./doctor.ts";
 import { healthCommand } from "./health.ts";
+import { keysCommand } from "./keys.ts";
 import { limitsCommand } from "./limits.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
@@ -16,6 +17,7 @@ export function program(): Command {
     .version(VERSION)
     .addCommand(serveCommand())
     .addCommand(tokenCommand())
+    .addCommand(keysCommand())
     .addCommand(limitsCommand())
     .addCommand(doctorCommand())
     .addCommand(healthCommand());

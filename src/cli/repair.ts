@@ -1,10 +1,11 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import path from "node:path";
 
 import { Command } from "commander";
 
 import { lockDataFolder } from "../data-lock.ts";
 import { type Salvage, salvage } from "../limits/stores/embedded/repair.ts";
+import { enterAsOwner } from "./as-owner.ts";
 import { fail } from "./fail.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
@@ -48,17 +49,4 @@ function describe({ losses, keys }: Salvage): string {
   });
   const rest = losses.length > 0 ? "what can be read holds" : "nothing is damaged: there are";
   return [...lines, `${rest} the counts of ${keys} keys`, ""].join("\n");
-}
-
-/**
- * Goes to the folder, and as root becomes its owner for good: what is made there must be the service's, and root follows
- * no link that somebody else may have put there.
- */
-function enterAsOwner(folder: string): void {
-  process.chdir(folder);
-  const { uid, gid } = statSync(".");
-  if (process.getuid?.() !== 0 || uid === 0) return;
-  process.setgroups!([]);
-  process.setgid!(gid);
-  process.setuid!(uid);
 }

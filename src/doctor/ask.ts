@@ -18,17 +18,28 @@ export interface Health {
 
 /** What a caisson that listens where this configuration says tells of itself (`/healthz`), or null. */
 export async function askHealth(config: Config): Promise<Health | null> {
-  const options = { ...placeOf(config), path: "/healthz", timeout: ANSWER_MS };
+  const { status, version, isolation } = await ask(config, "/healthz");
+  if (typeof status !== "string" || typeof version !== "string" || typeof isolation !== "string") return null;
+  return { status, version, isolation };
+}
+
+/** The names of the keys that it takes tokens of, the one that was made last first; or null when none answers. */
+export async function askKeys(config: Config): Promise<readonly string[] | null> {
+  const { keys } = await ask(config, "/.well-known/jwks.json");
+  return Array.isArray(keys) ? keys.map(({ kid }: { kid?: unknown }) => String(kid)) : null;
+}
+
+/** What stands in the object that is answered; nothing when there is no answer. */
+async function ask(config: Config, path: string): Promise<Record<string, unknown>> {
+  const options = { ...placeOf(config), path, timeout: ANSWER_MS };
   try {
     // Its certificate may be for a name that this machine does not go by; nothing secret is sent.
     const request = config.tlsCert === null ? getHttp(options) : getHttps({ ...options, rejectUnauthorized: false });
     request.on("timeout", () => request.destroy(new Error("timeout")));
     const [response] = (await once(request, "response")) as [IncomingMessage];
-    const { status, version, isolation } = (await json(response)) as Record<string, unknown>;
-    if (typeof status !== "string" || typeof version !== "string" || typeof isolation !== "string") return null;
-    return { status, version, isolation };
+    return { ...((await json(response)) as object) };
   } catch {
-    return null;
+    return {};
   }
 }
 

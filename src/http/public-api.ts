@@ -2,6 +2,11 @@ import { errorsPage } from "./errors-page.ts";
 import { VERSION } from "./headers.ts";
 import { type Api, type ApiDependencies, json, resource, text } from "./resources.ts";
 
+/** RFC 7517, section 8.5.2. */
+const JWKS_TYPE = "application/jwk-set+json";
+/** Others that check tokens ask now and then. What is revoked here they go on believing for so long. */
+const JWKS_CACHE = "public, max-age=60";
+
 /** What is asked for without a token. */
 export function servePublic(api: Api, { tokens, trouble, isolation }: ApiDependencies): void {
   const health = (): Response => {
@@ -13,7 +18,9 @@ export function servePublic(api: Api, { tokens, trouble, isolation }: ApiDepende
   };
   resource(api, "/healthz", { GET: health });
   resource(api, "/readyz", { GET: health });
-  resource(api, "/.well-known/jwks.json", { GET: () => json(200, tokens.keys.jwks()) });
+  resource(api, "/.well-known/jwks.json", {
+    GET: () => text(200, JSON.stringify(tokens.keys.jwks()), JWKS_TYPE, JWKS_CACHE),
+  });
   const page = errorsPage();
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });
 }

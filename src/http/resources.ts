@@ -104,14 +104,16 @@ export function json(status: number, body: unknown, headers: readonly string[] =
   return answer(status, JSON.stringify(body), ["Content-Type", "application/json", ...headers, ...COMMON]);
 }
 
-export function text(status: number, body: string, type: string): Response {
-  return answer(status, body, ["Content-Type", type, ...COMMON]);
+/** @param cache its `Cache-Control` (RFC 9111), where it may be kept. */
+export function text(status: number, body: string, type: string, cache?: string): Response {
+  return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);
 }
 
 function answer(status: number, body: string | null, headers: readonly string[]): Response {
-  const pairs: [string, string][] = [];
-  for (let index = 0; index < headers.length; index += 2) pairs.push([headers[index]!, headers[index + 1]!]);
-  return new Response(body, { status, headers: pairs });
+  // The last of a name counts.
+  const byName = new Headers();
+  for (let index = 0; index < headers.length; index += 2) byName.set(headers[index]!, headers[index + 1]!);
+  return new Response(body, { status, headers: byName });
 }
 
 const COMMON: readonly string[] = [

@@ -1,14 +1,19 @@
 import { Problem } from "../errors.ts";
 import type { Claims } from "../tokens/claims.ts";
 import type { TokenRegister } from "../tokens/register.ts";
+import type { Verifier } from "../tokens/verify.ts";
 import type { Execution } from "./execution.ts";
 
 /** The runs that guests are at, by their tokens, so that a revocation can end them. */
 export class Running {
   readonly #runs: Map<Execution, Claims> = new Map();
 
-  constructor(registry: Pick<TokenRegister, "onRevoked">) {
-    registry.onRevoked((jtis) => this.#kill(new Set(jtis)));
+  constructor(registry: Pick<TokenRegister, "onRevoked">, verifier: Pick<Verifier, "isSigned" | "onKeysRemoved">) {
+    registry.onRevoked((jtis) => {
+      const revoked = new Set(jtis);
+      this.#kill(({ jti, parents }) => revoked.has(jti) || parents.some((parent) => revoked.has(parent)), TOKEN);
+    });
+    verifier.onKeysRemoved(() => this.#kill((claims) => !verifier.isSigned(claims), KEY));
   }
 
   add(execution: Execution, claims: Claims): void {
@@ -19,12 +24,13 @@ export class Running {
     this.#runs.delete(execution);
   }
 
-  #kill(revoked: ReadonlySet<string>): void {
-    for (const [execution, { jti, parents }] of this.#runs) {
-      if (!revoked.has(jti) && !parents.some((parent) => revoked.has(parent))) continue;
-      execution.kill(new Problem("token_invalid", "the token was revoked, which ended the run", { hint: HINT }));
+  #kill(isOver: (claims: Claims) => boolean, why: string): void {
+    for (const [execution, claims] of this.#runs) {
+      if (isOver(claims)) execution.kill(new Problem("token_invalid", why, { hint: HINT }));
     }
   }
 }
 
+const TOKEN = "the token was revoked, which ended the run";
+const KEY = "the key that the token was signed with was revoked, which ended the run";
 const HINT = "Ask an administrator of this service for a new one.";

@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import type { Claims } from "./claims.ts";
 import { issue, type Issued } from "./issue.ts";
+import { keepKeys, type KeyNews } from "./key-keeper.ts";
 import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import type { TokenRegister } from "./register.ts";
@@ -30,6 +31,8 @@ export interface OpenOptions {
   nowMs?: () => number;
   /** The register that nodes share, instead of the folder's own. It is closed with the rest. */
   registry?: TokenRegister | undefined;
+  /** Told of the keys, which then follow their file. */
+  onKeys?: KeyNews;
 }
 
 /**
@@ -42,8 +45,14 @@ export interface OpenOptions {
 export async function openTokens(folder: string, keysFile?: string, options: OpenOptions = {}): Promise<Tokens> {
   const { create = true, nowMs = Date.now } = options;
   if (create) await makePrivateFolder(folder);
-  const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), { create: create && keysFile === undefined });
+  const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), {
+    create: create && keysFile === undefined,
+    nowMs,
+  });
   const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs());
+  // Where nodes have the keys in common and not the register, nobody knows what others have signed.
+  const whole = keysFile === undefined || options.registry !== undefined;
+  const keeper = options.onKeys && keepKeys(keys, whole ? registry : null, options.onKeys, nowMs);
   const uses = new Uses(registry, nowMs);
   return {
     keys,
@@ -53,6 +62,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
     revoke: (jti, revokedBy) => registry.revoke(jti, revokedBy, nowMs()),
     uses,
     close: async () => {
+      await keeper?.stop();
       await uses.close();
       registry.close();
     },

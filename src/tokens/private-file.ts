@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { link, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, link, lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 const OWNER_ONLY = 0o600;
@@ -48,6 +48,7 @@ export async function writePrivate(file: string, text: string, options: { replac
   try {
     {
       await using handle = await open(temporary, "wx", OWNER_ONLY);
+      if (options.replace) await keepOwner(file, handle);
       await handle.writeFile(text);
       // Before it gets its name: else a crash can leave the name on an empty file.
       await handle.sync();
@@ -69,6 +70,12 @@ export async function writePrivate(file: string, text: string, options: { replac
 /** Makes the folder, with those above it, for its owner only. One that is there is left as it is. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+}
+
+/** What root writes for a service that is not root stays the service's to read. */
+async function keepOwner(file: string, next: FileHandle): Promise<void> {
+  const before = await lstat(file).catch(() => null);
+  if (before?.isFile() && process.getuid?.() === 0) await next.chown(before.uid, before.gid);
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -4,6 +4,7 @@ import { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
 import { readCompact } from "./compact.ts";
 import { ALGORITHM, LEEWAY_S, SIGNATURE_CHARS } from "./format.ts";
+import type { KeySet, VerifyingKey } from "./key-set.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf } from "./payload.ts";
 import type { TokenRegister } from "./register.ts";
@@ -17,7 +18,7 @@ export interface VerifierOptions {
 
 /** Turns token texts into claims, after RFC 7519 with the advice of RFC 8725. */
 export class Verifier {
-  readonly #keys: KeyRing;
+  readonly #keys: KeySet<VerifyingKey>;
   readonly #registry: Pick<TokenRegister, "isRevoked">;
   readonly #nowMs: () => number;
   readonly #cacheSize: number;
@@ -28,9 +29,13 @@ export class Verifier {
   readonly #checked = new Map<string, Checked>();
   /** Those that are being checked now. */
   readonly #checking = new Map<string, Promise<Claims>>();
+  /** What each claims set was signed with. */
+  readonly #signers = new WeakMap<Claims, VerifyingKey>();
+  #told: () => void = () => {};
 
-  constructor(keys: KeyRing, registry: Pick<TokenRegister, "isRevoked">, options: VerifierOptions = {}) {
-    this.#keys = keys;
+  constructor(keys: Pick<KeyRing, "held">, registry: Pick<TokenRegister, "isRevoked">, options: VerifierOptions = {}) {
+    this.#keys = keys.held;
+    this.#keys.onRemoved(() => this.#forgetUnsigned());
     this.#registry = registry;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#cacheSize = options.cacheSize ?? DEFAULT_CACHE_SIZE;
@@ -46,8 +51,25 @@ export class Verifier {
   verify(token: string, mayCheck?: () => void): Claims | Promise<Claims> {
     const checked = this.#checked.get(token.slice(-SIGNATURE_CHARS));
     if (checked?.token !== token) return this.#checkOnce(token, mayCheck);
-    this.mustBeInForce(checked.claims);
+    this.#mustBeInForce(checked.claims);
     return checked.claims;
+  }
+
+  /** What can change of a token that was checked. @throws {Problem} `token_invalid`, `store_unavailable`. */
+  mustBeInForce(claims: Claims): void {
+    if (!this.isSigned(claims)) throw unknownKey();
+    this.#mustBeInForce(claims);
+  }
+
+  /** Whether the key that the token was signed with is still held. */
+  isSigned(claims: Claims): boolean {
+    const key = this.#signers.get(claims);
+    return key !== undefined && this.#keys.has(key);
+  }
+
+  /** Calls when a key is held no more, so that `isSigned` may have changed. */
+  onKeysRemoved(told: () => void): void {
+    this.#told = told;
   }
 
   /** Many requests may bring a token at once before it was ever seen: that is one check. */
@@ -63,22 +85,23 @@ export class Verifier {
 
   async #check(token: string): Promise<Claims> {
     const { kid, payload } = readCompact(token);
-    const key = this.#keys.verifying(kid);
-    if (!key) throw invalid("the token is signed with a key that this service does not hold", ASK_HERE);
+    const key = this.#keys.get(kid);
+    if (!key) throw unknownKey();
     try {
-      await compactVerify(token, key, { algorithms: [ALGORITHM] });
+      await compactVerify(token, key.key, { algorithms: [ALGORITHM] });
     } catch (error) {
       throw invalid("the signature of the token does not match what it says", "Copy the token again, whole.", error);
     }
     const claims = readClaims(payload);
-    // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come.
+    this.#signers.set(claims, key);
+    // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come,
+    // of the token or of the key.
     this.mustBeInForce(claims);
     this.#keep(token, claims);
     return claims;
   }
 
-  /** What can change of a token that was checked. @throws {Problem} `token_invalid`, `store_unavailable`. */
-  mustBeInForce(claims: Claims): void {
+  #mustBeInForce(claims: Claims): void {
     const nowMs = this.#nowMs();
     if (claims.exp !== null && nowMs >= (claims.exp + LEEWAY_S) * 1_000) {
       throw invalid(`the token expired ${Math.floor(nowMs / 1_000 - claims.exp)} s ago`, ASK_HERE);
@@ -90,6 +113,12 @@ export class Verifier {
     for (const parent of claims.parents) {
       if (this.#registry.isRevoked(parent)) throw invalid("a token that this one descends from was revoked", ASK_HERE);
     }
+  }
+
+  /** At once and not when it is next asked for, which would cost each request a look at its key. */
+  #forgetUnsigned(): void {
+    for (const [signature, { claims }] of this.#checked) if (!this.isSigned(claims)) this.#checked.delete(signature);
+    this.#told();
   }
 
   #keep(token: string, claims: Claims): void {
@@ -118,6 +147,10 @@ function readClaims(payload: unknown): Claims {
   } catch (error) {
     throw invalid("the claims of the token are not those of this version of the service", ASK_HERE, error);
   }
+}
+
+function unknownKey(): Problem {
+  return invalid("the token is signed with a key that this service does not hold", ASK_HERE);
 }
 
 function invalid(detail: string, hint: string, cause?: unknown): Problem {

@@ -127,11 +127,13 @@ describe("other methods and paths", () => {
     assert.deepEqual(Object.keys(health).toSorted(), ["isolation", "status", "version"]);
     assert.equal(health["isolation"], "namespaces");
     assert.equal((await service.request("GET", "/readyz", { token: null })).status, 200);
-    const keys = (await service.request("GET", "/.well-known/jwks.json", { token: null })).json();
-    assert.deepEqual(
-      Object.keys((keys as { keys: object[] }).keys[0]!).filter((name) => name === "d"),
-      [],
-    );
+    const keys = await service.request("GET", "/.well-known/jwks.json", { token: null });
+    // RFC 7517, section 8.5.2. Others may keep it, but not for long: a key can be revoked.
+    assert.equal(keys.headers["content-type"], "application/jwk-set+json");
+    assert.equal(keys.headers["cache-control"], "public, max-age=60");
+    assert.equal(keys.headers["access-control-allow-origin"], "*");
+    const members = (keys.json() as { keys: object[] }).keys.map((key) => Object.keys(key).toSorted());
+    assert.deepEqual(members, [["alg", "crv", "kid", "kty", "use", "x"]]);
   });
 });
 

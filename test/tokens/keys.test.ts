@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 
@@ -31,6 +31,22 @@ test("the first start makes an Ed25519 key that only its owner can read, in a fo
   const [key] = await keysOf(file);
   assert.equal(key!.kid, await calculateJwkThumbprint({ kty: key!.kty, crv: key!.crv, x: key!.x }));
   assert.equal(ring.signing.kid, key!.kid);
+});
+
+test("a reload takes what the file has, and when that cannot be used nothing changes", async (t) => {
+  const file = join(await temporaryFolder(t), "keys.json");
+  const ring = await KeyRing.open(file, { create: true });
+  const published = ring.jwks();
+  for (const damage of [() => writeFile(file, "{"), () => chmod(file, 0o644), () => rm(file)]) {
+    await damage();
+    await assert.rejects(ring.reload());
+    assert.deepEqual(ring.jwks(), published);
+  }
+  await KeyRing.open(file, { create: true });
+  await ring.reload();
+  const [key] = await keysOf(file);
+  assert.deepEqual([ring.signing.kid, ring.jwks().keys.length], [key!.kid, 1]);
+  assert.notDeepEqual(ring.jwks(), published);
 });
 
 test("what is published has no private part", async (t) => {
@@ -66,8 +82,8 @@ test("of several keys the first signs and all verify", async (t) => {
   await writeFile(file, JSON.stringify({ keys: stored }), { mode: 0o600 });
   const ring = await KeyRing.open(file, { create: false });
   assert.equal(ring.signing.kid, stored[0]!.kid);
-  for (const { kid } of stored) assert.ok(ring.verifying(kid));
-  assert.equal(ring.verifying("another"), undefined);
+  for (const { kid } of stored) assert.ok(ring.held.get(kid));
+  assert.equal(ring.held.get("another"), undefined);
 });
 
 describe("a key file that cannot be used stops the start, says why, and shows nothing of its content", () => {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
+import { revokeKey, rotateKeys } from "../../src/tokens/key-rotation.ts";
 import { claimsOf } from "../../src/tokens/payload.ts";
 import { Verifier } from "../../src/tokens/verify.ts";
 import { payload, problemOf, signed, START_S, testTokens } from "./support.ts";
@@ -105,6 +107,40 @@ test("a token falls with any token above it", async (t) => {
   assert.deepEqual((await verifier.verify(token)).parents, parents);
   await revoke(parents[1]!, "me");
   assert.match((await problemOf(() => verifier.verify(token))).message, /descends from was revoked/);
+});
+
+test("a token falls with the key that it was signed with, whether it was seen before or not", async (t) => {
+  const { folder, clock, keys, issue, verifier } = await testTokens(t);
+  const file = join(folder, "keys.json");
+  const [seen, unseen] = await Promise.all([1, 2].map(() => issue({ containers: ["demo"] }, "me")));
+  const claims = await verifier.verify(seen!.token);
+  const { kid } = keys.signing;
+  let told = 0;
+  verifier.onKeysRemoved(() => told++);
+  await rotateKeys(file, clock.nowMs);
+  await keys.reload();
+  assert.ok(!(verifier.verify(seen!.token) instanceof Promise), "a rotation ends nothing");
+  assert.equal(told, 0);
+  const newer = await issue({ containers: ["demo"] }, "me");
+  await verifier.verify(newer.token);
+  await revokeKey(file, kid, clock.nowMs);
+  await keys.reload();
+  const problems = await Promise.all([
+    problemOf(() => verifier.verify(seen!.token)),
+    problemOf(() => verifier.verify(unseen!.token)),
+    problemOf(() => verifier.mustBeInForce(claims)),
+  ]);
+  for (const problem of problems) assert.match(problem.message, /signed with a key that this service does not hold/);
+  assert.deepEqual([told, verifier.isSigned(claims)], [1, false]);
+  assert.ok(!(verifier.verify(newer.token) instanceof Promise), "what another key has signed stays checked");
+});
+
+test("a key that goes while a signature is checked with it has gone", async (t) => {
+  const { issue, verifier, keys } = await testTokens(t);
+  const { token } = await issue({ containers: ["demo"] }, "me");
+  const pending = verifier.verify(token);
+  keys.held.replace([]);
+  assert.match((await problemOf(() => pending)).message, /signed with a key that this service does not hold/);
 });
 
 test("what is kept is bounded, and the oldest makes place", async (t) => {

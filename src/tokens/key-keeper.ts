@@ -1,0 +1,50 @@
+import { endedKeys } from "./key-ends.ts";
+import { watchFile } from "./key-watch.ts";
+import type { KeyRing } from "./keys.ts";
+import type { TokenRegister } from "./register.ts";
+
+/** What a service hears of its keys while it runs. */
+export interface KeyNews {
+  /** What the file had changed is in force. */
+  changed(): Promise<void> | void;
+  /** The file cannot be read again; what was read before stays in force. */
+  failed(error: Error): void;
+}
+
+/** How often it is looked for keys that have ended, in milliseconds. */
+const ENDS_MS = 3_600_000;
+
+/**
+ * Lets the keys follow their file, and lets those go that nothing valid is signed with any more.
+ *
+ * @param register null when it does not know all that the keys have signed: then none ends by itself.
+ */
+export function keepKeys(
+  ring: KeyRing,
+  register: TokenRegister | null,
+  news: KeyNews,
+  nowMs: () => number,
+): { stop(): Promise<void> } {
+  const end = async (): Promise<void> => {
+    if (!register) return;
+    try {
+      ring.end(await endedKeys(ring, register, nowMs()));
+    } catch {
+      // A register that does not answer changes nothing. It is asked again.
+    }
+  };
+  const read = async (): Promise<void> => {
+    const before = JSON.stringify(ring.jwks());
+    await ring.reload();
+    await end();
+    if (JSON.stringify(ring.jwks()) !== before) await news.changed();
+  };
+  const watch = watchFile(ring.file, read, (error) => news.failed(error));
+  const timer = setInterval(() => void end(), ENDS_MS).unref();
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await watch.stop();
+    },
+  };
+}
