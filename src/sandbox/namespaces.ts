@@ -123,7 +123,7 @@ async function bwrapArguments(
 ): Promise<string[]> {
   const binds = [folder.node, NODE, folder.player, PLAYER];
   for (const library of libraries) binds.push(await realpath(library), library);
-  binds.push(path.join(folder.program, "guest"), "/guest/guest", path.join(folder.program, "wire"), "/guest/wire");
+  binds.push(path.join(folder.program, "guest"), "/guest/guest");
   return [
     ...["--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000", "--unshare-all"],
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "task", "--as-pid-1"],

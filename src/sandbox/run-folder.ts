@@ -1,19 +1,8 @@
-import {
-  chmod,
-  constants,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  stat,
-  writeFile,
-} from "node:fs/promises";
-import { stripTypeScriptTypes } from "node:module";
+import { chmod, constants, copyFile, mkdir, mkdtemp, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { bundle } from "./bundle.ts";
 import { ownName } from "./leftovers.ts";
 import { playerProgram } from "./plan/player.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -24,7 +13,7 @@ export interface RunFolder {
   readonly path: string;
   /** The Node program of every guest. */
   readonly node: string;
-  /** The guest program, as JavaScript: its entry is `guest/main.js`. */
+  /** The guest program, as JavaScript, its modules in one: its entry is `guest/main.js`. */
   readonly program: string;
   /** What a guest's process is at first. */
   readonly player: string;
@@ -34,8 +23,9 @@ export interface RunFolder {
 /** How its name begins; what follows tells a later start whose it was. */
 export const RUN_FOLDER = "caisson-run-";
 const SOURCE = path.dirname(import.meta.dirname);
-/** All that the guest program is made of. */
-const PARTS = ["guest", "guest/network", "guest/shapes", "wire"];
+/** What is loaded by its path: the program itself, and what each thread of a task begins with. */
+const ENTRIES = ["guest/main", "guest/network/worker"];
+const PARTS = ["guest", "guest/network"];
 
 /**
  * Prepares the folder under the system's temporary one.
@@ -48,8 +38,7 @@ export async function prepareRunFolder(): Promise<RunFolder> {
   await chmod(folder, 0o755);
   const program = path.join(folder, "program");
   await makeFolder(program);
-  // Stripped once here, not at the start of each guest: that costs 40 ms a process.
-  for (const part of PARTS) await copyStripped(path.join(SOURCE, part), path.join(program, part));
+  await makeProgram(program);
   return {
     path: folder,
     program,
@@ -59,20 +48,17 @@ export async function prepareRunFolder(): Promise<RunFolder> {
   };
 }
 
-async function copyStripped(from: string, to: string): Promise<void> {
-  await makeFolder(to);
-  const entries = await readdir(from, { withFileTypes: true });
+async function makeProgram(folder: string): Promise<void> {
+  for (const part of PARTS) {
+    await makeFolder(path.join(folder, part));
+    // The nearest package.json says that .js files are modules; there is none inside the sandbox but this.
+    await makeFile(path.join(folder, part, "package.json"), '{"type":"module"}\n');
+  }
   await Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map(async ({ name }) => {
-        const source = await readFile(path.join(from, name), "utf8");
-        const text = name.endsWith(".ts") ? withJavaScriptImports(stripTypeScriptTypes(source)) : source;
-        await makeFile(path.join(to, name.replace(/\.ts$/, ".js")), text);
-      }),
+    ENTRIES.map(async (entry) =>
+      makeFile(path.join(folder, `${entry}.js`), await bundle(path.join(SOURCE, `${entry}.ts`))),
+    ),
   );
-  // The nearest package.json says that .js files are modules; there is none inside the sandbox but this.
-  await makeFile(path.join(to, "package.json"), '{"type":"module"}\n');
 }
 
 // Modes are set and not asked for: the umask of the service may keep its files from guests' users.
@@ -91,10 +77,6 @@ async function makePlayer(folder: string): Promise<string> {
   await writeFile(file, playerProgram(process.arch as Architecture));
   await chmod(file, 0o755);
   return file;
-}
-
-function withJavaScriptImports(source: string): string {
-  return source.replaceAll(/(from "\.{1,2}\/[^"]+)\.ts"/g, '$1.js"');
 }
 
 async function reachableNode(folder: string): Promise<string> {

@@ -17,7 +17,7 @@ it("a run folder names the process whose it is, so that a later start knows when
   assert.ok(path.basename(folder.path).startsWith(`${RUN_FOLDER}${process.pid}-`));
 });
 
-it("the program is JavaScript that parses, and every import of it is there", () => {
+it("the program is JavaScript that parses, and imports no file", () => {
   const files = readdirSync(folder.program, { recursive: true, encoding: "utf8" }).filter((name) => !isFolder(name));
   assert.ok(files.includes("guest/main.js"));
   assert.deepEqual(
@@ -27,15 +27,8 @@ it("the program is JavaScript that parses, and every import of it is there", () 
   for (const name of files.filter((each) => each.endsWith(".js"))) {
     const file = path.join(folder.program, name);
     assert.equal(spawnSync(process.execPath, ["--check", file]).status, 0, name);
-    for (const [, target] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)"/g)) {
-      assert.ok(existsSync(path.join(path.dirname(file), target!)), `${name} imports ${target}`);
-    }
+    assert.doesNotMatch(readFileSync(file, "utf8"), /^import\b|\bfrom "\./m, name);
   }
-});
-
-it("the guest stands alone: it imports nothing of the service but what both share", () => {
-  const folders = readdirSync(folder.program).toSorted();
-  assert.deepEqual(folders, ["guest", "wire"]);
 });
 
 it("any user of the host may read what a guest is started from, and write none of it", () => {

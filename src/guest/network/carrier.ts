@@ -19,11 +19,15 @@ const LOOKUPS = 1;
 
 const add = Atomics.add.bind(Atomics);
 
-/** Set once, before any submitted code runs. */
-export let carrier: Carrier;
+let chosen: Carrier;
 
-export function setCarrier(chosen: Carrier): void {
-  carrier = chosen;
+/** Chosen once, before any submitted code runs. */
+export function setCarrier(one: Carrier): void {
+  chosen = one;
+}
+
+export function carrier(): Carrier {
+  return chosen;
 }
 
 export function makeIds(): Int32Array {
@@ -31,9 +35,9 @@ export function makeIds(): Int32Array {
 }
 
 export function nextStreamId(): number {
-  return (add(carrier.ids, STREAMS, 1) + 1) >>> 0;
+  return (add(chosen.ids, STREAMS, 1) + 1) >>> 0;
 }
 
 export function nextLookupId(): number {
-  return (add(carrier.ids, LOOKUPS, 1) + 1) >>> 0;
+  return (add(chosen.ids, LOOKUPS, 1) + 1) >>> 0;
 }

@@ -34,9 +34,9 @@ export function findAddresses(host: string, family: Family, done: OnAddresses): 
   if (host.length > MAX_HOST_CHARACTERS) return later(done, notFound(host), []);
   const id = nextLookupId();
   const scope = new Scope();
-  carrier.hold();
+  carrier().hold();
   waiting.set(id, (answer) => {
-    carrier.release();
+    carrier().release();
     scope.run(() => {
       if ("fault" in answer) return done(errorOf(answer.fault), []);
       const found: Address[] = [];
@@ -47,7 +47,7 @@ export function findAddresses(host: string, family: Family, done: OnAddresses): 
       done(found.length > 0 ? null : notFound(host), found);
     });
   });
-  carrier.send(bytesFrame(FROM_GUEST.lookup, id, ...request({ host })));
+  carrier().send(bytesFrame(FROM_GUEST.lookup, id, ...request({ host })));
 }
 
 /** @param payload Of an `answer` frame. */

@@ -10,7 +10,7 @@ const { stringify } = JSON;
 
 /** The payload of `open` and `lookup`: who is charged for it, and what is asked for. */
 export function request(message: OpenMessage | LookupMessage): [Buffer, Buffer] {
-  return [u32(carrier.payer()), fromText(stringify(message))];
+  return [u32(carrier().payer()), fromText(stringify(message))];
 }
 
 export function u32(value: number): Buffer {

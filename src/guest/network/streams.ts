@@ -68,7 +68,7 @@ export class Stream {
     this.#id = nextStreamId();
     this.#sink = sink;
     streams.set(this.#id, this);
-    carrier.send(bytesFrame(FROM_GUEST.open, this.#id, ...request(target)));
+    carrier().send(bytesFrame(FROM_GUEST.open, this.#id, ...request(target)));
   }
 
   /** Whether the thread lives for as long as this does. */
@@ -76,8 +76,8 @@ export class Stream {
     const holds = does && !this.#over;
     if (holds === this.#holds) return;
     this.#holds = holds;
-    if (holds) carrier.hold();
-    else carrier.release();
+    if (holds) carrier().hold();
+    else carrier().release();
   }
 
   /** Sends as the window allows. Not to be called again before `done`, with which it is over. */
@@ -89,7 +89,7 @@ export class Stream {
 
   /** Nothing more will be sent. */
   end(): void {
-    if (!this.#over) carrier.send(bytesFrame(FROM_GUEST.ended, this.#id));
+    if (!this.#over) carrier().send(bytesFrame(FROM_GUEST.ended, this.#id));
   }
 
   /** The sink has room again. */
@@ -101,7 +101,7 @@ export class Stream {
   close(): void {
     if (this.#over) return;
     const sending = this.#finish();
-    carrier.send(bytesFrame(FROM_GUEST.reset, this.#id));
+    carrier().send(bytesFrame(FROM_GUEST.reset, this.#id));
     sending?.done(brokenPipe());
   }
 
@@ -154,7 +154,7 @@ export class Stream {
       const size = min(left, DATA_BYTES, this.#credit - DATA_FRAME_COST_BYTES);
       if (size < min(left, SLIVER_BYTES)) return null;
       const piece = subarray(bytes as Buffer, sending.at, sending.at + size);
-      carrier.send(bytesFrame(FROM_GUEST.sent, this.#id, piece));
+      carrier().send(bytesFrame(FROM_GUEST.sent, this.#id, piece));
       this.#credit -= size + DATA_FRAME_COST_BYTES;
       sending.at += size;
     }
@@ -164,7 +164,7 @@ export class Stream {
 
   #grant(): void {
     if (this.#full || this.#over || this.#owed < GRANT_BYTES) return;
-    carrier.send(bytesFrame(FROM_GUEST.receiveMore, this.#id, u32(this.#owed)));
+    carrier().send(bytesFrame(FROM_GUEST.receiveMore, this.#id, u32(this.#owed)));
     this.#owed = 0;
   }
 

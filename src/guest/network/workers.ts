@@ -30,7 +30,7 @@ export function patchWorkers(threads: typeof threadsModule): void {
   const Worker = new NativeProxy(NodeWorkerClass, {
     construct(target, [file, given]: [string | URL, WorkerOptions | undefined], newTarget): NodeWorker {
       const { port1, port2 } = new MessageChannel();
-      const data: WorkerNetwork = { network: { port: port2, ids: carrier.ids }, data: given?.workerData };
+      const data: WorkerNetwork = { network: { port: port2, ids: carrier().ids }, data: given?.workerData };
       const options: WorkerOptions = {
         ...given,
         resourceLimits: { codeRangeSizeMb: CODE_RANGE_MIB, ...given?.resourceLimits },
@@ -39,7 +39,7 @@ export function patchWorkers(threads: typeof threadsModule): void {
         execArgv: [...(given?.execArgv ?? inherited), "--require", PRELOAD],
       };
       const worker = construct(target, [file, options], newTarget === Worker ? target : newTarget) as NodeWorker;
-      carrier.adopt(port1);
+      carrier().adopt(port1);
       return worker;
     },
   });

@@ -82,7 +82,7 @@ describe("a jail", () => {
     assert.equal((await stat(jail.path)).mode & 0o777, 0o700);
     const { root, tmp } = jail.makeRoot(identity);
     const all = await readdir(root!, { recursive: true });
-    for (const name of ["bin/node", "guest/guest/main.js", "guest/wire/frames.js"]) {
+    for (const name of ["bin/node", "guest/guest/main.js", "guest/guest/network/worker.js"]) {
       assert.ok(all.includes(name), name);
     }
     const outside = (await readdir(root!)).filter(
