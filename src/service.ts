@@ -33,6 +33,7 @@ import { Sources } from "./source/fetch.ts";
 import { openLimitStore, openPolicies, openRedis, openShared } from "./stores.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
 import { openLog } from "./telemetry/log.ts";
+import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import { openTokens, type Tokens } from "./tokens/authority.ts";
@@ -161,6 +162,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     sources: openSources(config, egress.policy),
     log,
     runIds: new RunIds(),
+    runCounts: runCounts(),
     running: config.killRevoked ? new Running(tokens.registry, tokens.verifier) : null,
     isolation: sandbox,
     trouble: () => {
@@ -183,7 +185,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     stop: async () => {
       draining = true;
       containers.drain();
-      await drained(server);
+      await drained(server, containers);
       await closers.disposeAsync();
     },
   };
@@ -250,13 +252,20 @@ function urlOf(server: Server, config: Config): string {
   return `${config.tlsCert === null ? "http" : "https"}://${host}:${port}`;
 }
 
-/** Waits until every answer has been read, not only made: a slow client is in flight too. */
-async function drained(server: Server): Promise<void> {
+/**
+ * Waits until every answer has been read, not only made: a slow client is in flight too. So is what a run gave to
+ * `waitUntil`, which holds its place.
+ */
+async function drained(server: Server, containers: Registry): Promise<void> {
   const closed = once(server, "close");
+  const idle = Promise.withResolvers<void>();
   server.close();
-  // A connection that is kept alive is idle as soon as its answer has been read.
-  const sweep = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
-  await Promise.race([closed, setTimeout(DRAIN_MS, undefined, { ref: false })]);
+  const sweep = setInterval(() => {
+    // A connection that is kept alive is idle as soon as its answer has been read.
+    server.closeIdleConnections();
+    if (containers.taken === 0) idle.resolve();
+  }, DRAIN_STEP_MS);
+  await Promise.race([Promise.all([closed, idle.promise]), setTimeout(DRAIN_MS, undefined, { ref: false })]);
   clearInterval(sweep);
 }
 

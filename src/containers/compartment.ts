@@ -82,7 +82,7 @@ export class Compartment {
 
   /** Ends what is left of it. */
   close(): void {
-    for (const guest of [...this.#draining, this.#warm?.guest]) guest?.end(CLOSED);
+    for (const guest of [...this.#draining, this.#warm?.guest]) guest?.close(CLOSED);
     this.#draining = [];
     this.#warm = null;
   }

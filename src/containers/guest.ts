@@ -14,6 +14,7 @@ import { Flights } from "./flights.ts";
 import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./guest-causes.ts";
 import { parseFault } from "./messages.ts";
 import { Pulse } from "./pulse.ts";
+import { PastLogs } from "./run-log.ts";
 
 export interface GuestLimits {
   /** From sending a run to its result, or to the head of its stream. */
@@ -30,6 +31,8 @@ export interface GuestLimits {
 const START_MS = 15_000;
 /** As many runs as a container may have in flight by default: so many more at the most may go on unseen. */
 const MAX_ABANDONED = 64;
+/** Enough to write a line or to let go of something; a guest whose event loop is free needs a fraction. */
+const GRACE_MS = 100;
 /** Within one tick of the watchdog. Aborted streams leave some hundreds. */
 const MAX_NOISE = 10_000;
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
@@ -60,6 +63,7 @@ export class Guest {
   readonly pulse: Pulse = new Pulse();
   /** Frames that nobody asked for, since the watchdog last looked. */
   noise = 0;
+  readonly #past: PastLogs = new PastLogs();
   readonly #codes: CodeTable;
   readonly #outbox: Outbox;
   readonly #reader: FrameReader;
@@ -69,6 +73,8 @@ export class Guest {
   /** Made when the guest first asks for the network, which is after it was given to a party. */
   #gateway: Gateway | null = null;
   #abandoned = 0;
+  /** Runs while it is kept for what hears of a deadline. */
+  #grace: NodeJS.Timeout | null = null;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
   /** What the others are answered when one of its runs has ended its process. */
   #endedBy: Problem | null = null;
@@ -148,8 +154,12 @@ export class Guest {
    * same, so a guest that many have left is replaced.
    */
   abandon(id: number): void {
+    const flight = this.flights.get(id);
+    if (!flight) return;
     this.abort(id, "gone");
-    if (this.#take(id) && ++this.#abandoned >= MAX_ABANDONED) this.retire();
+    if (flight.answered) return;
+    this.#conclude(id, flight);
+    if (++this.#abandoned >= MAX_ABANDONED) this.retire();
   }
 
   /** Lets the guest send more of a body. */
@@ -174,12 +184,37 @@ export class Guest {
   /** Lets it finish what it has begun and take nothing new, then ends it. */
   retire(): void {
     this.draining = true;
-    if (this.flights.size === 0) this.end(REPLACED);
+    this.#endIfIdle();
   }
 
-  /** Answers one run in the guest's stead; what the guest still says of it is ignored. */
+  /** Ends it, with what it is at; one that is at nothing keeps its moment after a deadline. */
+  close(cause: Problem): void {
+    this.draining = true;
+    if (this.flights.size > 0 || !this.#grace) this.end(cause);
+  }
+
+  /**
+   * Ends a run whose deadline has come, and takes no new one: what it left behind is still there. Its guest has a moment
+   * more, for those who listen to the signal.
+   */
+  expire(id: number, problem: Problem): void {
+    this.abort(id, "deadline");
+    this.draining = true;
+    this.#grace ??= setTimeout(() => {
+      this.#grace = null;
+      this.#endIfIdle();
+    }, GRACE_MS);
+    this.fail(id, problem);
+  }
+
+  /** Ends one run in the guest's stead, and answers it if it was not; what the guest still says of it is ignored. */
   fail(id: number, problem: Problem): void {
-    this.#take(id)?.listener.fault(problem);
+    const flight = this.flights.get(id);
+    if (!flight) return;
+    this.#take(id, flight);
+    if (flight.answered) flight.log.lost(problem);
+    else flight.listener.fault(problem);
+    flight.listener.over();
   }
 
   /**
@@ -192,6 +227,7 @@ export class Guest {
     if (this.ended) return;
     this.ended = true;
     this.draining = true;
+    clearTimeout(this.#grace ?? undefined);
     this.process.kill();
     this.process.socket.destroy();
     this.pulse.end();
@@ -225,29 +261,35 @@ export class Guest {
       if (!this.#gateway.receive(type, id, payload)) this.#hearNoise();
       return;
     }
+    if (type === FROM_GUEST.log || type === FROM_GUEST.unheard) return this.#hearAside(type, id, payload);
     // Before anything is parsed: what nobody waits for is not worth it.
-    const flight = this.flights.get(type === FROM_GUEST.log && id === 0 ? (this.flights.only ?? 0) : id);
-    if (!flight) return KNOWN_TYPES.has(type) ? this.#hearNoise() : this.#break(unknown(type));
+    const flight = this.flights.get(id);
+    if (type === FROM_GUEST.done) return flight?.answered ? this.#finish(id, flight) : this.#hearNoise();
+    if (!flight || flight.answered) return KNOWN_TYPES.has(type) ? this.#hearNoise() : this.#break(unknown(type));
+    this.#receiveAnswer(type, id, flight, payload);
+  }
+
+  #receiveAnswer(type: number, id: number, flight: Flight, payload: Buffer): void {
     switch (type) {
+      case FROM_GUEST.waits:
+        flight.waits = true;
+        return;
       case FROM_GUEST.result:
         if (flight.streaming) return this.#break("a result after a head");
-        this.#take(id);
         this.answered++;
-        return flight.listener.result(payload);
+        flight.listener.result(payload);
+        return this.#conclude(id, flight);
       case FROM_GUEST.head:
         return flight.head(payload, this.#limits.streamMs);
       case FROM_GUEST.data:
         return flight.data(payload);
       case FROM_GUEST.end:
         if (!flight.streaming) return this.#break("an end before its head");
-        this.#take(id);
         this.answered++;
-        return flight.listener.end();
+        flight.listener.end();
+        return this.#conclude(id, flight);
       case FROM_GUEST.fault:
         return this.#receiveFault(id, flight, payload);
-      case FROM_GUEST.log:
-        if (!flight.log(payload, this.#limits.logs)) this.#hearNoise();
-        return;
       default:
         return this.#break(unknown(type));
     }
@@ -261,9 +303,18 @@ export class Guest {
       this.draining = true;
       this.crashedMs ??= performance.now();
     } else this.answered++;
-    this.#take(id);
     flight.listener.fault(problem);
+    this.#conclude(id, flight);
     if (retire) this.retire();
+  }
+
+  /** What a run says beside its answer, perhaps when it is over. Of no run it is the only one's there is. */
+  #hearAside(type: number, id: number, payload: Buffer): void {
+    const of = id === 0 ? (this.flights.only ?? 0) : id;
+    const log = this.flights.get(of)?.log ?? this.#past.get(of);
+    const { logs } = this.#limits;
+    const heard = type === FROM_GUEST.log ? log?.line(payload, logs) : log?.unheard(payload, logs);
+    if (!heard) this.#hearNoise();
   }
 
   /** A frame that nobody asked for: honest when it crossed with an abort, an attack on the service's time in masses. */
@@ -271,12 +322,27 @@ export class Guest {
     if (++this.noise > MAX_NOISE) this.#break(`more than ${MAX_NOISE} frames that nobody asked for`);
   }
 
-  #take(id: number): Flight | null {
-    const flight = this.flights.take(id);
+  /** A run has its answer, or nobody waits for it: it is over, unless it has work that goes on. */
+  #conclude(id: number, flight: Flight): void {
+    if (flight.waits) flight.leaveWork(this.#limits.wallMs);
+    else this.#finish(id, flight);
+  }
+
+  #finish(id: number, flight: Flight): void {
+    this.#take(id, flight);
+    flight.listener.over();
+  }
+
+  #take(id: number, flight: Flight): void {
+    this.flights.take(id);
+    this.#past.add(id, flight.log);
     this.#gateway?.runEnded(id);
     // After the caller has been told: the end must not overtake the answer.
-    if (flight && this.draining && this.flights.size === 0) queueMicrotask(() => this.end(REPLACED));
-    return flight;
+    if (this.draining && this.flights.size === 0) queueMicrotask(() => this.#endIfIdle());
+  }
+
+  #endIfIdle(): void {
+    if (this.flights.size === 0 && !this.#grace) this.end(REPLACED);
   }
 
   #break(what: string): never {

@@ -42,8 +42,9 @@ function listenerOf({ resolve, reject }: PromiseWithResolvers<Buffer>): RunListe
     end: () => resolve(Buffer.concat(pieces)),
     result: () => reject(new Error("the self-test was answered with no stream")),
     fault: reject,
-    log: ignore,
+    over: ignore,
     refused: ignore,
+    witness: { log: ignore, unheard: ignore },
   };
 }
 

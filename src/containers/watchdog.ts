@@ -109,14 +109,15 @@ export class Watchdog {
   #checkDeadlines(guest: Guest, nowMs: number): void {
     for (const [id, flight] of guest.flights) {
       if (flight.deadlineMs > nowMs) continue;
-      guest.abort(id, "deadline");
-      guest.fail(id, this.#overdue(flight));
-      guest.retire();
+      guest.expire(id, this.#overdue(flight));
     }
   }
 
   #overdue(flight: Flight): Problem {
     const { wallMs, streamMs } = this.#options;
+    if (flight.answered) {
+      return new Problem("task_timeout", "what the task gave to waitUntil was not over by the deadline of its run");
+    }
     return flight.streaming
       ? new Problem("task_timeout", `the result was still streaming after ${formatDuration(streamMs)}`)
       : new Problem("task_timeout", `the task gave no result within ${formatDuration(wallMs)}`);

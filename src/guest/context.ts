@@ -1,4 +1,5 @@
 import type { RunContext } from "../wire/messages.ts";
+import { tellUnheard } from "./logs.ts";
 import type { Run } from "./run.ts";
 
 const { assign, create, keys } = Object;
@@ -19,6 +20,8 @@ export interface TaskContext {
   /** The query, overlaid with an object body, overlaid with the token's params: what is trusted most wins. */
   data: Record<string, unknown>;
   readonly signal: AbortSignal;
+  /** Keeps the run in its guest until this has settled, beyond the answer, at the longest until the deadline. */
+  waitUntil: (work: unknown) => void;
 }
 
 /** Makes the context of one run. */
@@ -40,6 +43,7 @@ export function contextOf(run: Run): TaskContext {
     get signal() {
       return run.signal;
     },
+    waitUntil: (work) => run.waitUntil(work, (error) => tellUnheard(run, "waitUntil", error)),
   };
 }
 

@@ -17,6 +17,11 @@ export function send(frame: Buffer): void {
   outbox?.push(frame);
 }
 
+/** Has what is queued leave now. */
+export function flushLink(): void {
+  flush?.();
+}
+
 /** Has `step` called once, before what is queued leaves; the frame that it gives goes in front. */
 export function beforeLeaving(step: () => Buffer | null): void {
   urgent = step;

@@ -1,10 +1,9 @@
 import v8 from "node:v8";
 
 import { uncurry } from "../wire/uncurry.ts";
-import { describeError } from "./describe.ts";
 import { threwFault } from "./faults.ts";
 import { closeLink } from "./link.ts";
-import { logLine } from "./logs.ts";
+import { tellUnheard } from "./logs.ts";
 import { currentRun } from "./run.ts";
 
 /** What `process.exit` ends in, without the task's own listeners. It has no type because it has no documentation. */
@@ -71,8 +70,7 @@ function onUncaught(error: unknown): void {
   // Nobody can be told; the service answers all runs in flight when the guest is gone.
   if (!run) return realExit(1);
   if (!run.over) return run.fault(threwFault(error));
-  const { name, message, stack } = describeError(error);
-  logLine(run, "error", `after the answer: ${stack ?? `${name}: ${message}`}`);
+  tellUnheard(run, "after its answer", error);
 }
 
 /** Node's own reads `/proc`, which the sandbox does not have. */

@@ -7,6 +7,7 @@ import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from
 import { uncurry } from "../wire/uncurry.ts";
 import { encodeFault } from "./faults.ts";
 import { send } from "./link.ts";
+import { isThenable, whenSettled } from "./settle.ts";
 
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
@@ -50,14 +51,20 @@ export class Run {
   onFault: (() => void) | null = null;
   /** The run was aborted: what feeds its body must stop. */
   onAbort: (() => void) | null = null;
+  /** The service has forgotten it, or soon will: nothing is sent of it that has to be heard. */
+  gone = false;
   readonly #onOver: (id: number) => unknown;
+  /** What `waitUntil` was given and has not settled. */
+  #waiting = 0;
+  /** The service was told to keep the guest for it. */
+  #keeps = false;
   #request: Buffer | string;
   #controller: AbortController | null = null;
   #aborted: AbortReason | null = null;
 
   /**
    * @param request The payload of the `run` frame.
-   * @param onOver Called once, when nothing more is to come.
+   * @param onOver Called once, when nothing more is to come, and no work that the run left behind is waited for.
    */
   constructor(id: number, request: Buffer, code: Enterable, onOver: (id: number) => unknown) {
     this.id = id;
@@ -92,6 +99,7 @@ export class Run {
     if (this.over || this.headSent) return;
     this.#finish();
     send(textFrame(FROM_GUEST.result, this.id, json));
+    this.#leaveIfDone();
   }
 
   fault(fault: FaultMessage): void {
@@ -99,6 +107,27 @@ export class Run {
     this.onFault?.();
     this.#finish();
     send(textFrame(FROM_GUEST.fault, this.id, encodeFault(fault)));
+    this.#leaveIfDone();
+  }
+
+  /** Keeps the run in its guest until `work` has settled, beyond its answer, but not beyond its deadline. */
+  waitUntil(work: unknown, onRejected: (error: unknown) => void): void {
+    // Nobody can be asked to wait any more. Its failure is heard all the same.
+    const keeps = !this.gone && isThenable(work);
+    const settled = (): void => {
+      if (!keeps) return;
+      this.#waiting -= 1;
+      this.#leaveIfDone();
+    };
+    if (keeps) {
+      this.#waiting += 1;
+      if (!this.#keeps) send(bytesFrame(FROM_GUEST.waits, this.id, NONE));
+      this.#keeps = true;
+    }
+    whenSettled(work, settled, (error) => {
+      onRejected(error);
+      settled();
+    });
   }
 
   /** @throws {TypeError} when no answer can have such a head; another may still be sent. */
@@ -118,20 +147,38 @@ export class Run {
     if (this.over) return;
     this.#finish();
     send(bytesFrame(FROM_GUEST.end, this.id, NONE));
+    this.#leaveIfDone();
   }
 
-  /** The service gave the run up. Its code may go on, but nobody listens. */
+  /** The service gave the run up, or what is left of it. Its code may go on, but nobody listens. */
   abort(reason: AbortReason): void {
-    if (this.over) return;
-    this.#finish();
-    this.#aborted = reason;
-    this.onAbort?.();
+    if (this.gone) return;
+    if (this.#aborted === null) this.#aborted = reason;
+    if (!this.over) {
+      this.#finish();
+      this.onAbort?.();
+    }
+    // Who left does not take with them what the run has promised to others; the deadline does.
+    if (reason === "deadline") this.#leave();
     if (this.#controller) abortController(this.#controller, abortError(reason));
+    this.#leaveIfDone();
   }
 
   #finish(): void {
     this.over = true;
     this.code.leave();
+    if (!this.#keeps) this.#leave();
+  }
+
+  #leaveIfDone(): void {
+    if (this.gone || !this.over || this.#waiting > 0) return;
+    this.#leave();
+    send(bytesFrame(FROM_GUEST.done, this.id, NONE));
+  }
+
+  #leave(): void {
+    if (this.gone) return;
+    this.gone = true;
     this.#onOver(this.id);
   }
 }

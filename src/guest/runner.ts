@@ -36,7 +36,7 @@ export function startRun(id: number, payload: Buffer, onOver: (id: number) => un
   // Before any of its code runs: whoever looks from outside while it blocks must find it.
   showEntered(id);
   enterRun(run, start);
-  if (!run.over) runs[id % SLOTS] = run;
+  if (!run.gone) runs[id % SLOTS] = run;
 }
 
 /** @param payload Of an `abort` frame. The run may be over: the frames crossed. */
@@ -59,11 +59,11 @@ export function widenWindow(id: number, payload: Buffer): void {
  */
 export function payer(of?: number): number {
   const run = of === undefined ? currentRun() : runOf(of);
-  if (run && !run.over) return run.id;
+  if (run && !run.gone) return run.id;
   let newest = 0;
   for (let slot = 0; slot < runs.length; slot += 1) {
     const other = runs[slot];
-    if (other && !other.over) newest = Math.max(newest, other.id);
+    if (other && !other.gone) newest = Math.max(newest, other.id);
   }
   return newest === 0 ? (run?.id ?? of ?? 0) : newest;
 }

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 
 import type { RunListener } from "../containers/flight.ts";
 import type { Guest } from "../containers/guest.ts";
+import type { RunWitness } from "../containers/run-log.ts";
 import type { Refusal } from "../egress/refusals.ts";
 import type { Problem } from "../errors.ts";
 import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../wire/messages.ts";
@@ -11,14 +12,13 @@ export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; 
 
 /** Who wants to know more of a run than its outcome. */
 export interface RunObserver {
-  /** Once: the guest is done with the run, or nobody waits for it. For a stream that is after its outcome. */
+  /** Once: the guest is done with the run. For a stream, and where `waitUntil` was given work, that is after its outcome. */
   over(): void;
   /** A stream broke after its head. */
   broke(problem: Problem): void;
-  /** The task wrote to its console. */
-  log(level: number, text: Buffer): void;
   /** The task asked for a place that it may not reach. */
   refused(refusal: Refusal): void;
+  readonly witness: RunWitness;
 }
 
 /** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
@@ -30,7 +30,6 @@ export class Execution implements RunListener {
   #guest: Guest | null = null;
   #id = 0;
   #body: Body | null = null;
-  #over = false;
 
   constructor(observer: RunObserver) {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
@@ -46,10 +45,13 @@ export class Execution implements RunListener {
     this.#id = id;
   }
 
+  get witness(): RunWitness {
+    return this.#observer.witness;
+  }
+
   /** The client has left: nobody waits for the outcome any more. */
   abandon(): void {
     this.#guest?.abandon(this.#id);
-    this.#finish();
   }
 
   /**
@@ -64,7 +66,6 @@ export class Execution implements RunListener {
 
   result(json: Buffer): void {
     this.#resolve({ json });
-    this.#finish();
   }
 
   head(head: HeadMessage): void {
@@ -78,25 +79,17 @@ export class Execution implements RunListener {
 
   end(): void {
     this.#body?.push(null);
-    this.#finish();
   }
 
   fault(problem: Problem): void {
-    this.#finish();
     // After a head there is no other answer to give: the body is cut, so that nobody takes it for whole.
     if (!this.#body) return this.#reject(problem);
     this.#observer.broke(problem);
     this.#body.destroy(problem);
   }
 
-  /** Once: the client may leave while the last of a stream is on its way. */
-  #finish(): void {
-    if (!this.#over) this.#observer.over();
-    this.#over = true;
-  }
-
-  log(level: number, text: Buffer): void {
-    this.#observer.log(level, text);
+  over(): void {
+    this.#observer.over();
   }
 
   refused(refusal: Refusal): void {

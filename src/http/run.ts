@@ -10,6 +10,7 @@ import { readSubmission, type Submission } from "../source/body.ts";
 import type { Sources } from "../source/fetch.ts";
 import { isBlank } from "../source/text.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, type Pin, permitsContainer, permitsVerb } from "../tokens/claims.ts";
@@ -24,6 +25,7 @@ import type { Proxies } from "./proxies.ts";
 import { hasBody, readBody } from "./read-body.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { contextText, runContext } from "./run-context.ts";
+import { LoggingWitness } from "./run-witness.ts";
 import type { Running } from "./running.ts";
 import { containerName, type Target, taskUrl } from "./target.ts";
 import { readUsage } from "./usage.ts";
@@ -37,6 +39,7 @@ export interface RunDependencies {
   readonly containers: Registry;
   readonly sources: Sources;
   readonly runIds: RunIds;
+  readonly runCounts: RunCounts;
   readonly log: Log;
   /** Where runs are ended with their tokens; null where they are not. */
   readonly running: Running | null;
@@ -224,12 +227,12 @@ export class RunEndpoint {
   }
 
   #observe({ request, answer, container, holder }: Call, over: () => void): RunObserver {
-    const { log, proxies } = this.#with;
+    const { log, proxies, runCounts } = this.#with;
     return {
       over,
       broke: (problem) => log.run(answer.run, container, holder.jti, proxies.clientOf(request), problem),
-      log: (level, text) => log.task(answer.run, container, level, text),
       refused: (refusal) => log.refused(answer.run, container, holder.jti, refusal),
+      witness: new LoggingWitness(log, runCounts, answer.run, container, holder.jti),
     };
   }
 }

@@ -11,6 +11,8 @@ export interface Log {
   run(run: string, container: string, jti: string, client: string, error: unknown): void;
   /** A line that a task wrote to its console. */
   task(run: string, container: string, level: number, text: Buffer): void;
+  /** Something of a run failed of which its answer tells nothing. @param again not the first of its run. */
+  unheard(run: string, container: string, jti: string, problem: Problem, again: boolean): void;
   /** A task asked for a place that it may not reach. Whoever reports it keeps it from flooding the log. */
   refused(run: string, container: string, jti: string, refusal: object): void;
   /** An act of an administrator, for the audit. */
@@ -33,6 +35,12 @@ export function openLog(level: Config["logLevel"]): Log {
     task: (run, container, taskLevel, text) => {
       if (!logger.isLevelEnabled("debug")) return;
       logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text.toString());
+    },
+    // A line a run at info, which is as many as the limits admit: a run may leave any number of rejections behind.
+    unheard: (run, container, jti, problem, again) => {
+      const { name, message, stack } = problem.options.error ?? {};
+      const error = name === undefined ? undefined : { name, message, stack };
+      logger[again ? "debug" : "info"]({ run, container, jti, code: problem.code, error }, problem.message);
     },
     // At info, though operators care: a task must not raise the alarms that are set on warnings.
     refused: (run, container, jti, refusal) => {

@@ -63,6 +63,12 @@ export const FROM_GUEST = {
   log: 72,
   /** id: 0. No payload. The guest asks to be replaced: what it has begun may end, and it is given nothing new. */
   retire: 73,
+  /** id: run. No payload. Work of the run may go on beyond its answer, and keeps its guest; `done` says that it is over. */
+  waits: 74,
+  /** id: run. No payload. The work of an answered run is over, and so is the run. */
+  done: 75,
+  /** id: run. Payload: `FaultMessage` as JSON. Something of the run failed of which its answer tells nothing. */
+  unheard: 76,
 
   /** id: stream, given by the guest and never given again. Payload: run id u32, then `OpenMessage` as JSON. */
   open: 80,

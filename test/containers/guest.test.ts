@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { EXITED_BY_ANOTHER } from "../../src/containers/guest-causes.ts";
 import { Guest } from "../../src/containers/guest.ts";
 import type { Problem } from "../../src/errors.ts";
 import { DATA_FRAME_COST_BYTES, FROM_GUEST, TO_GUEST, WINDOW_BYTES } from "../../src/wire/messages.ts";
 import { LIMITS, makeGuest, Puppet } from "./puppet.ts";
-import { start } from "./recorder.ts";
+import { type Recorder, start } from "./recorder.ts";
 
 const HEAD = { status: 200, headers: [] };
 
@@ -98,12 +99,68 @@ describe("runs in flight", () => {
     puppet.say(FROM_GUEST.head, over.id, HEAD);
     puppet.say(FROM_GUEST.data, over.id, "late");
     puppet.say(FROM_GUEST.fault, over.id, { code: "task_threw", detail: "late" });
-    puppet.say(FROM_GUEST.log, over.id, Uint8Array.of(0));
     puppet.say(FROM_GUEST.end, over.id);
+    puppet.say(FROM_GUEST.done, over.id);
     puppet.say(FROM_GUEST.result, other.id, "3");
     assert.equal(await other.outcome(), "result 3");
     assert.deepEqual(over.heard, ["result 1"]);
     assert.equal(guest.ended, false);
+  });
+
+  it("still log after their end, and are told apart by their ids", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const runs = ["a", "b"].map((source) => start(guest, source));
+    for (const run of runs) puppet.say(FROM_GUEST.result, run.id, "1");
+    const [first, second] = runs as [Recorder, Recorder];
+    puppet.say(FROM_GUEST.log, second.id, Uint8Array.of(1, 0x62));
+    puppet.say(FROM_GUEST.unheard, first.id, { code: "task_threw", detail: "late" });
+    puppet.say(FROM_GUEST.log, first.id, Uint8Array.of(1, 0x61));
+    await first.toldLate("log 1 a");
+    assert.deepEqual(first.heard, ["result 1", "unheard late", "log 1 a"]);
+    assert.deepEqual(second.heard, ["result 1", "log 1 b"]);
+  });
+
+  it("that have work after their answer are over when that is, and keep their guest until then", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const run = start(guest, "a");
+    puppet.say(FROM_GUEST.waits, run.id);
+    puppet.say(FROM_GUEST.result, run.id, "1");
+    await run.ended;
+    guest.retire();
+    puppet.say(FROM_GUEST.result, run.id, "2");
+    puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(1, 0x61));
+    await run.toldLate("log 1 a");
+    assert.deepEqual([guest.ended, guest.flights.size, run.heard], [false, 1, ["result 1", "log 1 a"]]);
+    puppet.say(FROM_GUEST.done, run.id);
+    await run.isOver.promise;
+    await puppet.exited;
+    assert.deepEqual(run.heard, ["result 1", "log 1 a"]);
+  });
+
+  it("whose guest ends while such work goes on are told that beside their answer", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const [answered, other] = [start(guest, "a"), start(guest, "b")];
+    puppet.say(FROM_GUEST.waits, answered.id);
+    puppet.say(FROM_GUEST.result, answered.id, "1");
+    await answered.ended;
+    guest.crash(EXITED_BY_ANOTHER);
+    await answered.isOver.promise;
+    assert.deepEqual(answered.heard, ["result 1", `unheard ${EXITED_BY_ANOTHER.message}`]);
+    assert.deepEqual(other.heard, ["container_restarted"]);
+  });
+
+  it("whose client leaves may end the work that they promised", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const run = start(guest, "a");
+    puppet.say(FROM_GUEST.waits, run.id);
+    puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(1, 0x61));
+    await run.told("log 1 a");
+    guest.abandon(run.id);
+    assert.equal((await puppet.next(TO_GUEST.abort)).payload.toString(), "gone");
+    assert.equal(guest.flights.size, 1);
+    puppet.say(FROM_GUEST.done, run.id);
+    await run.isOver.promise;
+    assert.equal(guest.flights.size, 0);
   });
 
   it("are not spoken for by ids that nobody has, nor by that of a run which ended before", async (t) => {

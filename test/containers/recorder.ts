@@ -1,6 +1,7 @@
 import { codeOf } from "../../src/containers/codes.ts";
 import type { RunListener } from "../../src/containers/flight.ts";
 import type { Guest } from "../../src/containers/guest.ts";
+import type { RunWitness } from "../../src/containers/run-log.ts";
 import type { Refusal } from "../../src/egress/refusals.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { HeadMessage } from "../../src/wire/messages.ts";
@@ -10,6 +11,8 @@ export class Recorder implements RunListener {
   readonly heard: string[] = [];
   readonly problems: Problem[] = [];
   readonly ended: Promise<void>;
+  /** The guest is done with the run. */
+  readonly isOver: PromiseWithResolvers<void> = Promise.withResolvers();
   id = -1;
   bodyBytes = 0;
   readonly #end: () => void;
@@ -30,8 +33,13 @@ export class Recorder implements RunListener {
   /** Waits until the run was told this. @throws {Error} when it ended without. */
   async told(said: string): Promise<void> {
     if (this.heard.includes(said)) return;
-    await Promise.race([new Promise<void>((resolve) => this.#waiting.push({ said, resolve })), this.ended]);
+    await Promise.race([this.toldLate(said), this.ended]);
     if (!this.heard.includes(said)) throw new Error(`the run was told ${this.heard.join(", ")}, and never ${said}`);
+  }
+
+  /** Waits until the run was told this, be it that it had ended before. */
+  async toldLate(said: string): Promise<void> {
+    if (!this.heard.includes(said)) await new Promise<void>((resolve) => this.#waiting.push({ said, resolve }));
   }
 
   result(json: Buffer): void {
@@ -59,9 +67,14 @@ export class Recorder implements RunListener {
     this.#end();
   }
 
-  log(level: number, text: string | Buffer): void {
-    this.#take(`log ${level} ${text.toString()}`);
+  over(): void {
+    this.isOver.resolve();
   }
+
+  readonly witness: RunWitness = {
+    log: (level, text) => this.#take(`log ${level} ${text.toString()}`),
+    unheard: (problem) => this.#take(`unheard ${problem.message}`),
+  };
 
   refused(refusal: Refusal): void {
     this.#take(`refused ${refusal.host} ${refusal.port} ${refusal.reason}`);

@@ -50,6 +50,26 @@ async function makeWatched(t: TestContext, options: Partial<WatchdogOptions> = {
   return watch(t, await real.make({ wallMs, streamMs }), options);
 }
 
+describe("work that a run gave to waitUntil", () => {
+  it("ends with the deadline of the run, which has its answer, and its guest takes no new run", async (t) => {
+    const guest = await makeWatched(t, { wallMs: 500 });
+    const code = `module.exports = (context) => {
+      context.signal.onabort = () => console.log("aborted");
+      context.waitUntil(new Promise(() => {}));
+      return 1;
+    }`;
+    const run = start(guest, code, () => CONTEXT);
+    await run.isOver.promise;
+    await run.toldLate("log 1 aborted");
+    assert.deepEqual(run.heard.toSorted(), [
+      "log 1 aborted",
+      "result 1",
+      "unheard what the task gave to waitUntil was not over by the deadline of its run",
+    ]);
+    assert.ok(guest.draining);
+  });
+});
+
 describe("a guest that is blocked", () => {
   const ways = {
     "burns its processor": "for (;;);",

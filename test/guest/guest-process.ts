@@ -65,6 +65,8 @@ export interface StartedRun {
 /** A guest without its sandbox, spoken to over frames as the service does. */
 export class GuestProcess {
   readonly logs: LogEntry[] = [];
+  /** Failures that no answer tells of. */
+  readonly unheard: { run: number; fault: FaultMessage }[] = [];
   /** By code: whether it takes a context. */
   readonly compiled: Map<number, number> = new Map();
   readonly exited: Promise<number | null>;
@@ -220,6 +222,8 @@ export class GuestProcess {
     if (type === FROM_GUEST.log)
       this.logs.push({ run: id, level: LOG_LEVELS[payload[0]!]!, text: payload.toString("utf8", 1) });
     if (type >= FROM_GUEST.open) return this.onNetwork?.(type, id, payload);
+    if (type === FROM_GUEST.unheard)
+      this.unheard.push({ run: id, fault: JSON.parse(payload.toString()) as FaultMessage });
     const pending = this.#runs.get(id);
     if (pending && type >= FROM_GUEST.result && type <= FROM_GUEST.fault) this.#onAnswer(pending, type, id, payload);
     if (waiting !== -1) this.#waiting.splice(waiting, 1)[0]!.done({ type, id });

@@ -27,18 +27,14 @@ describe("the process of a guest", () => {
     assert.equal((await bystander.outcome).result, "null");
   });
 
-  it("an uncaught exception after the answer is logged, and the guest goes on", async () => {
+  it("an uncaught exception after the answer is told beside it, and the guest goes on", async () => {
     const { id, outcome } = guest.start(
       guest.code("() => { setImmediate(() => { throw new Error('late') }); return 1 }"),
     );
     assert.equal((await outcome).result, "1");
-    while (
-      !guest.logs.some(
-        ({ run, level, text }) => run === id && level === "error" && /after the answer: Error: late/.test(text),
-      )
-    ) {
-      await guest.ping();
-    }
+    while (!guest.unheard.some((each) => each.run === id)) await guest.ping();
+    const { fault } = guest.unheard.find((each) => each.run === id)!;
+    assert.equal(fault.detail, "after its answer: the task threw Error: late");
     assert.equal(await guest.value("2"), 2);
   });
 

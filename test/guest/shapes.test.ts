@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { GuestProcess } from "./guest-process.ts";
 
 describe("the shapes of code", () => {
@@ -153,11 +154,57 @@ describe("the shapes of code", () => {
     assert.match(fault.detail, /not a Response/);
   });
 
-  it("work given to waitUntil that fails is logged", async () => {
-    await guest.run(
-      "export default { fetch(r, e, ctx) { ctx.waitUntil(Promise.reject(new Error('later'))); return new Response('') } }",
+  it("work given to waitUntil that fails is told beside the answer, and is no failure of the run", async () => {
+    const run = guest.start(
+      guest.code(
+        "export default { fetch(r, e, ctx) { ctx.waitUntil(Promise.reject(new Error('later'))); return new Response('') } }",
+      ),
     );
-    await guest.ping();
-    assert.ok(guest.logs.some(({ level, text }) => level === "error" && text === "waitUntil: Error: later"));
+    assert.ok((await run.outcome).ended);
+    const { fault } = guest.unheard.find((each) => each.run === run.id)!;
+    assert.equal(fault.detail, "waitUntil: the task threw Error: later");
+  });
+
+  const waiting = {
+    "a fetch handler":
+      "export default { fetch(r, e, ctx) { ctx.waitUntil(globalThis.work.promise); return new Response('') } }",
+    "a value": "(context) => { context.waitUntil(globalThis.work.promise); return 1 }",
+    "a callback": "(context, cb) => { context.waitUntil(globalThis.work.promise); cb(null, 1) }",
+    "a Node handler": "(context, req, res) => { context.waitUntil(globalThis.work.promise); res.end() }",
+    "a run that fails": "(context) => { context.waitUntil(globalThis.work.promise); throw new Error('x') }",
+  };
+  for (const [what, code] of Object.entries(waiting)) {
+    it(`waitUntil keeps ${what} after its answer until the work has settled`, async () => {
+      await guest.value("globalThis.work = Promise.withResolvers(), 1");
+      const waits = guest.frame(FROM_GUEST.waits);
+      const done = guest.frame(FROM_GUEST.done);
+      const run = guest.start(guest.code(code));
+      assert.equal((await waits).id, run.id);
+      await run.outcome;
+      let over = false;
+      void done.then(() => (over = true));
+      await guest.ping();
+      assert.equal(over, false);
+      await guest.value("work.resolve(), 1");
+      assert.equal((await done).id, run.id);
+    });
+  }
+
+  it("waitUntil ends with the deadline, at which the signal aborts, and not with the caller", async () => {
+    await guest.value("globalThis.work = Promise.withResolvers(), 1");
+    const code = guest.code(`(context) => {
+      context.signal.onabort = () => console.log("aborted " + context.signal.reason.name);
+      context.waitUntil(work.promise);
+      return 1;
+    }`);
+    const said = (run: number): string[] => guest.logs.filter((line) => line.run === run).map(({ text }) => text);
+    const [late, left] = [guest.start(code), guest.start(code)];
+    await Promise.all([late.outcome, left.outcome]);
+    guest.abort(late.id, "deadline");
+    guest.abort(left.id, "gone");
+    const done = guest.frame(FROM_GUEST.done);
+    await guest.value("work.resolve(), 1");
+    assert.equal((await done).id, left.id, "of the other the service waits for nothing");
+    assert.deepEqual([said(late.id), said(left.id)], [["aborted TimeoutError"], ["aborted AbortError"]]);
   });
 });

@@ -64,6 +64,7 @@ export class FuzzedRun implements RunListener {
   /** The client has left; nothing more is to come. */
   abandoned = false;
   answers = 0;
+  overs = 0;
   hasHead = false;
   /** Kept and not thrown: the service takes what is thrown here for the guest's fault. */
   readonly wrongs: string[] = [];
@@ -89,9 +90,13 @@ export class FuzzedRun implements RunListener {
     this.#answer("a fault", true);
   }
 
-  log(): void {
-    this.#hear("a line", true);
+  over(): void {
+    if (this.overs++ > 0) this.wrongs.push("over twice");
+    if (this.answers === 0 && !this.abandoned) this.wrongs.push("over before the answer");
   }
+
+  // Also after its end: what it left behind may have something to say.
+  readonly witness = { log: (): void => {}, unheard: (): void => {} };
 
   // Also after its end: a name takes time to be looked up.
   refused(): void {}

@@ -7,11 +7,18 @@ import type { Guest } from "../../src/containers/guest.ts";
 import { Execution } from "../../src/http/execution.ts";
 import { DATA_FRAME_COST_BYTES } from "../../src/wire/messages.ts";
 
+const ignore = (): void => {};
+
 /** A run whose head has come, and what its guest was granted. */
 async function streaming(): Promise<{ execution: Execution; body: Readable; granted: () => number }> {
   let granted = 0;
   const guest = { grant: (_: number, bytes: number) => void (granted += bytes) } as unknown as Guest;
-  const execution = new Execution({ over: () => {}, broke: () => {}, log: () => {}, refused: () => {} });
+  const execution = new Execution({
+    over: ignore,
+    broke: ignore,
+    refused: ignore,
+    witness: { log: ignore, unheard: ignore },
+  });
   execution.begin(guest, 1);
   execution.head({ status: 200, headers: [] });
   const outcome = await execution.outcome;

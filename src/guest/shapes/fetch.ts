@@ -1,9 +1,5 @@
 import { contextOf, type TaskContext } from "../context.ts";
-import { describeError } from "../describe.ts";
-import { logLine } from "../logs.ts";
 import { answerResponse } from "../result.ts";
-import type { Run } from "../run.ts";
-import { whenSettled } from "../settle.ts";
 import type { Shape } from "./shape.ts";
 
 export interface FetchHandler {
@@ -22,10 +18,7 @@ export function fetchShape(handler: FetchHandler): Shape {
     run: (run) => {
       const context = contextOf(run);
       const env = Object.assign(Object.create(null) as object, context.params, context.secrets);
-      answerResponse(
-        run,
-        handler.fetch(requestOf(context), env, { waitUntil: (work: unknown) => waitUntil(run, work) }),
-      );
+      answerResponse(run, handler.fetch(requestOf(context), env, { waitUntil: context.waitUntil }));
     },
   };
 }
@@ -47,16 +40,4 @@ function bodyOf(body: unknown, contentType: string | undefined): string {
     return form.toString();
   }
   return JSON.stringify(body);
-}
-
-/** The guest lives on after the answer, so such work needs no more than somebody who hears of its failure. */
-function waitUntil(run: Run, work: unknown): void {
-  whenSettled(
-    work,
-    () => {},
-    (error) => {
-      const { name, message } = describeError(error);
-      logLine(run, "error", `waitUntil: ${name}: ${message}`);
-    },
-  );
 }

@@ -1,0 +1,75 @@
+import type { Problem } from "../errors.ts";
+import { LogAllowance, type LogLimits, type LogVerdict, noteOf } from "../wire/log-allowance.ts";
+import { parseFault } from "./messages.ts";
+
+/** A guest drops what is too much by its own clock, and what it says of that comes on top. */
+const TOLERANCE = 2;
+const WARN = 2;
+
+/** Who hears what a run says beside its answer, also when it has been answered. It must hold nothing of the request. */
+export interface RunWitness {
+  /** The task wrote to its console. */
+  log(level: number, text: Buffer): void;
+  /** Something of the run failed of which its answer tells nothing. */
+  unheard(problem: Problem): void;
+}
+
+/** What one run says beside its answer, within bounds. */
+export class RunLog {
+  readonly #witness: RunWitness;
+  /** Made when it first says something. */
+  #allowance: LogAllowance | null = null;
+
+  constructor(witness: RunWitness) {
+    this.#witness = witness;
+  }
+
+  /** @returns false for what is too much: the guest should have dropped it by itself. */
+  line(payload: Buffer, limits: LogLimits): boolean {
+    if (this.#take(payload, limits) !== "keep") return false;
+    this.#witness.log(payload[0] ?? 0, payload.subarray(1));
+    return true;
+  }
+
+  /** @returns as `line` does. @throws {TypeError} when the message does not fit. */
+  unheard(payload: Buffer, limits: LogLimits): boolean {
+    if (this.#take(payload, limits) !== "keep") return false;
+    this.#witness.unheard(parseFault(payload).problem);
+    return true;
+  }
+
+  /** As `unheard`, in the words of the service. */
+  lost(problem: Problem): void {
+    this.#witness.unheard(problem);
+  }
+
+  #take(payload: Buffer, limits: LogLimits): LogVerdict {
+    this.#allowance ??= new LogAllowance({
+      bytes: limits.bytes * TOLERANCE,
+      linesPerSecond: limits.linesPerSecond * TOLERANCE,
+    });
+    const verdict = this.#allowance.take(payload.length, performance.now());
+    if (verdict === "full" || verdict === "fast") this.#witness.log(WARN, Buffer.from(noteOf(verdict, limits)));
+    return verdict;
+  }
+}
+
+/** Timers and promises that a run leaves behind say something soon or never. */
+const MOST = 128;
+
+/** The logs of the runs that a guest answered last: what they left behind may still say something, and belongs to them. */
+export class PastLogs {
+  readonly #ids: number[] = [];
+  readonly #logs: RunLog[] = [];
+  #next = 0;
+
+  add(id: number, log: RunLog): void {
+    this.#ids[this.#next] = id;
+    this.#logs[this.#next] = log;
+    this.#next = (this.#next + 1) % MOST;
+  }
+
+  get(id: number): RunLog | null {
+    return this.#logs[this.#ids.lastIndexOf(id)] ?? null;
+  }
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { type Answer, respond } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+let service: Service;
+
+before(async () => {
+  service = await startService(["--log-level", "debug", "--wall-limit", "3s"]);
+});
+after(() => service.stop());
+
+interface Line {
+  run: string;
+  container: string;
+  time: string;
+  msg: string;
+  level: number;
+  taskLevel?: string;
+  error?: { name: string; message: string; stack: string };
+}
+
+function lineOf(answer: Answer, msg: string): Promise<Line> {
+  return lineOfRun(answer.headers["caisson-run"]!, msg);
+}
+
+async function lineOfRun(run: string, msg: string): Promise<Line> {
+  const parsed = (text: string): Line => (text.startsWith("{") ? (JSON.parse(text) as Line) : ({} as Line));
+  return parsed(
+    await service.logLine((text) => {
+      const line = parsed(text);
+      return line.run === run && line.msg === msg;
+    }),
+  );
+}
+
+async function failures(): Promise<number> {
+  const health = (await service.request("GET", "/healthz", { token: null })).json() as { failedUnheard?: number };
+  return health.failedUnheard ?? 0;
+}
+
+function handler(body: string): string {
+  return `export default { async fetch(request, env, ctx) { ${body} } }`;
+}
+
+describe("the console of a task", () => {
+  it("is captured with level, run and time, also after the answer", async () => {
+    const sinceMs = Date.now();
+    const answer = await service.run(
+      "console",
+      "console.warn('now'); setTimeout(() => console.log('later'), 20); return 1",
+    );
+    assert.equal(answer.text, "1");
+    const [now, later] = await Promise.all([lineOf(answer, "now"), lineOf(answer, "later")]);
+    assert.deepEqual([now.taskLevel, later.taskLevel], ["warn", "info"]);
+    assert.deepEqual([now.container, later.container], ["console", "console"]);
+    for (const { time } of [now, later]) assert.ok(Date.parse(time) >= sinceMs && Date.parse(time) <= Date.now(), time);
+  });
+
+  it("has what was written before a loop that never ends", async () => {
+    const answer = await service.run("loop", "console.log('before'); for (;;);");
+    assert.equal(answer.status, 500, "blocked, or on a busy machine past its deadline");
+    await lineOf(answer, "before");
+  });
+});
+
+describe("what fails after the answer", () => {
+  const late = {
+    "a rejection": "setTimeout(() => Promise.reject(new RangeError('late')), 20); return globalThis.warm = 1",
+    "a throw": "setTimeout(() => { throw new RangeError('late') }, 20); return globalThis.warm = 1",
+  };
+  for (const [what, code] of Object.entries(late)) {
+    it(`is logged with its run and counted, and its guest stays: ${what}`, async () => {
+      const counted = await failures();
+      const answer = await service.run("failing", code);
+      assert.equal(answer.text, "1");
+      const line = await lineOf(answer, "after its answer: the task threw RangeError: late");
+      assert.equal(line.level, 30);
+      assert.match(line.error!.stack, /^RangeError: late\n {4}at .*1:\d+/);
+      assert.equal(await failures(), counted + 1);
+      assert.equal((await service.run("failing", "globalThis.warm")).text, "1");
+    });
+  }
+
+  it("is one line a run at the level that is logged by default, however often it fails", async () => {
+    const counted = await failures();
+    const code = "for (let n = 0; n < 20; n++) setTimeout(() => Promise.reject(new Error('again')), 20); return 1";
+    const answer = await service.run("often", code);
+    const levels = (): number[] =>
+      service
+        .stderr()
+        .split("\n")
+        .filter((line) => line.includes(`"${answer.headers["caisson-run"]!}"`) && line.includes("again"))
+        .map((line) => (JSON.parse(line) as Line).level);
+    await until(() => levels().length === 20, "all were logged");
+    assert.deepEqual(levels(), [30, ...Array<number>(19).fill(20)]);
+    assert.equal(await failures(), counted + 20);
+  });
+});
+
+describe("ctx.waitUntil", () => {
+  it("keeps a blank guest until its work is done, past the answer", async () => {
+    const token = await service.issue({ containers: ["*"], fresh: true });
+    const code = handler(`
+      ctx.waitUntil((async () => { await new Promise((done) => setTimeout(done, 300)); console.log("done"); })());
+      return new Response("answered");
+    `);
+    const answer = await service.run("kept", code, { token });
+    assert.equal(answer.text, "answered");
+    await lineOf(answer, "done");
+  });
+
+  it("reaches the network as the run did", async () => {
+    const code = handler(`
+      ctx.waitUntil((async () => {
+        await new Promise((done) => setTimeout(done, 100));
+        const refusal = await fetch("http://127.0.0.1:8080/").catch((error) => error.cause?.code);
+        console.log("asked " + refusal);
+      })());
+      return new Response("answered");
+    `);
+    await lineOf(await service.run("asks", code), "asked EGRESS_DENIED");
+  });
+
+  it("whose work rejects is logged and counted, and the answer stands", async () => {
+    const counted = await failures();
+    const answer = await service.run(
+      "rejects",
+      handler("ctx.waitUntil(Promise.reject(new TypeError('no'))); return new Response('fine')"),
+    );
+    assert.deepEqual([answer.status, answer.text], [200, "fine"]);
+    await lineOf(answer, "waitUntil: the task threw TypeError: no");
+    assert.equal(await failures(), counted + 1);
+  });
+
+  it("ends with the deadline: the signal aborts, the log says so, and the container answers on", async () => {
+    const code = handler(`
+      request.signal.onabort = () => console.log("aborted " + request.signal.reason.name);
+      ctx.waitUntil(new Promise(() => {}));
+      return new Response("answered");
+    `);
+    const answer = await service.run("endless", code);
+    assert.equal(answer.text, "answered");
+    await lineOf(answer, "aborted TimeoutError");
+    await lineOf(answer, "what the task gave to waitUntil was not over by the deadline of its run");
+    assert.equal((await service.run("endless", "6 * 7")).text, "42");
+  });
+
+  it("holds a place of its container, so that nobody does without end what is not counted", async () => {
+    const narrow = await startService(["--concurrency", "1", "--wall-limit", "2s"]);
+    try {
+      const code = handler("ctx.waitUntil(new Promise((go) => { globalThis.go = go })); return new Response('1')");
+      assert.equal((await narrow.run("one", code)).text, "1");
+      assertProblem(await narrow.run("one", "6 * 7"), 429, "container_busy");
+    } finally {
+      await narrow.stop();
+    }
+  });
+});
+
+describe("the signal of a run", () => {
+  const code = `(context) => new Promise((_, reject) => {
+    console.log("waits");
+    context.signal.addEventListener("abort", () => {
+      console.log("aborted " + context.signal.reason.name);
+      reject(context.signal.reason);
+    });
+  })`;
+
+  it("aborts at the deadline", async () => {
+    const answer = await service.run("deadline", code);
+    assertProblem(answer, 500, "task_timeout");
+    await lineOf(answer, "aborted TimeoutError");
+  });
+
+  it("aborts when the client leaves, before the answer and in the midst of a stream", async () => {
+    const leaving = new AbortController();
+    const left = service.run("leaves", code, { signal: leaving.signal });
+    const run = (await service.logLine((line) => line.includes('"container":"leaves"'))).match(/"run":"([^"]+)"/)![1]!;
+    leaving.abort();
+    await assert.rejects(left);
+    await lineOfRun(run, "aborted AbortError");
+
+    const streams = `(context) => {
+      context.signal.onabort = () => console.log("aborted " + context.signal.reason.name);
+      return new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(1)); return new Promise((go) => setTimeout(go, 20)) } }));
+    }`;
+    const response = await respond(service.port, "POST", "/api/run/leaves", { token: service.admin, body: streams });
+    response.destroy();
+    await lineOfRun(response.headers["caisson-run"] as string, "aborted AbortError");
+  });
+});
