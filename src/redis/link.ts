@@ -23,8 +23,9 @@ export interface LinkOptions {
   readonly onChange?: (reason: Error | null) => void;
 }
 
-/** Settles the replies of a command that is about to be sent. */
-type Command = readonly [name: string, ...words: (string | number)[]];
+/** What a command is given. */
+type Word = string | number | Buffer;
+type Command = readonly [name: string, ...words: Word[]];
 
 /**
  * The connection to Redis that everything shared goes through, with a breaker.
@@ -103,15 +104,26 @@ export class RedisLink {
   }
 
   /** Runs a script, which Redis is sent once. @throws {Problem} as `call`. */
-  async run(script: Script, keys: readonly string[], words: readonly (string | number)[]): Promise<unknown> {
+  run(script: Script, keys: readonly string[], words: readonly Word[]): Promise<unknown> {
+    return this.#run(script, (name, text) => this.#client.call(name, text, keys.length, ...keys, ...words));
+  }
+
+  /** As `run`; texts of the answer are bytes. */
+  runPacked(script: Script, keys: readonly string[], words: readonly Word[]): Promise<unknown> {
+    return this.#run(script, (name, text) => this.#client.callBuffer(name, text, keys.length, ...keys, ...words));
+  }
+
+  async #run({ sha, text }: Script, ask: (name: string, text: string) => Promise<unknown>): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
-      return await inTime(this.#client.evalsha(script.sha, keys.length, ...keys, ...words));
+      return await inTime(
+        ask("evalsha", sha).catch((error: unknown) => {
+          // It was not run, so it is safe to send it once more.
+          if (isRefusal(error) && error.message.startsWith("NOSCRIPT") && !this.#lost) return ask("eval", text);
+          throw error;
+        }),
+      );
     } catch (error) {
-      // It was not run, so it is safe to send it once more.
-      if (isRefusal(error) && error.message.startsWith("NOSCRIPT")) {
-        return this.call("EVAL", script.text, keys.length, ...keys, ...words);
-      }
       throw this.#failed(error);
     }
   }

@@ -1,16 +1,25 @@
 import { COMMAND_MS } from "../../redis/client.ts";
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
 import { ServerTime } from "../../redis/server-time.ts";
-import { conclude, type OpenUsage, untouched } from "../decide.ts";
+import { conclude } from "../decide.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
-import type { LimitVector } from "../windows.ts";
 import { limitScript, liveScript } from "./redis/script.ts";
+import { Answer, Question } from "./redis/words.ts";
 
-/** What the script answers first. */
-const TOO_LATE = -1;
+/** So many decisions are asked at once at the most: others of Redis wait for a millisecond or two then. */
+const MOST_AT_ONCE = 128;
+/** So many names are hashed once; after that all are forgotten. */
+const HASHES_KEPT = 10_000;
+
+interface Waiting {
+  readonly charges: readonly Charge[];
+  readonly resolve: (decision: Decision) => void;
+  readonly reject: (reason: unknown) => void;
+}
 
 /**
- * Counts in a Redis that several nodes share: one script a decision, over all its keys, in one round trip.
+ * Counts in a Redis that several nodes share: all decisions of a turn of the event loop are one script, in one round trip.
+ * Each is made for itself, over all its keys.
  *
  * A decision that nobody waits for any more is not made: each carries the time of Redis by which it must be, so that what
  * a Redis finds in its buffers after a pause changes nothing. One whose answer is lost on the way stays counted, though
@@ -23,6 +32,8 @@ export class RedisStore implements LimitStore {
   readonly #clockKey: string;
   readonly #namesKey: string;
   readonly #serverTime = new ServerTime();
+  readonly #logKeys = new Map<string, string>();
+  #waiting: Waiting[] = [];
 
   /** @param time what is counted by in place of the time of Redis, in its own language; for tests */
   constructor(link: RedisLink, time?: string) {
@@ -33,17 +44,23 @@ export class RedisStore implements LimitStore {
     this.#namesKey = link.key("names");
   }
 
-  async admit(charges: readonly Charge[]): Promise<Decision> {
-    const answer = new Answer(await this.#decide("admit", charges));
-    return conclude(charges.map((charge) => answer.usage(charge)));
+  admit(charges: readonly Charge[]): Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#waiting.push({ charges, resolve, reject });
+      if (waiting === 1) setImmediate(this.#flush);
+      if (waiting === MOST_AT_ONCE) this.#flush();
+    });
   }
 
   async read(charge: Charge): Promise<KeyReading> {
-    return new Answer(await this.#decide("read", [charge])).reading(charge);
+    this.#flush();
+    const answer = await this.#ask("read", [[charge]]);
+    return made(() => answer.reading(charge));
   }
 
   async reset(key: string): Promise<void> {
-    await this.#run("reset", [this.#link.hashedKey(key)], []);
+    this.#flush();
+    await this.#run("reset", [this.#logKey(key)], []);
   }
 
   /** Of the keys that are printable ASCII, as names of containers and tokens are; others are not listed. */
@@ -73,25 +90,70 @@ export class RedisStore implements LimitStore {
     return (await this.#link.run(this.#live, [this.#clockKey, this.#namesKey, ...logs], names)) as number[];
   }
 
-  #decide(what: "admit" | "read", charges: readonly Charge[]): Promise<readonly number[]> {
-    const logs = charges.map((charge) => this.#link.hashedKey(charge.key));
-    const words = charges.flatMap(({ key, limits }, at) => {
-      const name = LISTED.test(key) ? `${key}${AFTER_NAME}${logs[at]!.slice(-HASH_CHARS)}` : "";
-      return [name, ...tracked(limits)];
-    });
-    return this.#run(what, logs, words);
+  /** Sends what waits. What is asked after that comes after it. */
+  readonly #flush = (): void => {
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    void this.#decide(waiting);
+  };
+
+  async #decide(waiting: readonly Waiting[]): Promise<void> {
+    try {
+      const answer = await this.#ask(
+        "admit",
+        waiting.map(({ charges }) => charges),
+      );
+      for (const { charges, resolve, reject } of waiting) {
+        try {
+          resolve(made(() => conclude(answer.usage(charges))));
+        } catch (error) {
+          reject(error);
+        }
+      }
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
   }
 
-  async #run(what: string, logs: readonly string[], words: readonly (string | number)[]): Promise<readonly number[]> {
+  #ask(what: "admit" | "read", decisions: readonly (readonly Charge[])[]): Promise<Answer> {
+    const { logs, words } = new Question(decisions);
+    const names = [...logs.keys()];
+    const listed = names.map((name) => (LISTED.test(name) ? name : ""));
+    return this.#run(
+      what,
+      names.map((name) => this.#logKey(name)),
+      [words, ...listed],
+    );
+  }
+
+  async #run(what: string, logs: readonly string[], words: readonly (string | Buffer)[]): Promise<Answer> {
     const keys = [this.#clockKey, this.#namesKey, ...logs];
     const sentMs = performance.now();
     const byMs = this.#serverTime.at(sentMs + COMMAND_MS);
-    const answer = await this.#link.run(this.#script, keys, [what, byMs, ...words]);
-    const [verdict, serverMs] = answer as number[];
-    const late = verdict === TOO_LATE;
-    this.#serverTime.told(serverMs!, sentMs, late);
-    if (late) throw unavailable(new Error("the time of Redis had gone on when it came to the decision"));
-    return answer as number[];
+    const answer = new Answer((await this.#link.runPacked(this.#script, keys, [what, byMs, ...words])) as Buffer[]);
+    this.#serverTime.told(answer.serverMs, sentMs, !answer.inTime);
+    if (!answer.inTime) throw unavailable(new Error("the time of Redis had gone on when it came to the decision"));
+    return answer;
+  }
+
+  #logKey(name: string): string {
+    let key = this.#logKeys.get(name);
+    if (key === undefined) {
+      if (this.#logKeys.size >= HASHES_KEPT) this.#logKeys.clear();
+      key = this.#link.hashedKey(name);
+      this.#logKeys.set(name, key);
+    }
+    return key;
+  }
+}
+
+/** What Redis says of one decision. @throws {Problem} `store_unavailable` when it could not make it. */
+function made<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw unavailable(error);
   }
 }
 
@@ -100,45 +162,3 @@ const LISTED = /^[!-~]{1,256}$/;
 /** It sorts before all characters of names. */
 const AFTER_NAME = " ";
 const NAME_END = AFTER_NAME.length + HASH_CHARS;
-
-/** How many windows are tracked, then the place and the limit of each: what a holder's runs have in common. */
-function tracked(limits: LimitVector): readonly number[] {
-  let words = trackedWords.get(limits);
-  if (!words) {
-    const windows = limits.flatMap((limit, window) => (limit === 0 ? [] : [window + 1, limit]));
-    words = [windows.length / 2, ...windows];
-    trackedWords.set(limits, words);
-  }
-  return words;
-}
-
-const trackedWords = new WeakMap<LimitVector, readonly number[]>();
-
-/** The numbers of the script, in order. */
-class Answer {
-  readonly #numbers: readonly number[];
-  #at = 2;
-
-  constructor(numbers: readonly number[]) {
-    this.#numbers = numbers;
-  }
-
-  usage(charge: Charge): OpenUsage {
-    const usage = untouched(charge);
-    for (const [window, limit] of charge.limits.entries()) {
-      if (limit === 0) continue;
-      usage.remaining[window] = this.#next();
-      usage.resetMs[window] = this.#next();
-    }
-    return usage;
-  }
-
-  reading(charge: Charge): KeyReading {
-    const used = charge.limits.map(() => this.#next());
-    return { ...this.usage(charge), used };
-  }
-
-  #next(): number {
-    return this.#numbers[this.#at++]!;
-  }
-}

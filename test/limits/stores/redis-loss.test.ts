@@ -107,6 +107,48 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.ok(unanswered > 0);
   });
 
+  it("is asked once for all decisions of a turn, and a bounded number at a time", async () => {
+    await using server = await startRedis();
+    const store = new RedisStore(await server.link());
+    const calls = async (): Promise<number> =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.client.info("commandstats"))?.[1] ?? 0);
+    await Promise.all(many(store, 1));
+    const before = await calls();
+    assert.equal(await answered(many(store, 100)), 100);
+    assert.equal((await calls()) - before, 1);
+    assert.equal(await answered(many(store, 1_000)), 1_000);
+    assert.equal((await calls()) - before, 9);
+    assert.equal(await used(store), 1_101);
+  });
+
+  it("fails a decision over what it cannot read, and none of those that were asked with it", async () => {
+    await using server = await startRedis();
+    const link = await server.link();
+    const store = new RedisStore(link);
+    await server.client.hset(link.hashedKey("t:other"), "some", "thing");
+    await server.client.set(link.hashedKey("t:short"), "too short");
+    const [other, short] = [charge("t:other", { day: 5 }), charge("t:short", { day: 5 })];
+    const asked = [
+      store.admit([KEY]),
+      store.admit([KEY, other]),
+      store.admit([KEY]),
+      store.admit([short, KEY]),
+      store.admit([KEY]),
+    ];
+    const outcomes = await Promise.allSettled(asked);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled", "rejected", "fulfilled"],
+    );
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") assert.equal((outcome.reason as Problem).code, "store_unavailable");
+    }
+    assert.match(String((outcomes[1] as PromiseRejectedResult).reason.cause), /WRONGTYPE/);
+    await assert.rejects(store.read(other), (error: Problem) => error.code === "store_unavailable");
+    assert.equal(await used(store), 3);
+    assert.equal(link.lost, null);
+  });
+
   it("is told of a script that it has forgotten", async () => {
     await using server = await startRedis();
     const store = new RedisStore(await server.link());

@@ -78,6 +78,13 @@ const step = oneof(
     }),
   },
   {
+    weight: 6,
+    arbitrary: array(
+      subarray(NAMES, { minLength: 1 }).chain((names) => tuple(...names.map(charge))),
+      { minLength: 1, maxLength: 200 },
+    ).map((together) => ({ together })),
+  },
+  {
     weight: 2,
     arbitrary: constantFrom(...NAMES)
       .chain(charge)
@@ -105,7 +112,13 @@ for (const program of SERVERS) {
         for (const each of steps) {
           if ("pass" in each) await server.client.set("hand", (now += each.pass));
           else if ("read" in each) assert.deepEqual(await node().read(each.read), model.read(each.read, now));
-          else if ("reset" in each) {
+          else if ("together" in each) {
+            const asked = node();
+            const decisions = await Promise.all(each.together.map((charges) => asked.admit(charges)));
+            for (const [at, charges] of each.together.entries()) {
+              assert.deepEqual(decisions[at], model.admit(charges, now), `${at} of those asked together`);
+            }
+          } else if ("reset" in each) {
             await node().reset(each.reset);
             model.reset(each.reset);
           } else {

@@ -1,28 +1,27 @@
+import { inlined, LOG_CONSTANTS, LOG_SCRIPT } from "./log-script.ts";
+
 /**
- * One decision over all windows of all keys, inside Redis: as `CellLog` and `decide`, on packed strings.
- *
- * The log of a key is a string: the total of everything that was left out (6 bytes, little-endian), then an entry for each
- * time that runs were admitted at: the time in milliseconds and the total up to and at that time, 6 bytes each. So a
- * charge is 12 bytes appended, or 6 overwritten in the same millisecond, which is also all that replicas and the
- * append-only file are told; the whole string is written when it is compacted.
+ * Decisions over all windows of all their keys, inside Redis: as `decide`, one after the other, at one time.
  *
  * Time is that of Redis, and goes on as in `SteadyClock`: the first key holds the newest time, to the second, and how far
  * the clock was set back, in milliseconds.
  *
- *   KEYS[1]   the clock; KEYS[2] the names of all logs; KEYS[3..] the logs
+ *   KEYS[1]   the clock; KEYS[2] the names of all logs; KEYS[3..] the logs, each once
  *   ARGV[1]   "admit", "read" or "reset"
  *   ARGV[2]   the time of Redis after which nobody waits for the answer any more: then nothing is changed
- *   ARGV[3..] for each log what it is listed as, the number of windows that are tracked, and of each of these the place
- *             (1 to 6) and the limit
+ *   ARGV[3]   the decisions, packed: for each the number of its charges (1 byte), and of each the place of its log in KEYS
+ *             (2), and six limits (6 each), 0 where the window is not tracked; little-endian
+ *   ARGV[4..] for each log what it is listed as, or nothing
  *
- * It answers with 1 (admitted), 0 (refused; a reading may have either) or -1 (too late), the time of Redis, and for each
- * tracked window of each log what is left before the charge, and the milliseconds until that grows. A reading has the use
- * of each window before these.
+ * It answers with a string: 1, or 0 when it came too late, and the time of Redis (6). Then for each decision 1 (admitted),
+ * 0 (refused; a reading may have either) or 2 (not made, as what is kept cannot be read); where it was made, for each
+ * tracked window of each charge, 6 bytes each, what is left before the run, and the milliseconds until that grows. A
+ * reading has the use of all windows before these. After the string come the reasons of those that were not made.
  *
  * @param time what is counted by, in milliseconds: the time of Redis, or one that tests have in their hands
  */
 export function limitScript(time = "raw"): string {
-  return SCRIPT.replace("local now = raw", `local now = ${time}`);
+  return inlined(SCRIPT, { ...LOG_CONSTANTS, ...CONSTANTS }).replace("local now = raw", `local now = ${time}`);
 }
 
 /**
@@ -51,177 +50,126 @@ end
 return live
 `;
 
-/** Its numbers are those of `cell-log.ts`. */
+const CONSTANTS = {
+  // The characters of a hash, which ends a key and a name.
+  HASH: 32,
+  CHARGE_BYTES: 38,
+  CHARGE_FORMAT: `"<I2I6I6I6I6I6I6"`,
+  FAILED: 2,
+} as const;
+
 const SCRIPT = `
-local WINDOWS = {1000, 60000, 3600000, 86400000, 604800000, 2678400000}
-local LONGEST = 2678400000
-local EXACT_ENTRIES, MAX_ENTRIES, CELLS = 128, 512, 64
-local HOUR = 3600000
--- The characters of a hash, which ends a key and a name.
-local HASH = 32
--- The bytes before the first entry, and of an entry.
-local BASE, ENTRY = 6, 12
-local unpack6, pack6 = struct.unpack, struct.pack
-local floor = math.floor
-
-local function time_at(log, at) return (unpack6("<I6", log, ENTRY * at - 5)) end
-local function total_at(log, at) return (unpack6("<I6", log, ENTRY * at + 1)) end
-
--- The newest entry that is not later than a time; 0 when there is none.
-local function last_before(log, count, time)
-  if count == 0 or time_at(log, 1) > time then return 0 end
-  if time_at(log, count) <= time then return count end
-  local low, high = 1, count
-  while high - low > 1 do
-    local middle = floor((low + high) / 2)
-    if time_at(log, middle) <= time then low = middle else high = middle end
-  end
-  return low
-end
-
--- The first entry from which on no more than so many runs come after it.
-local function first_with(log, low, high, total, allowed)
-  while low < high do
-    local middle = floor((low + high) / 2)
-    if total - total_at(log, middle) <= allowed then high = middle else low = middle + 1 end
-  end
-  return low
-end
-
--- Drops what no window holds any more, and merges neighbours where a window holds more than it keeps exactly.
-local function compacted(log, count, now)
-  local left, crowded = {}, {}
-  for window = 1, 6 do
-    left[window] = last_before(log, count, now - WINDOWS[window])
-    crowded[window] = count - left[window] > EXACT_ENTRIES
-  end
-  local parts = {pack6("<I6", total_at(log, left[6]))}
-  local window, kept_from = 6, left[6] + 1
-  local length = LONGEST
-  local time = kept_from <= count and time_at(log, kept_from)
-  for at = kept_from, count - 1 do
-    -- The shortest window that still holds this entry. What it has not left, no longer one has.
-    while window > 1 and left[window - 1] < at do
-      window = window - 1
-      length = WINDOWS[window]
-    end
-    local next_time = time_at(log, at + 1)
-    -- Merged over the edge of a shorter window, a run would count in it again. Cells of a window lie whole within those of
-    -- each longer one, but a week's do not within a month's: both are asked.
-    if crowded[window] and not (window > 1 and left[window - 1] == at)
-      and floor(time * CELLS / length) == floor(next_time * CELLS / length)
-      and floor(time * CELLS / LONGEST) == floor(next_time * CELLS / LONGEST) then
-      if kept_from < at then parts[#parts + 1] = string.sub(log, ENTRY * kept_from - 5, ENTRY * at - 6) end
-      kept_from = at + 1
-    end
-    time = next_time
-  end
-  parts[#parts + 1] = string.sub(log, ENTRY * kept_from - 5)
-  return table.concat(parts)
-end
-
--- Names outlive their logs, which expire. For each new one a few are looked at: enough to visit all before there are twice
--- as many.
-local function list(name, key)
-  redis.call("ZADD", KEYS[2], 0, name)
-  local logs = string.sub(key, 1, -HASH - 1)
-  for _, other in ipairs(redis.call("ZRANDMEMBER", KEYS[2], 2)) do
-    if redis.call("EXISTS", logs .. string.sub(other, -HASH)) == 0 then redis.call("ZREM", KEYS[2], other) end
-  end
-end
-
-local function charge(key, name, log, count, now)
-  if count == 0 then
-    redis.call("SET", key, pack6("<I6I6I6", 0, now, 1), "PX", LONGEST + HOUR)
-    if name ~= "" then list(name, key) end
-    return
-  end
-  local newest, total = time_at(log, count), total_at(log, count)
-  if newest == now then
-    redis.call("SETRANGE", key, #log - 6, pack6("<I6", total + 1))
-    return
-  end
-  local entry = pack6("<I6I6", now, total + 1)
-  if count < MAX_ENTRIES then
-    redis.call("APPEND", key, entry)
-  else
-    redis.call("SET", key, compacted(log .. entry, count + 1, now), "KEEPTTL")
-  end
-  -- Once an hour is enough, as each time it is set to an hour more than is needed.
-  if floor(newest / HOUR) ~= floor(now / HOUR) then redis.call("PEXPIRE", key, LONGEST + HOUR) end
-end
-
 local seconds = redis.call("TIME")
-local raw = seconds[1] * 1000 + floor(seconds[2] / 1000)
-if raw > tonumber(ARGV[2]) then return {-1, raw} end
+local raw = seconds[1] * 1000 + math.floor(seconds[2] / 1000)
+if raw > tonumber(ARGV[2]) then return {struct.pack("<I1I6", 0, raw)} end
 if ARGV[1] == "reset" then
   for at = 3, #KEYS do redis.call("DEL", KEYS[at]) end
-  return {1, raw}
+  return {struct.pack("<I1I6", 1, raw)}
 end
-
-local logs = redis.call("MGET", unpack(KEYS))
+local clock = redis.call("GET", KEYS[1])
 local latest, ahead, behind = 0, 0, 0
-if logs[1] then latest, ahead = unpack6("<I6I6", logs[1]) end
+if clock then latest, ahead = struct.unpack("<I6I6", clock) end
 local now = raw + ahead
 if now < latest then
   behind = latest - now
   now = latest
 end
-for at = 3, #KEYS do
-  local log = logs[at] or ""
-  logs[at] = log
-  -- The clock is written down once a second: a log may be newer than that by as much.
-  if #log > BASE then
-    local newest = unpack6("<I6", log, #log - 11)
-    if newest > now then now = newest end
+${LOG_SCRIPT}
+-- Names outlive their logs, which expire. For each new one a few are looked at: enough to visit all before there are twice
+-- as many.
+local function list(name, key)
+  call("ZADD", KEYS[2], 0, name .. " " .. sub(key, -HASH))
+  local logs = sub(key, 1, -HASH - 1)
+  for _, other in ipairs(call("ZRANDMEMBER", KEYS[2], 2)) do
+    if call("EXISTS", logs .. sub(other, -HASH)) == 0 then call("ZREM", KEYS[2], other) end
   end
 end
 
-local answer, size = {1, raw}, 2
 local reading = ARGV[1] == "read"
-local argument, names = 3, {}
-for at = 3, #KEYS do
-  local log = logs[at]
-  local count = #log > BASE and (#log - BASE) / ENTRY or 0
-  local total = count > 0 and total_at(log, count) or 0
+local logs, charges, answer, size, formats = {}, {}, {}, 0, {}
+
+local function say(number)
+  size = size + 1
+  answer[size] = number
+end
+
+-- What is asked of a log, and what is left of it. Returns whether that is nothing somewhere.
+local function examine(at, limits)
+  local key, log, full = KEYS[at], logs[at], false
   if reading then
-    for window = 1, 6 do
-      size = size + 1
-      answer[size] = count > 0 and total - total_at(log, last_before(log, count, now - WINDOWS[window])) or 0
+    for window = 1, 6 do say((use_of(key, log, window))) end
+  end
+  for window = 1, 6 do
+    local limit = limits[window + 1]
+    if limit > 0 then
+      local used, wait = use_of(key, log, window)
+      -- A limit may have been lowered below the use: then the first runs to expire free nothing.
+      if used > limit then wait = wait_for(key, log, window, limit - 1) end
+      full = full or used >= limit
+      answer[size + 1], answer[size + 2] = used < limit and limit - used or 0, wait
+      size = size + 2
     end
   end
-  local tracked = tonumber(ARGV[argument + 1])
-  names[at] = ARGV[argument]
-  for first = argument + 2, argument + 1 + 2 * tracked, 2 do
-    local length, limit = WINDOWS[tonumber(ARGV[first])], tonumber(ARGV[first + 1])
-    local used, wait = 0, 0
-    if count > 0 then
-      local left = last_before(log, count, now - length)
-      used = total - total_at(log, left)
-      if used > 0 then
-        local next = left + 1
-        -- A limit may have been lowered below the use: then the first runs to expire free nothing.
-        if used > limit then next = first_with(log, next, count, total, limit - 1) end
-        wait = time_at(log, next) + length - now
+  return full
+end
+
+local function decide(from, count)
+  for each = 1, count do
+    local limits = {unpack6(CHARGE_FORMAT, ARGV[3], from + CHARGE_BYTES * (each - 1))}
+    local at = limits[1]
+    charges[each] = limits
+    local log = logs[at]
+    if not log then
+      log = read_log(KEYS[at])
+      logs[at] = log
+    end
+    -- The clock is written down once a second: a log may be newer than that by as much.
+    if log[NEWEST] > now then now = log[NEWEST] end
+  end
+  size = 1
+  local full = false
+  for each = 1, count do full = examine(charges[each][1], charges[each]) or full end
+  answer[1] = full and 0 or 1
+  return not full
+end
+
+local parts, reasons, admitted = {struct.pack("<I1I6", 1, raw)}, {}, false
+local from, words = 1, ARGV[3]
+while from <= #words do
+  local count = string.byte(words, from)
+  -- What cannot be read fails its own decision. What cannot be written fails all: it is not for a lack of one of them.
+  local made, open = pcall(decide, from + 1, count)
+  from = from + 1 + CHARGE_BYTES * count
+  if made then
+    local format = formats[size] or "<I1" .. string.rep("I6", size - 1)
+    formats[size] = format
+    parts[#parts + 1] = pack6(format, unpack(answer, 1, size))
+    if open and not reading then
+      admitted = true
+      for each = 1, count do
+        local at = charges[each][1]
+        local log = logs[at]
+        if log[NEWEST] == 0 then
+          begin_log(KEYS[at], log)
+          if ARGV[at + 1] ~= "" then list(ARGV[at + 1], KEYS[at]) end
+        else
+          charge(KEYS[at], log)
+        end
       end
     end
-    local remaining = used < limit and limit - used or 0
-    if remaining == 0 then answer[1] = 0 end
-    answer[size + 1], answer[size + 2] = remaining, wait
-    size = size + 2
+  else
+    parts[#parts + 1] = pack6("<I1", FAILED)
+    reasons[#reasons + 1] = type(open) == "table" and open.err or tostring(open)
   end
-  argument = argument + 2 + 2 * tracked
 end
 
-if reading then return answer end
-if behind > 0 or (answer[1] == 1 and now - latest >= 1000) then
-  redis.call("SET", KEYS[1], pack6("<I6I6", now, ahead + behind), "PX", LONGEST + HOUR)
-end
-if answer[1] == 1 then
+if not reading then
   for at = 3, #KEYS do
-    local log = logs[at]
-    charge(KEYS[at], names[at], log, #log > BASE and (#log - BASE) / ENTRY or 0, now)
+    if logs[at] then finish(KEYS[at], logs[at]) end
+  end
+  if behind > 0 or (admitted and now - latest >= 1000) then
+    call("SET", KEYS[1], pack6("<I6I6", now, ahead + behind), "PX", LONGEST + HOUR)
   end
 end
-return answer
+return {table.concat(parts), unpack(reasons)}
 `;
