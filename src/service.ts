@@ -32,11 +32,12 @@ import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
 import { Sources } from "./source/fetch.ts";
 import { openLimitStore, openPolicies, openRedis, openShared } from "./stores.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
-import { openLog } from "./telemetry/log.ts";
+import { type Log, openLog } from "./telemetry/log.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import { openTokens, type Tokens } from "./tokens/authority.ts";
+import type { KeyNews } from "./tokens/key-keeper.ts";
 
 export interface Service {
   /** Where it listens, as a URL. */
@@ -94,17 +95,16 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const folder = isRoot ? "." : data;
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const onKeys = {
-    changed: async (): Promise<void> => {
-      const kids = tokens.keys.jwks().keys.map(({ kid }) => kid);
-      log.audit("the signing keys have changed", { signing: tokens.keys.signing.kid, kids });
-      await ensureAdminToken(path.join(folder, ADMIN_TOKEN), tokens);
-    },
-    failed: (error: Error) =>
-      log.pino.error(`the signing keys in force stay, though their file changed: ${error.message}`),
-  };
+  const onKeys = keyNews(log, async () => {
+    const { signing, held } = tokens.keys;
+    log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
+    // Where its key was revoked it is worth nothing any more, and the commands on this machine need it.
+    await ensureAdminToken(path.join(folder, ADMIN_TOKEN), tokens);
+  });
+  const { issuer, jwks } = config;
+  const external = issuer === null || jwks === null ? null : { url: issuer, jwks };
   const tokens: Tokens = closers.adopt(
-    await openTokens(folder, config.keys ?? undefined, { registry: shared?.registry, onKeys }),
+    await openTokens(folder, config.keys ?? undefined, { registry: shared?.registry, onKeys, external }),
     (open) => open.close(),
   );
   const adminTokenFile = path.join(data, ADMIN_TOKEN);
@@ -188,6 +188,14 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       await drained(server, containers);
       await closers.disposeAsync();
     },
+  };
+}
+
+function keyNews(log: Log, changed: () => Promise<void>): KeyNews {
+  return {
+    changed,
+    issuerChanged: (kids) => log.audit("the keys of the issuer have changed", { kids }),
+    failed: (error) => log.pino.error(`the keys in force stay, though their file has changed: ${error.message}`),
   };
 }
 

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { Problem } from "../errors.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsContainer } from "../tokens/claims.ts";
-import { AUDIENCE, ISSUER } from "../tokens/format.ts";
+import { AUDIENCE } from "../tokens/format.ts";
 import type { IssuedToken, TokenRegister } from "../tokens/register.ts";
 import { pageQuery } from "./page-query.ts";
 import { readForm } from "./read-form.ts";
@@ -65,7 +65,7 @@ export function serveIntrospection(api: Api, dependencies: ApiDependencies): voi
       const claims = await validClaims(given[0]!, call.env.incoming, dependencies);
       // One answer for all that is not theirs to know (section 2.2).
       if (!claims || (!by.admin && !isOfChain(claims, by))) return json(200, { active: false });
-      return json(200, introspection(claims));
+      return json(200, introspection(claims, dependencies.tokens.verifier.issuerOf(claims)));
     },
   });
 }
@@ -85,10 +85,10 @@ async function validClaims(
   }
 }
 
-function introspection({ jti, exp, nbf, iat, ...claims }: Claims): object {
+function introspection({ jti, exp, nbf, iat, ...claims }: Claims, iss: string): object {
   const times = { ...(exp !== null && { exp }), ...(nbf !== null && { nbf }), iat };
   const scope = claims.can.join(" ");
-  return { active: true, token_type: "Bearer", scope, jti, iss: ISSUER, aud: AUDIENCE, ...times, ...claims };
+  return { active: true, token_type: "Bearer", scope, jti, iss, aud: AUDIENCE, ...times, ...claims };
 }
 
 function isOfChain(claims: Claims, by: Claims): boolean {

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 
 import type { Claims } from "./claims.ts";
+import { ExternalIssuer } from "./external-issuer.ts";
 import { issue, type Issued } from "./issue.ts";
-import { keepKeys, type KeyNews } from "./key-keeper.ts";
+import { followIssuer, keepKeys, type KeyNews } from "./key-keeper.ts";
 import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import type { TokenRegister } from "./register.ts";
@@ -33,6 +34,8 @@ export interface OpenOptions {
   registry?: TokenRegister | undefined;
   /** Told of the keys, which then follow their file. */
   onKeys?: KeyNews;
+  /** Whose tokens are taken beside those of the service, and the file of his public keys. */
+  external?: { readonly url: string; readonly jwks: string } | null;
 }
 
 /**
@@ -43,7 +46,8 @@ export interface OpenOptions {
  * @throws {Error} when a file is missing, damaged or open to others: it says what to do.
  */
 export async function openTokens(folder: string, keysFile?: string, options: OpenOptions = {}): Promise<Tokens> {
-  const { create = true, nowMs = Date.now } = options;
+  const { create = true, nowMs = Date.now, onKeys } = options;
+  const external = options.external ? await ExternalIssuer.open(options.external.url, options.external.jwks) : null;
   if (create) await makePrivateFolder(folder);
   const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), {
     create: create && keysFile === undefined,
@@ -52,17 +56,18 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs());
   // Where nodes have the keys in common and not the register, nobody knows what others have signed.
   const whole = keysFile === undefined || options.registry !== undefined;
-  const keeper = options.onKeys && keepKeys(keys, whole ? registry : null, options.onKeys, nowMs);
+  const keepers = onKeys ? [keepKeys(keys, whole ? registry : null, onKeys, nowMs)] : [];
+  if (onKeys && external) keepers.push(followIssuer(external, onKeys));
   const uses = new Uses(registry, nowMs);
   return {
     keys,
     registry,
-    verifier: new Verifier(keys, registry, { nowMs }),
+    verifier: new Verifier(keys, registry, { nowMs, external }),
     issue: (input, by) => issue(input, { keys, registry, ...issuerOf(by), nowMs: nowMs() }),
     revoke: (jti, revokedBy) => registry.revoke(jti, revokedBy, nowMs()),
     uses,
     close: async () => {
-      await keeper?.stop();
+      for (const keeper of keepers) await keeper.stop();
       await uses.close();
       registry.close();
     },

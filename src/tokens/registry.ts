@@ -219,7 +219,8 @@ const STATEMENTS = {
     VALUES (?, ?, ?, (SELECT forget_at FROM issued WHERE jti = ?)) ON CONFLICT DO NOTHING`,
   list: "SELECT payload, issued_by, issued_at FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
   revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
-  addUse: `INSERT INTO used (jti, runs, last_ms) VALUES (?, ?, ?)
+  // Of those that are on record: what is known of others would never be forgotten.
+  addUse: `INSERT INTO used (jti, runs, last_ms) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
     ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, last_ms = max(last_ms, excluded.last_ms)`,
   use: "SELECT runs, last_ms FROM used WHERE jti = ?",
   forgetUsed: "DELETE FROM used WHERE jti NOT IN (SELECT jti FROM issued)",

@@ -3,7 +3,8 @@ import { compactVerify } from "jose";
 import { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
 import { readCompact } from "./compact.ts";
-import { ALGORITHM, LEEWAY_S, SIGNATURE_CHARS } from "./format.ts";
+import type { ExternalIssuer } from "./external-issuer.ts";
+import { ALGORITHM, ISSUER, LEEWAY_S, SIGNATURE_CHARS } from "./format.ts";
 import type { KeySet, VerifyingKey } from "./key-set.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf } from "./payload.ts";
@@ -14,12 +15,15 @@ export interface VerifierOptions {
   nowMs?: () => number;
   /** How many checked tokens are kept. */
   cacheSize?: number;
+  /** Whose tokens are taken beside those of the service. */
+  external?: ExternalIssuer | null;
 }
 
 /** Turns token texts into claims, after RFC 7519 with the advice of RFC 8725. */
 export class Verifier {
   readonly #keys: KeySet<VerifyingKey>;
-  readonly #registry: Pick<TokenRegister, "isRevoked">;
+  readonly #external: ExternalIssuer | null;
+  readonly #registry: Pick<TokenRegister, "isRevoked" | "issued">;
   readonly #nowMs: () => number;
   readonly #cacheSize: number;
   /**
@@ -30,12 +34,17 @@ export class Verifier {
   /** Those that are being checked now. */
   readonly #checking = new Map<string, Promise<Claims>>();
   /** What each claims set was signed with. */
-  readonly #signers = new WeakMap<Claims, VerifyingKey>();
+  readonly #signers = new WeakMap<Claims, Signer>();
   #told: () => void = () => {};
 
-  constructor(keys: Pick<KeyRing, "held">, registry: Pick<TokenRegister, "isRevoked">, options: VerifierOptions = {}) {
+  constructor(
+    keys: Pick<KeyRing, "held">,
+    registry: Pick<TokenRegister, "isRevoked" | "issued">,
+    options: VerifierOptions = {},
+  ) {
     this.#keys = keys.held;
-    this.#keys.onRemoved(() => this.#forgetUnsigned());
+    this.#external = options.external ?? null;
+    for (const held of [this.#keys, this.#external?.keys]) held?.onRemoved(() => this.#forgetUnsigned());
     this.#registry = registry;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#cacheSize = options.cacheSize ?? DEFAULT_CACHE_SIZE;
@@ -63,8 +72,14 @@ export class Verifier {
 
   /** Whether the key that the token was signed with is still held. */
   isSigned(claims: Claims): boolean {
-    const key = this.#signers.get(claims);
-    return key !== undefined && this.#keys.has(key);
+    const signer = this.#signers.get(claims);
+    return signer !== undefined && signer.keys.has(signer.key);
+  }
+
+  /** Who has signed the token, as it says in `iss`. */
+  issuerOf(claims: Claims): string {
+    const external = this.#external;
+    return external !== null && this.#signers.get(claims)?.keys === external.keys ? external.url : ISSUER;
   }
 
   /** Calls when a key is held no more, so that `isSigned` may have changed. */
@@ -85,15 +100,20 @@ export class Verifier {
 
   async #check(token: string): Promise<Claims> {
     const { kid, payload } = readCompact(token);
-    const key = this.#keys.get(kid);
+    const external = this.#external !== null && issuerIn(payload) === this.#external.url ? this.#external : null;
+    // Of the one who is named, and of nobody else: what one issuer has signed is never what another says.
+    const keys = external?.keys ?? this.#keys;
+    const key = keys.get(kid);
     if (!key) throw unknownKey();
     try {
       await compactVerify(token, key.key, { algorithms: [ALGORITHM] });
     } catch (error) {
       throw invalid("the signature of the token does not match what it says", "Copy the token again, whole.", error);
     }
-    const claims = readClaims(payload);
-    this.#signers.set(claims, key);
+    const claims = await readClaims(() => {
+      return external ? external.claimsOf(payload as object, this.#registry) : claimsOf(payload);
+    });
+    this.#signers.set(claims, { keys, key });
     // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come,
     // of the token or of the key.
     this.mustBeInForce(claims);
@@ -133,6 +153,11 @@ export class Verifier {
   }
 }
 
+interface Signer {
+  keys: KeySet<VerifyingKey>;
+  key: VerifyingKey;
+}
+
 interface Checked {
   token: string;
   claims: Claims;
@@ -141,12 +166,18 @@ interface Checked {
 const DEFAULT_CACHE_SIZE = 10_000;
 const ASK_HERE = "Ask an administrator of this service for a new one.";
 
-function readClaims(payload: unknown): Claims {
+async function readClaims(read: () => Promise<Claims> | Claims): Promise<Claims> {
   try {
-    return claimsOf(payload);
+    return await read();
   } catch (error) {
+    if (error instanceof Problem) throw error;
     throw invalid("the claims of the token are not those of this version of the service", ASK_HERE, error);
   }
+}
+
+/** Not yet to be believed. */
+function issuerIn(payload: unknown): unknown {
+  return typeof payload === "object" && payload !== null && "iss" in payload ? payload.iss : undefined;
 }
 
 function unknownKey(): Problem {

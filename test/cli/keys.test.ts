@@ -172,7 +172,7 @@ describe("the file of the keys", () => {
     const [text, token, start] = [await readFile(file, "utf8"), await issue("damaged"), service.stderr().length];
     const told = (): string[] => {
       const lines = service.stderr().slice(start).split("\n");
-      return lines.filter((line) => line.includes("the signing keys in force stay"));
+      return lines.filter((line) => line.includes("the keys in force stay"));
     };
     await writeFile(file, "{");
     await until(() => told().length === 1, "it is logged");

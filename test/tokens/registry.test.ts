@@ -111,6 +111,16 @@ test("what expired is forgotten a day after nobody could take it for valid, and 
   registry.close();
 });
 
+test("the use of what is not on record is not kept, because it would never be forgotten", async (t) => {
+  const registry = Registry.open(join(await temporaryFolder(t), "tokens.sqlite"), START_MS);
+  t.after(() => registry.close());
+  const [known, unknown] = [issuedPayload(null), randomUUID()];
+  registry.record(known, "me", START_MS);
+  const use = { runs: 1, lastMs: START_MS };
+  for (let time = 0; time < 2; time++) registry.addUse(new Map([known.jti, unknown].map((jti) => [jti, use])));
+  assert.deepEqual([registry.use(known.jti)?.runs, registry.use(unknown)], [2, undefined]);
+});
+
 test("opening forgets too", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const payload = issuedPayload(START_S + 60);
