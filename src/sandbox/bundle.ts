@@ -42,7 +42,10 @@ export async function bundle(entry: string): Promise<string> {
         exported.push(name);
         return "";
       })
-      .replace(OWN_PLACE, () => `(import.meta.dirname + ${JSON.stringify(`/${path.relative(folder, file).replace(/\.ts$/, ".js")}`)})`);
+      .replace(
+        OWN_PLACE,
+        () => `(import.meta.dirname + ${JSON.stringify(`/${path.relative(folder, file).replace(/\.ts$/, ".js")}`)})`,
+      );
     const [unknown] = UNKNOWN.exec(body) ?? [];
     if (unknown !== undefined) throw new Error(`${file}: a bundle cannot have ${unknown}`);
     // The entry may wait at its top level, which no function of the kind could.
