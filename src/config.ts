@@ -27,6 +27,7 @@ export interface Config {
   readonly keys: string | null;
   readonly issuer: string | null;
   readonly jwks: string | null;
+  readonly secretsKey: string | null;
   readonly user: string | null;
   readonly isolation: "auto" | "namespaces" | "confined" | "none";
   readonly egress: "none" | "public";
@@ -93,6 +94,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     issuer,
   ),
   jwks: one<string | null>("--jwks <file>", null, "the public keys of --issuer, a JWK set", file),
+  secretsKey: one<string | null>(
+    "--secrets-key <file>",
+    null,
+    "what secrets are encrypted with, the same for all nodes of a Redis; without it that of the data folder",
+    file,
+  ),
   user: one<string | null>(
     "--user <name>",
     null,

@@ -104,7 +104,13 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const { issuer, jwks } = config;
   const external = issuer === null || jwks === null ? null : { url: issuer, jwks };
   const tokens: Tokens = closers.adopt(
-    await openTokens(folder, config.keys ?? undefined, { registry: shared?.registry, onKeys, external }),
+    await openTokens(folder, config.keys ?? undefined, {
+      registry: shared?.registry,
+      secrets: shared?.secrets,
+      secretsKey: config.secretsKey ?? undefined,
+      onKeys,
+      external,
+    }),
     (open) => open.close(),
   );
   const adminTokenFile = path.join(data, ADMIN_TOKEN);

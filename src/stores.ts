@@ -15,6 +15,8 @@ import { Feed } from "./redis/feed.ts";
 import { RedisLink } from "./redis/link.ts";
 import type { Log } from "./telemetry/log.ts";
 import type { TokenRegister } from "./tokens/register.ts";
+import { SharedSecrets } from "./tokens/secrets/shared.ts";
+import type { SecretStore } from "./tokens/secrets/store.ts";
 import { Revocations, SharedRegistry } from "./tokens/shared-registry.ts";
 
 type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
@@ -41,6 +43,7 @@ export async function openRedis(config: Settings, log: Log | null): Promise<Redi
 /** What nodes share beside the counts. */
 export interface Shared {
   readonly registry: TokenRegister;
+  readonly secrets: SecretStore;
   readonly policies: PolicyStore;
   close(): void;
 }
@@ -52,7 +55,8 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
   const feed = new Feed(link, [revocations, policies], config.revocationLag);
   policies.attach(feed);
   await feed.open();
-  return { registry: new SharedRegistry(link, feed, revocations), policies, close: () => feed.close() };
+  const registry = new SharedRegistry(link, feed, revocations);
+  return { registry, secrets: new SharedSecrets(link), policies, close: () => feed.close() };
 }
 
 /** The policies: those that nodes share, or of the folder. */

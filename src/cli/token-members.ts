@@ -8,6 +8,7 @@ export interface IssueFlags {
   readonly limit?: readonly string[];
   readonly expires?: string;
   readonly secret?: readonly string[];
+  readonly secretsReadable?: true;
   readonly param?: readonly string[];
   readonly codeUrl?: string;
   readonly codeSha256?: string;
@@ -47,6 +48,7 @@ export function tokenMembers(flags: IssueFlags): Record<string, unknown> {
     ...(flags.admin && flags.expires === undefined ? { exp: null } : { expiresIn: flags.expires }),
     limits: limitsOf(flags.limit, (error) => faults.push(`--limit ${error}`)),
     secrets: pairsOf("secret", flags.secret, faults),
+    secretsReadable: flags.secretsReadable,
     params: pairsOf("param", flags.param, faults),
     code: url === undefined && sha256 === undefined ? undefined : { url, sha256 },
     net: flags.offline ? false : flags.net,

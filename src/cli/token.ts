@@ -12,7 +12,7 @@ import { type IssueFlags, tokenMembers } from "./token-members.ts";
 
 /** Where the service listens, and what is read when it is not asked. */
 const PLACE = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
-const OFFLINE = ["keys", "redis", "redisPasswordFile", "redisCa", "realm"] as const;
+const OFFLINE = ["keys", "secretsKey", "redis", "redisPasswordFile", "redisCa", "realm"] as const;
 
 export function tokenCommand(): Command {
   return new Command("token").description("tokens").addCommand(issueCommand());
@@ -30,6 +30,7 @@ function issueCommand(): Command {
     .option("--limit <class.window=runs>", "such as container.minute=60 or token.day=1000; may be repeated", gather)
     .option("--expires <duration>", "how long it is valid, such as 12h; without it a day, with --admin until revoked")
     .option("--secret <key=value>", "a secret for its code; may be repeated", gather)
+    .option("--secrets-readable", "code that others choose may read the secrets")
     .option("--param <key=value>", "a readable value for its code; may be repeated", gather)
     .option("--code-url <url>", "the only code that it runs")
     .option("--code-sha256 <digest>", "the digest of the only code that it runs")
@@ -64,7 +65,12 @@ async function issueOffline(config: Config, members: object): Promise<string> {
   await using closers = new AsyncDisposableStack();
   const link = closers.adopt(await openRedis(config, null), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const options = { create: false, registry: shared?.registry };
+  const options = {
+    create: false,
+    registry: shared?.registry,
+    secrets: shared?.secrets,
+    secretsKey: config.secretsKey ?? undefined,
+  };
   const tokens = closers.adopt(await openTokens(path.resolve(config.data), config.keys ?? undefined, options), (open) =>
     open.close(),
   );

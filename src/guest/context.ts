@@ -38,7 +38,7 @@ export function contextOf(run: Run): TaskContext {
     headers: request.headers,
     body: request.body,
     params,
-    secrets: bare<string>(),
+    secrets: assign(bare<string>(), request.secrets),
     data: assign(bare<unknown>(), query, overlay(request), params),
     get signal() {
       return run.signal;

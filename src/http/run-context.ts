@@ -8,10 +8,12 @@ import { publicTarget, type Target } from "./target.ts";
 const HIDDEN = /^(?:authorization|cookie|forwarded|proxy-.*|x-forwarded-.*)$/;
 const HOLDS_KEY = /[?&]key=/i;
 
-/** The payload of a run: its context, with the `data` of its envelope as JSON or null. */
-export function contextText(context: RunContext, data: string | null): string {
+/** The payload of a run: its context, with its data and its secrets, each as JSON or null. */
+export function contextText(context: RunContext, data: string | null, secrets: string | null = null): string {
   const text = JSON.stringify(context);
-  return data === null ? text : `${text.slice(0, -1)},"body":${data}}`;
+  if (data === null && secrets === null) return text;
+  const body = data === null ? "" : `,"body":${data}`;
+  return `${text.slice(0, -1)}${body}${secrets === null ? "" : `,"secrets":${secrets}`}}`;
 }
 
 /** What the task is told of its request. */

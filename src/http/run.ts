@@ -14,6 +14,7 @@ import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, type Pin, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import { mayHaveSecrets, type RunSecrets } from "../tokens/secrets/vault.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { readData } from "./body-data.ts";
 import { readCredential } from "./credential.ts";
@@ -23,6 +24,7 @@ import { limitProblem } from "./limit-problem.ts";
 import { partyOf } from "./party.ts";
 import type { Proxies } from "./proxies.ts";
 import { hasBody, readBody } from "./read-body.ts";
+import { Redaction } from "./redact.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { contextText, runContext } from "./run-context.ts";
 import { LoggingWitness } from "./run-witness.ts";
@@ -62,6 +64,8 @@ interface Call {
   readonly party: Party;
   /** The only code that the token may run, or null. */
   readonly pin: Pin | null;
+  /** What its code is given and nobody else. */
+  readonly secrets: RunSecrets | null;
   readonly answer: RunAnswer;
 }
 
@@ -98,9 +102,10 @@ export class RunEndpoint {
     const answer = new RunAnswer(response, runIds.next(), claims.jti, credential.byKey, arrivedMs);
     const looked = holderOf(claims, tokens.registry);
     const holder = looked instanceof Promise ? await looked : looked;
-    const party = partyOf(claims);
+    const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(claims) : null;
+    const party = partyOf(claims, secrets?.version ?? null);
     const pin = claims.code;
-    const call = { request, response, target, container, claims, taskUrl: url, holder, party, pin, answer };
+    const call = { request, response, target, container, claims, taskUrl: url, holder, party, pin, secrets, answer };
     try {
       answer.send(await this.#run(call));
     } catch (error) {
@@ -204,7 +209,9 @@ export class RunEndpoint {
   }
 
   /** Answers what went wrong. The rate-limit headers are due even where nothing was asked of the limiter. */
-  async #refuse(error: unknown, { request, container, holder, answer }: Call): Promise<void> {
+  async #refuse(cause: unknown, { request, container, holder, secrets, answer }: Call): Promise<void> {
+    // What a task throws may hold what it was given.
+    const error = secrets ? new Redaction(secrets.values).error(cause) : cause;
     if (!answer.hasUsage) answer.usage = await this.#usageIfKnown(container, holder);
     const { log, proxies } = this.#with;
     log.run(answer.run, container, holder.jti, proxies.clientOf(request), error);
@@ -220,19 +227,23 @@ export class RunEndpoint {
     }
   }
 
-  #contextOf({ request, target, container, claims, answer }: Call, data: string | null): string {
+  #contextOf({ request, target, container, claims, secrets, answer }: Call, data: string | null): string {
     const origin = this.#with.proxies.originOf(request);
     const run = { id: answer.run, container, origin, params: claims.params };
-    return contextText(runContext(request, target, run), data);
+    return contextText(runContext(request, target, run), data, secrets?.json);
   }
 
-  #observe({ request, answer, container, holder }: Call, over: () => void): RunObserver {
+  #observe({ request, answer, container, holder, secrets }: Call, over: () => void): RunObserver {
     const { log, proxies, runCounts } = this.#with;
+    const { run } = answer;
+    const told = secrets && new Redaction(secrets.values);
     return {
       over,
-      broke: (problem) => log.run(answer.run, container, holder.jti, proxies.clientOf(request), problem),
-      refused: (refusal) => log.refused(answer.run, container, holder.jti, refusal),
-      witness: new LoggingWitness(log, runCounts, answer.run, container, holder.jti),
+      broke: (problem) => {
+        log.run(run, container, holder.jti, proxies.clientOf(request), told?.error(problem) ?? problem);
+      },
+      refused: (refusal) => log.refused(run, container, holder.jti, told?.value(refusal) ?? refusal),
+      witness: new LoggingWitness(log, runCounts, { run, container, jti: holder.jti }, told),
     };
   }
 }

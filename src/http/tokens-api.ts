@@ -11,6 +11,7 @@ import {
   lastSegment,
   resource,
 } from "./resources.ts";
+import { serveSecrets } from "./secrets-api.ts";
 import { decode } from "./target.ts";
 
 /** Issuing and revoking: administrators all, others what is below them. */
@@ -22,6 +23,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   };
   // Before the one below, which would take its name for a jti.
   serveIntrospection(api, dependencies);
+  serveSecrets(api, dependencies);
   resource(api, "/api/tokens", {
     GET: listTokens(dependencies),
     POST: async (call) => {

@@ -8,6 +8,10 @@ import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import type { TokenRegister } from "./register.ts";
 import { Registry } from "./registry.ts";
+import { EmbeddedSecrets } from "./secrets/embedded.ts";
+import { SecretKey } from "./secrets/key.ts";
+import type { SecretStore } from "./secrets/store.ts";
+import { Vault } from "./secrets/vault.ts";
 import { Uses } from "./uses.ts";
 import { Verifier } from "./verify.ts";
 
@@ -19,7 +23,9 @@ export interface Tokens {
   /** As `issue` in `issue.ts`, at this moment, for an administrator: his `jti`, or words for what asks; or for a token. */
   readonly issue: (input: unknown, issuedBy: string | Claims) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
-  readonly revoke: (jti: string, revokedBy: string) => Promise<boolean> | boolean;
+  readonly revoke: (jti: string, revokedBy: string) => Promise<boolean>;
+  /** What their code is given and nobody else. */
+  readonly vault: Vault;
   /** What tokens are used for. */
   readonly uses: Uses;
   readonly close: () => Promise<void>;
@@ -32,6 +38,10 @@ export interface OpenOptions {
   nowMs?: () => number;
   /** The register that nodes share, instead of the folder's own. It is closed with the rest. */
   registry?: TokenRegister | undefined;
+  /** The secrets that nodes share, instead of the folder's own. They are closed with the rest. */
+  secrets?: SecretStore | undefined;
+  /** The key of secrets that nodes share, instead of the folder's own. It is never made here. */
+  secretsKey?: string | undefined;
   /** Told of the keys, which then follow their file. */
   onKeys?: KeyNews;
   /** Whose tokens are taken beside those of the service, and the file of his public keys. */
@@ -59,19 +69,34 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const keepers = onKeys ? [keepKeys(keys, whole ? registry : null, onKeys, nowMs)] : [];
   if (onKeys && external) keepers.push(followIssuer(external, onKeys));
   const uses = new Uses(registry, nowMs);
+  const vault = await openVault(folder, options);
   return {
     keys,
     registry,
     verifier: new Verifier(keys, registry, { nowMs, external }),
-    issue: (input, by) => issue(input, { keys, registry, ...issuerOf(by), nowMs: nowMs() }),
-    revoke: (jti, revokedBy) => registry.revoke(jti, revokedBy, nowMs()),
+    issue: (input, by) => issue(input, { keys, registry, vault, ...issuerOf(by), nowMs: nowMs() }),
+    revoke: async (jti, revokedBy) => {
+      const first = await registry.revoke(jti, revokedBy, nowMs());
+      const issued = await registry.issued(jti);
+      // Also where it was revoked before: the one who did may not have come so far.
+      await vault.forget({ jti, parents: issued?.claims.parents ?? [] });
+      return first;
+    },
+    vault,
     uses,
     close: async () => {
       for (const keeper of keepers) await keeper.stop();
       await uses.close();
+      vault.close();
       registry.close();
     },
   };
+}
+
+async function openVault(folder: string, { create = true, nowMs = Date.now, ...options }: OpenOptions): Promise<Vault> {
+  const file = options.secretsKey ?? join(folder, "secrets.key");
+  const key = await SecretKey.open(file, { create: create && options.secretsKey === undefined });
+  return new Vault(options.secrets ?? EmbeddedSecrets.open(join(folder, "secrets.sqlite"), nowMs), key, nowMs);
 }
 
 /** What an administrator issues starts a chain of its own, so that his token can be replaced and revoked without it. */

@@ -43,6 +43,8 @@ export interface Claims {
   /** `null` when the token runs whatever code it is given. */
   readonly code: Pin | null;
   readonly params: Params;
+  /** Whether code that others choose may read its secrets. */
+  readonly secretsReadable: boolean;
   /** Whether each run gets a guest that nobody has used. */
   readonly fresh: boolean;
   /** How many generations may be issued below it. An administrator's have a chain, and so a depth, of their own. */

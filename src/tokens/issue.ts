@@ -2,16 +2,19 @@ import { randomUUID } from "node:crypto";
 
 import { CompactSign } from "jose";
 
+import { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
 import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, TYPE } from "./format.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
 import type { TokenRegister } from "./register.ts";
 import { readTokenRequest, type TokenRequest, tokenRequestProblem } from "./request.ts";
+import type { Secrets, Vault } from "./secrets/vault.ts";
 
 export interface IssueContext {
   keys: KeyRing;
   registry: TokenRegister;
+  vault: Vault;
   /** The `jti` of the administrative token that asks, or words for what does. */
   issuedBy: string;
   /** The token that asks, where it is not an administrator's: what it issues is below it, and no more than it. */
@@ -35,7 +38,9 @@ export interface Issued {
  */
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
   const { above, nowMs } = context;
-  const payload = payloadOf(readTokenRequest(input, nowMs, above), above, nowMs);
+  const request = readTokenRequest(input, nowMs, above);
+  if (above) await refuseOverriding(above, request.secrets, context.vault);
+  const payload = payloadOf(request, above, nowMs);
   const { kid, key } = context.keys.signing;
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload)))
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
@@ -47,11 +52,39 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   // Before anybody has it: its limits must be known at its first use, and a token that is not listed cannot be told apart
   // from a forged one when it is asked about.
   await context.registry.record(payload, context.issuedBy, context.nowMs);
-  return { token, jti: payload.jti, claims: claimsOf(payload) };
+  const claims = claimsOf(payload);
+  if (Object.keys(request.secrets).length > 0) await context.vault.set(claims, request.secrets);
+  return { token, jti: payload.jti, claims };
+}
+
+/** What a token above has given its code is the same for all below it. */
+async function refuseOverriding(above: Claims, secrets: Secrets, vault: Vault): Promise<void> {
+  const names = Object.keys(secrets);
+  if (names.length === 0) return;
+  const inherited = (await vault.of(above))?.names ?? [];
+  const faults = names.filter((name) => inherited.includes(name));
+  if (faults.length === 0) return;
+  throw new Problem("token_forbidden", `secrets.${faults[0]} is inherited as it is; leave it out`, {
+    violations: faults.map((name) => ({ member: `secrets.${name}`, detail: "is inherited as it is; leave it out" })),
+  });
 }
 
 function payloadOf(
-  { admin, containers, can, exp, nbf, limits, net, code, params, fresh, depth, selfRevoke }: TokenRequest,
+  {
+    admin,
+    containers,
+    can,
+    exp,
+    nbf,
+    limits,
+    net,
+    code,
+    params,
+    secretsReadable,
+    fresh,
+    depth,
+    selfRevoke,
+  }: TokenRequest,
   above: Claims | null,
   nowMs: number,
 ): Payload {
@@ -67,6 +100,7 @@ function payloadOf(
     ...(net !== null && { net }),
     ...(code !== null && { code }),
     ...(Object.keys(params).length > 0 && { params }),
+    ...(secretsReadable && { secretsReadable }),
     ...(fresh && { fresh }),
     ...(depth > 0 && { depth }),
     ...(!selfRevoke && { selfRevoke }),

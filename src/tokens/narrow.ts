@@ -26,6 +26,7 @@ export function narrowedTo(above: Claims, request: TokenRequest): TokenRequest {
     net: request.net ?? above.net,
     code: request.code ?? above.code,
     params: { ...request.params, ...above.params },
+    secretsReadable: request.secretsReadable || above.secretsReadable,
     fresh: request.fresh || above.fresh,
     selfRevoke: request.selfRevoke && above.selfRevoke,
   };

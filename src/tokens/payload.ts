@@ -30,6 +30,7 @@ export interface Payload {
   readonly net?: Exclude<NetClaim, null>;
   readonly code?: Pin;
   readonly params?: Params;
+  readonly secretsReadable?: true;
   readonly fresh?: true;
   readonly depth?: number;
   readonly selfRevoke?: false;
@@ -55,6 +56,7 @@ export function claimsOf(payload: unknown): Claims {
     net = null,
     code = null,
     params = {},
+    secretsReadable = false,
     fresh = false,
     depth = 0,
     selfRevoke = true,
@@ -72,6 +74,7 @@ export function claimsOf(payload: unknown): Claims {
     net,
     code,
     params,
+    secretsReadable,
     fresh,
     depth,
     selfRevoke,
@@ -96,6 +99,7 @@ const schema: z.ZodType<Payload> = z
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     params: z.exactOptional(paramsMember),
+    secretsReadable: z.exactOptional(z.literal(true)),
     fresh: z.exactOptional(z.literal(true)),
     depth: z.exactOptional(depthMember),
     selfRevoke: z.exactOptional(z.literal(false)),

@@ -19,6 +19,8 @@ import {
   unixSecondsMember,
 } from "./members.ts";
 import { narrowedTo, reaches } from "./narrow.ts";
+import { secretsMember } from "./secrets/member.ts";
+import type { Secrets } from "./secrets/vault.ts";
 
 /** What a token is to hold, checked, with the defaults filled in. */
 export interface TokenRequest {
@@ -32,6 +34,8 @@ export interface TokenRequest {
   readonly net: NetClaim;
   readonly code: Pin | null;
   readonly params: Params;
+  readonly secrets: Secrets;
+  readonly secretsReadable: boolean;
   readonly fresh: boolean;
   readonly depth: number;
   readonly selfRevoke: boolean;
@@ -50,10 +54,8 @@ export function readTokenRequest(input: unknown, nowMs: number, above: Claims | 
   faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs, above));
   if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
   const { data } = parsed;
-  const { admin = false, containers = [], nbf = null, limits = {} } = data;
-  const { net = null, code = null, params = {}, fresh = false, depth = 0, selfRevoke = true } = data;
-  const [can, exp] = [canOf(data, above), expOf(data, nowMs, above)];
-  const request = { admin, containers, can, exp, nbf, limits, net, code, params, fresh, depth, selfRevoke };
+  const request = { ...DEFAULTS, ...data, can: canOf(data, above), exp: expOf(data, nowMs, above) };
+  delete request.expiresIn;
   const whole = above === null ? request : narrowedTo(above, request);
   refuseUnfetchable(whole);
   return whole;
@@ -64,6 +66,20 @@ export function tokenRequestProblem(faults: readonly MemberFault[]): Problem {
   return membersProblem("the request for a token", faults);
 }
 
+const DEFAULTS: Omit<TokenRequest, "can" | "exp"> = {
+  admin: false,
+  containers: [],
+  nbf: null,
+  limits: {},
+  net: null,
+  code: null,
+  params: {},
+  secrets: {},
+  secretsReadable: false,
+  fresh: false,
+  depth: 0,
+  selfRevoke: true,
+};
 const DEFAULT_LIFETIME_MS = 86_400_000;
 const DEFAULT_CAN: readonly Verb[] = ["run", "limits"];
 interface Members {
@@ -77,6 +93,8 @@ interface Members {
   net?: Exclude<NetClaim, null>;
   code?: Pin;
   params?: Params;
+  secrets?: Secrets;
+  secretsReadable?: true;
   fresh?: true;
   depth?: number;
   selfRevoke?: boolean;
@@ -96,6 +114,8 @@ const schema: z.ZodType<Members> = z.strictObject(
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     params: z.exactOptional(paramsMember),
+    secrets: z.exactOptional(secretsMember),
+    secretsReadable: z.exactOptional(z.literal(true, "must be true, or left out")),
     fresh: z.exactOptional(z.literal(true, "must be true, or left out")),
     depth: z.exactOptional(depthMember),
     selfRevoke: z.exactOptional(z.boolean("must be true or false")),
@@ -103,8 +123,6 @@ const schema: z.ZodType<Members> = z.strictObject(
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );
 
-/** Claims that are promised and not there yet. To take one and not obey it would be worse than to refuse it. */
-const PROMISED = new Set(["secrets", "secretsReadable"]);
 const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);
 
 function isDuration(text: string): boolean {
@@ -117,7 +135,6 @@ function isDuration(text: string): boolean {
 }
 
 function whyNot(member: string): string {
-  if (PROMISED.has(member)) return "is not supported by this version; leave it out";
   if (SET_BY_SERVICE.has(member)) return "is set by the service; leave it out";
   return unknownMember();
 }
@@ -142,7 +159,11 @@ function faultsBetween(
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const sound = Object.entries(input).filter(([name]) => !faulty.has(name));
   const given: Members = Object.fromEntries(sound);
-  const faults = [...faultsOfScope(given, faulty, above), ...faultsOfTime(given, faulty, nowMs, above)];
+  const faults = [
+    ...faultsOfScope(given, faulty, above),
+    ...faultsOfSecrets(given, faulty, above),
+    ...faultsOfTime(given, faulty, nowMs, above),
+  ];
   return faults.filter(({ member }) => !faulty.has(member));
 }
 
@@ -178,6 +199,19 @@ function faultsOfScope(
   }
   return faults;
 }
+
+/** Free code can read what it is given, so whoever gives it secrets says that he knows. */
+function faultsOfSecrets(
+  { secrets, secretsReadable, code }: Members,
+  faulty: ReadonlySet<string | undefined>,
+  above: Claims | null,
+): MemberFault[] {
+  const readable = secretsReadable || above?.secretsReadable;
+  if (!secrets || code || readable || faulty.has("code") || faulty.has("secretsReadable")) return [];
+  return [{ member: "secrets", detail: SECRETS_NEED }];
+}
+
+const SECRETS_NEED = "needs code, which pins the code that is given them, or secretsReadable: true";
 
 function faultsOfTime(
   given: Members,

@@ -123,11 +123,17 @@ export class Verifier {
 
   #mustBeInForce(claims: Claims): void {
     const nowMs = this.#nowMs();
-    if (claims.exp !== null && nowMs >= (claims.exp + LEEWAY_S) * 1_000) {
-      throw invalid(`the token expired ${Math.floor(nowMs / 1_000 - claims.exp)} s ago`, ASK_HERE);
-    }
     if (claims.nbf !== null && nowMs < (claims.nbf - LEEWAY_S) * 1_000) {
       throw invalid(`the token becomes valid in ${Math.ceil(claims.nbf - nowMs / 1_000)} s`, "Wait until then.");
+    }
+    this.mustNotHaveEnded(claims);
+  }
+
+  /** As `mustBeInForce`, also for a token that is not valid yet. */
+  mustNotHaveEnded(claims: Claims): void {
+    const nowMs = this.#nowMs();
+    if (claims.exp !== null && nowMs >= (claims.exp + LEEWAY_S) * 1_000) {
+      throw invalid(`the token expired ${Math.floor(nowMs / 1_000 - claims.exp)} s ago`, ASK_HERE);
     }
     if (this.#registry.isRevoked(claims.jti)) throw invalid("the token was revoked", ASK_HERE);
     for (const parent of claims.parents) {

@@ -118,6 +118,8 @@ export interface RunContext {
   body?: unknown;
   /** Readable values of the token. */
   params?: Readonly<Record<string, unknown>>;
+  /** Those of the token, for this run alone. */
+  secrets?: Readonly<Record<string, string>>;
 }
 
 export interface HeadMessage {

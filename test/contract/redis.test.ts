@@ -25,7 +25,10 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     // Elsewhere, so that what belongs to a home can be told by its name.
     const keys = path.join(shared, "keys.json");
     await copyFile(path.join(homes[0].data, "keys.json"), keys);
-    nodes = [first, await startService(["--redis", redis.url, "--keys", keys], homes[1])];
+    const secrets = path.join(shared, "secrets.key");
+    await copyFile(path.join(homes[0].data, "secrets.key"), secrets);
+    const flags = ["--redis", redis.url, "--keys", keys, "--secrets-key", secrets];
+    nodes = [first, await startService(flags, homes[1])];
   });
 
   after(async () => {
@@ -48,6 +51,22 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
       const record = await node.request("GET", "/api/limits/container/both", { token });
       assert.equal((record.json() as { hour: number }).hour, -1);
     }
+  });
+
+  it("give the code of a token its secrets on either, those that either has set, and no more once it is revoked", async () => {
+    const code = "(context) => context.secrets";
+    const members = { containers: ["both"], secretsReadable: true, secrets: { KEY: "on the first" } };
+    const issued = await nodes[0].request("POST", "/api/tokens", { json: members });
+    const { token, jti } = issued.json() as { token: string; jti: string };
+    const told = (): Promise<unknown[]> => {
+      return Promise.all(nodes.map(async (node) => (await node.run("both", code, { token })).json()));
+    };
+    assert.deepEqual(await told(), [{ KEY: "on the first" }, { KEY: "on the first" }]);
+    await nodes[1].request("PUT", `/api/tokens/${jti}/secrets`, { json: { KEY: "on the second" } });
+    assert.deepEqual(await told(), [{ KEY: "on the second" }, { KEY: "on the second" }]);
+    assert.equal((await redis.client.keys("*:secrets")).length, 1);
+    await nodes[1].request("DELETE", `/api/tokens/${jti}`);
+    assert.equal((await redis.client.keys("*:secrets")).length, 0);
   });
 
   it("together reset what either is told to", async () => {
@@ -94,7 +113,7 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
 
   it("keep their keys and a token in their data folders, and nothing else", async () => {
     for (const { data } of homes) {
-      const kept = (await readdir(data)).filter((name) => name !== "keys.json");
+      const kept = (await readdir(data)).filter((name) => !["keys.json", "secrets.key"].includes(name));
       assert.deepEqual(kept.toSorted(byName), ["admin.token", "lock"]);
     }
   });

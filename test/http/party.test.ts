@@ -17,6 +17,7 @@ function claims(jti: string, changes: Partial<Claims> = {}): Claims {
     net: null,
     code: null,
     params: {},
+    secretsReadable: false,
     fresh: false,
     depth: 0,
     selfRevoke: true,
@@ -29,9 +30,9 @@ const [A, B] = ["7b0d6f4e-3c55-4b61-9a7f-1f4a1c2d3e4f", "8b0d6f4e-3c55-4b61-9a7f
 
 test("free code is one party whatever token brings it, an administrator's too, and the same object in every run", () => {
   const mine = claims(A);
-  assert.equal(partyOf(mine), partyOf(mine));
-  assert.equal(partyOf(mine).key, partyOf(claims(B, { limits: { token: { day: 1 } } })).key);
-  assert.equal(partyOf(mine).key, partyOf(claims(B, { admin: true, can: [] })).key);
+  assert.equal(partyOf(mine, null), partyOf(mine, null));
+  assert.equal(partyOf(mine, null).key, partyOf(claims(B, { limits: { token: { day: 1 } } }), null).key);
+  assert.equal(partyOf(mine, null).key, partyOf(claims(B, { admin: true, can: [] }), null).key);
 });
 
 test("what is told one run and not another makes another party", () => {
@@ -47,11 +48,21 @@ test("what is told one run and not another makes another party", () => {
     claims(A, { code: { url: "https://a.example/a.js" } }),
     claims(A, { code: { url: "https://a.example/a.js", ...pin } }),
     claims(B, { code: pin }),
-  ].map((each) => partyOf(each).key);
+  ].map((each) => partyOf(each, null).key);
   assert.equal(new Set(keys).size, keys.length);
-  assert.deepEqual(partyOf(claims(A, { net: ["a.example"] })).net, ["a.example"]);
+  assert.deepEqual(partyOf(claims(A, { net: ["a.example"] }), null).net, ["a.example"]);
 });
 
 test("a fresh token shares with nobody", () => {
-  assert.deepEqual([partyOf(claims(A)).fresh, partyOf(claims(A, { fresh: true })).fresh], [false, true]);
+  assert.deepEqual([partyOf(claims(A), null).fresh, partyOf(claims(A, { fresh: true }), null).fresh], [false, true]);
+});
+
+test("a token with secrets is alone with its own code, and once more when they are others", () => {
+  const [mine, pinned] = [claims(A, { secretsReadable: true }), claims(A, { code: { sha256: "a".repeat(64) } })];
+  const keys = [mine, claims(B, { secretsReadable: true }), pinned].flatMap((each) => {
+    return [null, "one", "other", "one"].map((secrets) => partyOf(each, secrets).key);
+  });
+  assert.equal(new Set(keys).size, 8);
+  assert.equal(keys[1], keys[3]);
+  assert.equal(partyOf(mine, null).key, partyOf(claims(B), null).key);
 });

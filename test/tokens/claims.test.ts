@@ -15,6 +15,7 @@ const CLAIMS: Claims = {
   net: null,
   code: null,
   params: {},
+  secretsReadable: false,
   fresh: false,
   depth: 0,
   selfRevoke: true,

@@ -1,0 +1,57 @@
+import { Problem } from "../errors.ts";
+
+/** A shorter one stands in many a text that has nothing to do with it. */
+const MIN_CHARS = 4;
+const MASK = "[secret]";
+
+/** Takes secrets out of what is logged, and of what is said of a run that went wrong. */
+export class Redaction {
+  readonly #spellings: readonly string[];
+
+  constructor(secrets: readonly string[]) {
+    const long = secrets.filter((secret) => secret.length >= MIN_CHARS);
+    const spellings = long.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), escaped(secret)]);
+    // One secret can be a part of another: the rest of the longer one must not stay.
+    this.#spellings = [...new Set(spellings)].toSorted((a, b) => b.length - a.length);
+  }
+
+  text(text: string): string {
+    return this.#spellings.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
+  }
+
+  bytes(text: Buffer): Buffer {
+    return this.#spellings.length === 0 ? text : Buffer.from(this.text(text.toString()));
+  }
+
+  /** All texts of a value that is JSON, names too. */
+  value<T>(value: T): T {
+    return JSON.parse(JSON.stringify(value), (_, each: unknown) => this.#member(each)) as T;
+  }
+
+  /** What is no `Problem` is of the service's own, says nothing to callers, and stays. */
+  error(error: unknown): unknown {
+    return error instanceof Problem ? this.problem(error) : error;
+  }
+
+  /** What a caller is answered, and what is logged of it. */
+  problem(problem: Problem): Problem {
+    const { hint, violations, error: taskError, ...rest } = problem.options;
+    return new Problem(problem.code, this.text(problem.message), {
+      ...rest,
+      ...(hint !== undefined && { hint: this.text(hint) }),
+      ...(violations && { violations: this.value(violations) }),
+      ...(taskError && { error: this.value(taskError) }),
+    });
+  }
+
+  #member(value: unknown): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [this.text(name), each]));
+  }
+}
+
+function escaped(secret: string): string {
+  // A lone surrogate has no escape.
+  return encodeURIComponent(secret.toWellFormed());
+}

@@ -1,0 +1,76 @@
+import { Problem } from "../errors.ts";
+import { membersProblem, schemaFaults } from "../members.ts";
+import type { Tokens } from "../tokens/authority.ts";
+import { type Claims, permitsVerb } from "../tokens/claims.ts";
+import { secretsMember } from "../tokens/secrets/member.ts";
+import { mayHaveSecrets } from "../tokens/secrets/vault.ts";
+import { readJson } from "./read-json.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  audit,
+  authenticate,
+  type Call,
+  forbidden,
+  json,
+  resource,
+} from "./resources.ts";
+import { decode, parseTarget } from "./target.ts";
+
+/**
+ * `PUT /api/tokens/{jti}/secrets`: others in place of those that a token has, for administrators and those above it. Not for
+ * the token itself: who may run the code of somebody is not therefore who gives it its credentials.
+ */
+export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
+  const { tokens, config } = dependencies;
+  const ownerOf = async (jti: string, by: Claims): Promise<Claims> => {
+    const claims = (await tokens.registry.issued(jti))?.claims;
+    const isAbove = permitsVerb(by, "issue") && claims?.parents.includes(by.jti);
+    if (!by.admin && !isAbove) throw forbidden();
+    if (!claims) throw new Problem("not_found", "no token of that jti is known here; it may have ended long ago");
+    return claims;
+  };
+  resource(api, "/api/tokens/:jti{[^/]*}/secrets", {
+    PUT: async (call) => {
+      const by = await authenticate(call, dependencies);
+      const claims = await ownerOf(jtiOf(call), by);
+      mustTakeSecrets(claims);
+      mustNotHaveEnded(claims, tokens);
+      const given = await readJson(call, config.jsonDepthLimit);
+      const parsed = secretsMember.safeParse(given);
+      if (!parsed.success) throw membersProblem("the secrets of the token", schemaFaults(parsed.error));
+      await tokens.vault.set(claims, parsed.data);
+      try {
+        mustNotHaveEnded(claims, tokens);
+      } catch (error) {
+        // It was revoked meanwhile, and what it had is deleted: so must these be.
+        await tokens.vault.forget(claims);
+        throw error;
+      }
+      audit(call, dependencies, "secrets replaced", { token: claims.jti, by: by.jti });
+      return json(200, { jti: claims.jti, replaced: true });
+    },
+  });
+}
+
+/** @throws {Problem} `request_invalid` where everybody who runs code could read them. */
+function mustTakeSecrets(claims: Claims): void {
+  if (mayHaveSecrets(claims)) return;
+  throw new Problem("request_invalid", "the token runs free code, which could read them", {
+    hint: "Issue one with code, which pins the code that is given them, or with secretsReadable: true.",
+  });
+}
+
+/** @throws {Problem} `request_invalid` where they would be kept for nothing. */
+function mustNotHaveEnded(claims: Claims, { verifier }: Tokens): void {
+  try {
+    verifier.mustNotHaveEnded(claims);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "token_invalid") throw error;
+    throw new Problem("request_invalid", `${error.message}, and runs nothing any more`, { cause: error });
+  }
+}
+
+function jtiOf(call: Call): string {
+  return decode(parseTarget(call.env.incoming.url!).path.split("/").at(-2)!) ?? "";
+}

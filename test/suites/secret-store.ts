@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, it } from "node:test";
+
+import type { SealedSecrets, SecretStore } from "../../src/tokens/secrets/store.ts";
+
+/** The clock of Redis is the real one: nothing may have ended by it. */
+const START_MS = Date.now() + 3_600_000;
+const LATER_MS = START_MS + 3_600_000;
+
+/** A store that can be opened again on what it has kept. */
+export interface SecretStoreUnderTest {
+  store: SecretStore;
+  /** Closes it and opens it anew. */
+  reopen: () => Promise<SecretStore>;
+  /** Ends it and removes what it left. */
+  end: () => Promise<void>;
+}
+
+/** What every store of secrets promises. */
+export function secretStoreSuite(subject: string, open: () => Promise<SecretStoreUnderTest>): void {
+  const promise = (sentence: string, body: (under: SecretStoreUnderTest) => Promise<void>): void => {
+    it(sentence, async () => {
+      const under = await open();
+      try {
+        await body(under);
+      } finally {
+        await under.end();
+      }
+    });
+  };
+
+  describe(`${subject} as a store of secrets`, () => {
+    promise("has nothing of a token for which nothing was kept", async ({ store }) => {
+      assert.deepEqual(await store.get(randomUUID(), [randomUUID()]), [null, null]);
+      await store.remove(randomUUID(), [], { below: true });
+    });
+
+    promise("keeps what it is given in place of what was there, also when it is opened again", async (under) => {
+      const token = sealed("one");
+      await under.store.put(token, START_MS);
+      await under.store.put({ ...token, sealed: "two" }, START_MS);
+      for (const turn of [() => under.store, under.reopen]) {
+        const store = await turn();
+        assert.deepEqual(await store.get(token.jti, []), ["two"]);
+      }
+    });
+
+    promise("gives what a token has and those above it, itself first", async ({ store }) => {
+      const [head, middle] = [randomUUID(), randomUUID()];
+      const child = { ...sealed("child"), parents: [middle, head] };
+      await store.put({ ...sealed("head"), jti: head }, START_MS);
+      await store.put(child, START_MS);
+      assert.deepEqual(await store.get(child.jti, child.parents), ["child", null, "head"]);
+      assert.deepEqual(await store.get(middle, [head]), [null, "head"]);
+    });
+
+    promise("removes what a token has, and what all below it have where that is asked for", async ({ store }) => {
+      const [head, middle] = [randomUUID(), randomUUID()];
+      const tokens = [
+        { ...sealed("head"), jti: head },
+        { ...sealed("middle"), jti: middle, parents: [head] },
+        { ...sealed("sibling"), parents: [head] },
+        { ...sealed("child"), parents: [middle, head] },
+        sealed("other"),
+      ];
+      for (const token of tokens) await store.put(token, START_MS);
+      const left = async (): Promise<string[]> => {
+        const found = await Promise.all(tokens.map(async ({ jti, parents }) => (await store.get(jti, parents))[0]));
+        return found.filter((text) => text !== null && text !== undefined);
+      };
+      await store.remove(middle, [head], { below: false });
+      assert.deepEqual(await left(), ["head", "sibling", "child", "other"]);
+      await store.remove(middle, [head], { below: true });
+      assert.deepEqual(await left(), ["head", "sibling", "other"]);
+      await store.remove(head, [], { below: true });
+      assert.deepEqual(await left(), ["other"]);
+    });
+
+    promise("forgets what has ended when another is kept, and nothing that has not", async ({ store }) => {
+      const head = randomUUID();
+      const ended = { ...sealed("ended"), parents: [head], forgetAt: START_MS + 1 };
+      const endless = { ...sealed("endless"), parents: [head], forgetAt: null };
+      await store.put(ended, START_MS);
+      await store.put(endless, START_MS);
+      assert.deepEqual(await store.get(ended.jti, [head]), ["ended", null]);
+      await store.put({ ...sealed("new"), parents: [head] }, START_MS + 2);
+      assert.deepEqual(await store.get(ended.jti, [head]), [null, null]);
+      assert.deepEqual(await store.get(endless.jti, [head]), ["endless", null]);
+    });
+  });
+}
+
+function sealed(text: string): SealedSecrets {
+  return { jti: randomUUID(), parents: [], sealed: text, forgetAt: LATER_MS };
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { EmbeddedSecrets } from "../../../src/tokens/secrets/embedded.ts";
+import { SharedSecrets } from "../../../src/tokens/secrets/shared.ts";
+import { missing, startRedis } from "../../redis/server.ts";
+import { secretStoreSuite } from "../../suites/secret-store.ts";
+import { problemOf, temporaryFolder } from "../support.ts";
+
+secretStoreSuite("a file", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "caisson-secrets-"));
+  const file = join(folder, "secrets.sqlite");
+  let store = EmbeddedSecrets.open(file, Date.now);
+  return {
+    store,
+    reopen: async () => {
+      store.close();
+      return (store = EmbeddedSecrets.open(file, Date.now));
+    },
+    end: async () => {
+      store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+});
+
+test("the file is its owner's, and what has ended is gone when it is opened", async (t) => {
+  const file = join(await temporaryFolder(t), "secrets.sqlite");
+  const store = EmbeddedSecrets.open(file, () => 1_000);
+  const jti = randomUUID();
+  store.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 1_000);
+  for (const name of [file, `${file}-wal`]) assert.equal((await stat(name)).mode & 0o777, 0o600);
+  store.close();
+  const again = EmbeddedSecrets.open(file, () => 3_000);
+  assert.deepEqual(again.get(jti, []), [null]);
+  again.close();
+  assert.equal((await problemOf(() => again.get(jti, []))).code, "store_unavailable");
+  assert.equal((await problemOf(() => again.remove(jti, [], { below: true }))).code, "store_unavailable");
+});
+
+test("a file that is no database stops the start, and says what to do", async (t) => {
+  const file = join(await temporaryFolder(t), "secrets.sqlite");
+  await writeFile(file, "no database at all".repeat(100), { mode: 0o600 });
+  assert.throws(() => EmbeddedSecrets.open(file, Date.now), /restore it from a backup/);
+});
+
+if (!(await missing("redis-server"))) {
+  secretStoreSuite("Redis", async () => {
+    const server = await startRedis();
+    const open = async (): Promise<SharedSecrets> => new SharedSecrets(await server.link());
+    return {
+      store: await open(),
+      reopen: open,
+      end: async () => {
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  });
+
+  test("what Redis holds goes by itself with the last of a family, unless one of it never ends", async () => {
+    const server = await startRedis();
+    try {
+      const store = new SharedSecrets(await server.link());
+      const [jti, head] = [randomUUID(), randomUUID()];
+      const nowMs = Date.now();
+      const ttl = async (): Promise<number> => {
+        const [key] = await server.client.keys("*:secrets");
+        return key === undefined ? -2 : server.client.pttl(key);
+      };
+      await store.put({ jti, parents: [head], sealed: "text", forgetAt: nowMs + 60_000 }, nowMs);
+      assert.ok((await ttl()) > 50_000 && (await ttl()) <= 60_000);
+      await store.put({ jti: head, parents: [], sealed: "text", forgetAt: nowMs + 120_000 }, nowMs);
+      assert.ok((await ttl()) > 110_000);
+      await store.put({ jti, parents: [head], sealed: "text", forgetAt: null }, nowMs);
+      assert.equal(await ttl(), -1);
+      await store.remove(head, [], { below: true });
+      assert.equal(await ttl(), -2);
+    } finally {
+      await server[Symbol.asyncDispose]();
+    }
+  });
+}
