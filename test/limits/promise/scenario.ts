@@ -25,7 +25,7 @@ export interface Scenario {
   readonly steps: readonly Step[];
 }
 
-const limits: fc.Arbitrary<Limits> = fc.dictionary(
+export const limits: fc.Arbitrary<Limits> = fc.dictionary(
   fc.constantFrom(...WINDOWS.map(([name]) => name)),
   fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 5, max: 12 })),
   { maxKeys: 3 },

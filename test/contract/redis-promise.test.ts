@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { copyFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import * as fc from "fast-check";
+
+import type { Charge } from "../../src/limits/limiter.ts";
+import type { Limits } from "../../src/limits/windows.ts";
+import { NaiveLog, WINDOWS } from "../limits/promise/naive.ts";
+import { limits } from "../limits/promise/scenario.ts";
+import { isLong } from "../long.ts";
+import { missing, type RedisServer, startRedis } from "../redis/server.ts";
+import { HAND_KEY } from "./hand-time.ts";
+import type { Answer } from "./http.ts";
+import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+const START_MS = 1_700_000_000_000;
+const BUDGET_MS = isLong ? 600_000 : 20_000;
+const CONTAINERS = ["one", "other"];
+/** Which of the two nodes are asked, in turns. */
+const NODES = [[0], [1], [0, 1]] as const;
+
+const edges = WINDOWS.flatMap(([, lengthMs]) => [lengthMs - 1, lengthMs]);
+const step = fc.record({
+  passMs: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 700 }) },
+    { weight: 1, arbitrary: fc.constantFrom(...edges) },
+  ),
+  act: fc.oneof({ weight: 9, arbitrary: fc.constant("run") }, fc.constant("reset")),
+  token: fc.nat({ max: 2 }),
+  container: fc.constantFrom(...CONTAINERS),
+  runs: fc.integer({ min: 1, max: 8 }),
+  nodes: fc.constantFrom(...NODES),
+  waits: fc.boolean(),
+});
+/** A token that is a child stands below the one before it, and has its limits of containers. */
+const token = fc.record({ container: limits, token: limits, child: fc.boolean() });
+const scenario = fc.record({
+  tokens: fc.tuple(token, token, token),
+  steps: fc.array(step, { minLength: 1, maxLength: 12 }),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
+
+interface Issued {
+  readonly text: string;
+  readonly container: Limits;
+  /** It, and those above it. */
+  readonly line: readonly { readonly jti: string; readonly limits: Limits }[];
+}
+
+/** What a run was answered, as far as it is about limits. */
+interface Verdict {
+  readonly admitted: boolean;
+  readonly retryAfterMs: number;
+  readonly violations: readonly unknown[];
+}
+
+describe("two services on one Redis, by a time in the test's hands", { skip: await missing("redis-server") }, () => {
+  let redis: RedisServer;
+  const homes: Home[] = [];
+  const nodes: Service[] = [];
+  let now = START_MS;
+
+  before(async () => {
+    redis = await startRedis();
+    await redis.client.set(HAND_KEY, now);
+    const nodeOptions = `--import=${pathToFileURL(path.join(import.meta.dirname, "hand-time.ts")).href}`;
+    for (let node = 0; node < 2; node++) {
+      const home = { ...(await makeHome()), nodeOptions };
+      homes.push(home);
+      const keys = path.join(home.data, "../shared-keys.json");
+      if (node === 1) await copyFile(path.join(homes[0]!.data, "keys.json"), keys);
+      const flags = ["--redis", redis.url, "--pool", "1", ...(node === 1 ? ["--keys", keys] : [])];
+      nodes.push(await startService(flags, home));
+    }
+  });
+
+  after(async () => {
+    try {
+      for (const node of nodes) await node.stop();
+    } finally {
+      for (const home of homes) await home[Symbol.asyncDispose]();
+      await redis[Symbol.asyncDispose]();
+    }
+  });
+
+  async function pass(ms: number): Promise<void> {
+    now += ms;
+    await redis.client.set(HAND_KEY, now);
+  }
+
+  async function issue(given: Scenario["tokens"]): Promise<Issued[]> {
+    const issued: Issued[] = [];
+    for (const { container, token: own, child } of given) {
+      const above = child ? issued.at(-1) : undefined;
+      const claims = {
+        containers: CONTAINERS,
+        can: ["run", "limits", "issue"],
+        depth: 3 - issued.length,
+        limits: above ? { token: own } : { container, token: own },
+      };
+      const answer = await nodes[issued.length % 2]!.request("POST", "/api/tokens", {
+        json: claims,
+        ...(above ? { token: above.text } : {}),
+      });
+      assert.equal(answer.status, 201, answer.text);
+      const { token: text, jti } = answer.json() as { token: string; jti: string };
+      const line = [{ jti, limits: own }, ...(above?.line ?? [])];
+      issued.push({ text, container: above?.container ?? container, line });
+    }
+    return issued;
+  }
+
+  async function play({ tokens, steps }: Scenario): Promise<void> {
+    const naive = new NaiveLog();
+    for (const container of CONTAINERS) await reset(container);
+    const issued = await issue(tokens);
+    for (const each of steps) {
+      await pass(each.passMs);
+      if (each.act === "run") await run(naive, each, issued[each.token]!);
+      else {
+        await reset(each.container);
+        naive.clear(`c:${each.container}`);
+      }
+    }
+    for (const holder of issued) for (const container of CONTAINERS) await compareDetails(naive, container, holder);
+  }
+
+  async function reset(container: string): Promise<void> {
+    const answer = await nodes[0]!.request("DELETE", `/api/limits/container/${container}`);
+    fc.pre(answer.status !== 503);
+    assert.ok(answer.status < 300, answer.text);
+  }
+
+  async function run(naive: NaiveLog, { container, runs, nodes: asked, waits }: Step, holder: Issued): Promise<void> {
+    const charges = chargesOf(container, holder);
+    /** So many at once. Which comes first is not known, nor does it matter: they are alike. */
+    const ask = async (count: number): Promise<Verdict[]> => {
+      const expected = Array.from({ length: count }, () => verdictOf(naive.decide(charges, now)));
+      const answers = await Promise.all(
+        Array.from({ length: count }, (_, at) =>
+          nodes[asked[at % asked.length]!]!.run(container, "1", { token: holder.text }),
+        ),
+      );
+      assert.deepEqual(answers.map(answered).toSorted(byText), expected.toSorted(byText));
+      return expected;
+    };
+    const refused = (await ask(runs)).find(({ admitted }) => !admitted);
+    if (!refused || !waits) return;
+    await pass(refused.retryAfterMs - 1);
+    const [early] = await ask(1);
+    assert.deepEqual([early!.admitted, early!.retryAfterMs], [false, 1]);
+    await pass(1);
+    const [then] = await ask(1);
+    assert.equal(then!.admitted, true);
+  }
+
+  async function compareDetails(naive: NaiveLog, container: string, holder: Issued): Promise<void> {
+    const [ofContainer, ofToken] = chargesOf(container, holder);
+    const targets = [
+      [`/api/limits/container/${container}?detail=true`, ofContainer!],
+      [`/api/limits/token/${holder.line[0]!.jti}?detail=true`, ofToken!],
+    ] as const;
+    for (const [target, charge] of targets) {
+      const expected = detailOf(naive, charge, now);
+      for (const node of nodes) {
+        const answer = await node.request("GET", target, { token: holder.text });
+        fc.pre(answer.status !== 503);
+        assert.deepEqual(answer.json(), expected, target);
+      }
+    }
+  }
+
+  it("decide as an account of every run does, whichever is asked, or both at once", async (context: TestContext) => {
+    let played = 0;
+    const property = fc.asyncProperty(scenario, async (made) => {
+      await until(async () => (await healths()).every((status) => status === 200), "both nodes take runs");
+      await play(made);
+      played++;
+    });
+    await fc.assert(property, {
+      numRuns: isLong ? 2_000 : 60,
+      interruptAfterTimeLimit: BUDGET_MS,
+    });
+    context.diagnostic(`${played} scenarios`);
+    assert.ok(played > 0);
+  });
+
+  async function healths(): Promise<number[]> {
+    return Promise.all(nodes.map(async (node) => (await node.request("GET", "/healthz")).status));
+  }
+});
+
+function chargesOf(container: string, { container: limitsOfContainer, line }: Issued): Charge[] {
+  const vector = (given: Limits): number[] => WINDOWS.map(([window]) => given[window] ?? 0);
+  return [
+    { key: `c:${container}`, class: "container", limits: vector(limitsOfContainer) },
+    ...line.map(({ jti, limits: own }) => ({ key: `t:${jti}`, class: "token" as const, limits: vector(own) })),
+  ];
+}
+
+function verdictOf({ admitted, retryAfterMs, violations }: Verdict): Verdict {
+  return { admitted, retryAfterMs, violations: violations.toSorted(byText) };
+}
+
+function answered(answer: Answer): Verdict {
+  // A node that was kept from its work for so long that it gave a decision up: nobody knows whether it counts.
+  fc.pre(answer.status !== 503);
+  if (answer.status === 200) return { admitted: true, retryAfterMs: 0, violations: [] };
+  assert.equal(answer.status, 429, answer.text);
+  const { retryAfterMs, violations } = answer.json() as Pick<Verdict, "retryAfterMs" | "violations">;
+  return verdictOf({ admitted: false, retryAfterMs, violations });
+}
+
+function detailOf(naive: NaiveLog, charge: Charge, now: number): object {
+  const { remaining, resetMs } = naive.usage(charge, now);
+  const windows = WINDOWS.map(([name, lengthMs], window) => {
+    const used = naive.used(charge.key, lengthMs, now);
+    const limit = charge.limits[window] || null;
+    const known =
+      limit === null
+        ? { remaining: null, resetSeconds: null }
+        : {
+            remaining: remaining[window],
+            resetSeconds: Math.ceil(resetMs[window]! / 1_000),
+          };
+    return [name, { limit, used, ...known }] as const;
+  });
+  return Object.fromEntries(windows);
+}
+
+function byText(one: unknown, other: unknown): number {
+  return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1;
+}
