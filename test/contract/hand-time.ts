@@ -7,7 +7,8 @@ export const HAND_KEY = "hand";
 const OWN_TIME = "local now = raw";
 const HAND_TIME = `local now = tonumber(redis.call("GET", "${HAND_KEY}"))`;
 
-const { run, runPacked } = RedisLink.prototype;
+type Run = RedisLink["run"];
+
 const handed = new Map<Script, Script>();
 
 function byHand(script: Script): Script {
@@ -16,9 +17,10 @@ function byHand(script: Script): Script {
   return known;
 }
 
-RedisLink.prototype.run = function (script, keys, words) {
-  return run.call(this, byHand(script), keys, words);
-};
-RedisLink.prototype.runPacked = function (script, keys, words) {
-  return runPacked.call(this, byHand(script), keys, words);
-};
+for (const name of ["run", "runPacked"] as const) {
+  const own = Object.getOwnPropertyDescriptor(RedisLink.prototype, name)!.value as Run;
+  const changed: Run = function (this: RedisLink, script, ...rest) {
+    return own.call(this, byHand(script), ...rest);
+  };
+  Object.defineProperty(RedisLink.prototype, name, { value: changed });
+}

@@ -196,8 +196,11 @@ describe("two services on one Redis, by a time in the test's hands", { skip: awa
   }
 });
 
+function vector(given: Limits): number[] {
+  return WINDOWS.map(([window]) => given[window] ?? 0);
+}
+
 function chargesOf(container: string, { container: limitsOfContainer, line }: Issued): Charge[] {
-  const vector = (given: Limits): number[] => WINDOWS.map(([window]) => given[window] ?? 0);
   return [
     { key: `c:${container}`, class: "container", limits: vector(limitsOfContainer) },
     ...line.map(({ jti, limits: own }) => ({ key: `t:${jti}`, class: "token" as const, limits: vector(own) })),
