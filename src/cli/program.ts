@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor.ts";
 import { healthCommand } from "./health.ts";
 import { keysCommand } from "./keys.ts";
 import { limitsCommand } from "./limits.ts";
+import { runCommand } from "./run.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
 
@@ -16,6 +17,7 @@ export function program(): Command {
     )
     .version(VERSION)
     .addCommand(serveCommand())
+    .addCommand(runCommand())
     .addCommand(tokenCommand())
     .addCommand(keysCommand())
     .addCommand(limitsCommand())

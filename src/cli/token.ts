@@ -7,6 +7,7 @@ import { openRedis, openShared } from "../stores.ts";
 import { openTokens } from "../tokens/authority.ts";
 import { administer } from "./administer.ts";
 import { fail } from "./fail.ts";
+import { gather } from "./gather.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 import { type IssueFlags, tokenMembers } from "./token-members.ts";
 
@@ -50,10 +51,6 @@ function issueCommand(): Command {
       fail(error);
     }
   });
-}
-
-function gather(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value];
 }
 
 async function ask(config: Config, members: object): Promise<string> {

@@ -74,7 +74,7 @@ function shownSecrets({ redis, redisPasswordFile }: Config, { flags }: Sources):
 }
 
 /** Loopback by name or number, the only place where a token may travel in the clear without being asked for. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 

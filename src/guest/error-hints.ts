@@ -2,7 +2,7 @@ import type { ErrorMessage } from "../wire/messages.ts";
 
 /** For whatever only a bundler can turn into JavaScript of one file: TypeScript that makes code, JSX, packages. */
 export const BUNDLE_HINT =
-  "Bundle it first, for example with `npx esbuild task.ts --bundle --platform=node`, and send what that prints.";
+  "Bundle it first: `caisson run --bundle task.ts` does, or send what `npx esbuild task.ts --bundle --platform=node` prints.";
 
 /** What a caller can do about errors that come of where a code was written for. */
 const HINTS: readonly { pattern: RegExp; hint: string }[] = [

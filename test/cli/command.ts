@@ -15,19 +15,23 @@ export interface Ended {
  * Runs the command line to its end, with no setting in its environment but these.
  *
  * @param uid who runs it, where that is not who runs the test.
+ * @param input what it finds on stdin.
  */
 export async function command(
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
   uid?: number,
+  input?: string,
 ): Promise<Ended> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
   const child = spawn("scripts/node", ["src/main.ts", ...words], {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), ...settings },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
+  // It may end without reading it.
+  child.stdin.on("error", () => {}).end(input);
   const closed = once(child, "close") as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   return { code, stdout, stderr };

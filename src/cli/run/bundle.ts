@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import path from "node:path";
+import { buffer } from "node:stream/consumers";
+
+/**
+ * Makes one file of a file and all that it imports, by the esbuild of its own project: caisson brings none along, because a
+ * service needs none, and a project has chosen its version.
+ *
+ * @param program the esbuild to take, in place of one that is looked for.
+ * @param flags for esbuild, after those that make what a guest can run.
+ * @returns CommonJS for Node. The lines that errors name are those of this text.
+ * @throws {Error} when there is no esbuild, or it fails, having said why on stderr.
+ */
+export async function bundle(file: string, program: string | undefined, flags: readonly string[]): Promise<Buffer> {
+  const words = [path.resolve(file), "--bundle", "--platform=node", "--target=node24", "--log-level=warning", ...flags];
+  const esbuild = program ?? find(path.dirname(path.resolve(file)));
+  const child = spawn(esbuild, words, { stdio: ["ignore", "pipe", "inherit"] });
+  const closed = once(child, "close") as Promise<[number | null, string | null]>;
+  try {
+    const [code, [status, signal]] = await Promise.all([buffer(child.stdout), closed]);
+    if (status !== 0) throw new Error(`${file} was not bundled: esbuild ended with ${status ?? signal}`);
+    if (code.length === 0) throw new Error(`${file} was not bundled: esbuild printed nothing`);
+    return code;
+  } catch (error) {
+    if (!(error instanceof Error) || !("syscall" in error)) throw error;
+    throw new Error(`${esbuild} cannot be started: ${error.message}`, { cause: error });
+  }
+}
+
+/** As npm would: from the folder of the file upwards, then in the PATH. */
+function find(folder: string): string {
+  const above = path.dirname(folder);
+  const local = path.join(folder, "node_modules", ".bin", "esbuild");
+  if (isProgram(local)) return local;
+  if (above !== folder) return find(above);
+  const found = (process.env["PATH"] ?? "")
+    .split(path.delimiter)
+    .filter((each) => path.isAbsolute(each))
+    .map((each) => path.join(each, "esbuild"))
+    .find(isProgram);
+  if (found !== undefined) return found;
+  throw new Error(
+    "there is no esbuild in the project of the file nor in the PATH: install it with `npm install --save-dev esbuild`, or name " +
+      "one with --esbuild",
+  );
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
+
+import { bundle } from "./bundle.ts";
+import type { RunFlags } from "./flags.ts";
+
+/** The body of a run. */
+export interface RunBody {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** @throws {Error} when the file cannot be read or bundled, or the input is no JSON. */
+export async function readCode(file: string, flags: RunFlags, esbuildFlags: readonly string[]): Promise<RunBody> {
+  const bundles = flags.bundle === true || flags.esbuild !== undefined;
+  if (bundles && file === "-") throw new Error("--bundle needs a file: what it imports is found from there");
+  if (!bundles && esbuildFlags.length > 0)
+    throw new Error(`${esbuildFlags.join(" ")} is for esbuild; say --bundle too`);
+  const code = bundles ? await bundle(file, flags.esbuild, esbuildFlags) : await contentOf(file);
+  if (flags.input !== undefined) return { type: "application/json", bytes: envelope(code, flags.input) };
+  const isTypeScript = !bundles && /\.[cm]?tsx?$/.test(file);
+  return { type: isTypeScript ? "application/typescript" : "text/javascript", bytes: code };
+}
+
+async function contentOf(file: string): Promise<Buffer> {
+  if (file === "-") return buffer(process.stdin);
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** With the data as it was written: JSON has numbers that JavaScript would round. */
+function envelope(code: Buffer, input: string): Buffer {
+  try {
+    JSON.parse(input);
+  } catch (error) {
+    throw new Error(`--input is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  return Buffer.from(`{"code":${JSON.stringify(textOf(code))},"data":${input}}`);
+}
+
+function textOf(code: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(code);
+  } catch (error) {
+    throw new Error("the code is not UTF-8", { cause: error });
+  }
+}

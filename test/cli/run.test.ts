@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { closedAddress, serveCode } from "../contract/code-server.ts";
+import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { command, type Ended } from "./command.ts";
+
+const ESBUILD = path.join(import.meta.dirname, "../../node_modules/.bin/esbuild");
+/** Where scripts find a shell, and nobody has an esbuild. */
+const BARE_PATH = "/usr/bin:/bin";
+
+let home: Home;
+let service: Service;
+let folder: string;
+
+before(async () => {
+  home = await makeHome();
+  service = await startService([], home);
+  folder = await mkdtemp(path.join(tmpdir(), "caisson-run-"));
+});
+after(async () => {
+  await leave(service, home);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Writes a file into the folder of this test, and says where it is. */
+async function write(name: string, content: string): Promise<string> {
+  const file = path.join(folder, name);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, content);
+  return file;
+}
+
+function run(
+  words: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+  input?: string,
+): Promise<Ended> {
+  const place = ["--port", String(service.port), "--data", home.data];
+  const at = words.indexOf("--");
+  const placed = at === -1 ? [...words, ...place] : [...words.slice(0, at), ...place, ...words.slice(at)];
+  return command(["run", ...placed], { PATH: BARE_PATH, ...settings }, undefined, input);
+}
+
+async function runText(text: string, ...words: readonly string[]): Promise<Ended> {
+  return run([await write("task.js", text), ...words]);
+}
+
+describe("caisson run", () => {
+  it("prints what the code in a file comes to", async () => {
+    assert.deepEqual(await runText("6 * 7"), { code: 0, stdout: "42\n", stderr: "" });
+    const typed = await write("typed.ts", "export default (): { answer: number } => ({ answer: 42 });");
+    assert.deepEqual(await run([typed]), { code: 0, stdout: '{"answer":42}\n', stderr: "" });
+  });
+
+  it("takes code from stdin", async () => {
+    assert.deepEqual(await run(["-"], {}, "6 * 7"), { code: 0, stdout: "42\n", stderr: "" });
+  });
+
+  it("gives the code its input as it was written, and its query, in the container that is named", async () => {
+    const text = "(c) => [c.container, c.query, c.body]";
+    const words = ["--container", "other", "--query", "a=1", "--query", "b=x=y&z", "--input", '{"n": 1.50}'];
+    const { code, stdout } = await runText(text, ...words);
+    assert.deepEqual([code, JSON.parse(stdout)], [0, ["other", { a: "1", b: "x=y&z" }, { n: 1.5 }]]);
+  });
+
+  it("prints a Response byte for byte", async () => {
+    const { code, stdout } = await runText("() => new Response('no line break', { status: 201 })");
+    assert.deepEqual([code, stdout], [0, "no line break"]);
+  });
+
+  it("takes the token of the environment first", async () => {
+    const token = await service.issue({ containers: ["mine"] });
+    const file = await write("task.js", "1");
+    assert.equal((await run([file, "--container", "mine"], { CAISSON_TOKEN: token })).code, 0);
+    const refused = await run([file, "--container", "theirs"], { CAISSON_TOKEN: token });
+    assert.deepEqual([refused.code, refused.stdout], [2, ""]);
+    assert.match(refused.stderr, /^caisson: token_forbidden: /);
+  });
+});
+
+describe("the exit code of caisson run", () => {
+  it("is 1 when the code fails, with its error and where that is", async () => {
+    const { code, stdout, stderr } = await runText("const f = () => {\n  throw new RangeError('too far');\n};\nf();");
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^caisson: task_threw: .*too far\ncaisson: {5}at f \(task\.js:2:9\)$/m);
+  });
+
+  it("is 1 when the code answers with another status than 2xx, whose body is printed", async () => {
+    const { code, stdout, stderr } = await runText("() => new Response('nobody', { status: 404 })");
+    assert.deepEqual([code, stdout, stderr], [1, "nobody", "caisson: the answer has the status 404\n"]);
+  });
+
+  it("is 1 when an answer breaks off", async () => {
+    const { code, stderr } = await runText("(function* () { yield 'first'; throw new Error('then'); })");
+    assert.equal(code, 1);
+    assert.match(stderr, /^caisson: the answer broke off/);
+  });
+
+  it("is 2 when the code does not parse, which is shown with its line", async () => {
+    const { code, stderr } = await runText("const = 1");
+    assert.equal(code, 2);
+    assert.match(stderr, /^caisson: code_syntax: [^]*caisson:.*const = 1\ncaisson:.* \^/m);
+  });
+
+  it("is 2 when what was given is wrong, and nothing is sent", async () => {
+    const file = await write("task.js", "1");
+    for (const [words, told] of [
+      [[path.join(folder, "absent.js")], /absent\.js cannot be read/],
+      [[file, "--input", "{"], /--input is not JSON/],
+      [[file, "--query", "a"], /--query a is not name=value/],
+      [[file, "--what"], /unknown option/],
+      [["-", "--bundle"], /--bundle needs a file/],
+      [[file, "--", "--minify"], /--minify is for esbuild/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(words);
+      assert.deepEqual([code, stdout], [2, ""], stderr);
+      assert.match(stderr, told);
+    }
+    const { code, stderr } = await run([file], { CAISSON_PORT: "x" });
+    assert.deepEqual([code, stderr], [0, ""], "a flag wins over the variable");
+  });
+
+  it("is 3 when a limit is used up", async () => {
+    const token = await service.issue({ containers: ["*"], limits: { token: { month: 1 } } });
+    const file = await write("task.js", "1");
+    assert.equal((await run([file], { CAISSON_TOKEN: token })).code, 0);
+    const { code, stderr } = await run([file], { CAISSON_TOKEN: token });
+    assert.equal(code, 3);
+    assert.match(stderr, /^caisson: token_limited: .*the next fits in/);
+  });
+
+  it("is 4 when no service is reached, or something else answers", async () => {
+    const file = await write("task.js", "1");
+    const port = (await closedAddress()).split(":")[1]!;
+    const closed = await command(["run", file, "--port", port, "--data", home.data]);
+    assert.equal(closed.code, 4);
+    assert.match(closed.stderr, /no caisson answers at port/);
+    await using stack = new AsyncDisposableStack();
+    const other = stack.adopt(await serveCode((_, response) => response.writeHead(502).end("proxy")), (each) =>
+      each.close(),
+    );
+    const answered = await command(["run", file, "--url", other.url], { CAISSON_TOKEN: "some" });
+    assert.deepEqual([answered.code, answered.stdout], [4, "proxy"]);
+  });
+});
+
+describe("caisson run --url", () => {
+  it("asks the service that it names, below its path", async () => {
+    const token = await service.issue({ containers: ["demo"] });
+    const file = await write("task.js", "6 * 7");
+    const { code, stdout } = await command(["run", file, "--url", service.url], { CAISSON_TOKEN: token });
+    assert.deepEqual([code, stdout], [0, "42\n"]);
+    await using stack = new AsyncDisposableStack();
+    const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
+    await command(["run", file, "--url", `${other.url}/below`], { CAISSON_TOKEN: token });
+    assert.equal(other.requests[0]!.url, "/below/api/run/demo");
+    assert.equal(other.requests[0]!.headers.authorization, `Bearer ${token}`);
+  });
+
+  it("never sends the administrative token of this machine, nor any in the clear", async () => {
+    await using stack = new AsyncDisposableStack();
+    const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
+    const file = await write("task.js", "1");
+    const without = await run([file, "--url", other.url]);
+    assert.equal(without.code, 2);
+    assert.match(without.stderr, /CAISSON_TOKEN/);
+    for (const url of ["http://caisson.example", "ftp://127.0.0.1", "caisson.example"]) {
+      assert.equal((await run([file, "--url", url], { CAISSON_TOKEN: "some" })).code, 2, url);
+    }
+    assert.deepEqual(other.requests, []);
+  });
+});
+
+/** A project with an esbuild and a package of its own, and code that no service takes as it is. */
+async function writeProject(): Promise<string> {
+  await write("project/node_modules/greeting/index.js", "module.exports = (name) => `Hello, ${name}`;");
+  await mkdir(path.join(folder, "project/node_modules/.bin"), { recursive: true });
+  const link = path.join(folder, "project/node_modules/.bin/esbuild");
+  await rm(link, { force: true });
+  await symlink(ESBUILD, link);
+  await write("project/src/names.ts", 'export enum Name { Ada = "Ada" }');
+  return write(
+    "project/src/task.ts",
+    'import greeting from "greeting";\nimport { Name } from "./names";\nexport default () => greeting(Name.Ada);\n',
+  );
+}
+
+describe("caisson run --bundle", () => {
+  it("makes one file of what the code imports, by the esbuild of its project", async () => {
+    const file = await writeProject();
+    const plain = await run([file]);
+    assert.equal(plain.code, 2);
+    assert.match(plain.stderr, /there is no module "greeting"[^]*caisson run --bundle/);
+    const { code, stdout, stderr } = await run([file, "--bundle"]);
+    assert.deepEqual([code, stdout, stderr], [0, '"Hello, Ada"\n', ""]);
+  });
+
+  it("hands flags on to esbuild, and gives the bundle its input", async () => {
+    const file = await write("flagged.ts", "enum E { A }\nexport default (c: any) => [NAMED, c.body, E.A];");
+    const words = [file, "--esbuild", ESBUILD, "--input", "7", "--", '--define:NAMED="named"', "--minify"];
+    const { code, stdout, stderr } = await run(words);
+    assert.deepEqual([code, stdout, stderr], [0, '["named",7,0]\n', ""]);
+  });
+
+  it("says what esbuild has against the code, and sends nothing", async () => {
+    await writeProject();
+    const file = await write("project/src/wrong.ts", 'import "./absent.ts";\nexport default 1;');
+    const { code, stdout, stderr } = await run([file, "--bundle"]);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, /Could not resolve "\.\/absent\.ts"[^]*caisson: .*was not bundled: esbuild ended with 1/);
+  });
+
+  it("says how to get an esbuild where there is none, and that the one named cannot be started", async () => {
+    const file = await write("alone.ts", "export default 1;");
+    const none = await run([file, "--bundle"]);
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /no esbuild .*npm install --save-dev esbuild.*--esbuild/);
+    const wrong = await run([file, "--esbuild", path.join(folder, "absent")]);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /cannot be started/);
+  });
+});
