@@ -1,5 +1,5 @@
 import { Problem } from "../errors.ts";
-import type { GuestStatus } from "../sandbox/sandbox.ts";
+import type { GuestStatus, Priority } from "../sandbox/sandbox.ts";
 import { formatDuration, formatSize } from "../units.ts";
 import type { Flight } from "./flight.ts";
 import type { Guest } from "./guest.ts";
@@ -46,6 +46,8 @@ const HELD_UP = 0.5;
  */
 const BURNED_ENOUGH = 1 / 8;
 const LONG_STEP_MS = 250;
+/** From this part of the limit on it has its full share again, until it has burned so much: by the limit it can be judged. */
+const HURRY = 1 / 2;
 /** For as long an honest guest may compute in one go and have all of its share of the processor. */
 const SLOW_MS = 100;
 
@@ -66,7 +68,8 @@ interface Suspicion {
  * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
  * no processor, the machine is busy, and it is given time: until it has burned, by and by, an eighth of the processor
  * time that the limit is long, or its quota's share of it. Threads of its own are thus no place to hide. From the first
- * tenth of a second on, one that owes an answer has the processor only after those that do not.
+ * tenth of a second on, one that owes an answer has the processor only after those that do not; but where it got too
+ * little to be judged, it has its share back from half the limit on.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -125,14 +128,13 @@ export class Watchdog {
 
   #checkPulse(guest: Guest, nowMs: number): void {
     if (guest.pulse.pingedMs === null) {
-      if (guest.priority === "low") guest.setPriority("normal");
+      setPriority(guest, "normal");
       const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
       if (nowMs - guest.pulse.lastPingMs >= every) guest.ping(nowMs);
       return;
     }
     const silentMs = nowMs - guest.pulse.pingedMs;
     if (silentMs < Math.min(SLOW_MS, this.#options.blockMs / 4)) return;
-    if (guest.priority === "normal") guest.setPriority("low");
     void this.#suspect(guest, guest.pulse.pingedMs);
   }
 
@@ -147,14 +149,17 @@ export class Watchdog {
     if (!status || guest.ended || guest.pulse.pingedMs !== pingedMs) return;
     const atMs = performance.now();
     if (!suspicion) {
+      setPriority(guest, "low");
       this.#suspects.set(guest, { pingedMs, sinceMs: atMs, first: status, looks: 0, asleep: 0, looking: false });
       return;
     }
     suspicion.looks++;
     if (SLEEPS.has(status.state)) suspicion.asleep++;
     const { blockMs, cpuCores } = this.#options;
-    if (atMs - pingedMs < blockMs) return;
     const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
+    const hurries = atMs - pingedMs >= blockMs * HURRY && burnedMs < enoughMs(blockMs);
+    setPriority(guest, hurries ? "normal" : "low");
+    if (atMs - pingedMs < blockMs) return;
     const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
     if (heldUp <= HELD_UP || burnedMs >= enoughMs(blockMs)) this.#endBlocked(guest, status.title);
   }
@@ -219,6 +224,10 @@ export class Watchdog {
       end("processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
     }
   }
+}
+
+function setPriority(guest: Guest, priority: Priority): void {
+  if (guest.priority !== priority) guest.setPriority(priority);
 }
 
 /** Of a short limit it is what an innocent one at the edge would burn within it. */
