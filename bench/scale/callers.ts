@@ -16,7 +16,7 @@ export class Callers {
   readonly #callers: Promise<void>[];
   #answers = new Map<number, number>();
   #longestMs = 0;
-  #lastGoodMs = performance.now();
+  #lastDecidedMs = performance.now();
   readonly #admitted = new Map<string, number>();
 
   constructor(port: number, token: string, callers: number, containers: number) {
@@ -31,9 +31,9 @@ export class Callers {
     return this.#admitted;
   }
 
-  /** When a run was last answered as done, as `performance.now()` tells it. */
-  get lastGoodMs(): number {
-    return this.#lastGoodMs;
+  /** When a run was last done, or refused by its limit, as `performance.now()` tells it. */
+  get lastDecidedMs(): number {
+    return this.#lastDecidedMs;
   }
 
   /** What came since the last time that this was asked. */
@@ -57,8 +57,8 @@ export class Callers {
       const nowMs = performance.now();
       this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
       this.#longestMs = Math.max(this.#longestMs, nowMs - sentMs);
+      if (status === 200 || status === 429) this.#lastDecidedMs = nowMs;
       if (status === 200) {
-        this.#lastGoodMs = nowMs;
         this.#admitted.set(container, (this.#admitted.get(container) ?? 0) + 1);
       }
     }

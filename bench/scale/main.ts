@@ -5,7 +5,10 @@
  *   npm run scale [-- <nodes> <seconds of quiet around each fault>]
  */
 import { startTopology } from "./topology.ts";
-import { tryFaults } from "./trial.ts";
+import { STOPPED, tryFaults } from "./trial.ts";
+
+/** No client waits longer because a node is stopped. */
+const STOP_WAIT_MS = 1_000;
 
 const [count = 2, quietSeconds = 3] = process.argv.slice(2).map(Number);
 if (count < 2) throw new TypeError("at least two nodes are needed, as one is taken away");
@@ -27,12 +30,16 @@ for (const { name, answers, longestMs, recoveredMs } of phases) {
   );
 }
 let faults = 0;
+const stop = phases.find(({ name }) => name === STOPPED)!;
+const lost = [...stop.answers.keys()].filter((status) => status !== 200 && status !== 429);
+if (stop.longestMs > STOP_WAIT_MS || lost.length > 0) {
+  faults++;
+  console.log(`${STOPPED}: somebody waited for more than ${STOP_WAIT_MS} ms, or had no answer  WRONG`);
+}
 for (const { container, answered, counted, limit } of counts) {
   const wrong = counted > limit || answered > counted;
   if (wrong) faults++;
   console.log(`${container}: ${answered} answered, ${counted} counted, ${limit} allowed${wrong ? "  WRONG" : ""}`);
 }
-console.log(
-  faults === 0 ? "never more than allowed, and none that was answered is missing" : `${faults} containers WRONG`,
-);
+console.log(faults === 0 ? "never more than allowed, and none that was answered is missing" : `${faults} WRONG`);
 process.exitCode = faults === 0 ? 0 : 1;

@@ -113,14 +113,23 @@ class ServiceNode implements Node {
   }
 }
 
-/** With the configuration of `deploy/`, in which only places and ports are other ones. */
-export async function startProxy(folder: string, port: number, nodes: readonly number[]): Promise<ChildProcess> {
+/**
+ * With the configuration of `deploy/`, in which only places and ports are other ones.
+ *
+ * @param change what a test would otherwise have to wait for
+ */
+export async function startProxy(
+  folder: string,
+  port: number,
+  nodes: readonly number[],
+  change: (config: string) => string = (config) => config,
+): Promise<ChildProcess> {
   await mkdir(folder, { recursive: true });
   const given = await readFile(path.join(ROOT, "deploy/nginx.conf"), "utf8");
   const [first] = /^ *server caisson-1:7070(.*;)$/m.exec(given) ?? [];
   if (first === undefined) throw new Error("deploy/nginx.conf names no caisson-1:7070");
   const servers = nodes.map((node) => first.replace("caisson-1:7070", `127.0.0.1:${node}`));
-  const config = given
+  const config = change(given)
     .replace(first, servers.join("\n"))
     .replaceAll(/^ *server caisson-\d+:7070.*\n/gm, "")
     .replace("listen 8080", `listen 127.0.0.1:${port}`)

@@ -16,7 +16,7 @@ export interface TrialOptions {
 
 export interface Phase extends Span {
   readonly name: string;
-  /** From the end of the fault until a run was answered as done again. */
+  /** From the end of the fault until a run was done, or refused by its limit, again. */
   readonly recoveredMs: number;
 }
 
@@ -25,6 +25,8 @@ export interface Trial {
   /** By container: runs that were answered as done, runs that count, and the limit. */
   readonly counts: readonly { container: string; answered: number; counted: number; limit: number }[];
 }
+
+export const STOPPED = "a node is stopped (SIGTERM)";
 
 /** Loads the nodes, and takes away one part after the other. */
 export async function tryFaults(topology: Topology, options: TrialOptions): Promise<Trial> {
@@ -41,7 +43,7 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
     await pause(options.quietMs);
     await fault();
     const mendedMs = performance.now();
-    await until(() => callers.lastGoodMs > mendedMs, `runs are answered after: ${name}`);
+    await until(() => callers.lastDecidedMs > mendedMs, `runs are decided after: ${name}`);
     const recoveredMs = performance.now() - mendedMs;
     await pause(options.quietMs);
     phases.push({ name, recoveredMs, ...callers.take() });
@@ -61,7 +63,7 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
         () => process.kill(redis.pid, "SIGCONT"),
       ),
     );
-    await phase("a node is stopped (SIGTERM)", () => second!.signal("SIGTERM"));
+    await phase(STOPPED, () => second!.signal("SIGTERM"));
     await phase("it is started again", () => second!.start());
     await phase("it stands still", () =>
       halted(

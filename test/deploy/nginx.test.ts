@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
 import { end, startProxy } from "../../bench/scale/topology.ts";
 import { request, respond } from "../contract/http.ts";
+import { pause } from "../contract/until.ts";
 import { freePort, missing } from "../redis/server.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -17,10 +19,14 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 async function proxied(t: TestContext, ...handlers: (Handler | null)[]): Promise<number> {
   const ports: number[] = [];
   for (const handler of handlers) ports.push(handler === null ? await freePort() : await listening(t, handler));
+  return proxyTo(t, ports);
+}
+
+async function proxyTo(t: TestContext, ports: readonly number[], change?: (config: string) => string): Promise<number> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-nginx-"));
   await chmod(folder, 0o755);
   const port = await freePort();
-  const proxy = await startProxy(folder, port, ports);
+  const proxy = await startProxy(folder, port, ports, change);
   t.after(async () => {
     await end(proxy, "SIGTERM");
     await rm(folder, { recursive: true });
@@ -40,6 +46,26 @@ async function listening(t: TestContext, handler: Handler): Promise<number> {
     server.close();
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** A port that answers no attempt to connect, as that of a machine that is gone: its queue is full. */
+async function deaf(t: TestContext): Promise<number> {
+  const listen = 'require("net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, function () {';
+  const child = spawn(process.execPath, ["-e", `${listen} console.log(this.address().port); });`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+  child.kill("SIGSTOP");
+  const port = Number(line);
+  const open = async (): Promise<boolean> => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    t.after(() => socket.destroy());
+    return Promise.race([once(socket, "connect").then(() => true), pause(500).then(() => false)]);
+  };
+  while (await open());
+  return port;
 }
 
 function named(name: string): Handler {
@@ -69,6 +95,26 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
       assert.deepEqual([answer.status, answer.text], [200, "42"]);
     }
   });
+
+  it("passes over a node that does not even refuse, and loses no run by it", async (t) => {
+    const port = await proxyTo(t, [await deaf(t), await listening(t, (_, response) => response.end("42"))]);
+    for (let number = 0; number < 20; number++) {
+      const answer = await request(port, "POST", `/api/run/demo-${number}`, { body: "6 * 7" });
+      assert.deepEqual([answer.status, answer.text], [200, "42"]);
+    }
+  });
+
+  for (const method of METHODS) {
+    it(`sends no ${method} of a run twice when its node takes too long`, async (t) => {
+      let arrived = 0;
+      const ports = [await listening(t, () => arrived++), await listening(t, () => arrived++)];
+      const port = await proxyTo(t, ports, (config) =>
+        config.replace("proxy_read_timeout 330s", "proxy_read_timeout 1s"),
+      );
+      const answer = await request(port, method, "/api/run/demo", { body: method === "GET" ? "" : "1" });
+      assert.deepEqual([answer.status, arrived], [504, 1]);
+    });
+  }
 
   it("leads a container to one node, by whatever path, and containers to all", async (t) => {
     const port = await proxied(t, named("one"), named("two"), named("three"));
