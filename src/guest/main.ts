@@ -2,6 +2,7 @@ import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
 import { rememberTools } from "./damage.ts";
+import { watchFetch } from "./fetched.ts";
 import { giveCommonJs } from "./globals.ts";
 import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
@@ -44,6 +45,7 @@ guardProcess();
 captureConsole();
 installModuleHooks();
 giveCommonJs();
+watchFetch();
 openNetwork({ send, payer });
 // Only then the socket: until it is open nothing that the warming sends goes anywhere.
 await warm();

@@ -17,6 +17,7 @@ const runIn = storage.run.bind(storage);
 const Controller = AbortController;
 const abortController = uncurry(AbortController.prototype, "abort");
 const NONE = Buffer.alloc(0);
+const microtask = queueMicrotask;
 
 /** Bytes before the context in the payload of a `run` frame: the code's id. */
 const CODE_ID_BYTES = 4;
@@ -59,6 +60,8 @@ export class Run {
   /** The service was told to keep the guest for it. */
   #keeps = false;
   #request: Buffer | string;
+  /** The head that has not left yet. */
+  #head: Buffer | null = null;
   #controller: AbortController | null = null;
   #aborted: AbortReason | null = null;
 
@@ -105,6 +108,7 @@ export class Run {
   fault(fault: FaultMessage): void {
     if (this.over) return;
     this.onFault?.();
+    this.#sendHead();
     this.#finish();
     send(textFrame(FROM_GUEST.fault, this.id, encodeFault(fault)));
     this.#leaveIfDone();
@@ -135,16 +139,20 @@ export class Run {
     if (this.over || this.headSent) return;
     const text = encodeHead({ status, headers });
     this.headSent = true;
-    send(textFrame(FROM_GUEST.head, this.id, text));
+    this.#head = textFrame(FROM_GUEST.head, this.id, text);
+    microtask(this.#sendHead);
   }
 
   /** @param bytes At most `DATA_BYTES`, within the window. */
   data(bytes: Uint8Array): void {
-    if (!this.over) send(bytesFrame(FROM_GUEST.data, this.id, bytes));
+    if (this.over) return;
+    this.#sendHead();
+    send(bytesFrame(FROM_GUEST.data, this.id, bytes));
   }
 
   end(): void {
     if (this.over) return;
+    this.#sendHead();
     this.#finish();
     send(bytesFrame(FROM_GUEST.end, this.id, NONE));
     this.#leaveIfDone();
@@ -163,6 +171,12 @@ export class Run {
     if (this.#controller) abortController(this.#controller, abortError(reason));
     this.#leaveIfDone();
   }
+
+  /** With the body, where that is there at once: the service then knows how long it is. */
+  readonly #sendHead = (): void => {
+    if (this.#head && !this.over) send(this.#head);
+    this.#head = null;
+  };
 
   #finish(): void {
     this.over = true;

@@ -3,6 +3,7 @@ import { types } from "node:util";
 
 import { Body } from "./body.ts";
 import { CodeFault, threwFault } from "./faults.ts";
+import { isOutdated } from "./fetched.ts";
 import type { Run } from "./run.ts";
 import { onRejection } from "./settle.ts";
 
@@ -37,20 +38,23 @@ export function isStreamed(value: object): value is Streamed {
 export function stream(run: Run, value: Streamed, maxBytes: number): void {
   if (value instanceof NativeBlob) {
     refuseLarger(value.size, maxBytes);
-    return sendStream(run, 200, ["content-type", value.type || OCTETS], value.stream() as ReadableStream);
+    const headers = ["content-type", value.type || OCTETS, "content-length", `${value.size}`];
+    return sendStream(run, 200, headers, value.stream() as ReadableStream);
   }
   const headers = ["content-type", OCTETS];
   if (value instanceof NativeStream) return sendStream(run, 200, headers, value);
   if (isGeneratorObject(value)) return sendGenerated(run, headers, value as Generated);
   const bytes = asBytes(value)!;
   refuseLarger(bytes.length, maxBytes);
-  return pump(run, 200, headers, once(bytes), () => {});
+  return pump(run, 200, ["content-type", OCTETS, "content-length", `${bytes.length}`], once(bytes), () => {});
 }
 
 /** Answers a run with a `Response`. */
 export function streamResponse(run: Run, response: Response): void {
   const headers: string[] = [];
-  response.headers.forEach((value, name) => headers.push(name, value));
+  response.headers.forEach((value, name) => {
+    if (!isOutdated(name, response)) headers.push(name, value);
+  });
   if (response.bodyUsed) throw new TypeError("the body of the Response was read already; answer with a clone");
   if (response.body) return sendStream(run, response.status, headers, response.body);
   return pump(run, response.status, headers, once(NONE), () => {});

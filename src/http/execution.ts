@@ -8,7 +8,13 @@ import type { Problem } from "../errors.ts";
 import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../wire/messages.ts";
 
 /** What a run came to: a buffered result, or the head of an answer whose body streams. */
-export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: Readable };
+export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: AnswerBody };
+
+/** A body whose producer waits for its consumer. */
+export interface AnswerBody extends Readable {
+  /** All of it, when it has come to its end already; else null. To be read once, and instead of the stream. */
+  takeWhole(): Buffer | null;
+}
 
 /** Who wants to know more of a run than its outcome. */
 export interface RunObserver {
@@ -78,7 +84,7 @@ export class Execution implements RunListener {
   }
 
   end(): void {
-    this.#body?.push(null);
+    this.#body?.finish();
   }
 
   fault(problem: Problem): void {
@@ -97,13 +103,15 @@ export class Execution implements RunListener {
   }
 }
 
+const NOTHING = Buffer.alloc(0);
 /** A view of this much less than what it is a view of holds the rest in memory for nothing. */
 const MOST_HELD = 4;
 
-/** A body whose producer waits for its consumer: what has been read is granted to the guest again. */
-class Body extends Readable {
+/** What has been read of it is granted to the guest again. */
+class Body extends Readable implements AnswerBody {
   readonly #grant: (bytes: number) => void;
   #unread = 0;
+  #whole = false;
 
   constructor(grant: (bytes: number) => void) {
     // Nothing ahead of its reader: Node counts bytes only, and so would have a body of single bytes read 65 536 frames ahead.
@@ -118,6 +126,16 @@ class Body extends Readable {
     if (this.destroyed) return this.#grant(cost);
     this.#unread += cost;
     this.push(withoutRest(bytes));
+  }
+
+  finish(): void {
+    this.#whole = true;
+    this.push(null);
+  }
+
+  takeWhole(): Buffer | null {
+    if (!this.#whole || this.destroyed) return null;
+    return (this.read() as Buffer | null) ?? NOTHING;
   }
 
   override _read(): void {

@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { pipeline, type Readable } from "node:stream";
+import { pipeline } from "node:stream";
 
 import type { Start } from "../containers/pool.ts";
 import type { KeyUsage } from "../limits/limiter.ts";
 import type { HeadMessage } from "../wire/messages.ts";
-import type { Outcome } from "./execution.ts";
+import { announcedLength, exactly } from "./body-length.ts";
+import type { AnswerBody, Outcome } from "./execution.ts";
 import { CORS_HEADERS, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
@@ -16,6 +17,7 @@ const PASSES =
   /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-(?!accel-|sendfile$|forwarded-)[a-z0-9-]+)$/;
 /** The service frames the body itself, and says these once. */
 const OWN = new Set(["content-length", "x-content-type-options"]);
+const BODILESS = new Set([204, 304]);
 const JSON_TYPE = ["Content-Type", "application/json"];
 const BIG_BYTES = 65_536;
 /** Of silence on the connection of a big answer. */
@@ -26,6 +28,9 @@ const unread = new UnreadAnswers(256 * 2 ** 20);
 const SANDBOX = "sandbox allow-scripts allow-forms";
 /** A page that was opened with the token in its URL could read it there. */
 const SANDBOX_OF_KEY = "sandbox allow-forms";
+
+const isEventStream = (type: string): boolean => /^text\/event-stream\b/i.test(type);
+const ignore = (): void => {};
 
 /** The answer to a run that a token was good for: whatever becomes of it, it carries the run's headers. */
 export class RunAnswer {
@@ -96,21 +101,41 @@ export class RunAnswer {
     response.once("close", unread.add(this.#token, bytes, cut));
   }
 
-  #sendStream(head: HeadMessage, body: Readable): void {
+  #sendStream(head: HeadMessage, body: AnswerBody): void {
     const headers = this.#headers();
+    const response = this.#response;
     let cacheControl = false;
     for (let index = 0; index < head.headers.length; index += 2) {
       const name = head.headers[index]!.toLowerCase();
       if (!PASSES.test(name) || OWN.has(name)) continue;
       cacheControl ||= name === "cache-control";
+      // nginx would gather events that are sent one by one, unless it is told here.
+      if (name === "content-type" && isEventStream(head.headers[index + 1]!)) headers.push("X-Accel-Buffering", "no");
       headers.push(name, head.headers[index + 1]!);
     }
     if (!cacheControl) headers.push("Cache-Control", "no-store");
     if (head.status > 299) headers.push("Caisson-Fault", "task");
-    this.#response.writeHead(head.status, headers);
-    this.#response.flushHeaders();
+    if (BODILESS.has(head.status)) return this.#sendBodiless(head.status, headers, body);
+    // What was made at once is here already: then its length is known, and the one that the task says does not count.
+    const whole = body.takeWhole();
+    const length = whole?.length ?? announcedLength(head.headers);
+    if (length !== null) headers.push("Content-Length", String(length));
+    response.writeHead(head.status, headers);
+    if (whole) {
+      if (whole.length > BIG_BYTES) this.#holdBig(whole.length);
+      return void response.end(whole);
+    }
+    response.flushHeaders();
     // A body that breaks destroys the response: the client sees it cut, never ended.
-    pipeline(body, this.#response, () => {});
+    if (length === null) pipeline(body, response, ignore);
+    else pipeline(body, exactly(length), response, ignore);
+  }
+
+  /** RFC 9110, sections 15.3.5 and 15.4.5: there is a head alone. What the task writes all the same is read and dropped. */
+  #sendBodiless(status: number, headers: string[], body: AnswerBody): void {
+    this.#response.writeHead(status, headers);
+    this.#response.end();
+    body.resume();
   }
 
   #headers(): string[] {

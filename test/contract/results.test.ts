@@ -199,6 +199,8 @@ describe("a Response", () => {
       "content-security-policy": "default-src *",
       "content-security-policy-report-only": "default-src *",
       "keep-alive": "timeout=999",
+      nel: '{"report_to":"a"}',
+      "report-to": "{}",
       ratelimit: "forged",
       "ratelimit-policy": "forged",
       "referrer-policy": "unsafe-url",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,7 +10,8 @@ import { describe, it, type TestContext } from "node:test";
 
 import { end, startProxy } from "../../bench/scale/topology.ts";
 import { request, respond } from "../contract/http.ts";
-import { pause } from "../contract/until.ts";
+import { type Service, startService } from "../contract/service.ts";
+import { pause, until } from "../contract/until.ts";
 import { freePort, missing } from "../redis/server.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -71,6 +72,56 @@ async function deaf(t: TestContext): Promise<number> {
 function named(name: string): Handler {
   return (_, response) => void response.end(name);
 }
+
+/** nginx as a distribution configures it, which gathers answers unless it is told otherwise. */
+const PLAIN = (port: number, upstream: number, folder: string): string => `
+pid ${folder}/pid;
+events {}
+http {
+  client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi; access_log off;
+  server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${upstream}; proxy_http_version 1.1; } }
+}`;
+
+/** The service, behind nginx as in `deploy/` or behind a plain one. */
+async function behind(t: TestContext, how: "deploy" | "plain"): Promise<{ service: Service; port: number }> {
+  const service = await startService(["--trust-proxy", "127.0.0.1/32"]);
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-nginx-"));
+  const port = await freePort();
+  let proxy: ChildProcess;
+  if (how === "deploy") proxy = await startProxy(folder, port, [service.port]);
+  else {
+    const file = path.join(folder, "nginx.conf");
+    const user = process.getuid?.() === 0 ? "user root;" : "";
+    await writeFile(file, user + PLAIN(port, service.port, folder));
+    proxy = spawn("nginx", ["-p", folder, "-e", "stderr", "-c", file, "-g", "daemon off;"], { stdio: "ignore" });
+    await until(() => answers(port), "nginx answers");
+  }
+  t.after(async () => {
+    await end(proxy, "SIGTERM");
+    await rm(folder, { recursive: true });
+    await service.stop();
+  });
+  return { service, port };
+}
+
+async function answers(port: number): Promise<boolean> {
+  try {
+    return (await request(port, "GET", "/healthz", {})).status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** Each piece waits until another run lets it go. */
+const STEPWISE = (type: string): string => `new Response(new ReadableStream({
+  async pull(c) {
+    this.n = (this.n ?? 0) + 1;
+    if (this.n > 3) return c.close();
+    if (this.n > 1) await new Promise((go) => { globalThis.go = go });
+    c.enqueue("data: " + this.n + "\\n\\n");
+  }
+}, { highWaterMark: 0 }), { headers: { "content-type": "${type}" } })`;
 
 const METHODS = ["POST", "PUT", "PATCH", "GET", "DELETE"];
 
@@ -142,6 +193,44 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     first.resolve();
     const [rest] = (await once(response, "data")) as [string];
     assert.equal(rest, "data: 2\n\n");
+  });
+
+  const streamed = [
+    ["deploy", "text/event-stream"],
+    ["deploy", "text/plain"],
+    ["plain", "text/event-stream"],
+  ] as const;
+  for (const [how, type] of streamed) {
+    it(`lets each piece of a task's ${type} through as it is made (${how})`, async (t) => {
+      const { service, port } = await behind(t, how);
+      const response = await respond(port, "POST", "/api/run/demo", { token: service.admin, body: STEPWISE(type) });
+      response.setEncoding("utf8");
+      const pieces: string[] = [];
+      const ended = once(response, "end");
+      response.on("data", (piece: string) => pieces.push(piece));
+      for (const count of [1, 2, 3]) {
+        await until(() => pieces.join("").split("\n\n").length > count, `${count} pieces have come`);
+        assert.equal(
+          pieces.join(""),
+          [1, 2, 3]
+            .slice(0, count)
+            .map((n) => `data: ${n}\n\n`)
+            .join(""),
+        );
+        if (count < 3) await service.run("demo", "go()");
+      }
+      await ended;
+      assert.equal(response.complete, true);
+    });
+  }
+
+  it("passes on that an answer broke: it does not end it", async (t) => {
+    const { service, port } = await behind(t, "deploy");
+    const body = `new Response(new ReadableStream({ pull(c) { this.n ??= 0; if (this.n++ < 2) c.enqueue("a"); else c.error(new Error("no")) } }))`;
+    assert.equal((await request(port, "POST", "/api/run/demo", { token: service.admin, body })).complete, false);
+    const short =
+      "(context, req, res) => { res.setHeader('content-length', '9'); res.write('a'); setTimeout(() => res.end('b'), 300) }";
+    assert.equal((await request(port, "POST", "/api/run/demo", { token: service.admin, body: short })).complete, false);
   });
 
   it("says who asks, and believes no client about it; takes bodies as long as code may be", async (t) => {

@@ -75,13 +75,18 @@ describe("results", () => {
       "new DataView(new Uint8Array([104, 105]).buffer)",
     ]) {
       const { head, body, ended } = await guest.run(text);
-      assert.deepEqual(head, { status: 200, headers: ["content-type", "application/octet-stream"] });
+      assert.deepEqual(head, {
+        status: 200,
+        headers: ["content-type", "application/octet-stream", "content-length", "2"],
+      });
       assert.equal(body, "hi");
       assert.ok(ended);
     }
     assert.deepEqual((await guest.run("new Blob(['hi'], { type: 'text/x' })")).head?.headers, [
       "content-type",
       "text/x",
+      "content-length",
+      "2",
     ]);
   });
 

@@ -107,6 +107,9 @@ class TaskResponse extends Writable {
     return this;
   }
 
+  /** Nothing follows a body here: proxies on the way drop trailers, and few clients see them. */
+  addTrailers(): void {}
+
   flushHeaders(): void {
     if (this.headersSent) return;
     const headers: string[] = [];

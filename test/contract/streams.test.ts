@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
+
+import { type Answer, collect, respond } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+const MIB = 2 ** 20;
+const TEXT = "as it was before it was compressed ".repeat(100);
+/** A place on the web whose answers are compressed. */
+const place = createServer(({ url }, response) => {
+  const [coding, bytes] = url === "/br" ? ["br", brotliCompressSync(TEXT)] : ["gzip", gzipSync(TEXT)];
+  response.writeHead(200, { "content-encoding": coding, "content-length": bytes.length }).end(bytes);
+});
+
+let service: Service;
+let origin: string;
+
+before(async () => {
+  place.listen(0, "127.0.0.1");
+  await once(place, "listening");
+  const { port } = place.address() as AddressInfo;
+  origin = `http://127.0.0.1:${port}`;
+  service = await startService(["--egress-allow", `127.0.0.1:${port}`]);
+});
+after(async () => {
+  place.close();
+  await service.stop();
+});
+
+function stream(container: string, code: string): Promise<IncomingMessage> {
+  return respond(service.port, "POST", `/api/run/${container}`, { token: service.admin, body: code });
+}
+
+/** Answers with a body of which the rest is made when its first bytes have come. */
+async function byAndBy(length: string, rest: string): Promise<Answer> {
+  const code = `(context, req, res) => {
+    res.setHeader("content-length", "${length}");
+    res.write("abc");
+    globalThis.go = () => void res.end("${rest}");
+  }`;
+  const response = await stream("length", code);
+  const whole = collect(response);
+  await once(response, "data");
+  await service.run("length", "go()");
+  return whole;
+}
+
+async function pulls(): Promise<number> {
+  return Number((await service.run("slow", "globalThis.pulls")).text);
+}
+
+async function residentBytes(): Promise<number> {
+  const status = await readFile(`/proc/${service.pid}/status`, "latin1");
+  return 1_024 * Number(/VmRSS:\s+(\d+)/.exec(status)![1]);
+}
+
+describe("the length of a body", () => {
+  const whole = {
+    "a Response of text": "new Response('héllo')",
+    "a Response that says a wrong length": "new Response('héllo', { headers: { 'content-length': '5000' } })",
+    bytes: "Buffer.from('héllo')",
+    "a Blob": "new Blob(['héllo'])",
+    "a Node handler that ends at once": "(context, req, res) => { res.write('hé'); res.end('llo') }",
+    "a generator that waits for nothing": "function* () { yield 'hé'; yield 'llo' }",
+  };
+  for (const [what, code] of Object.entries(whole)) {
+    it(`is said where all of it is there at once: ${what}`, async () => {
+      const answer = await service.run("length", code);
+      assert.deepEqual([answer.status, answer.text, answer.headers["content-length"]], [200, "héllo", "6"]);
+    });
+  }
+
+  it("is kept where the task says it of a body that it makes by and by", async () => {
+    const answer = await byAndBy("6", "def");
+    assert.deepEqual([answer.text, answer.headers["content-length"], answer.complete], ["abcdef", "6", true]);
+  });
+
+  it("is a promise: a body that is shorter or longer is cut, and never looks complete", async () => {
+    for (const length of ["5", "7"]) {
+      const answer = await byAndBy(length, "def");
+      assert.deepEqual([answer.headers["content-length"], answer.complete], [length, false]);
+    }
+  });
+
+  it("that is none, or not of digits, is no length", async () => {
+    for (const length of ["-1", "1e3", "0x6"]) {
+      const answer = await byAndBy(length, "def");
+      assert.deepEqual([answer.text, answer.headers["content-length"]], ["abcdef", undefined]);
+    }
+  });
+
+  for (const status of [204, 304]) {
+    it(`is not said with status ${status}, which has no body, whatever the task writes`, async () => {
+      const code = `(context, req, res) => { res.writeHead(${status}, { "content-length": "4", etag: '"a"' }); res.end("body") }`;
+      const answer = await service.run("length", code);
+      assert.deepEqual(
+        [answer.status, answer.text, answer.headers["content-length"], answer.headers["transfer-encoding"]],
+        [status, "", undefined, undefined],
+      );
+      assert.equal(answer.headers["etag"], '"a"');
+      assert.equal((await service.run("length", "6 * 7")).text, "42");
+    });
+  }
+});
+
+describe("a compressed body", () => {
+  it("of the task's own making is passed on as it is", async () => {
+    const code = "new Response(require('zlib').gzipSync('small'), { headers: { 'content-encoding': 'gzip' } })";
+    const answer = await service.run("zipped", code);
+    assert.equal(answer.headers["content-encoding"], "gzip");
+    assert.equal(gunzipSync(answer.bytes).toString(), "small");
+  });
+
+  const ways = {
+    "answered as it is": "return fetch(URL)",
+    "answered as a clone": "return (await fetch(URL)).clone()",
+    "made into a Response of its own": "const got = await fetch(URL); return new Response(got.body, got)",
+    "made into one with its headers":
+      "const { body, headers } = await fetch(URL); return new Response(body, { headers })",
+  };
+  for (const [what, code] of Object.entries(ways)) {
+    it(`that fetch has decompressed no longer says that it is: ${what}`, async () => {
+      for (const coding of ["gzip", "br"]) {
+        const answer = await service.run("fetched", code.replace("URL", `"${origin}/${coding}"`));
+        assert.deepEqual([answer.status, answer.headers["content-encoding"]], [200, undefined], answer.text);
+        assert.equal(answer.text, TEXT);
+      }
+    });
+  }
+});
+
+describe("a stream", () => {
+  const counting = `globalThis.pulls = 0;
+    return new Response(new ReadableStream({ pull(c) { globalThis.pulls++; c.enqueue(new Uint8Array(65536)) } }))`;
+
+  it("stops its producer while its client reads nothing, and goes on when it reads", async () => {
+    const response = await stream("slow", counting);
+    let last = -1;
+    await until(async () => {
+      const now = await pulls();
+      const stands = now === last && now > 0;
+      last = now;
+      return stands;
+    }, "the producer stands");
+    // What the two sockets of the connection hold is some megabytes.
+    assert.ok(last * 65_536 < 32 * MIB, `${last} pieces were made for nobody`);
+    response.resume();
+    await until(async () => (await pulls()) > last, "the producer goes on");
+    response.destroy();
+  });
+
+  it("of any size takes no memory of the service", async () => {
+    const code = `new Response(new ReadableStream({ pull(c) { this.left ??= 4096; c.enqueue(new Uint8Array(65536)); if (--this.left === 0) c.close() } }))`;
+    const beforeBytes = await residentBytes();
+    let bytes = 0;
+    let most = 0;
+    let looked = 0;
+    for await (const chunk of await stream("large", code)) {
+      bytes += (chunk as Buffer).length;
+      if (bytes - looked < 8 * MIB) continue;
+      looked = bytes;
+      most = Math.max(most, await residentBytes());
+    }
+    assert.equal(bytes, 256 * MIB);
+    assert.ok(most - beforeBytes < 96 * MIB, `${(most - beforeBytes) / MIB} MiB more for a body of 256`);
+  });
+
+  it("ends with --stream-limit, cut and not complete, and the container answers on", async () => {
+    const brief = await startService(["--stream-limit", "1s"]);
+    try {
+      const code = "new Response(new ReadableStream({ start(c) { c.enqueue('on and on') } }))";
+      const answer = await brief.run("endless", code);
+      assert.deepEqual([answer.status, answer.text, answer.complete], [200, "on and on", false]);
+      assert.equal((await brief.run("endless", "6 * 7")).text, "42");
+    } finally {
+      await brief.stop();
+    }
+  });
+
+  it("has no trailers, and a handler that adds some is none the worse", async () => {
+    const code =
+      "(context, req, res) => { res.setHeader('trailer', 'x-a'); res.write('a'); res.addTrailers({ 'x-a': 'b' }); res.end('b') }";
+    const answer = await service.run("trailers", code);
+    assert.deepEqual([answer.text, answer.headers["trailer"]], ["ab", undefined]);
+  });
+
+  it("that fails before its first byte was made has a status of success and is cut", async () => {
+    const answer = await service.run(
+      "fails",
+      "new Response(new ReadableStream({ pull(c) { c.error(new Error('no')) } }))",
+    );
+    assert.equal(answer.complete, false);
+    assertProblem(await service.run("fails", "throw new Error('no')"), 500, "task_threw");
+  });
+
+  it("of events tells nginx not to gather them", async () => {
+    const code = "new Response('data: 1\\n\\n', { headers: { 'content-type': 'text/event-stream' } })";
+    const answer = await service.run("events", code);
+    assert.equal(answer.headers["x-accel-buffering"], "no");
+    assert.equal((await service.run("events", "new Response('')")).headers["x-accel-buffering"], undefined);
+  });
+});
