@@ -31,7 +31,9 @@ export function reuseOf(
   const nowMs = Date.now();
   const dateMs = httpDate(headers.date) ?? nowMs;
   const lifetimeMs = lifetimeOf(directives, headers.expires, dateMs);
-  const ageMs = Math.max(nowMs - dateMs, seconds(headers.age) + delayMs);
+  // A date has no parts of a second: those would make what is good for one second never good.
+  const apparentMs = Math.floor((nowMs - dateMs) / 1_000) * 1_000;
+  const ageMs = Math.max(apparentMs, seconds(headers.age) + delayMs);
   const validated = directives.has("no-cache") || lifetimeMs === null;
   const freshMs = validated ? 0 : Math.min(Math.max(0, lifetimeMs - ageMs), maxFreshMs);
   const stale = directives.has("no-cache") || (lifetimeMs !== null && freshMs === 0);

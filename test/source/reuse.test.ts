@@ -61,6 +61,11 @@ describe("the time that an answer is good for", () => {
     assert.equal(read({ date: ago(0), expires: ago(10) }), "earlier 0");
   });
 
+  it("is a whole second where the answer's second is not over", (context) => {
+    context.mock.timers.enable({ apis: ["Date"], now: 1_000_900 });
+    assert.equal(read({ date: "Thu, 01 Jan 1970 00:16:40 GMT", "cache-control": "max-age=1" }), "all 1000");
+  });
+
   it("is less by the age of the answer: what it says, how long it took, how old its date is", () => {
     assert.equal(read({ "cache-control": "max-age=40", age: "10" }), "all 30000");
     assert.equal(read({ "cache-control": "max-age=300", age: "200" }), "all 60000");

@@ -69,7 +69,7 @@ describe("code that is kept", () => {
   it("is not asked for again as long as it is fresh, and a minute at most", async (context) => {
     const scene = await stage(context, numbered({ "cache-control": "max-age=30" }));
     assert.equal(await scene.get(), "1");
-    scene.nowMs = 29_000;
+    scene.nowMs = 20_000;
     assert.equal(await scene.get("/#other-fragment"), "1");
     assert.equal(await scene.get("/?other"), "2");
     scene.nowMs = 31_000;
@@ -101,7 +101,7 @@ describe("code that is kept", () => {
     const scene = await stage(context, (response, request) => {
       const etag = `"${text.length}"`;
       if (request.headers["if-none-match"] === etag)
-        return response.writeHead(304, { "cache-control": "max-age=5" }).end();
+        return response.writeHead(304, { "cache-control": "max-age=20" }).end();
       return response.writeHead(200, { etag, "last-modified": modified, "cache-control": "max-age=30" }).end(text);
     });
     assert.equal(await scene.get(), "'first'");
@@ -110,11 +110,11 @@ describe("code that is kept", () => {
     assert.equal(scene.asked[1]!.headers["if-none-match"], '"7"');
     assert.equal(scene.asked[1]!.headers["if-modified-since"], modified);
     // The 304 said for how long from then on.
-    scene.nowMs = 35_000;
+    scene.nowMs = 41_000;
     assert.equal(await scene.get(), "'first'");
     assert.equal(scene.asked.length, 2);
     text = "'second'";
-    scene.nowMs = 37_000;
+    scene.nowMs = 52_000;
     assert.equal(await scene.get(), "'second'");
     assert.equal(scene.asked.length, 3);
   });
@@ -318,5 +318,40 @@ describe("code that many want at once", () => {
     assert.equal((await problemOf(first)).code, "task_url_status");
     assert.deepEqual(await Promise.all(later), ["6 * 7", "6 * 7"]);
     assert.equal(scene.asked.length, 2);
+  });
+
+  it("has its whole time again for whoever waited in vain for what was another's", async (context) => {
+    const answers: (() => void)[] = [];
+    const arrivals = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const answering = numbered({ "cache-control": "no-store" });
+    const scene = await stage(context, (response, request) => {
+      answers.push(() => answering(response, request));
+      arrivals[answers.length - 1]!.resolve();
+    });
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const first = scene.get();
+    const second = scene.get();
+    const mostMs = LIMITS.totalMs * 0.9;
+    await arrivals[0]!.promise;
+    context.mock.timers.tick(mostMs);
+    answers[0]!();
+    assert.equal(await first, "1");
+    await arrivals[1]!.promise;
+    context.mock.timers.tick(mostMs);
+    answers[1]!();
+    assert.equal(await second, "2");
+  });
+
+  it("is given up for all when it takes too long", async (context) => {
+    const gate = gated(() => {});
+    const scene = await stage(context, gate.answering);
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const outcome = assertProblem(scene.get(), "task_url_unreachable", /in full within 20000 ms$/);
+    await gate.arrived;
+    const closed = Promise.withResolvers<void>();
+    scene.asked[0]!.socket.once("close", () => closed.resolve());
+    context.mock.timers.tick(LIMITS.totalMs);
+    await outcome;
+    await closed.promise;
   });
 });
