@@ -6,7 +6,7 @@ const LEAVES = ["config", "errors", "members", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
-  doctor: ["containers", "sandbox", "egress", ...LEAVES],
+  doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tokens", "redis", "telemetry", ...LEAVES],
   service: [
     "stores",

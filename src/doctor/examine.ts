@@ -9,6 +9,7 @@ import { examineEgress } from "./egress.ts";
 import type { Finding } from "./finding.ts";
 import { examineNode, examinePlatform } from "./machine.ts";
 import { examinePort } from "./port.ts";
+import { examineRedis } from "./redis.ts";
 import { examineRoot } from "./root.ts";
 import { examineWall } from "./wall.ts";
 
@@ -32,7 +33,8 @@ export async function examine(config: Config): Promise<Report> {
   const examined = mayUseBubblewrap ? await examineBubblewrap() : [];
   const { rung, findings: wall } = await examineWall(config);
   const bubblewrap = rung === "confined" ? examined.map(asPassedOver) : examined;
-  const place = [await examineEgress(config), await examineDataFolder(data, config.keys), await examinePort(config)];
+  const folder = await examineDataFolder(data, config.keys);
+  const place = [await examineEgress(config), folder, ...(await examineRedis(config)), await examinePort(config)];
   // Last: it is done and not only looked at, and all else may need root.
   const root = await examineRoot(config.user, data);
   const findings = [...machine, ...bubblewrap, ...wall, root, ...place];

@@ -12,6 +12,7 @@ import { VERSION } from "../../src/http/headers.ts";
 import { LAYERS } from "../../src/sandbox/self-test/check.ts";
 import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
+import { missing, startRedis } from "../redis/server.ts";
 import { fakeBubblewrap, NO_PLAN } from "../sandbox/thinned-wall.ts";
 import { command } from "./command.ts";
 
@@ -103,6 +104,52 @@ describe("doctor --json, where the wall holds", () => {
     await diagnose([]);
     assert.equal(existsSync(home.data), false);
     assert.deepEqual(await readdir(home.tmp), []);
+  });
+});
+
+describe("doctor, where nodes share a Redis", { skip: await missing("redis-server") }, () => {
+  const REDIS_LAYERS = ["Redis", "way to Redis", "Redis persistence", "Redis memory"];
+  const ofRedis = ({ layer }: Layer): boolean => REDIS_LAYERS.includes(layer);
+
+  it("reaches it, asks it for a count that makes no state, and says how it keeps what it is given", async () => {
+    await using redis = await startRedis(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
+    const found = await diagnose(["--redis", redis.url]);
+    assert.deepEqual(namesOf(found, ofRedis), REDIS_LAYERS);
+    assert.deepEqual(
+      namesOf(found, (each) => ofRedis(each) && (!each.ok || each.weak)),
+      [],
+    );
+    assert.match(found.layers.get("Redis")!.proof, /^the Redis at 127\.0\.0\.1:\d+: \d+\.\d+\.\d+, it answered/);
+    assert.match(found.layers.get("way to Redis")!.proof, /^no TLS, no password; it does not leave this machine/);
+    assert.equal(found.layers.get("Redis persistence")!.proof, "appendonly yes, appendfsync always");
+    assert.deepEqual(await redis.client.keys("*"), []);
+  });
+
+  it("warns of one that forgets, and starts nothing less for it", async () => {
+    await using redis = await startRedis(["--save", "", "--maxmemory-policy", "allkeys-lru"]);
+    const found = await diagnose(["--redis", redis.url]);
+    assert.deepEqual([found.ok, found.code], [true, 0]);
+    assert.deepEqual(
+      namesOf(found, (each) => ofRedis(each) && each.weak),
+      ["Redis persistence", "Redis memory"],
+    );
+    assert.match(found.layers.get("Redis memory")!.proof, /allkeys-lru/);
+    assert.equal(found.layers.get("Redis memory")!.remedy, "maxmemory-policy noeviction");
+  });
+
+  it("finds out that this user may not count there", async () => {
+    const readers = ["--user", "default", "on", "nopass", "~*", "&*", "+@all", "-@scripting"];
+    await using redis = await startRedis(["--save", "", ...readers]);
+    const found = await diagnose(["--redis", redis.url]);
+    assert.deepEqual(namesOf(found, isOpen), ["Redis"]);
+    assert.match(found.layers.get("Redis")!.proof, /counts nothing: NOPERM/);
+  });
+
+  it("says that there is no start without it, and repeats no password", async () => {
+    const found = await diagnose([], { CAISSON_REDIS: "redis://:s3cret@127.0.0.1:1" });
+    assert.deepEqual(namesOf(found, isOpen), ["Redis"]);
+    assert.match(found.layers.get("Redis")!.proof, /the Redis at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/);
+    assert.doesNotMatch(JSON.stringify([...found.layers.values()]), /s3cret/);
   });
 });
 

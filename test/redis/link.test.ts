@@ -130,6 +130,10 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
     const warnings = await durabilityWarnings(await careless.link());
     assert.match(warnings[0]!, /append-only/);
     assert.match(warnings[1]!, /allkeys-lru/);
+    await using slow = await startRedis(["--save", "", "--appendonly", "yes"]);
+    const [warning, ...others] = await durabilityWarnings(await slow.link());
+    assert.match(warning!, /everysec/);
+    assert.deepEqual(others, []);
     await using careful = await startRedis();
     assert.deepEqual(await durabilityWarnings(await careful.link()), []);
   });
