@@ -1,0 +1,124 @@
+/**
+ * Measures what it costs to take a token that was checked lately, as each request brings it: a text that is new to V8, cut
+ * out of a header. Beside it what the same tokens cost when they were never seen, and what a signature alone costs, in
+ * the same round; a figure counts as a ratio to that, the median of the rounds.
+ *
+ *   npm run bench:tokens [-- <rounds>]
+ */
+import type { createPublicKey } from "node:crypto";
+import { generateKeyPairSync, sign, verify } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { openTokens, type Tokens } from "../src/tokens/authority.ts";
+import { Verifier } from "../src/tokens/verify.ts";
+
+const [rounds = 15] = process.argv.slice(2).map(Number);
+const BUDGET_US = 1;
+/** Of how many tokens each round takes some. The cache holds ten thousand. */
+const HOLDERS = [1, 100, 5_000];
+const WARM = 20_000;
+const NEW = 200;
+const FAMILY = 4;
+
+const folder = await mkdtemp(path.join(tmpdir(), "caisson-bench-"));
+const tokens = await openTokens(folder);
+try {
+  await main(tokens);
+} finally {
+  await tokens.close();
+  await rm(folder, { recursive: true });
+}
+
+async function main({ keys, registry, issue }: Tokens): Promise<void> {
+  const verifier = new Verifier(keys, registry);
+  const groups: { readonly name: string; readonly headers: readonly Buffer[]; readonly us: number[] }[] = [];
+  for (const count of HOLDERS) {
+    const headers = await Promise.all(
+      Array.from({ length: count }, async () => header((await issue({ containers: ["demo"] }, "bench")).token)),
+    );
+    groups.push({ name: `checked lately, of ${count}`, headers, us: [] });
+  }
+  groups.push({ name: `checked lately, ${FAMILY} above it`, headers: [header(await youngest(issue))], us: [] });
+  for (const { headers } of groups) for (const each of headers) await verifier.verify(tokenIn(each));
+
+  const signature = ed25519();
+  const [alone, unseen]: [number[], number[]] = [[], []];
+  for (let round = -1; round < rounds; round++) {
+    const figures = groups.map(({ headers }) => warmUs(verifier, headers));
+    const [bare, all] = [signatureUs(signature), await unseenUs(new Verifier(keys, registry), groups.at(-2)!.headers)];
+    // The first is for V8 to compile what is measured.
+    if (round < 0) continue;
+    for (const [at, { us }] of groups.entries()) us.push(figures[at]!);
+    alone.push(bare);
+    unseen.push(all);
+  }
+  report("an Ed25519 signature alone", alone, alone);
+  report("never seen", unseen, alone);
+  for (const { name, us } of groups) report(`${name} (budget ${BUDGET_US} µs)`, us, alone);
+}
+
+/** As it comes from the network. */
+function header(token: string): Buffer {
+  return Buffer.from(`Bearer ${token}`, "latin1");
+}
+
+/** As a request gives it: a new text each time, of which the token is a part. */
+function tokenIn(bytes: Buffer): string {
+  return /^Bearer +(\S+) *$/i.exec(bytes.toString("latin1"))![1]!;
+}
+
+async function youngest(issue: Tokens["issue"]): Promise<string> {
+  const family = { containers: ["demo"], can: ["run", "issue"] };
+  let last = await issue({ ...family, depth: FAMILY }, "bench");
+  for (let depth = FAMILY - 1; depth >= 0; depth--) {
+    last = await issue({ ...(depth > 0 ? family : { containers: ["demo"] }), depth }, last.claims);
+  }
+  return last.token;
+}
+
+function warmUs(verifier: Verifier, headers: readonly Buffer[]): number {
+  // Made before the clock starts: reading a header is not what is measured.
+  const texts = Array.from({ length: WARM }, (_, at) => tokenIn(headers[at % headers.length]!));
+  const begin = performance.now();
+  let sum = 0;
+  for (const text of texts) {
+    const claims = verifier.verify(text);
+    if (claims instanceof Promise) throw new Error("it was not found");
+    sum += claims.iat;
+  }
+  const us = ((performance.now() - begin) * 1_000) / WARM;
+  if (sum === 0) throw new Error("nothing was checked");
+  return us;
+}
+
+async function unseenUs(verifier: Verifier, headers: readonly Buffer[]): Promise<number> {
+  const texts = headers.slice(0, NEW).map(tokenIn);
+  const begin = performance.now();
+  for (const text of texts) await verifier.verify(text);
+  return ((performance.now() - begin) * 1_000) / texts.length;
+}
+
+type Signed = [message: Buffer, key: ReturnType<typeof createPublicKey>, signature: Buffer];
+
+function ed25519(): Signed {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const message = Buffer.alloc(300, "x");
+  return [message, publicKey, sign(null, message, privateKey)];
+}
+
+function signatureUs([message, key, signature]: Signed): number {
+  const begin = performance.now();
+  for (let time = 0; time < NEW; time++) verify(null, message, key, signature);
+  return ((performance.now() - begin) * 1_000) / NEW;
+}
+
+function report(what: string, us: readonly number[], alone: readonly number[]): void {
+  const ratio = median(us.map((value, round) => value / alone[round]!));
+  console.log(`${what}: ${median(us).toFixed(3)} µs, ${ratio.toFixed(4)} of a signature`);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
