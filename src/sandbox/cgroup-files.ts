@@ -3,7 +3,8 @@ import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 import { ALL_GUESTS_GROUP, GUEST_GROUP, STARTING_GROUP } from "./cgroup.ts";
-import { isLeft, killProcess, ownName } from "./leftovers.ts";
+import { killProcess } from "./leftovers.ts";
+import { isLeft, ownName } from "./own-name.ts";
 
 /** The period over which the kernel doles out a quota of CPU, its own default. */
 export const CPU_PERIOD_US = 100_000;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { GREETING_BYTES, type Reply, type Request } from "./launcher-messages.ts";
-import { ownName } from "./leftovers.ts";
+import { ownName } from "./own-name.ts";
 import { RUN_FOLDER } from "./run-folder.ts";
 import type { GuestExit, GuestProcess, GuestStatus, Priority, Sandbox } from "./sandbox.ts";
 import type { SandboxOptions } from "./wall.ts";

@@ -2,8 +2,9 @@ import { chmod, constants, copyFile, mkdir, mkdtemp, realpath, stat, writeFile }
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { showLife } from "./alive.ts";
 import { bundle } from "./bundle.ts";
-import { ownName } from "./leftovers.ts";
+import { ownName } from "./own-name.ts";
 import { playerProgram } from "./plan/player.ts";
 import { removeTree } from "./remove-tree.ts";
 import type { Architecture } from "./system-calls.ts";
@@ -35,6 +36,7 @@ const PARTS = ["guest", "guest/network"];
  */
 export async function prepareRunFolder(): Promise<RunFolder> {
   const folder = await mkdtemp(path.join(tmpdir(), ownName(RUN_FOLDER)));
+  const life = await showLife(folder);
   await chmod(folder, 0o755);
   const program = path.join(folder, "program");
   await makeFolder(program);
@@ -44,7 +46,10 @@ export async function prepareRunFolder(): Promise<RunFolder> {
     program,
     player: await makePlayer(folder),
     node: await reachableNode(folder),
-    remove: () => removeTree(folder),
+    remove: async () => {
+      await life.end();
+      await removeTree(folder);
+    },
   };
 }
 

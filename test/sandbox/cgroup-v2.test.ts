@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 
 import { openVersion2 } from "../../src/sandbox/cgroup-v2.ts";
 import { ALL_GUESTS_GROUP, GUEST_GROUP, STARTING_GROUP, type ResourceLimits } from "../../src/sandbox/cgroup.ts";
-import { ownName } from "../../src/sandbox/leftovers.ts";
+import { ownName } from "../../src/sandbox/own-name.ts";
 
 const LIMITS: ResourceLimits = { memoryBytes: 256 * 2 ** 20, threads: 64, cpuCores: 0.5 };
 

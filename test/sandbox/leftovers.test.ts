@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { it, type TestContext } from "node:test";
 
-import { isLeft, ownName, removeLeftovers } from "../../src/sandbox/leftovers.ts";
+import { showLife } from "../../src/sandbox/alive.ts";
+import { removeLeftovers } from "../../src/sandbox/leftovers.ts";
+import { isLeft, ownName } from "../../src/sandbox/own-name.ts";
 
 const PREFIX = "caisson-test-run-";
 
@@ -22,7 +24,14 @@ async function runFolder(parent: string, name: string): Promise<string> {
   const folder = path.join(parent, name);
   await mkdir(path.join(folder, "program/guest"), { recursive: true });
   await writeFile(path.join(folder, "program/guest/main.js"), "");
+  await age(folder);
   return folder;
+}
+
+/** Makes it older than the moment in which a folder has not yet shown that its service is alive. */
+async function age(folder: string): Promise<void> {
+  const before = Date.now() / 1_000 - 3_600;
+  await utimes(folder, before, before);
 }
 
 /** A process whose command line names a folder, as that of a guest does which is being started. */
@@ -120,3 +129,67 @@ it(
     assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
   },
 );
+
+/** Sweeps as a service in another container does that shares the temporary folder: by its own numbers of processes. */
+async function removeFromElsewhere(parent: string): Promise<void> {
+  const module = path.join(import.meta.dirname, "../../src/sandbox/leftovers.ts");
+  const code = `import { removeLeftovers } from ${JSON.stringify(module)};
+    await removeLeftovers(${JSON.stringify(parent)}, ${JSON.stringify(PREFIX)});`;
+  const words = [...ELSEWHERE, process.execPath, "--input-type=module", "--eval", code];
+  const child = spawn("unshare", words, { stdio: ["ignore", "ignore", "inherit"] });
+  assert.deepEqual(await once(child, "exit"), [0, null]);
+}
+
+const ELSEWHERE = [
+  ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]),
+  ...["--pid", "--fork", "--mount", "--mount-proc"],
+];
+const cannotGo = spawnSync("unshare", [...ELSEWHERE, "true"]).status !== 0 && "no PID namespace can be made here";
+
+it(
+  "the folder of a service that lives in another PID namespace is kept, until it lives no more",
+  { skip: cannotGo },
+  async (t) => {
+    const parent = await makeFolder(t);
+    // As long as a path may be whose socket must be found all the same.
+    const folder = await runFolder(parent, `${ownName(PREFIX)}${"x".repeat(60)}`);
+    const life = await showLife(folder);
+    await age(folder);
+    const dead = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
+    await removeFromElsewhere(parent);
+    assert.deepEqual([existsSync(folder), existsSync(dead)], [true, false]);
+    await life.end();
+    await age(folder);
+    await removeFromElsewhere(parent);
+    assert.equal(existsSync(folder), false);
+  },
+);
+
+it(
+  "what has just been made in another PID namespace is kept, though it has not shown that it lives",
+  { skip: cannotGo },
+  async (t) => {
+    const parent = await makeFolder(t);
+    const folder = path.join(parent, `${ownName(PREFIX)}x`);
+    await mkdir(folder);
+    await removeFromElsewhere(parent);
+    assert.ok(existsSync(folder));
+  },
+);
+
+it("the folder of a service that was killed is removed at once, also when it is new", async (t) => {
+  const parent = await makeFolder(t);
+  const module = path.join(import.meta.dirname, "../../src/sandbox");
+  const code = `import { mkdirSync } from "node:fs"; import { showLife } from "${module}/alive.ts"; import { ownName } from "${module}/own-name.ts";
+    const folder = ${JSON.stringify(parent)} + "/" + ownName(${JSON.stringify(PREFIX)}) + "x"; mkdirSync(folder); await showLife(folder);
+    console.log("shown"); setInterval(() => {}, 1_000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout, "data");
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  assert.equal((await readdir(parent)).length, 1);
+  await removeLeftovers(parent, PREFIX);
+  assert.deepEqual(await readdir(parent), []);
+});

@@ -17,8 +17,10 @@ import {
 } from "node:fs/promises";
 import path from "node:path";
 
-import { isLeft, ownName, removeLeftovers } from "../leftovers.ts";
+import { isAbandoned, showLife } from "../alive.ts";
+import { removeLeftovers } from "../leftovers.ts";
 import { sharedLibraries } from "../libraries.ts";
+import { ownName } from "../own-name.ts";
 import { type Identity, ownIdentity } from "../privilege.ts";
 import { removeTree } from "../remove-tree.ts";
 import type { RunFolder } from "../run-folder.ts";
@@ -71,6 +73,7 @@ export async function openJail(place: string, folder: RunFolder): Promise<Jail> 
   const found = (await findJail(place, prefix, user, parts)) ?? (await buildJail(place, prefix, user, parts));
   await removeUnused(place);
   const roots = path.join(found, USERS, user);
+  const life = await showLife(roots);
   const maker = new RootMaker(
     path.join(found, TEMPLATE),
     roots,
@@ -80,7 +83,10 @@ export async function openJail(place: string, folder: RunFolder): Promise<Jail> 
     path: found,
     makeRoot: (identity) => maker.make(identity),
     // What cannot be removed, the next start tries again.
-    close: async () => void (await succeeds(removeTree(roots))),
+    close: async () => {
+      await life.end();
+      await succeeds(removeTree(roots));
+    },
   };
 }
 
@@ -144,6 +150,7 @@ async function isPartWhole(file: string, { stats, text }: Part): Promise<boolean
 
 async function buildJail(place: string, prefix: string, user: string, parts: readonly Part[]): Promise<string> {
   const building = await mkdtemp(path.join(place, ownName(BUILDING)));
+  const life = await showLife(building);
   for (const { name, source, stats } of parts) {
     const file = path.join(building, TEMPLATE, name);
     await mkdir(path.dirname(file), { recursive: true });
@@ -151,6 +158,7 @@ async function buildJail(place: string, prefix: string, user: string, parts: rea
   }
   await mkdir(path.join(building, USERS, user), { recursive: true });
   await chmod(building, 0o700);
+  await life.end();
   const jail = path.join(place, `${prefix}${path.basename(building).slice(-6)}`);
   await rename(building, jail);
   return jail;
@@ -175,7 +183,8 @@ async function removeUnused(place: string): Promise<void> {
     const users = path.join(jail, USERS);
     for (const user of await readdir(users).catch(() => [])) {
       // Another service may be removing the same at this moment.
-      if (isLeft(user, "")) await succeeds(removeTree(path.join(users, user)));
+      const roots = path.join(users, user);
+      if (await isAbandoned(roots, "")) await succeeds(removeTree(roots));
     }
     // The kernel refuses it while anybody has a folder in it, and nobody can have one afterwards.
     const isUnused = (await succeeds(rmdir(users))) || (await lstat(users).catch(() => null)) === null;

@@ -11,6 +11,7 @@ import {
   stat,
   symlink,
   truncate,
+  utimes,
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -161,9 +162,17 @@ describe("a jail that cannot be believed", () => {
   });
 });
 
+/** Makes it older than the moment in which a folder has not yet shown that its service is alive. */
+async function age(left: string): Promise<void> {
+  const past = Date.now() / 1_000 - 3_600;
+  await utimes(left, past, past);
+}
+
 describe("what was left", () => {
   it("by a build that was killed goes with the next start", async () => {
-    await mkdir(path.join(place, `caisson-building-${DEAD}abcdef/root/bin`), { recursive: true });
+    const building = path.join(place, `caisson-building-${DEAD}abcdef`);
+    await mkdir(path.join(building, "root/bin"), { recursive: true });
+    await age(building);
     const jail = await openHere();
     assert.deepEqual(await readdir(place), [path.basename(jail.path)]);
   });
@@ -181,6 +190,7 @@ describe("what was left", () => {
     await mkdir(left, { recursive: true });
     await writeFile(path.join(left, "file"), "x");
     await chmod(left, 0);
+    await age(path.join(jail, "users", `${DEAD}abcdef12`));
     await openHere();
     const users = await readdir(path.join(jail, "users"));
     assert.deepEqual(
