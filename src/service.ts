@@ -58,6 +58,10 @@ const CONTAINER_BYTES = 32 * 2 ** 20;
 /** Its frames, its stderr, and at its start one more. */
 const GUEST_DESCRIPTORS = 3;
 const OWN_DESCRIPTORS = 64;
+/** Guests that are let end, or have not ended yet, may be as many as those in their places. */
+const ENDING = 2;
+/** Of the self-test, before there are others. */
+const PROBES = 16;
 /** Each may hold some hundred thousand bytes. */
 const MAX_EGRESS = 4_096;
 /** A server that is slow holds a place of its caller's container for no longer; redirects hide where code is from. */
@@ -82,7 +86,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const lost = Promise.withResolvers<Error>();
   const resources = sandboxOptions(config);
   // Begun now and awaited when it is needed: it takes the longest.
-  const opening = openSandbox(resources, lost.resolve);
+  const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
+  const counted = maxContainers + config.pool * MOST_GROWTH;
+  const opening = openSandbox({ ...resources, mostGuests: counted * ENDING + PROBES }, lost.resolve);
   // Whoever awaits it hears of a failure; until then nobody does.
   opening.catch(ignore);
   closers.defer(async () => (await opening.catch(() => null))?.close());
@@ -134,7 +140,6 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   }
 
   const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());
-  const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
   const containers = closers.adopt(
     new Registry(pool, {
       concurrency: config.concurrency,
@@ -177,7 +182,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     },
   });
   closers.adopt(server, (open) => open.closeAllConnections());
-  server.maxConnections = connectionLimit(maxContainers + config.pool * MOST_GROWTH);
+  server.maxConnections = connectionLimit(counted);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);

@@ -6,14 +6,15 @@ import path from "node:path";
 import { closeInheritedDescriptors } from "./descriptors.ts";
 import { GREETING_BYTES, type Reply, type Request, REQUESTS } from "./launcher-messages.ts";
 import { openWall } from "./open-wall.ts";
-import { endAll, factsOf, type SandboxOptions, type StartedGuest, type Wall } from "./wall.ts";
+import { endAll, factsOf, refuseMore, type SandboxOptions, type StartedGuest, type Wall } from "./wall.ts";
 
 /**
  * The process that keeps root beside a service that has given it up: starts guests and ends them, and reads nothing that
  * comes from the network or from a guest.
  */
 
-const [, , options, socketFile] = process.argv as [string, string, string, string];
+const [, , given, socketFile] = process.argv as [string, string, string, string];
+const options = JSON.parse(given) as SandboxOptions;
 /** Null for one that never came to be. */
 const guests = new Map<number, Promise<StartedGuest | null>>();
 const closed = once(process, "disconnect");
@@ -36,7 +37,7 @@ process.exit(0);
 
 async function open(): Promise<Wall> {
   try {
-    return await openWall(JSON.parse(options) as SandboxOptions);
+    return await openWall(options);
   } catch (error) {
     return refuse((error as Error).message);
   }
@@ -67,6 +68,11 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
 async function launch(number: number): Promise<void> {
   // One whose number goes to another would be out of reach, and alive when its files are removed.
   if (guests.has(number)) return;
+  try {
+    refuseMore(guests.size, options);
+  } catch (error) {
+    return reply({ is: "exited", guest: number, exit: { how: (error as Error).message, outOfMemory: false } });
+  }
   const starting = start(number);
   guests.set(
     number,

@@ -12,5 +12,5 @@ import { sandboxBehind, type SandboxOptions } from "./wall.ts";
  * @throws {Error} saying what is missing and how to get it.
  */
 export async function openSandbox(options: SandboxOptions, lost: (error: Error) => void): Promise<Sandbox> {
-  return isPrivileged() ? openLauncher(options, lost) : sandboxBehind(await openWall(options));
+  return isPrivileged() ? openLauncher(options, lost) : sandboxBehind(await openWall(options), options);
 }

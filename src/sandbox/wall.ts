@@ -18,6 +18,17 @@ export interface GuestResources {
 export interface SandboxOptions extends GuestResources {
   /** `auto` takes the strongest rung that this system has, and never `none`. */
   readonly isolation: "auto" | Rung;
+  /**
+   * Alive at once. Far above what a service counts itself: one that has lost count, or is somebody else's, must not start
+   * processes without end. Without it as many as are asked for.
+   */
+  readonly mostGuests?: number;
+}
+
+/** @throws {Error} when there are as many guests as there may be. */
+export function refuseMore(alive: number, { mostGuests = Infinity }: Pick<SandboxOptions, "mostGuests">): void {
+  if (alive < mostGuests) return;
+  throw new Error(`no process could be started: ${alive} guests are alive, and no service has more`);
 }
 
 /** What a rung is made of: it starts guests from this very process. */
@@ -39,13 +50,14 @@ export interface StartedGuest extends GuestHandle {
 }
 
 /** A sandbox whose guests are this process's own children. */
-export function sandboxBehind(wall: Wall): Sandbox {
+export function sandboxBehind(wall: Wall, options: Pick<SandboxOptions, "mostGuests"> = {}): Sandbox {
   const guests = new Set<GuestHandle>();
   let closed = false;
   return {
     ...factsOf(wall),
     launch: async () => {
       if (closed) throw new Error("no process could be started: the sandbox is closed");
+      refuseMore(guests.size, options);
       const guest = wall.start("pipe") as GuestProcess;
       guests.add(guest);
       void guest.exited.then(() => guests.delete(guest));

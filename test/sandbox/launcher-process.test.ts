@@ -8,6 +8,7 @@ import path from "node:path";
 import { it, type TestContext } from "node:test";
 
 import type { Reply } from "../../src/sandbox/launcher-messages.ts";
+import type { SandboxOptions } from "../../src/sandbox/wall.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "../../src/sandbox/launcher-process.ts");
@@ -19,7 +20,11 @@ interface ForkedLauncher {
 }
 
 /** A launcher of a service that does with the connections of guests what the test wants. */
-async function forkLauncher(t: TestContext, onConnection: (socket: Socket) => void): Promise<ForkedLauncher> {
+async function forkLauncher(
+  t: TestContext,
+  onConnection: (socket: Socket) => void,
+  options: Partial<SandboxOptions> = {},
+): Promise<ForkedLauncher> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-launcher-"));
   const server = createServer(onConnection);
   server.listen(path.join(folder, "guests.sock"));
@@ -28,7 +33,7 @@ async function forkLauncher(t: TestContext, onConnection: (socket: Socket) => vo
     server.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const launcher = fork(PROGRAM, [JSON.stringify(SANDBOX_OPTIONS), server.address() as string]);
+  const launcher = fork(PROGRAM, [JSON.stringify({ ...SANDBOX_OPTIONS, ...options }), server.address() as string]);
   return { launcher, exit: once(launcher, "exit") as ForkedLauncher["exit"] };
 }
 
@@ -78,4 +83,44 @@ it("a launcher makes one guest a number, whatever it is asked by a service that 
   assert.deepEqual(await exit, [0, null]);
   assert.deepEqual(ends, [1]);
   assert.equal(connections, 1);
+});
+
+it("a launcher has no more guests at once than it was told, however many are asked for, and makes others when those end", async (t) => {
+  const mostGuests = 2;
+  let connections = 0;
+  const { launcher, exit } = await forkLauncher(
+    t,
+    (socket) => {
+      connections++;
+      socket.on("error", () => {}).resume();
+    },
+    { mostGuests },
+  );
+  const refused: number[] = [];
+  const ended: number[] = [];
+  launcher.on("message", (reply: Reply) => {
+    if (reply.is === "open") {
+      for (let guest = 1; guest <= GUESTS; guest++) launcher.send({ do: "launch", guest });
+      // Asked last: it is answered when all before it were.
+      launcher.send({ do: "inspect", guest: 1 });
+    } else if (reply.is === "inspected" && reply.guest === 1) {
+      launcher.send({ do: "kill", guest: 1 });
+    } else if (reply.is === "inspected") {
+      launcher.disconnect();
+    } else if (reply.is === "exited" && /2 guests are alive, and no service has more/.test(reply.exit.how)) {
+      refused.push(reply.guest);
+    } else if (reply.is === "exited") {
+      ended.push(reply.guest);
+      if (reply.guest !== 1) return;
+      launcher.send({ do: "launch", guest: 100 });
+      launcher.send({ do: "inspect", guest: 100 });
+    }
+  });
+  assert.deepEqual(await exit, [0, null]);
+  assert.deepEqual(
+    refused,
+    Array.from({ length: GUESTS - mostGuests }, (_, index) => index + mostGuests + 1),
+  );
+  assert.deepEqual(ended, [1]);
+  assert.equal(connections, mostGuests + 1);
 });
