@@ -129,6 +129,12 @@ export const PROBLEMS = {
     title: "The method does not apply to this path",
     help: "The header Allow lists those that apply.",
   },
+  precondition_failed: {
+    status: 412,
+    fault: "caller",
+    title: "Somebody else has changed it",
+    help: "Get it again, and send its ETag as If-Match.",
+  },
   container_limited: {
     status: 429,
     fault: "limit",

@@ -30,7 +30,8 @@ import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.t
 import type { GuestProcess, Sandbox, WallFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
 import { Sources } from "./source/fetch.ts";
-import { openLimitStore, openPolicies, openRedis, openShared } from "./stores.ts";
+import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
+import { Tasks } from "./tasks/tasks.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
 import { type Log, openLog } from "./telemetry/log.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
@@ -123,6 +124,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await ensureAdminToken(adminTokenFile, tokens);
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
+  const { codeLimit } = config;
+  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, { codeLimit }), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 
@@ -165,6 +168,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   server = createListener(config, {
     config,
     tokens,
+    tasks,
     authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
     proxies,
     limiter,

@@ -13,6 +13,9 @@ import { RedisPolicies } from "./policies/stores/redis.ts";
 import { durabilityWarnings } from "./redis/durability.ts";
 import { Feed } from "./redis/feed.ts";
 import { RedisLink } from "./redis/link.ts";
+import type { TaskStore } from "./tasks/store.ts";
+import { EmbeddedTasks } from "./tasks/stores/embedded.ts";
+import { SharedTasks } from "./tasks/stores/shared.ts";
 import type { Log } from "./telemetry/log.ts";
 import type { TokenRegister } from "./tokens/register.ts";
 import { SharedSecrets } from "./tokens/secrets/shared.ts";
@@ -45,6 +48,7 @@ export interface Shared {
   readonly registry: TokenRegister;
   readonly secrets: SecretStore;
   readonly policies: PolicyStore;
+  readonly tasks: TaskStore;
   close(): void;
 }
 
@@ -56,12 +60,23 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
   policies.attach(feed);
   await feed.open();
   const registry = new SharedRegistry(link, feed, revocations);
-  return { registry, secrets: new SharedSecrets(link), policies, close: () => feed.close() };
+  return {
+    registry,
+    secrets: new SharedSecrets(link),
+    policies,
+    tasks: new SharedTasks(link),
+    close: () => feed.close(),
+  };
 }
 
 /** The policies: those that nodes share, or of the folder. */
 export function openPolicies(folder: string, shared: Shared | null): PolicyStore {
   return shared?.policies ?? EmbeddedPolicies.open(path.join(folder, "policies.sqlite"));
+}
+
+/** The named tasks: those that nodes share, or of the folder. */
+export function openTaskStore(folder: string, shared: Shared | null): TaskStore {
+  return shared?.tasks ?? EmbeddedTasks.open(path.join(folder, "tasks.sqlite"));
 }
 
 /** The counts: in the Redis that nodes share, or in the folder. */

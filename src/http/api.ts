@@ -6,6 +6,7 @@ import { asProblem } from "./problem.ts";
 import { servePublic } from "./public-api.ts";
 import { type Api, type ApiDependencies, incomingOf, notFound, problem } from "./resources.ts";
 import { parseTarget } from "./target.ts";
+import { serveTasks } from "./tasks-api.ts";
 import { serveTokens } from "./tokens-api.ts";
 
 /** Everything but the runs. */
@@ -15,6 +16,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
   serveLimits(api, dependencies);
   serveContainers(api, dependencies);
   serveTokens(api, dependencies);
+  serveTasks(api, dependencies);
   servePublic(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path)));
   api.onError((error, call) => {

@@ -13,6 +13,7 @@ const EXPOSED = [
   "Caisson-Fault",
   "Server-Timing",
   "Caisson-Version",
+  "ETag",
 ].join(", ");
 
 /** Any origin may ask (Fetch standard, CORS protocol): a token travels as a bearer token, never as a cookie. */
@@ -29,7 +30,7 @@ export function preflightHeaders(methods: string): string[] {
     ...VERSION_HEADERS,
     ...CORS_HEADERS,
     ...["Access-Control-Allow-Methods", methods],
-    ...["Access-Control-Allow-Headers", "Authorization, Content-Type"],
+    ...["Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match"],
     ...["Access-Control-Max-Age", "86400"],
     ...["Allow", `${methods}, OPTIONS`],
   ];

@@ -10,6 +10,7 @@ import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
 import { makeApi } from "./api.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
+import type { RunPlace } from "./named-run.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import { type ApiDependencies, methodNotAllowed } from "./resources.ts";
@@ -40,8 +41,8 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       return;
     }
     const target = parseTarget(request.url!);
-    const segment = target.path.startsWith(RUN_PATH) ? target.path.slice(RUN_PATH.length) : "/";
-    if (segment.includes("/")) {
+    const place = runPlace(target.path);
+    if (!place) {
       if (hasBody(request)) lingerAtEnd(response);
       void api(request, response);
       return;
@@ -51,7 +52,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       return;
     }
     const running = RUN_METHODS.includes(request.method!)
-      ? runs.handle(request, response, target, segment)
+      ? runs.handle(request, response, target, place)
       : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
@@ -79,6 +80,14 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       handle(request, response);
     })
     .on("clientError", answerMalformed);
+}
+
+/** What a path asks to be run: code in a container, or a task in it, whatever follows its name; null for other paths. */
+function runPlace(path: string): RunPlace | null {
+  if (!path.startsWith(RUN_PATH)) return null;
+  const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
+  if (task === "") return null;
+  return { container: container!, task: task ?? null };
 }
 
 function answerProblem(error: unknown, response: ServerResponse, { log }: RunDependencies): void {

@@ -8,6 +8,7 @@ import type { Registry } from "../containers/registry.ts";
 import { Problem } from "../errors.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { PolicyStore } from "../policies/policy.ts";
+import type { Tasks } from "../tasks/tasks.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { Tokens } from "../tokens/authority.ts";
@@ -26,6 +27,7 @@ export interface ApiDependencies {
   readonly proxies: Proxies;
   readonly limiter: Limiter;
   readonly policies: PolicyStore;
+  readonly tasks: Tasks;
   readonly containers: Registry;
   readonly log: Log;
   readonly runCounts: RunCounts;

@@ -8,7 +8,9 @@ import { Problem } from "../errors.ts";
 import type { Holder, KeyUsage, Limiter } from "../limits/limiter.ts";
 import { readSubmission, type Submission } from "../source/body.ts";
 import type { Sources } from "../source/fetch.ts";
-import { isBlank } from "../source/text.ts";
+import { isBlank, withoutPreamble } from "../source/text.ts";
+import type { Task } from "../tasks/task.ts";
+import type { Tasks } from "../tasks/tasks.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { RunIds } from "../telemetry/runs.ts";
@@ -21,6 +23,7 @@ import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
 import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
+import { findTask, holderOfTask, mustBeRunnable, mustNotHaveEnded, type RunPlace } from "./named-run.ts";
 import { partyOf } from "./party.ts";
 import type { Proxies } from "./proxies.ts";
 import { hasBody, readBody } from "./read-body.ts";
@@ -35,6 +38,7 @@ import { readUsage } from "./usage.ts";
 export interface RunDependencies {
   readonly config: Config;
   readonly tokens: Tokens;
+  readonly tasks: Tasks;
   readonly authenticator: Authenticator;
   readonly proxies: Proxies;
   readonly limiter: Limiter;
@@ -58,7 +62,11 @@ interface Call {
   readonly response: ServerResponse;
   readonly target: Target;
   readonly container: string;
+  /** What it runs under: the token that asks, or that of a task. */
   readonly claims: Claims;
+  /** The token that asks; null where a public task runs for anybody. */
+  readonly bearer: Claims | null;
+  readonly task: Task | null;
   readonly taskUrl: string | null;
   readonly holder: Holder;
   readonly party: Party;
@@ -87,25 +95,29 @@ export class RunEndpoint {
   }
 
   /** @throws {Problem} as long as nobody has been authorized; after that every answer is the run's own. */
-  async handle(request: IncomingMessage, response: ServerResponse, target: Target, segment: string): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse, target: Target, place: RunPlace): Promise<void> {
     const arrivedMs = performance.now();
-    const { config, tokens, authenticator, runIds } = this.#with;
-    const credential = readCredential(request, target.query, config.queryKey);
+    const { config, tokens, tasks, authenticator, runIds } = this.#with;
+    const found = place.task === null ? null : await findTask(tasks, place);
+    // A public task runs for whoever asks: what credentials the request has are not for this service.
+    const credential = found?.public ? null : readCredential(request, target.query, config.queryKey);
     // A token that was seen before is checked without a turn of the event loop.
-    const verified = authenticator.verify(credential.token, request);
-    const claims = verified instanceof Promise ? await verified : verified;
-    tokens.uses.seen(claims);
-    const container = containerName(segment);
+    const verified = credential && authenticator.verify(credential.token, request);
+    const bearer = verified instanceof Promise ? await verified : verified;
+    if (bearer) tokens.uses.seen(bearer);
+    const container = containerName(place.container);
     const url = taskUrl(target.query);
     refuseAsSubresource(request);
-    authorize(claims, container);
-    const answer = new RunAnswer(response, runIds.next(), claims.jti, credential.byKey, arrivedMs);
-    const looked = holderOf(claims, tokens.registry);
+    if (bearer) authorize(bearer, container);
+    const task = place.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
+    const claims = task?.claims ?? bearer!;
+    const answer = new RunAnswer(response, runIds.next(), claims.jti, credential?.byKey ?? false, arrivedMs);
+    const looked = task ? holderOfTask(task, bearer, tokens.registry) : holderOf(claims, tokens.registry);
     const holder = looked instanceof Promise ? await looked : looked;
-    const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(claims) : null;
+    const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
     const party = partyOf(claims, secrets?.version ?? null);
-    const pin = claims.code;
-    const call = { request, response, target, container, claims, taskUrl: url, holder, party, pin, secrets, answer };
+    const run = { request, response, target, container, claims, bearer, task, taskUrl: url };
+    const call = { ...run, holder, party, pin: claims.code, secrets, answer };
     try {
       answer.send(await this.#run(call));
     } catch (error) {
@@ -121,7 +133,7 @@ export class RunEndpoint {
 
   async #begin(call: Call): Promise<Execution> {
     const { code: submitted, data } = await this.#readInput(call);
-    const { containers, tokens, running } = this.#with;
+    const { containers, running } = this.#with;
     const place = containers.reserve(call.container, call.party, call.holder, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
     const release = (): void => containers.release(place);
@@ -131,7 +143,7 @@ export class RunEndpoint {
       const code = submitted ?? (await this.#fetchCode(call));
       const { compartment } = place;
       const { guest, start } = compartment.warm(performance.now()) ?? (await compartment.arrive());
-      if (running) tokens.verifier.mustBeInForce(call.claims);
+      if (running) this.#mustBeInForce(call);
       const over = (): void => {
         release();
         running?.delete(execution);
@@ -142,7 +154,7 @@ export class RunEndpoint {
         guest.run(codeOf(code), () => this.#contextOf(call, data), execution, call.answer.sent(start)),
       );
       begun = true;
-      running?.add(execution, call.claims);
+      running?.add(execution, tokensOf(call));
       abandonWithClient(call.response, execution);
       return execution;
     } finally {
@@ -150,20 +162,31 @@ export class RunEndpoint {
     }
   }
 
+  #mustBeInForce({ bearer, task }: Call): void {
+    const { verifier } = this.#with.tokens;
+    if (bearer) verifier.mustBeInForce(bearer);
+    if (task) mustNotHaveEnded(task, verifier);
+  }
+
   /** What the request brought: its data, and its code unless that is to be fetched. */
   async #readInput(call: Call): Promise<Input> {
-    if (call.pin?.url === undefined) {
+    const { task } = call;
+    if (call.pin?.url === undefined && !task) {
       const submission = await this.#readCode(call);
       return { code: submission, data: submission?.data ?? null };
     }
     if (call.taskUrl !== null) {
-      throw new Problem("code_pinned", "the token runs the code of one URL, and task_url names another", {
+      const what = task ? "the path names a task" : "the token runs the code of one URL";
+      throw new Problem("code_pinned", `${what}, and task_url names other code`, {
         hint: "Leave task_url out. What the request holds as its body is data for the code.",
       });
     }
     const { codeLimit, jsonDepthLimit } = this.#with.config;
     const limits = { bytes: codeLimit * ENVELOPE_FACTOR, jsonDepth: jsonDepthLimit };
-    return { code: null, data: await readData(call.request, call.response, limits) };
+    const data = await readData(call.request, call.response, limits);
+    if (!task?.inline) return { code: null, data };
+    const source = withoutPreamble(await this.#with.tasks.codeOf(task));
+    return { code: { source, typescript: false, modules: null }, data };
   }
 
   /** The code of the body, or null when it is to be fetched. */
@@ -191,11 +214,12 @@ export class RunEndpoint {
     });
   }
 
-  async #admit({ container, claims, holder, answer }: Call): Promise<void> {
+  async #admit(call: Call): Promise<void> {
+    const { container, holder, answer } = call;
     const decision = await this.#with.limiter.admit(container, holder);
     answer.admitted(decision.usage);
     if (!decision.admitted) throw limitProblem(container, decision);
-    this.#with.tokens.uses.ran(claims);
+    for (const token of tokensOf(call)) this.#with.tokens.uses.ran(token);
   }
 
   async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<CodeText> {
@@ -253,6 +277,11 @@ function abandonWithClient(response: ServerResponse, execution: Execution): void
   response.on("close", () => {
     if (!response.writableFinished) execution.abandon();
   });
+}
+
+/** All that it is counted for. */
+function tokensOf({ claims, bearer }: Call): Claims[] {
+  return bearer === null || bearer === claims ? [claims] : [claims, bearer];
 }
 
 function refuseAsSubresource(request: IncomingMessage): void {

@@ -6,18 +6,20 @@ import type { Execution } from "./execution.ts";
 
 /** The runs that guests are at, by their tokens, so that a revocation can end them. */
 export class Running {
-  readonly #runs: Map<Execution, Claims> = new Map();
+  readonly #runs: Map<Execution, readonly Claims[]> = new Map();
 
   constructor(registry: Pick<TokenRegister, "onRevoked">, verifier: Pick<Verifier, "isSigned" | "onKeysRemoved">) {
     registry.onRevoked((jtis) => {
       const revoked = new Set(jtis);
       this.#kill(({ jti, parents }) => revoked.has(jti) || parents.some((parent) => revoked.has(parent)), TOKEN);
     });
-    verifier.onKeysRemoved(() => this.#kill((claims) => !verifier.isSigned(claims), KEY));
+    // That of a task was signed with none.
+    verifier.onKeysRemoved(() => this.#kill((claims) => claims.task === null && !verifier.isSigned(claims), KEY));
   }
 
-  add(execution: Execution, claims: Claims): void {
-    this.#runs.set(execution, claims);
+  /** @param tokens all that it hangs on: the one that asked for it, and that of its task. */
+  add(execution: Execution, tokens: readonly Claims[]): void {
+    this.#runs.set(execution, tokens);
   }
 
   delete(execution: Execution): void {
@@ -25,8 +27,8 @@ export class Running {
   }
 
   #kill(isOver: (claims: Claims) => boolean, why: string): void {
-    for (const [execution, claims] of this.#runs) {
-      if (isOver(claims)) execution.kill(new Problem("token_invalid", why, { hint: HINT }));
+    for (const [execution, tokens] of this.#runs) {
+      if (tokens.some(isOver)) execution.kill(new Problem("token_invalid", why, { hint: HINT }));
     }
   }
 }

@@ -55,6 +55,12 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
 
 /** @throws {Problem} `request_invalid` where everybody who runs code could read them. */
 function mustTakeSecrets(claims: Claims): void {
+  if (claims.task !== null) {
+    // Under the token they would outlive the code that they are for.
+    throw new Problem("request_invalid", "the token stands for a named task; its secrets are set with the task", {
+      hint: `PUT /api/tasks/${claims.task} takes secrets.`,
+    });
+  }
   if (mayHaveSecrets(claims)) return;
   throw new Problem("request_invalid", "the token runs free code, which could read them", {
     hint: "Issue one with code, which pins the code that is given them, or with secretsReadable: true.",

@@ -30,6 +30,20 @@ export function containerName(segment: string): string {
   });
 }
 
+/** @throws {Problem} `request_invalid` unless the segment, percent-decoded once, can be a task's name. */
+export function taskName(segment: string): string {
+  const name = decode(segment);
+  if (name !== null && isName(name)) return name;
+  throw new Problem("request_invalid", `${JSON.stringify(name ?? segment).slice(0, 160)} is not the name of a task`, {
+    hint: "1 to 128 of the characters A-Z a-z 0-9 _ . @ -, the first of them a letter, a digit or _.",
+  });
+}
+
+/** Whether a container or a task can have that name. */
+export function isName(text: string): boolean {
+  return CONTAINER_NAME.test(text);
+}
+
 /** The segment percent-decoded once, or null when its escapes are not UTF-8. */
 export function decode(segment: string): string | null {
   if (!segment.includes("%")) return segment;

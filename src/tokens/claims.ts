@@ -51,6 +51,8 @@ export interface Claims {
   readonly depth: number;
   /** Whether it may revoke itself. */
   readonly selfRevoke: boolean;
+  /** Of the named task that it stands for, or null. Such a token is kept by the service, and is nobody's credential. */
+  readonly task: string | null;
   /** The `jti`s of the tokens that this one descends from, nearest first. */
   readonly parents: readonly string[];
 }

@@ -2,14 +2,13 @@ import { randomUUID } from "node:crypto";
 
 import { CompactSign } from "jose";
 
-import { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
 import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, TYPE } from "./format.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
 import type { TokenRegister } from "./register.ts";
 import { readTokenRequest, type TokenRequest, tokenRequestProblem } from "./request.ts";
-import type { Secrets, Vault } from "./secrets/vault.ts";
+import type { Vault } from "./secrets/vault.ts";
 
 export interface IssueContext {
   keys: KeyRing;
@@ -39,8 +38,8 @@ export interface Issued {
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
   const { above, nowMs } = context;
   const request = readTokenRequest(input, nowMs, above);
-  if (above) await refuseOverriding(above, request.secrets, context.vault);
-  const payload = payloadOf(request, above, nowMs);
+  if (above) await context.vault.refuseOverriding(above, request.secrets);
+  const payload = payloadOf(request, { jti: randomUUID(), above, nowMs });
   const { kid, key } = context.keys.signing;
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload)))
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
@@ -57,19 +56,8 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   return { token, jti: payload.jti, claims };
 }
 
-/** What a token above has given its code is the same for all below it. */
-async function refuseOverriding(above: Claims, secrets: Secrets, vault: Vault): Promise<void> {
-  const names = Object.keys(secrets);
-  if (names.length === 0) return;
-  const inherited = (await vault.of(above))?.names ?? [];
-  const faults = names.filter((name) => inherited.includes(name));
-  if (faults.length === 0) return;
-  throw new Problem("token_forbidden", `secrets.${faults[0]} is inherited as it is; leave it out`, {
-    violations: faults.map((name) => ({ member: `secrets.${name}`, detail: "is inherited as it is; leave it out" })),
-  });
-}
-
-function payloadOf(
+/** What is signed, or kept for a named task. */
+export function payloadOf(
   {
     admin,
     containers,
@@ -85,13 +73,12 @@ function payloadOf(
     depth,
     selfRevoke,
   }: TokenRequest,
-  above: Claims | null,
-  nowMs: number,
+  { jti, above, nowMs }: { jti: string; above: Claims | null; nowMs: number },
 ): Payload {
   return {
     iss: ISSUER,
     aud: AUDIENCE,
-    jti: randomUUID(),
+    jti,
     iat: Math.floor(nowMs / 1_000),
     ...(exp !== null && { exp }),
     ...(nbf !== null && { nbf }),

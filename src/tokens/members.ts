@@ -37,7 +37,7 @@ const SHA256 = "must be a SHA-256 in 64 hexadecimal digits";
 
 /** Of a token that runs one code: it cannot give away, or look into, what it was not made for. */
 export const PINNED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
-const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits", "issue"]);
+const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits", "tasks", "issue"]);
 const verb = z.enum(VERBS, `must be one of ${VERBS.join(", ")}`);
 
 /** The length is checked before the items, so that a huge list gets one fault and not one an item. */

@@ -34,6 +34,7 @@ export interface Payload {
   readonly fresh?: true;
   readonly depth?: number;
   readonly selfRevoke?: false;
+  readonly task?: string;
   readonly parents?: readonly string[];
 }
 
@@ -60,6 +61,7 @@ export function claimsOf(payload: unknown): Claims {
     fresh = false,
     depth = 0,
     selfRevoke = true,
+    task = null,
     parents,
   } = schema.parse(payload);
   return deepFreeze({
@@ -78,6 +80,7 @@ export function claimsOf(payload: unknown): Claims {
     fresh,
     depth,
     selfRevoke,
+    task,
     parents: parents ?? [],
   });
 }
@@ -103,12 +106,13 @@ const schema: z.ZodType<Payload> = z
     fresh: z.exactOptional(z.literal(true)),
     depth: z.exactOptional(depthMember),
     selfRevoke: z.exactOptional(z.literal(false)),
+    task: z.exactOptional(z.string()),
     parents: z.exactOptional(z.array(jti).max(MAX_DEPTH)),
   })
-  .refine(({ admin, containers, can, exp, code, depth, parents }) =>
+  .refine(({ admin, containers, can, exp, code, depth, task, parents }) =>
     admin
-      ? [containers, can, code, depth, parents].every((member) => member === undefined)
-      : containers !== undefined && can !== undefined && exp !== undefined,
+      ? [containers, can, code, depth, task, parents].every((member) => member === undefined)
+      : containers !== undefined && can !== undefined && (exp !== undefined || task !== undefined),
   )
   .refine(({ code, can }) => code === undefined || can?.every((verb) => PINNED_VERBS.has(verb)));
 

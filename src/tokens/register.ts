@@ -28,7 +28,7 @@ export interface TokenUse {
 /** Which tokens were issued, and which were revoked. */
 export interface TokenRegister {
   /**
-   * Remembers a token that is about to be handed out.
+   * Remembers a token that is about to be handed out, or what that of a named task has become.
    *
    * @throws {Problem} `store_unavailable` when it cannot be written.
    */

@@ -213,7 +213,7 @@ const SCHEMA = `
 `;
 
 const STATEMENTS = {
-  issue: "INSERT INTO issued (jti, payload, issued_by, issued_at, forget_at) VALUES (?, ?, ?, ?, ?)",
+  issue: "INSERT OR REPLACE INTO issued (jti, payload, issued_by, issued_at, forget_at) VALUES (?, ?, ?, ?, ?)",
   issued: "SELECT payload, issued_by, issued_at FROM issued WHERE jti = ?",
   revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
     VALUES (?, ?, ?, (SELECT forget_at FROM issued WHERE jti = ?)) ON CONFLICT DO NOTHING`,

@@ -113,6 +113,7 @@ export class Verifier {
     const claims = await readClaims(() => {
       return external ? external.claimsOf(payload as object, this.#registry) : claimsOf(payload);
     });
+    if (claims.task !== null) throw invalid("what stands for a named task is no credential", ASK_HERE);
     this.#signers.set(claims, { keys, key });
     // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come,
     // of the token or of the key.

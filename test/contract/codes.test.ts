@@ -68,6 +68,10 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   token_forbidden: async () => run("1", { token: await service.issue({ containers: ["other"] }) }),
   not_found: () => service.request("GET", "/api/nothing"),
   method_not_allowed: () => service.request("PUT", "/api/limits/container/codes"),
+  precondition_failed: () => {
+    const options = { json: { code: "1" }, headers: { "if-match": '"x"' } };
+    return service.request("PUT", "/api/tasks/codes/task", options);
+  },
   container_limited: () => twice({ containers: ["codes"], limits: { container: { month: 1 } } }),
   token_limited: () => twice({ containers: ["codes"], limits: { token: { month: 1 } } }),
   container_busy: () => beside(["--concurrency", "1"], "held", "held"),

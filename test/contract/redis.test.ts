@@ -10,6 +10,11 @@ import type { Answer } from "./http.ts";
 import { caisson, type Home, makeHome, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
+function putTask(node: Service, json: unknown, etag?: string): Promise<Answer> {
+  const headers = etag === undefined ? {} : { "if-match": etag };
+  return node.request("PUT", "/api/tasks/both/task", { json, headers });
+}
+
 describe("two nodes on one Redis", { skip: await missing("redis-server") }, () => {
   let redis: RedisServer;
   let homes: [Home, Home];
@@ -67,6 +72,45 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     assert.equal((await redis.client.keys("*:secrets")).length, 1);
     await nodes[1].request("DELETE", `/api/tokens/${jti}`);
     assert.equal((await redis.client.keys("*:secrets")).length, 0);
+  });
+
+  it("run the named tasks that either was given, with their secrets, and tell changes apart", async () => {
+    const code = "(context) => [context.secrets.KEY ?? null, context.params.plan ?? null]";
+    const told = (): Promise<unknown[]> => {
+      return Promise.all(nodes.map(async (node) => (await node.request("POST", "/api/run/both/task/x")).json()));
+    };
+    const first = await putTask(nodes[0], { code, secrets: { KEY: "one" } });
+    assert.equal(first.status, 201, first.text);
+    assert.deepEqual(await told(), [
+      ["one", null],
+      ["one", null],
+    ]);
+    const second = await putTask(nodes[1], { params: { plan: "pro" } }, first.headers["etag"]);
+    assert.equal(second.status, 200, second.text);
+    assert.equal((await putTask(nodes[0], { public: true }, first.headers["etag"])).status, 412);
+    assert.deepEqual(await told(), [
+      ["one", "pro"],
+      ["one", "pro"],
+    ]);
+    await putTask(nodes[0], { code: `${code} ` });
+    assert.deepEqual(await told(), [
+      [null, "pro"],
+      [null, "pro"],
+    ]);
+    const rolled = await nodes[1].request("POST", "/api/tasks/both/task/rollback", { json: { version: 1 } });
+    assert.equal(rolled.status, 200, rolled.text);
+    assert.deepEqual(await told(), [
+      [null, null],
+      [null, null],
+    ]);
+    const { jti } = rolled.json() as { jti: string };
+    await nodes[0].request("DELETE", "/api/tasks/both/task");
+    for (const node of nodes) assert.equal((await node.request("POST", "/api/run/both/task")).status, 404);
+    assert.notEqual(
+      ((await nodes[1].request("GET", `/api/tokens/${jti}`)).json() as { revoked: unknown }).revoked,
+      null,
+    );
+    assert.equal((await redis.client.keys("*:task*")).length, 0);
   });
 
   it("together reset what either is told to", async () => {

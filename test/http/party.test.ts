@@ -21,6 +21,7 @@ function claims(jti: string, changes: Partial<Claims> = {}): Claims {
     fresh: false,
     depth: 0,
     selfRevoke: true,
+    task: null,
     parents: [],
     ...changes,
   };

@@ -19,6 +19,7 @@ const CLAIMS: Claims = {
   fresh: false,
   depth: 0,
   selfRevoke: true,
+  task: null,
   parents: [],
 };
 

@@ -52,6 +52,25 @@ export class Vault {
     return found instanceof Promise ? found.then(read) : read(found);
   }
 
+  /** What it has itself, without those above it. @throws {Problem} `store_unavailable` */
+  async own({ jti, parents }: Owner): Promise<Secrets> {
+    const [sealed] = await this.#store.get(jti, parents);
+    return sealed ? this.#open(jti, sealed) : {};
+  }
+
+  /** What a token has given its code is the same for all below it. @throws {Problem} `token_forbidden` */
+  async refuseOverriding(above: Owner, secrets: Secrets): Promise<void> {
+    const names = Object.keys(secrets);
+    if (names.length === 0) return;
+    const inherited = (await this.of(above))?.names ?? [];
+    const faults = names.filter((name) => inherited.includes(name));
+    if (faults.length === 0) return;
+    const detail = "is inherited as it is; leave it out";
+    throw new Problem("token_forbidden", `secrets.${faults[0]} ${detail}`, {
+      violations: faults.map((name) => ({ member: `secrets.${name}`, detail })),
+    });
+  }
+
   /** Forgets what a token has, and all below it: it has ended. @throws {Problem} `store_unavailable` */
   async forget({ jti, parents }: Pick<Owner, "jti" | "parents">): Promise<void> {
     await this.#store.remove(jti, parents, { below: true });

@@ -1,0 +1,155 @@
+import { Problem } from "../errors.ts";
+import { parseJson } from "../source/json.ts";
+import type { Task } from "../tasks/task.ts";
+import type { Condition, Place } from "../tasks/tasks.ts";
+import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import { isOneOf } from "./etags.ts";
+import { pageQuery } from "./page-query.ts";
+import { readBody } from "./read-body.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  audit,
+  authenticate,
+  type Call,
+  forbidden,
+  type Handler,
+  json,
+  resource,
+} from "./resources.ts";
+import { containerName, parseTarget, taskName } from "./target.ts";
+
+/** Escapes make code longer than it is. */
+const ESCAPE_FACTOR = 4;
+const SEGMENT = "{[^/]*}";
+
+/** Named tasks, for who may keep them in their container. */
+export function serveTasks(api: Api, dependencies: ApiDependencies): void {
+  const { tasks } = dependencies;
+  const path = `/api/tasks/:container${SEGMENT}`;
+  resource(api, path, { GET: listTasks(dependencies) });
+  resource(api, `${path}/:name${SEGMENT}`, {
+    GET: async (call) => {
+      const { place } = await permitted(call, dependencies);
+      const task = await tasks.find(place.container, place.name);
+      if (!task) throw new Problem("not_found", "there is no task of that name in the container");
+      return answer(200, task, { code: task.inline ? (await tasks.codeOf(task)).toString() : undefined });
+    },
+    PUT: async (call) => {
+      const { place, by } = await permitted(call, dependencies);
+      const { task, made } = await tasks.put(place, await readMembers(call, dependencies), by, conditionOf(call));
+      auditTask(call, dependencies, made ? "task made" : "task changed", task, by);
+      return answer(made ? 201 : 200, task);
+    },
+    DELETE: async (call) => {
+      const { place, by } = await permitted(call, dependencies);
+      const task = await tasks.remove(place, by, conditionOf(call));
+      auditTask(call, dependencies, "task deleted", task, by);
+      return json(200, { ...place, deleted: true });
+    },
+  });
+  resource(api, `${path}/:name${SEGMENT}/versions`, {
+    GET: async (call) => {
+      const { place } = await permitted(call, dependencies);
+      const versions = await tasks.versions(place);
+      if (versions.length === 0) throw new Problem("not_found", "there is no task of that name in the container");
+      return json(200, { versions: versions.map((task) => described(task)) });
+    },
+  });
+  resource(api, `${path}/:name${SEGMENT}/rollback`, {
+    POST: async (call) => {
+      const { place, by } = await permitted(call, dependencies);
+      const { version, secrets } = versionOf(await readMembers(call, dependencies));
+      const task = await tasks.rollBack(place, version, secrets, by, conditionOf(call));
+      auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);
+      return answer(200, task);
+    },
+  });
+}
+
+function listTasks(dependencies: ApiDependencies): Handler {
+  return async (call) => {
+    const by = await authenticate(call, dependencies);
+    const container = containerName(segment(call, CONTAINER));
+    const { after, count } = pageQuery(call);
+    mustKeepTasks(by, container);
+    // One more than is asked for tells whether there are more.
+    const found = await dependencies.tasks.list(container, after, count + 1);
+    const page = found.slice(0, count);
+    const next = found.length > count ? page.at(-1)!.name : null;
+    return json(200, { tasks: page.map((task) => described(task)), next });
+  };
+}
+
+async function permitted(call: Call, dependencies: ApiDependencies): Promise<{ place: Place; by: Claims }> {
+  const by = await authenticate(call, dependencies);
+  const container = containerName(segment(call, CONTAINER));
+  const name = taskName(segment(call, NAME));
+  mustKeepTasks(by, container);
+  return { place: { container, name }, by };
+}
+
+function mustKeepTasks(by: Claims, container: string): void {
+  if (!permitsContainer(by, container) || !permitsVerb(by, "tasks")) throw forbidden();
+}
+
+/** Their places in `/api/tasks/{container}/{name}`. */
+const CONTAINER = 3;
+const NAME = 4;
+
+/** As it came: Hono would decode it before we can judge it. */
+function segment(call: Call, at: number): string {
+  return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
+}
+
+async function readMembers(call: Call, { config }: ApiDependencies): Promise<unknown> {
+  const bytes = config.codeLimit * ESCAPE_FACTOR;
+  const body = await readBody(call.env.incoming, call.env.outgoing, bytes, () => {
+    return new Problem("code_too_large", `the body is longer than the ${bytes} bytes that are taken`);
+  });
+  return parseJson(body, config.jsonDepthLimit);
+}
+
+function versionOf(input: unknown): { version: number; secrets?: unknown } {
+  const members = typeof input === "object" && input !== null ? input : {};
+  const { version, ...rest } = members as { version?: unknown; secrets?: unknown };
+  const others = Object.keys(rest).filter((name) => name !== "secrets");
+  if (!Number.isSafeInteger(version) || others.length > 0) {
+    throw new Problem(
+      "request_invalid",
+      "the body must be such as {version: 3}, with secrets where it is to have some",
+    );
+  }
+  return { version: version as number, ...rest };
+}
+
+/** RFC 9110, section 13.1: what was changed meanwhile is not overwritten by who does not know it. */
+function conditionOf(call: Call): Condition {
+  const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = call.env.incoming.headers;
+  return (etag) => {
+    if (ifMatch !== undefined && !isOneOf(etag, ifMatch)) return false;
+    return ifNoneMatch === undefined || !isOneOf(etag, ifNoneMatch);
+  };
+}
+
+function answer(status: number, task: Task, more: object = {}): Response {
+  return json(status, { ...described(task), ...more }, ["ETag", `"${task.etag}"`]);
+}
+
+/** All of it but its code and its secrets. Times are in Unix seconds. */
+function described({ container, name, version, etag, claims, inline, by, at, ...task }: Task): object {
+  const { jti, exp, limits, net, fresh, params, code } = claims;
+  return {
+    ...{ container, name, version, etag, jti },
+    url: inline ? null : code!.url,
+    sha256: code!.sha256 ?? null,
+    public: task.public,
+    ...{ params, limits, net, fresh, exp, by },
+    changedAt: Math.floor(at / 1_000),
+  };
+}
+
+function auditTask(call: Call, dependencies: ApiDependencies, what: string, task: Task, by: Claims): void {
+  const { container, name, version, claims } = task;
+  audit(call, dependencies, what, { container, task: name, version, token: claims.jti, by: by.jti });
+}

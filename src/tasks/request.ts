@@ -1,0 +1,71 @@
+import { z } from "zod";
+
+import type { Problem } from "../errors.ts";
+import { type MemberFault, membersProblem, schemaFaults } from "../members.ts";
+
+/**
+ * The members of `PUT /api/tasks/{container}/{name}` that are the task's own. The others are those of a token, and are
+ * read as such.
+ */
+export interface TaskMembers {
+  readonly code?: string;
+  readonly url?: string;
+  readonly sha256?: string;
+  readonly public?: boolean;
+  readonly fresh?: boolean;
+  readonly net?: unknown;
+  readonly limits?: unknown;
+  readonly params?: unknown;
+  readonly secrets?: unknown;
+  readonly exp?: unknown;
+  readonly expiresIn?: unknown;
+}
+
+/** @throws {Problem} `request_invalid` with every fault of these members at once. */
+export function readTaskRequest(input: unknown, codeLimit: number): TaskMembers {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) throw taskProblem(schemaFaults(parsed.error));
+  const { data } = parsed;
+  const faults: MemberFault[] = [];
+  if (data.code !== undefined) faults.push(...faultsOfCode(data.code, codeLimit));
+  if (data.code !== undefined && data.url !== undefined) {
+    faults.push({ member: "url", detail: "says where code is that is given as code; give one of them" });
+  }
+  if (data.code !== undefined && data.sha256 !== undefined) {
+    faults.push({ member: "sha256", detail: "is of what a URL gives; leave it out beside code" });
+  }
+  if (faults.length > 0) throw taskProblem(faults);
+  return data;
+}
+
+/** The answer to a task with these faults, which are at least one. */
+export function taskProblem(faults: readonly MemberFault[]): Problem {
+  return membersProblem("the task", faults);
+}
+
+function* faultsOfCode(code: string, codeLimit: number): Generator<MemberFault> {
+  const bytes = Buffer.byteLength(code);
+  if (bytes > codeLimit) yield { member: "code", detail: `has ${bytes} bytes; at most ${codeLimit} are taken` };
+  if (code.trim() === "") yield { member: "code", detail: "is blank" };
+  if (!code.isWellFormed()) yield { member: "code", detail: "has a lone surrogate, which UTF-8 cannot hold" };
+}
+
+const flag = z.exactOptional(z.boolean("must be true or false"));
+const any = z.exactOptional(z.unknown());
+
+const schema: z.ZodType<TaskMembers> = z.strictObject(
+  {
+    code: z.exactOptional(z.string("must be the code, as text")),
+    url: z.exactOptional(z.string("must be a URL, as text")),
+    sha256: z.exactOptional(z.string("must be a SHA-256 in 64 hexadecimal digits")),
+    public: flag,
+    fresh: flag,
+    net: any,
+    limits: any,
+    params: any,
+    secrets: any,
+    exp: any,
+    expiresIn: any,
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
+);

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { KEPT_VERSIONS, type StoredVersion, type TaskStore } from "../../src/tasks/store.ts";
+
+/** A store that can be opened again on what it has kept. */
+export interface TaskStoreUnderTest {
+  store: TaskStore;
+  /** Closes it and opens it anew. */
+  reopen: () => Promise<TaskStore>;
+  /** Ends it and removes what it left. */
+  end: () => Promise<void>;
+}
+
+/** What every store of named tasks promises. */
+export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnderTest>): void {
+  const promise = (sentence: string, body: (under: TaskStoreUnderTest) => Promise<void>): void => {
+    it(sentence, async () => {
+      const under = await open();
+      try {
+        await body(under);
+      } finally {
+        await under.end();
+      }
+    });
+  };
+
+  describe(`${subject} as a store of named tasks`, () => {
+    promise("knows nothing of a task that nobody has put", async ({ store }) => {
+      assert.equal(await store.newest("a", "task"), null);
+      assert.equal(await store.version("a", "task", 1), null);
+      assert.deepEqual(await store.versions("a", "task"), []);
+      assert.deepEqual(await store.list("a", "", 9), []);
+      assert.equal(await store.remove("a", "task", "none"), false);
+    });
+
+    promise("keeps each version with its code, also when it is opened again", async (under) => {
+      const [first, second] = [version(1, "const a = 'é\\0'"), version(2, null)];
+      assert.equal(await under.store.put("a", "task", first, null), true);
+      assert.equal(await under.store.put("a", "task", second, first.etag), true);
+      for (const turn of [() => under.store, under.reopen]) {
+        const store = await turn();
+        assert.equal(await store.newest("a", "task"), second.record);
+        assert.deepEqual(await store.version("a", "task", 1), first);
+        assert.deepEqual(await store.version("a", "task", 2), second);
+        assert.deepEqual(await store.versions("a", "task"), [second.record, first.record]);
+      }
+    });
+
+    promise("changes nothing where something else is the newest", async ({ store }) => {
+      const [first, other] = [version(1, "1"), version(2, "2")];
+      assert.equal(await store.put("a", "task", first, "elsewhere"), false);
+      assert.equal(await store.newest("a", "task"), null);
+      await store.put("a", "task", first, null);
+      for (const after of [null, other.etag]) {
+        assert.equal(await store.put("a", "task", other, after), false);
+        assert.equal(await store.remove("a", "task", other.etag), false);
+      }
+      assert.equal(await store.newest("a", "task"), first.record);
+    });
+
+    promise("lets one of many win that come after the same version", async ({ store }) => {
+      await store.put("a", "task", version(1, "1"), null);
+      const rivals = Array.from({ length: 10 }, (_, rival) => version(2, `${rival}`, `rival-${rival}`));
+      const won = await Promise.all(rivals.map(async (each) => store.put("a", "task", each, "etag-1")));
+      assert.equal(won.filter(Boolean).length, 1);
+      assert.equal(await store.newest("a", "task"), rivals[won.indexOf(true)]!.record);
+    });
+
+    promise("keeps the last versions, and no others", async ({ store }) => {
+      const all = Array.from({ length: KEPT_VERSIONS + 3 }, (_, at) => version(at + 1, `${at}`));
+      for (const each of all)
+        await store.put("a", "task", each, each.version === 1 ? null : `etag-${each.version - 1}`);
+      const kept = all.slice(-KEPT_VERSIONS).toReversed();
+      assert.deepEqual(
+        await store.versions("a", "task"),
+        kept.map(({ record }) => record),
+      );
+      assert.equal(await store.version("a", "task", 3), null);
+      assert.deepEqual(await store.version("a", "task", 4), all[3]);
+    });
+
+    promise("removes a task with all its versions, which can then be put anew", async ({ store }) => {
+      await store.put("a", "task", version(1, "1"), null);
+      await store.put("a", "task", version(2, "2"), "etag-1");
+      assert.equal(await store.remove("a", "task", "etag-2"), true);
+      assert.equal(await store.newest("a", "task"), null);
+      assert.equal(await store.version("a", "task", 1), null);
+      assert.deepEqual(await store.list("a", "", 9), []);
+      assert.equal(await store.put("a", "task", version(1, "again"), null), true);
+      assert.equal((await store.version("a", "task", 1))?.code, "again");
+      assert.equal(await store.version("a", "task", 2), null);
+    });
+
+    promise("lists the tasks of one container by their names, page by page, the newest of each", async ({ store }) => {
+      const names = Array.from({ length: 25 }, (_, at) => `t${at}`);
+      for (const name of names) await store.put("a", name, version(1, "1", name), null);
+      await store.put("a", "t3", version(2, "2", "newer"), "t3");
+      await store.put("b", "t1", version(1, "1", "elsewhere"), null);
+      const expected = names.toSorted().map((name) => version(1, "", name === "t3" ? "newer" : name).etag);
+      const seen: string[] = [];
+      for (let after = ""; ;) {
+        const page = (await store.list("a", after, 10)).map((record) => JSON.parse(record) as { etag: string });
+        if (page.length === 0) break;
+        assert.ok(page.length <= 10);
+        seen.push(...page.map(({ etag }) => etag));
+        after = names.toSorted()[seen.length - 1]!;
+      }
+      assert.deepEqual(seen, expected);
+    });
+  });
+}
+
+function version(number: number, code: string | null, etag: string = `etag-${number}`): StoredVersion {
+  return { version: number, etag, record: JSON.stringify({ etag, number }), code };
+}

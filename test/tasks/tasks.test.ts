@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+
+import { mustBeRunnable } from "../../src/http/named-run.ts";
+import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
+import { Tasks } from "../../src/tasks/tasks.ts";
+import type { Tokens } from "../../src/tokens/authority.ts";
+import type { Claims } from "../../src/tokens/claims.ts";
+import { problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
+
+const AT = { container: "acme", name: "task" };
+const always = (): boolean => true;
+
+interface Kept {
+  tasks: Tasks;
+  tokens: Tokens & { clock: { nowMs: number } };
+  admin: Claims;
+}
+
+async function testTasks(t: TestContext): Promise<Kept> {
+  const tokens = await testTokens(t);
+  const store = EmbeddedTasks.open(join(tokens.folder, "tasks.sqlite"));
+  t.after(() => store.close());
+  const tasks = new Tasks(store, tokens, { codeLimit: 1_000, nowMs: () => tokens.clock.nowMs });
+  const { claims: admin } = await tokens.issue({ admin: true, exp: null }, "me");
+  return { tasks, tokens, admin };
+}
+
+test("a task is the same object until it is changed, and what it is known by with it", async (t) => {
+  const { tasks, admin } = await testTasks(t);
+  await tasks.put(AT, { code: "1" }, admin, always);
+  const task = await tasks.find("acme", "task");
+  assert.equal(await tasks.find("acme", "task"), task);
+  await tasks.put(AT, { params: { a: 1 } }, admin, always);
+  assert.notEqual(await tasks.find("acme", "task"), task);
+});
+
+test("one that an administrator keeps has no end, unless one is asked for, until another is", async (t) => {
+  const { tasks, admin } = await testTasks(t);
+  const expOf = async (members: object): Promise<number | null> => {
+    return (await tasks.put(AT, members, admin, always)).task.claims.exp;
+  };
+  assert.equal(await expOf({ code: "1" }), null);
+  assert.equal(await expOf({ expiresIn: "1h" }), START_S + 3_600);
+  assert.equal(await expOf({ params: { a: 1 } }), START_S + 3_600);
+  assert.equal(await expOf({ exp: START_S + 60 }), START_S + 60);
+  assert.equal(await expOf({ exp: null }), null);
+});
+
+test("one that another token keeps ends with that", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"], exp: START_S + 60 }, "me");
+  await tasks.put(AT, { code: "1" }, admin, always);
+  const { task } = await tasks.put(AT, { params: {} }, claims, always);
+  assert.deepEqual([task.claims.exp, task.claims.parents], [START_S + 60, [claims.jti]]);
+  for (const exp of [null, START_S + 61]) {
+    const problem = await problemOf(() => tasks.put(AT, { exp }, claims, always));
+    assert.match(problem.message, /exp/);
+  }
+});
+
+test("an expired one runs nothing, and begins anew when it is put again", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const first = await tasks.put(
+    AT,
+    { code: "1", exp: START_S + 60, secrets: { KEY: "x" }, public: true },
+    admin,
+    always,
+  );
+  assert.equal(mustBeRunnable(first.task, null, tokens.verifier), first.task);
+  tokens.clock.nowMs = (START_S + 66) * 1_000;
+  const problem = await problemOf(() => mustBeRunnable(first.task, null, tokens.verifier));
+  assert.match(`${problem.code} ${problem.message}`, /token_invalid the task has ended.*expired/);
+  assert.equal((await problemOf(() => tasks.put(AT, { public: true }, admin, always))).code, "request_invalid");
+  const { task, made } = await tasks.put(AT, { code: "1" }, admin, always);
+  assert.deepEqual([made, task.version, task.public, task.claims.exp], [false, 2, false, null]);
+  assert.notEqual(task.claims.jti, first.task.claims.jti);
+  assert.equal(await tokens.vault.of(task.owner), null);
+});
+
+test("secrets last as long as the task, also when that becomes longer", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  await tasks.put(AT, { code: "1", exp: START_S + 60, secrets: { KEY: "x" } }, admin, always);
+  await tasks.put(AT, { exp: START_S + 3_600 }, admin, always);
+  tokens.clock.nowMs = (START_S + 600) * 1_000;
+  // Whatever has ended is forgotten with the next that is kept.
+  await tokens.issue({ containers: ["a"], secretsReadable: true, secrets: { A: "1" } }, "me");
+  const task = await tasks.find("acme", "task");
+  assert.deepEqual(JSON.parse((await tokens.vault.of(task!.owner))!.json), { KEY: "x" });
+});
+
+test("a task below the last generation that there can be is not kept", async (t) => {
+  const { tasks, tokens } = await testTasks(t);
+  const can = ["run", "tasks", "issue"];
+  let { claims } = await tokens.issue({ containers: ["acme"], can, depth: 4 }, "me");
+  for (let depth = 3; depth >= 0; depth--) {
+    const { task } = await tasks.put(AT, { code: `${depth}` }, claims, always);
+    assert.deepEqual(task.claims.parents, [claims.jti, ...claims.parents]);
+    ({ claims } = await tokens.issue({ containers: ["acme"], can, depth }, claims));
+  }
+  const problem = await problemOf(() => tasks.put(AT, { code: "1" }, claims, always));
+  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*as many tokens above/);
+});
+
+test("what stands for a task is no credential, though the service's own key had signed it", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const { task } = await tasks.put(AT, { code: "1" }, admin, always);
+  const { jti, containers, can, iat, code } = task.claims;
+  const payload = { iss: "caisson", aud: "caisson", jti, iat, containers, can, code, task: "acme/task" };
+  const token = await signed(tokens.keys, JSON.stringify(payload));
+  const problem = await problemOf(() => tokens.verifier.verify(token));
+  assert.match(`${problem.code} ${problem.message}`, /token_invalid.*no credential/);
+});
