@@ -133,6 +133,29 @@ for (const program of SERVERS) {
       await assertProperty(scenario, { numRuns: isLong ? 1_000 : 100 });
     });
 
+    it("go on in time when the clock of Redis is set back, from whichever run is the newest", async () => {
+      await using server = await startRedis(["--save", ""], program);
+      const node = new RedisStore(await server.link(), HAND_CLOCK);
+      const asked: Charge = { key: "a", class: "token", limits: limitVector({ minute: 2 }) };
+      let hand = START_MS;
+      const pass = async (ms: number): Promise<void> => void (await server.client.set("hand", (hand += ms)));
+      await pass(0);
+      assert.ok((await node.admit([asked])).admitted);
+      // Sooner than the clock is written down again: only the log knows of it.
+      await pass(400);
+      assert.ok((await node.admit([asked])).admitted);
+      for (const back of [3_600_000, 90_000]) {
+        await pass(-back);
+        const together = await Promise.all([node.admit([asked]), node.admit([asked])]);
+        for (const { admitted, retryAfterMs } of together) {
+          assert.equal(admitted, false);
+          assert.ok(retryAfterMs <= 60_000 && retryAfterMs > 59_000, `${retryAfterMs}`);
+        }
+      }
+      await pass(60_000);
+      assert.ok((await node.admit([asked])).admitted);
+    });
+
     it("are those of the cell log over thousands of runs of one key", async () => {
       await using server = await startRedis(["--save", ""], program);
       const nodes = [new RedisStore(await server.link(), HAND_CLOCK), new RedisStore(await server.link(), HAND_CLOCK)];
