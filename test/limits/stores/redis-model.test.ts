@@ -18,7 +18,7 @@ import { CellLog } from "../../../src/limits/cell-log.ts";
 import { decide, usageOf } from "../../../src/limits/decide.ts";
 import type { Charge } from "../../../src/limits/limiter.ts";
 import { RedisStore } from "../../../src/limits/stores/redis.ts";
-import { limitVector } from "../../../src/limits/windows.ts";
+import { limitVector, LONGEST_MS } from "../../../src/limits/windows.ts";
 import { isLong } from "../../long.ts";
 import { missing, SERVERS, startRedis } from "../../redis/server.ts";
 
@@ -156,6 +156,20 @@ for (const program of SERVERS) {
       assert.ok((await node.admit([asked])).admitted);
     });
 
+    it("are kept for as long as the newest run counts", async () => {
+      await using server = await startRedis(["--save", ""], program);
+      const link = await server.link();
+      const node = new RedisStore(link, HAND_CLOCK);
+      const asked: Charge = { key: "a", class: "token", limits: limitVector({}) };
+      for (let hour = 0; hour < 3; hour++) {
+        await server.client.set("hand", START_MS + hour * 3_600_000);
+        await node.admit([asked]);
+        assert.ok((await server.client.pttl(link.hashedKey("a"))) > LONGEST_MS);
+        // As if the hour had passed for the server, too.
+        await server.client.pexpire(link.hashedKey("a"), LONGEST_MS);
+      }
+    });
+
     it("are those of the cell log over thousands of runs of one key", async () => {
       await using server = await startRedis(["--save", ""], program);
       const nodes = [new RedisStore(await server.link(), HAND_CLOCK), new RedisStore(await server.link(), HAND_CLOCK)];
@@ -167,7 +181,8 @@ for (const program of SERVERS) {
       };
       let now = START_MS;
       for (let run = 0; run < 6_000; run++) {
-        // Bursts, trickles and pauses, each with a length of its own.
+        // Bursts, trickles and pauses, each with a length of its own; one after which nothing counts any more.
+        if (run === 3_000) now += LONGEST_MS + 1;
         now += run % 997 === 0 ? 3_600_000 : run % 101 === 0 ? 20_000 : (run * run) % 23;
         await server.client.set("hand", now);
         assert.deepEqual(await nodes[run % 2]!.admit([asked]), model.admit([asked], now), `run ${run}`);
