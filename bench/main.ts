@@ -25,6 +25,7 @@ await compare("new code each time, 32 connections", 0.4, { connections: 32, seco
 await compare("8 containers at once, 32 connections", 0.5, { connections: 32, seconds, token, containers: 8 });
 await compareLatency();
 await timeNewContainers();
+await compareFresh();
 console.log(`start to the first answered run: ${firstMs.toFixed(0)} ms (budget 2000)`);
 
 async function compare(what: string, budget: number, options: Load): Promise<void> {
@@ -77,7 +78,43 @@ async function timeNewContainers(): Promise<void> {
   );
 }
 
-function timeRun(target: MeasuredService, container: string): Promise<{ ms: number; start: string }> {
+/** What a blank guest for every run costs: with the pool at rest, and when no pool can keep up. */
+async function compareFresh(): Promise<void> {
+  const claims = JSON.stringify({ containers: ["*"], fresh: true });
+  const answer = await fetch(`${service.url}/api/tokens`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    body: claims,
+  });
+  const { token: fresh } = (await answer.json()) as { token: string };
+  const times = { warm: [] as number[], fresh: [] as number[] };
+  for (let index = 0; index < NEW_CONTAINERS; index++) {
+    await setTimeout(REFILL_MS);
+    times.warm.push((await timeRun(service, "bench0")).ms);
+    const blank = await timeRun({ url: service.url, token: fresh }, "bench0");
+    if (blank.start === "new") times.fresh.push(blank.ms);
+  }
+  const [warmMs, freshMs] = [median(times.warm), median(times.fresh)];
+  console.log(
+    `fresh run from the pool, p50 of ${times.fresh.length}: ${(freshMs / warmMs).toFixed(1)} times a warm run ` +
+      `(${freshMs.toFixed(1)} ms against ${warmMs.toFixed(1)} ms)`,
+  );
+  const ratios: number[] = [];
+  const raw: string[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const warm = await load(`${service.url}/`, { connections: 8, seconds, token });
+    const blank = await load(`${service.url}/`, { connections: 8, seconds, token: fresh });
+    ratios.push(warm.requestsPerSecond / blank.requestsPerSecond);
+    raw.push(`  ${blank.requestsPerSecond.toFixed(1)}/s against ${warm.requestsPerSecond.toFixed(0)}/s`);
+  }
+  console.log(`fresh runs, 8 connections without a pause: one for every ${median(ratios).toFixed(0)} warm ones`);
+  for (const line of raw) console.log(line);
+}
+
+function timeRun(
+  target: Pick<MeasuredService, "url" | "token">,
+  container: string,
+): Promise<{ ms: number; start: string }> {
   const startedMs = performance.now();
   return new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${target.token}` };

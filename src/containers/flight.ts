@@ -3,6 +3,7 @@ import type { Problem } from "../errors.ts";
 import { DATA_BYTES, DATA_FRAME_COST_BYTES, type HeadMessage, WINDOW_BYTES } from "../wire/messages.ts";
 import { parseHead } from "./messages.ts";
 import { RunLog, type RunWitness } from "./run-log.ts";
+import type { Upload } from "./upload.ts";
 
 /**
  * One run that the guest is at, and what may still come of it.
@@ -14,6 +15,8 @@ export class Flight {
   readonly log: RunLog;
   /** On the clock of `performance.now()`. Moves when the head of a stream has come. */
   deadlineMs: number;
+  /** The body of its request, where that is sent as it comes. */
+  upload: Upload | null = null;
   /** Bytes of the body that the guest may still send. */
   window: number = WINDOW_BYTES;
   /** Its head has come. */

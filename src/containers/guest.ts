@@ -1,3 +1,5 @@
+import type { Readable } from "node:stream";
+
 import { type Egress, Gateway, type GuestLink } from "../egress/gateway.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { NO_EGRESS } from "../egress/none.ts";
@@ -15,6 +17,7 @@ import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./guest-ca
 import { parseFault } from "./messages.ts";
 import { Pulse } from "./pulse.ts";
 import { PastLogs } from "./run-log.ts";
+import { Upload } from "./upload.ts";
 
 export interface GuestLimits {
   /** From sending a run to its result, or to the head of its stream. */
@@ -25,6 +28,13 @@ export interface GuestLimits {
   readonly resultBytes: number;
   /** Of each run. */
   readonly logs: LogLimits;
+}
+
+/** The body of a request, apart from its context. */
+export interface RequestBody {
+  readonly source: Readable;
+  /** Bytes of it that a task may hold which needs all of it at once. */
+  readonly mostHeld: number;
 }
 
 /** A guest is ready within a tenth of a second; a busy machine takes longer. */
@@ -95,7 +105,7 @@ export class Guest {
     const broken = (error: Error): void => this.crash(forgeryCause(error, this.flights.size));
     this.#link = egressLink(this.flights, this.#outbox, process.socket, broken);
     this.#codes = new CodeTable((frame) => this.#outbox.push(frame));
-    process.socket.on("drain", () => this.#gateway?.drained());
+    process.socket.on("drain", () => this.#drained());
     process.socket.on("data", (chunk: Buffer) => {
       try {
         this.#reader.push(chunk);
@@ -129,20 +139,43 @@ export class Guest {
   }
 
   /**
+   * @param body of the request, where it is no part of the context. It is read as the guest asks for it, and not by others.
    * @param context makes the run's context as JSON; not called for code that never reads it.
    * @returns the id that `abort`, `grant` and the guest use for the run.
    * @throws {Problem} `sandbox_failed` when the guest has just ended.
    */
-  run(code: Code, context: () => string, listener: RunListener, nowMs: number): number {
+  run(code: Code, context: () => string, listener: RunListener, nowMs: number, body?: RequestBody | null): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.#codes.use(code);
-    const codeId = Buffer.allocUnsafe(4);
-    codeId.writeUInt32LE(known.id);
-    const parts = known.needsContext ? [codeId, Buffer.from(context())] : [codeId];
-    const id = this.flights.add(new Flight(listener, nowMs + this.#limits.wallMs));
-    this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
+    const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
+    const flight = new Flight(listener, nowMs + this.#limits.wallMs);
+    const id = this.flights.add(flight);
     this.runs++;
+    // Code that never reads its context reads no body either.
+    if (!body || !known.needsContext) this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
+    else {
+      parts.splice(1, 0, u32(body.mostHeld));
+      this.#outbox.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
+      flight.upload = this.#upload(id, body.source);
+    }
     return id;
+  }
+
+  #upload(id: number, source: Readable): Upload {
+    const waiting = (): number => this.#link.waitingBytes;
+    return new Upload(source, {
+      get waitingBytes() {
+        return waiting();
+      },
+      data: (bytes) => this.#outbox.push(bytesFrame(TO_GUEST.body, id, bytes)),
+      end: () => this.#outbox.push(bytesFrame(TO_GUEST.bodyEnd, id)),
+    });
+  }
+
+  /** The guest has read what it was sent. */
+  #drained(): void {
+    this.#gateway?.drained();
+    for (const [, { upload }] of this.flights) upload?.proceed();
   }
 
   abort(id: number, reason: AbortReason): void {
@@ -167,9 +200,7 @@ export class Guest {
     const flight = this.flights.get(id);
     if (!flight || bytes === 0) return;
     flight.window += bytes;
-    const payload = Buffer.allocUnsafe(4);
-    payload.writeUInt32LE(bytes);
-    this.#outbox.push(bytesFrame(TO_GUEST.window, id, payload));
+    this.#outbox.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
   }
 
   setPriority(priority: Priority): void {
@@ -264,9 +295,16 @@ export class Guest {
     if (type === FROM_GUEST.log || type === FROM_GUEST.unheard) return this.#hearAside(type, id, payload);
     // Before anything is parsed: what nobody waits for is not worth it.
     const flight = this.flights.get(id);
+    if (type === FROM_GUEST.bodyMore)
+      return flight?.upload ? this.#sendMore(flight.upload, payload) : this.#hearNoise();
     if (type === FROM_GUEST.done) return flight?.answered ? this.#finish(id, flight) : this.#hearNoise();
     if (!flight || flight.answered) return KNOWN_TYPES.has(type) ? this.#hearNoise() : this.#break(unknown(type));
     this.#receiveAnswer(type, id, flight, payload);
+  }
+
+  #sendMore(upload: Upload, payload: Buffer): void {
+    if (payload.length !== 4) return this.#break("a window that is no number");
+    upload.more(payload.readUInt32LE());
   }
 
   #receiveAnswer(type: number, id: number, flight: Flight, payload: Buffer): void {
@@ -335,6 +373,7 @@ export class Guest {
 
   #take(id: number, flight: Flight): void {
     this.flights.take(id);
+    flight.upload?.stop();
     this.#past.add(id, flight.log);
     this.#gateway?.runEnded(id);
     // After the caller has been told: the end must not overtake the answer.
@@ -348,4 +387,10 @@ export class Guest {
   #break(what: string): never {
     throw new Error(what);
   }
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }

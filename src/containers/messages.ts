@@ -11,6 +11,7 @@ import type { HeadMessage } from "../wire/messages.ts";
 const CLAIMABLE: ReadonlySet<string> = new Set<ProblemCode>([
   "code_syntax",
   "code_shape",
+  "request_invalid",
   "task_error",
   "task_threw",
   "task_exited",

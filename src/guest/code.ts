@@ -3,6 +3,7 @@ import { type CodeMessage, FROM_GUEST } from "../wire/messages.ts";
 import { compile, type Evaluation, type Reading } from "./compile.ts";
 import { isDamaged } from "./damage.ts";
 import { CodeFault, threwFault } from "./faults.ts";
+import { withBody } from "./gathered.ts";
 import { beforeLeaving, send } from "./link.ts";
 import { addModules, dropModules } from "./modules.ts";
 import { forgetStart } from "./places.ts";
@@ -53,7 +54,7 @@ export class Code {
 
   /** Runs the code and sees to the answer. To be called inside `enterRun`. Throws what the code throws at once. */
   enter(run: Run): void {
-    if (this.#shape) this.#shape.run(run);
+    if (this.#shape) runShape(this.#shape, run);
     else this.#evaluate(run);
   }
 
@@ -129,7 +130,7 @@ export class Code {
     this.#shape = outcome.shape;
     this.#announce(outcome.shape?.needsContext ?? false);
     if (run.over) return;
-    if (outcome.shape) outcome.shape.run(run);
+    if (outcome.shape) runShape(outcome.shape, run);
     else answer(run, outcome.result);
   }
 
@@ -141,6 +142,11 @@ export class Code {
 }
 
 const NONE = new Uint8Array();
+
+function runShape(shape: Shape, run: Run): void {
+  if (!run.incoming || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
+  else withBody(run, () => shape.run(run));
+}
 
 function attempt(run: Run, step: () => void): void {
   try {

@@ -8,7 +8,17 @@ import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
 import { onNetworkFrame, openNetwork } from "./network/main-thread.ts";
 import { exitGuest, guardProcess, showIdle } from "./process.ts";
-import { abortRun, addCode, forgetCode, payer, startRun, widenWindow } from "./runner.ts";
+import {
+  abortRun,
+  addCode,
+  endBody,
+  forgetCode,
+  payer,
+  startRun,
+  startRunWithBody,
+  takeBody,
+  widenWindow,
+} from "./runner.ts";
 import { stopWarming, warm, warmFurther } from "./warm.ts";
 
 /** The program inside the sandbox: runs submitted code for one container, and speaks frames on descriptor 3. */
@@ -20,6 +30,13 @@ function onFrame(type: number, id: number, payload: Buffer): void {
       return startRun(id, payload);
     case TO_GUEST.code:
       return addCode(id, payload);
+    case TO_GUEST.runWithBody:
+      stopWarming();
+      return startRunWithBody(id, payload);
+    case TO_GUEST.body:
+      return takeBody(id, payload);
+    case TO_GUEST.bodyEnd:
+      return endBody(id);
     case TO_GUEST.window:
       return widenWindow(id, payload);
     case TO_GUEST.ping:

@@ -6,6 +6,7 @@ import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { encodeFault } from "./faults.ts";
+import type { Incoming } from "./incoming.ts";
 import { send } from "./link.ts";
 import { isThenable, whenSettled } from "./settle.ts";
 
@@ -20,7 +21,9 @@ const NONE = Buffer.alloc(0);
 const microtask = queueMicrotask;
 
 /** Bytes before the context in the payload of a `run` frame: the code's id. */
-const CODE_ID_BYTES = 4;
+const CONTEXT_START = 4;
+/** And how much of a body may be held. */
+const CONTEXT_START_WITH_BODY = 8;
 
 /** The run to which the code that executes now belongs. Costs 0.2 µs a run; without it nothing asynchronous could be told apart. */
 export const currentRun: () => Run | undefined = storage.getStore.bind(storage);
@@ -54,6 +57,12 @@ export class Run {
   onAbort: (() => void) | null = null;
   /** The service has forgotten it, or soon will: nothing is sent of it that has to be heard. */
   gone = false;
+  /** The body of its request, where that comes apart from the context. */
+  readonly incoming: Incoming | null;
+  /** That body as it came, when all of it was needed. */
+  raw: Uint8Array | null = null;
+  readonly #contextStart: number;
+  #body: unknown;
   readonly #onOver: (id: number) => unknown;
   /** What `waitUntil` was given and has not settled. */
   #waiting = 0;
@@ -66,11 +75,19 @@ export class Run {
   #aborted: AbortReason | null = null;
 
   /**
-   * @param request The payload of the `run` frame.
+   * @param request The payload of the `run` or `runWithBody` frame.
    * @param onOver Called once, when nothing more is to come, and no work that the run left behind is waited for.
    */
-  constructor(id: number, request: Buffer, code: Enterable, onOver: (id: number) => unknown) {
+  constructor(
+    id: number,
+    request: Buffer,
+    code: Enterable,
+    onOver: (id: number) => unknown,
+    incoming: Incoming | null,
+  ) {
     this.id = id;
+    this.incoming = incoming;
+    this.#contextStart = incoming ? CONTEXT_START_WITH_BODY : CONTEXT_START;
     this.code = code;
     this.#request = request;
     this.#onOver = onOver;
@@ -78,14 +95,24 @@ export class Run {
 
   /** Keeps what the frame said beyond the call that delivered it. */
   keepRequest(): void {
-    if (typeof this.#request !== "string") this.#request = toText(this.#request, "utf8", CODE_ID_BYTES);
+    if (typeof this.#request !== "string") this.#request = toText(this.#request, "utf8", this.#contextStart);
+  }
+
+  /** @param body what it was read as, undefined where there is none. */
+  setBody(raw: Uint8Array, body: unknown): void {
+    this.raw = raw;
+    this.#body = body;
   }
 
   /** The request as the service described it; parsed only for codes that look at it. */
   request(): RunContext {
     this.keepRequest();
     const text = this.#request as string;
-    if (text !== "") return parse(text) as RunContext;
+    if (text !== "") {
+      const request = parse(text) as RunContext;
+      if (this.#body !== undefined) request.body = this.#body;
+      return request;
+    }
     return { runId: "", container: "", method: "GET", url: "http://localhost/", headers: {} };
   }
 
@@ -162,6 +189,7 @@ export class Run {
   abort(reason: AbortReason): void {
     if (this.gone) return;
     if (this.#aborted === null) this.#aborted = reason;
+    this.incoming?.fail(abortError(reason));
     if (!this.over) {
       this.#finish();
       this.onAbort?.();
@@ -193,6 +221,7 @@ export class Run {
   #leave(): void {
     if (this.gone) return;
     this.gone = true;
+    this.incoming?.fail(new Error("the run is over, and nothing more of its request comes"));
     this.#onOver(this.id);
   }
 }

@@ -2,6 +2,7 @@ import { type AbortReason, decodeCode } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { Code } from "./code.ts";
 import { threwFault } from "./faults.ts";
+import { Incoming } from "./incoming.ts";
 import { showEntered } from "./process.ts";
 import { currentRun, enterRun, Run } from "./run.ts";
 import { safeMap } from "./tables.ts";
@@ -29,14 +30,36 @@ export function forgetCode(id: number): void {
 }
 
 /** @param payload Of a `run` frame. */
-export function startRun(id: number, payload: Buffer, onOver: (id: number) => unknown = forgetRun): void {
+export function startRun(
+  id: number,
+  payload: Buffer,
+  onOver: (id: number) => unknown = forgetRun,
+  incoming: Incoming | null = null,
+): void {
   const code = codes.get(readUInt32LE(payload, 0));
   if (!code) throw new TypeError(`run ${id} names a code that was not sent`);
-  const run = new Run(id, payload, code, onOver);
+  const run = new Run(id, payload, code, onOver, incoming);
   // Before any of its code runs: whoever looks from outside while it blocks must find it.
   showEntered(id);
   enterRun(run, start);
   if (!run.gone) runs[id % SLOTS] = run;
+}
+
+/** @param payload Of a `runWithBody` frame. */
+export function startRunWithBody(id: number, payload: Buffer): void {
+  startRun(id, payload, forgetRun, new Incoming(id, readUInt32LE(payload, 4)));
+}
+
+/** @param payload Of a `body` frame. */
+export function takeBody(id: number, payload: Buffer): void {
+  const run = runOf(id);
+  // In the run's own context: whoever reads may go on with it at once.
+  if (run) enterRun(run, () => run.incoming?.push(payload));
+}
+
+export function endBody(id: number): void {
+  const run = runOf(id);
+  if (run) enterRun(run, () => run.incoming?.end());
 }
 
 /** @param payload Of an `abort` frame. The run may be over: the frames crossed. */

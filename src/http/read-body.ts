@@ -29,10 +29,7 @@ export function readBody(
   tooLarge: () => Problem,
 ): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > limitBytes) return Promise.reject(tooLarge());
-  if (request.headers.expect !== undefined) {
-    response.removeHeader("Connection");
-    response.writeContinue();
-  }
+  wantBody(request, response);
   if (readingBytes > MAX_READING_BYTES) {
     return Promise.reject(
       new Problem("overloaded", "the service reads as many bodies as it has room for", { retryAfterMs: 1_000 }),
@@ -98,6 +95,20 @@ export function lingerAtEnd(response: ServerResponse): void {
     discardBody(response.req, () => end());
     return response;
   };
+}
+
+/** Lets what nobody has read of a body run out once the answer is made: the connection may be used again. */
+export function discardRest(response: ServerResponse): void {
+  response.once("finish", () => discardBody(response.req, () => {}));
+}
+
+/** Says that the body is wanted, to a client that asked before it sends it. */
+export function wantBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers.expect === undefined) return;
+  response.removeHeader("Connection");
+  response.writeContinue();
+  // From now on it comes, like that of any other.
+  delete request.headers.expect;
 }
 
 /** Lets what is left of a body run out, within bounds; beyond them the connection is cut. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Config } from "../config.ts";
 import { codeOf } from "../containers/codes.ts";
+import type { RequestBody } from "../containers/guest.ts";
 import type { Party } from "../containers/party.ts";
 import type { Registry } from "../containers/registry.ts";
 import { Problem } from "../errors.ts";
@@ -18,7 +19,7 @@ import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, type Pin, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { mayHaveSecrets, type RunSecrets } from "../tokens/secrets/vault.ts";
 import type { Authenticator } from "./authenticator.ts";
-import { readData } from "./body-data.ts";
+import { bodySource } from "./body-source.ts";
 import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
 import { holderOf } from "./holder.ts";
@@ -26,7 +27,7 @@ import { limitProblem } from "./limit-problem.ts";
 import { findTask, holderOfTask, mustBeRunnable, mustNotHaveEnded, type RunPlace } from "./named-run.ts";
 import { partyOf } from "./party.ts";
 import type { Proxies } from "./proxies.ts";
-import { hasBody, readBody } from "./read-body.ts";
+import { discardRest, hasBody, readBody } from "./read-body.ts";
 import { Redaction } from "./redact.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { contextText, runContext } from "./run-context.ts";
@@ -81,8 +82,10 @@ interface Call {
 interface Input {
   /** `null` when it is to be fetched. */
   readonly code: CodeText | null;
-  /** As JSON, or null when there is none. */
+  /** `data` of an envelope as JSON, or null when there is none. */
   readonly data: string | null;
+  /** The request's own body, where that is not its code; null when there is none. */
+  readonly body: RequestBody | null;
 }
 type CodeText = Omit<Submission, "data">;
 
@@ -132,7 +135,7 @@ export class RunEndpoint {
   }
 
   async #begin(call: Call): Promise<Execution> {
-    const { code: submitted, data } = await this.#readInput(call);
+    const { code: submitted, data, body } = await this.#readInput(call);
     const { containers, running } = this.#with;
     const place = containers.reserve(call.container, call.party, call.holder, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
@@ -151,8 +154,9 @@ export class RunEndpoint {
       const execution = new Execution(this.#observe(call, over));
       execution.begin(
         guest,
-        guest.run(codeOf(code), () => this.#contextOf(call, data), execution, call.answer.sent(start)),
+        guest.run(codeOf(code), () => this.#contextOf(call, data), execution, call.answer.sent(start), body),
       );
+      if (body) discardRest(call.response);
       begun = true;
       running?.add(execution, tokensOf(call));
       abandonWithClient(call.response, execution);
@@ -173,7 +177,7 @@ export class RunEndpoint {
     const { task } = call;
     if (call.pin?.url === undefined && !task) {
       const submission = await this.#readCode(call);
-      return { code: submission, data: submission?.data ?? null };
+      return { code: submission, data: submission?.data ?? null, body: null };
     }
     if (call.taskUrl !== null) {
       const what = task ? "the path names a task" : "the token runs the code of one URL";
@@ -183,10 +187,11 @@ export class RunEndpoint {
     }
     const { codeLimit, jsonDepthLimit } = this.#with.config;
     const limits = { bytes: codeLimit * ENVELOPE_FACTOR, jsonDepth: jsonDepthLimit };
-    const data = await readData(call.request, call.response, limits);
-    if (!task?.inline) return { code: null, data };
-    const source = withoutPreamble(await this.#with.tasks.codeOf(task));
-    return { code: { source, typescript: false, modules: null }, data };
+    const source = await bodySource(call.request, call.response, limits);
+    const body = source && { source, mostHeld: limits.bytes };
+    if (!task?.inline) return { code: null, data: null, body };
+    const code = withoutPreamble(await this.#with.tasks.codeOf(task));
+    return { code: { source: code, typescript: false, modules: null }, data: null, body };
   }
 
   /** The code of the body, or null when it is to be fetched. */

@@ -26,6 +26,12 @@ export const TO_GUEST = {
   ping: 5,
   /** id: run. Payload: u32. So much more of the run's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
   window: 6,
+  /** id: run. As `run`, with a u32 after the code id: how much of the request's body may be held at once. The body follows. */
+  runWithBody: 7,
+  /** id: run. Payload: bytes of the request's body, at most `DATA_BYTES`, within the window. */
+  body: 8,
+  /** id: run. No payload. The request's body is whole. */
+  bodyEnd: 9,
 
   /** id: stream. Payload: `OpenedMessage` as JSON. The connection stands; both directions have their whole window. */
   opened: 16,
@@ -69,6 +75,8 @@ export const FROM_GUEST = {
   done: 75,
   /** id: run. Payload: `FaultMessage` as JSON. Something of the run failed of which its answer tells nothing. */
   unheard: 76,
+  /** id: run. Payload: u32. So much more of the request's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
+  bodyMore: 77,
 
   /** id: stream, given by the guest and never given again. Payload: run id u32, then `OpenMessage` as JSON. */
   open: 80,
@@ -181,6 +189,7 @@ export interface FaultMessage {
   code:
     | "code_syntax"
     | "code_shape"
+    | "request_invalid"
     | "task_error"
     | "task_threw"
     | "task_exited"

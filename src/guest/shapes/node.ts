@@ -4,6 +4,8 @@ import { checkHeader } from "../../wire/head.ts";
 import { Body } from "../body.ts";
 import { contextOf, type TaskContext } from "../context.ts";
 import { threwFault } from "../faults.ts";
+import { isValue } from "../gathered.ts";
+import type { Incoming } from "../incoming.ts";
 import type { Run } from "../run.ts";
 import { isThenable, whenSettled } from "../settle.ts";
 import type { Shape, Submitted } from "./shape.ts";
@@ -12,9 +14,11 @@ import type { Shape, Submitted } from "./shape.ts";
 export function nodeShape(fn: Submitted): Shape {
   return {
     needsContext: true,
+    // What is a value is there whole as `body`, as frameworks for Node have it, and can be read as a stream all the same.
+    streamsBody: (run) => !isValue(run) || isLong(run),
     run: (run) => {
       const context = contextOf(run);
-      const returned = fn(context, new TaskRequest(context), new TaskResponse(run));
+      const returned = fn(context, new TaskRequest(context, run), new TaskResponse(run));
       if (isThenable(returned))
         whenSettled(
           returned,
@@ -25,7 +29,13 @@ export function nodeShape(fn: Submitted): Shape {
   };
 }
 
-/** The request as a stream. The service has parsed the body; what is not text is given as JSON. */
+/** Beyond what the service checks before it starts a run, a value is a stream like any other. */
+function isLong(run: Run): boolean {
+  const length = run.request().headers["content-length"];
+  return length === undefined || Number(length) > run.incoming!.mostGathered;
+}
+
+/** The request as a stream: its body as it comes, or what an envelope gave as data, as JSON where that is no text. */
 class TaskRequest extends Readable {
   readonly method: string;
   readonly url: string;
@@ -33,20 +43,32 @@ class TaskRequest extends Readable {
   readonly httpVersion = "1.1";
   readonly body: unknown;
 
-  constructor(context: TaskContext) {
+  readonly #incoming: Incoming | null;
+
+  constructor(context: TaskContext, { incoming, raw }: Run) {
     super();
     this.method = context.method;
     // A path, as node:http gives it.
     this.url = context.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "") || "/";
     this.headers = context.headers;
     this.body = context.body;
-    if (context.body !== undefined) {
+    this.#incoming = raw ? null : incoming;
+    if (this.#incoming) return;
+    if (raw) this.push(raw);
+    else if (context.body !== undefined) {
       this.push(typeof context.body === "string" ? context.body : JSON.stringify(context.body));
     }
     this.push(null);
   }
 
-  override _read(): void {}
+  override _read(): void {
+    if (!this.#incoming) return;
+    whenSettled(
+      this.#incoming.read(),
+      (piece) => this.push(piece),
+      (error) => this.destroy(error as Error),
+    );
+  }
 }
 
 /** What a handler writes its answer to: the members of `http.ServerResponse` that handlers use. */

@@ -4,6 +4,8 @@ import type { Run } from "../run.ts";
 export interface Shape {
   /** Whether it may look at the request. */
   needsContext: boolean;
+  /** Whether it reads the body of this run's request as that comes; without it, only when all of it is there. */
+  streamsBody?: (run: Run) => boolean;
   /** Calls it and sees to the answer. What the submitted code throws at once is thrown on. */
   run: (run: Run) => void;
 }
