@@ -118,14 +118,14 @@ describe("the body of a run whose code is pinned by URL", () => {
     const beforeBytes = await residentBytes();
     const { sent, answered } = await begin("large", token);
     let most = 0;
-    for (let count = 0; count < 128; count++) {
+    for (let count = 0; count < 256; count++) {
       if (!sent.write(Buffer.alloc(MIB, count))) await once(sent, "drain");
       if (count % 8 === 0) most = Math.max(most, await residentBytes());
     }
     sent.end();
     const [bytes] = (await collect(await answered)).json() as [number, string];
-    assert.equal(bytes, 128 * MIB);
-    assert.ok(most - beforeBytes < 64 * MIB, `${(most - beforeBytes) / MIB} MiB more for a body of 128`);
+    assert.equal(bytes, 256 * MIB);
+    assert.ok(most - beforeBytes < 128 * MIB, `${(most - beforeBytes) / MIB} MiB more for a body of 256`);
   });
 
   it("makes its sender wait while nobody reads it, and the connection is used again after the answer", async () => {
