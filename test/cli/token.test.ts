@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
@@ -36,6 +37,25 @@ describe("token issue", () => {
       net: false,
     });
     assert.equal((await service.run("acme", "6 * 7", { token })).text, "42");
+  });
+
+  it("gives it params, secrets and the pin that they need", async () => {
+    const code = "(context) => [context.params, context.secrets]";
+    const given = ["--container", "acme", "--param", "plan=pro", "--secret", "KEY=a=b", "--secret", "B=2"];
+    const sha256 = createHash("sha256").update(code).digest("hex");
+    for (const allowed of [["--secrets-readable"], ["--code-sha256", sha256]]) {
+      const { stdout, stderr } = await issue(...given, ...allowed);
+      assert.equal(stderr, "");
+      const answer = await service.run("acme", code, { token: stdout.trim() });
+      assert.deepEqual(answer.json(), [{ plan: "pro" }, { KEY: "a=b", B: "2" }]);
+    }
+    const refused = await issue(...given);
+    assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+    assert.match(refused.stderr, /secretsReadable: true/);
+    assert.doesNotMatch(refused.stderr, /a=b/);
+    const offline = ["--admin", "--secret", "KEY=offline", "--secrets-readable"];
+    const { stdout } = await command(["token", "issue", ...offline, "--data", home.data]);
+    assert.deepEqual((await service.run("acme", code, { token: stdout.trim() })).json(), [{}, { KEY: "offline" }]);
   });
 
   it("issues below the token that it is given", async () => {
