@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import path from "node:path";
 
 import { GUEST_GROUP } from "./cgroup.ts";
 import { DiskWatch, type WatchedFolder } from "./confined/disk-watch.ts";
@@ -163,17 +162,11 @@ const NO_MEANS =
   "CAP_CHOWN and CAP_KILL, as container engines do), or on a kernel with Landlock (5.13 or newer, lsm=...,landlock)";
 
 async function findMeans(player: string): Promise<Means> {
-  return { ownUsers: isPrivileged(), jail: mayChangeRoot(), landlockAbi: await findLandlock(player) };
-}
-
-async function findLandlock(player: string): Promise<number> {
-  try {
-    return await landlockAbi(player, process.arch as Architecture);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
-    const remedy = "name one on another mount by TMPDIR";
-    throw new Error(`${path.dirname(player)} allows no execution (mount option noexec); ${remedy}`, { cause: error });
-  }
+  return {
+    ownUsers: isPrivileged(),
+    jail: mayChangeRoot(),
+    landlockAbi: await landlockAbi(player, process.arch as Architecture),
+  };
 }
 
 function meansInWords({ ownUsers, jail, landlockAbi: abi }: Means): string {

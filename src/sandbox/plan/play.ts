@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import path from "node:path";
 import { buffer } from "node:stream/consumers";
 
 import type { Architecture } from "../system-calls.ts";
@@ -75,10 +76,17 @@ export async function playWhole(player: string, plan: Plan): Promise<{ said: Buf
 /**
  * The kernel's Landlock ABI, 0 where it has none or may not be used.
  *
- * @throws {Error} when the player cannot be played at all.
+ * @throws {Error} when the player cannot be played at all: where its folder allows no execution, what helps.
  */
 export async function landlockAbi(player: string, architecture: Architecture): Promise<number> {
-  const { fault, answers } = await play(player, architecture, { steps: [] }, [landlockAbiStep(stepsFor(architecture))]);
+  const playing = play(player, architecture, { steps: [] }, [landlockAbiStep(stepsFor(architecture))]);
+  const { fault, answers } = await playing.catch((error: unknown) => {
+    // It has just been made there, by this user and for all: only the mount can be against it.
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    const folder = path.dirname(path.dirname(player));
+    const message = `${folder} allows no execution (mount option noexec); name another place by TMPDIR`;
+    throw new Error(message, { cause: error });
+  });
   if (fault !== null) throw new Error(`the player cannot be played: ${fault}`);
   return Math.max(0, answers[0]!);
 }

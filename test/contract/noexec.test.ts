@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, it } from "node:test";
+
+import { makeHome } from "./service.ts";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+/** In mounts of its own, which go with it. */
+const UNSHARE = [...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]), "--mount"];
+const cannotMount = spawnSync("unshare", [...UNSHARE, "true"]).status !== 0 && "no mount namespace can be made here";
+
+describe("a start whose folder for temporary files allows no execution", { skip: cannotMount }, () => {
+  for (const isolation of ["auto", "namespaces", "confined"]) {
+    it(`is refused, and says what helps, with --isolation ${isolation}`, async () => {
+      await using home = await makeHome();
+      const script = 'mount -t tmpfs -o noexec,mode=1777 none "$TMPDIR" && exec scripts/node src/main.ts serve "$@"';
+      const words = [
+        ...UNSHARE,
+        "sh",
+        "-c",
+        script,
+        "sh",
+        "--port",
+        "0",
+        "--data",
+        home.data,
+        "--isolation",
+        isolation,
+      ];
+      const child = spawn("unshare", words, {
+        cwd: ROOT,
+        env: { ...process.env, TMPDIR: home.tmp },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "exit") as Promise<[number]>]);
+      assert.equal(code, 1, stderr);
+      assert.equal(
+        stderr,
+        `caisson: ${home.tmp} allows no execution (mount option noexec); name another place by TMPDIR\n`,
+      );
+    });
+  }
+});
