@@ -82,6 +82,7 @@ describe("a token that the issuer may not sign is refused, though its signature 
     ["one that makes tasks", { can: ["tasks"] }, /may do more/],
     ["one with generations below it", { depth: 1 }, /may do more/],
     ["one below another", { parents: [randomUUID()] }, /descends from another/],
+    ["one that stands for a task", { task: "demo/hook", exp: undefined }, /is no credential/],
     ["one without an end", { exp: undefined }, /the claims of the token/],
     ["one for others", { aud: "other" }, /the claims of the token/],
     ["one for several", { aud: ["caisson", "other"] }, /the claims of the token/],
