@@ -62,6 +62,8 @@ describe("a fault of a guest", () => {
     assert.deepEqual(claimable.toSorted(), [
       "code_shape",
       "code_syntax",
+      // Of a body that only its reader has read.
+      "request_invalid",
       "result_too_large",
       "result_unserializable",
       "task_error",
