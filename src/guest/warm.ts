@@ -8,6 +8,11 @@ const FIRST_ROUNDS = 2;
 /** V8 has its bytecode and inline caches of the whole way after about as many in all. */
 const FURTHER_ROUNDS = 18;
 
+const SLOW_PARTS = [
+  `export default { fetch(request) { return new Response(request.method) } }`,
+  `const x: number = 6; return x * 7`,
+];
+
 const REQUEST = Buffer.from(
   JSON.stringify({
     runId: "warm",
@@ -19,8 +24,10 @@ const REQUEST = Buffer.from(
   }),
 );
 
-/** Longer than it takes the service to hand a guest to somebody who waits for it. */
-const IDLE_MS = 100;
+/** Longer than a guest lies in the pool while many are asked for: then there is better to do with the processor. */
+const ALONE_MS = 3_000;
+/** Between two steps, so that a run that comes waits for one at the most. */
+const STEP_MS = 20;
 
 const clear = clearTimeout;
 let nextId = FIRST_ID;
@@ -32,30 +39,26 @@ export async function warm(): Promise<void> {
 
 let idle: NodeJS.Timeout | null = null;
 let runsCame = false;
-const isAlone = (): boolean => !runsCame;
 
 /**
  * The rest of it, and the two parts of Node that take 30 and 50 ms the first time: the HTTP types and the type stripper.
- * Only in a guest that is left alone for a while, as those in the pool are: one that is waited for must not be held up by it.
+ * Only in a guest that is left alone for a while, step by step: one that is waited for must not be held up by it.
  */
 export function warmFurther(): void {
-  whenIdle(async () => {
-    for (let round = 0; round < FURTHER_ROUNDS && isAlone(); round += 1) await tryShapes(round);
-    whenIdle(async () => {
-      await tryOut(`export default { fetch(request) { return new Response(request.method) } }`);
-      whenIdle(() => tryOut(`const x: number = 6; return x * 7`));
-    });
-  });
+  idle = setTimeout(() => void takeSteps(0), ALONE_MS);
+}
+
+async function takeSteps(taken: number): Promise<void> {
+  if (taken < FURTHER_ROUNDS) await tryShapes(taken);
+  else await tryOut(SLOW_PARTS[taken - FURTHER_ROUNDS]!);
+  if (runsCame || taken + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
+  idle = setTimeout(() => void takeSteps(taken + 1), STEP_MS);
 }
 
 /** A run has come. */
 export function stopWarming(): void {
   runsCame = true;
   if (idle) clear(idle);
-}
-
-function whenIdle(step: () => Promise<void>): void {
-  if (isAlone()) idle = setTimeout(() => void step(), IDLE_MS);
 }
 
 async function tryShapes(round: number): Promise<void> {

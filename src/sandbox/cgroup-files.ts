@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-import { ALL_GUESTS_GROUP, GUEST_GROUP, STARTING_GROUP } from "./cgroup.ts";
+import { ALL_GUESTS_GROUP, GUEST_GROUP, LAST_GUESTS_GROUP, STARTING_GROUP } from "./cgroup.ts";
 import { killProcess } from "./leftovers.ts";
 import { isLeft, ownName } from "./own-name.ts";
 
@@ -35,18 +35,21 @@ export function isRefusal(error: unknown): boolean {
   return ["EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY", "EINVAL", "EOPNOTSUPP"].includes(code);
 }
 
-/** The group around all guests of this process, made when the first of them needs it. */
-export class AllGuestsGroup {
+/** A group around guests of this process, made when the first of them needs it. */
+export class GroupOfGuests {
   readonly #home: string;
   readonly #folder: string;
   readonly #setUp: (folder: string) => Promise<void>;
   #made: Promise<string> | null = null;
   #joined: string | null = null;
 
-  /** @param home the folder of the group that this process is in. */
-  constructor(base: string, home: string, setUp: (folder: string) => Promise<void>) {
+  /**
+   * @param base where it is made.
+   * @param home the folder of the group that this process is in.
+   */
+  constructor(prefix: string, base: string, home: string, setUp: (folder: string) => Promise<void>) {
     this.#home = home;
-    this.#folder = path.join(base, ownName(ALL_GUESTS_GROUP));
+    this.#folder = path.join(base, ownName(prefix));
     this.#setUp = setUp;
   }
 
@@ -92,7 +95,8 @@ export class AllGuestsGroup {
 
 /** Groups of a service that was killed, with what is left of its guests. */
 export async function removeLeftGroups(base: string): Promise<void> {
-  const left = (await readdir(base)).filter((name) => isLeft(name, GUEST_GROUP) || isLeft(name, ALL_GUESTS_GROUP));
+  const prefixes = [GUEST_GROUP, ALL_GUESTS_GROUP, LAST_GUESTS_GROUP];
+  const left = (await readdir(base)).filter((name) => prefixes.some((prefix) => isLeft(name, prefix)));
   // One that stays is in nobody's way.
   await Promise.allSettled(left.map((name) => removeLeftGroup(path.join(base, name))));
 }

@@ -3,7 +3,7 @@ import { access, mkdir, readFile, rmdir } from "node:fs/promises";
 import path from "node:path";
 
 import {
-  AllGuestsGroup,
+  GroupOfGuests,
   countsKills,
   CPU_PERIOD_US,
   cpuQuotaUs,
@@ -13,12 +13,14 @@ import {
   setWhereOffered,
 } from "./cgroup-files.ts";
 import type { GroupFolders } from "./cgroup-mounts.ts";
-import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup.ts";
+import { ALL_GUESTS_GROUP, type Cgroup, type Cgroups, LAST_GUESTS_GROUP, type ResourceLimits } from "./cgroup.ts";
 import type { Priority } from "./sandbox.ts";
 
 /** Of all guests together: they give way to the service and to all others, which have 1 024. */
 const ALL_CPU_SHARES = 512;
-/** Of one: nothing is at its side but others. */
+/** Of those together that come after all others: what nobody else wants, and next to nothing else. */
+const LAST_CPU_SHARES = 32;
+/** Of one: nothing is at its side but others. The low one counts where it cannot be moved. */
 const CPU_SHARES: Readonly<Record<Priority, number>> = { normal: 256, low: 16 };
 
 /**
@@ -37,14 +39,18 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   if (!memory || !pids) return null;
   const bases: Bases = { memory, pids, cpu: cpu ?? null };
   for (const base of foldersOf(bases)) await removeLeftGroups(base);
-  const all = around(bases);
+  const all = around(bases, ALL_GUESTS_GROUP, ALL_CPU_SHARES);
+  const last = around(bases, LAST_GUESTS_GROUP, LAST_CPU_SHARES);
   return {
     version: 1,
-    create: async (name) => create(all === null ? bases : { ...bases, cpu: await all.make() }, name, limits),
+    create: async (name) => create(all === null ? bases : { ...bases, cpu: await all.make() }, last, name, limits),
     join: async () => {
       await all?.join((folder) => set(folder, "cpu.shares", CPU_SHARES.normal)).catch(() => {});
     },
-    close: async () => all?.remove(),
+    close: async () => {
+      await all?.remove();
+      await last?.remove();
+    },
   };
 }
 
@@ -55,9 +61,9 @@ interface Bases {
 }
 
 /** Null where CPU is not limited, or its hierarchy is also one of the others, in which a guest can be in one place only. */
-function around({ memory, pids, cpu }: Bases): AllGuestsGroup | null {
+function around({ memory, pids, cpu }: Bases, prefix: string, shares: number): GroupOfGuests | null {
   if (cpu === null || cpu === memory || cpu === pids) return null;
-  return new AllGuestsGroup(cpu, cpu, (folder) => set(folder, "cpu.shares", ALL_CPU_SHARES));
+  return new GroupOfGuests(prefix, cpu, cpu, (folder) => set(folder, "cpu.shares", shares));
 }
 
 /** Each once: controllers that are mounted together share a folder. */
@@ -65,7 +71,7 @@ function foldersOf({ memory, pids, cpu }: Bases): string[] {
   return [...new Set(cpu === null ? [memory, pids] : [memory, pids, cpu])];
 }
 
-async function create(bases: Bases, name: string, limits: ResourceLimits): Promise<Cgroup> {
+async function create(bases: Bases, last: GroupOfGuests | null, name: string, limits: ResourceLimits): Promise<Cgroup> {
   const memory = path.join(bases.memory, name);
   const pids = path.join(bases.pids, name);
   const cpu = bases.cpu && path.join(bases.cpu, name);
@@ -78,28 +84,78 @@ async function create(bases: Bases, name: string, limits: ResourceLimits): Promi
     // Where swap is not counted, the kernel can still be told to leave the group alone until nothing else helps.
     await setWhereOffered(memory, "memory.swappiness", 0);
     await set(pids, "pids.max", limits.threads);
-    if (cpu) {
-      await set(cpu, "cpu.shares", CPU_SHARES.normal);
-      await set(cpu, "cpu.cfs_period_us", CPU_PERIOD_US);
-      await set(cpu, "cpu.cfs_quota_us", cpuQuotaUs(limits.cpuCores));
-    }
+    if (cpu) await limitCpu(cpu, limits);
   } catch (error) {
     // Nobody else knows of them.
     await Promise.allSettled(folders.map((folder) => rmdir(folder)));
     throw error;
   }
+  const place = cpu && last ? new Place(cpu, last, limits) : null;
   return {
     add: async (pid) => {
       await Promise.all(folders.map((folder) => set(folder, "cgroup.procs", pid)));
+      place?.take(pid);
     },
     setPriority: async (priority) => {
-      if (cpu) await set(cpu, "cpu.shares", CPU_SHARES[priority]);
+      if (place) await place.set(priority);
+      else if (cpu) await set(cpu, "cpu.shares", CPU_SHARES[priority]);
     },
     ranOutOfMemory: async () => countsKills(await readFile(path.join(memory, "memory.oom_control"), "utf8")),
     remove: async () => {
-      await Promise.all(folders.map((folder) => removeEmpty(folder)));
+      await Promise.all([...folders.map((folder) => removeEmpty(folder)), place?.remove()]);
     },
   };
+}
+
+async function limitCpu(folder: string, { cpuCores }: ResourceLimits): Promise<void> {
+  await set(folder, "cpu.shares", CPU_SHARES.normal);
+  await set(folder, "cpu.cfs_period_us", CPU_PERIOD_US);
+  await set(folder, "cpu.cfs_quota_us", cpuQuotaUs(cpuCores));
+}
+
+/** Where the one process of a guest is, as far as CPU goes: among all guests, or among the last. */
+class Place {
+  readonly #folder: string;
+  readonly #last: GroupOfGuests;
+  readonly #limits: ResourceLimits;
+  #pid = 0;
+  #lastFolder: string | null = null;
+  #moved: Promise<void> = Promise.resolve();
+  #removed = false;
+
+  constructor(folder: string, last: GroupOfGuests, limits: ResourceLimits) {
+    this.#folder = folder;
+    this.#last = last;
+    this.#limits = limits;
+  }
+
+  take(pid: number): void {
+    this.#pid = pid;
+  }
+
+  set(priority: Priority): Promise<void> {
+    this.#moved = this.#moved.catch(() => {}).then(() => this.#move(priority));
+    return this.#moved;
+  }
+
+  async remove(): Promise<void> {
+    this.#removed = true;
+    await this.#moved.catch(() => {});
+    if (this.#lastFolder !== null) await removeEmpty(this.#lastFolder);
+  }
+
+  async #move(priority: Priority): Promise<void> {
+    if (this.#removed || this.#pid === 0) return;
+    const folder = priority === "low" ? (this.#lastFolder ??= await this.#make()) : this.#folder;
+    await set(folder, "cgroup.procs", this.#pid);
+  }
+
+  async #make(): Promise<string> {
+    const folder = path.join(await this.#last.make(), path.basename(this.#folder));
+    await mkdir(folder);
+    await limitCpu(folder, this.#limits);
+    return folder;
+  }
 }
 
 async function isWritable(folder: string): Promise<boolean> {

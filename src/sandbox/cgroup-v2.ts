@@ -2,7 +2,7 @@ import { access, mkdir, readFile, rmdir } from "node:fs/promises";
 import path from "node:path";
 
 import {
-  AllGuestsGroup,
+  GroupOfGuests,
   countsKills,
   CPU_PERIOD_US,
   cpuQuotaUs,
@@ -12,7 +12,7 @@ import {
   set,
   setWhereOffered,
 } from "./cgroup-files.ts";
-import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup.ts";
+import { ALL_GUESTS_GROUP, type Cgroup, type Cgroups, type ResourceLimits } from "./cgroup.ts";
 import type { Priority } from "./sandbox.ts";
 
 /** Of all guests together: they give way to the service and to all others, which have 100. */
@@ -39,7 +39,7 @@ export async function openVersion2(base: string | undefined, limits: ResourceLim
     const hasCpu = wanted.includes("cpu");
     const passOn = wanted.map((controller) => `+${controller}`).join(" ");
     await set(base, "cgroup.subtree_control", passOn);
-    const all = new AllGuestsGroup(base, home, async (folder) => {
+    const all = new GroupOfGuests(ALL_GUESTS_GROUP, base, home, async (folder) => {
       if (hasCpu) await set(folder, "cpu.weight", ALL_CPU_WEIGHT);
       await set(folder, "cgroup.subtree_control", passOn);
     });

@@ -39,5 +39,11 @@ export const GUEST_GROUP = "caisson-guest-";
  */
 export const ALL_GUESTS_GROUP = "caisson-guests-";
 
-/** Below that one: who starts guests, and those that are being started. */
+/**
+ * How the name of the group begins that guests are in while they come after all others, where a process can be moved for
+ * its CPU alone: whatever they burn among the others would be taken from what all guests share.
+ */
+export const LAST_GUESTS_GROUP = "caisson-last-";
+
+/** Below that of all guests: who starts guests, and those that are being started. */
 export const STARTING_GROUP = "starting";

@@ -59,6 +59,7 @@ export class GuestChild implements StartedGuest {
   #gone = false;
   /** Also one that is being made: a guest may end meanwhile. */
   #cgroup: Promise<Cgroup> | null = null;
+  #weighed: Promise<void> = Promise.resolve();
   #complaint = "";
 
   /** @param explain says in words what an exit code of a guest means that was never sealed, or gives null. */
@@ -99,8 +100,8 @@ export class GuestChild implements StartedGuest {
   }
 
   setPriority(priority: Priority): void {
-    // Its group may be gone by then, and so is who had the processor.
-    void this.#cgroup?.then((cgroup) => cgroup.setPriority(priority)).catch(() => {});
+    // One after the other: the last word counts. Its group may be gone by then, and so is who had the processor.
+    this.#weighed = this.#weighed.then(async () => (await this.#cgroup)?.setPriority(priority)).catch(() => {});
   }
 
   async inspect(): Promise<GuestStatus | null> {

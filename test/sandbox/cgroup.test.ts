@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { REPLACED } from "../../src/containers/guest-causes.ts";
 import type { Guest } from "../../src/containers/guest.ts";
 import { openCgroups } from "../../src/sandbox/open-cgroups.ts";
 import { openRealGuests, type RealGuests, RESOURCES } from "../containers/real-guests.ts";
@@ -26,7 +27,8 @@ function foldersOfGuests(): string[] {
 
 /** What the kernel says in a file of the groups, which only one of the controllers has. */
 function read(file: string): string | null {
-  const [found] = globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*/${file}`);
+  const files = globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*/${file}`);
+  const found = files.find((each) => !each.includes("/caisson-last-"));
   return found === undefined ? null : readFileSync(found, "utf8").trim();
 }
 
@@ -34,8 +36,23 @@ function ownGroups(): string {
   return readFileSync("/proc/self/cgroup", "utf8");
 }
 
-function readShare(): string | null {
-  return read(groups!.version === 2 ? "cpu.weight" : "cpu.shares");
+/** One a controller under version 1, and one more among the last. */
+const FOLDERS_OF_ONE = 4;
+
+function folders(): string[] {
+  return globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*`);
+}
+
+/** The folder of the group after all others that has a member, or null. */
+function lastGroup(): string | null {
+  const files = globSync(`/sys/fs/cgroup/**/caisson-last-${process.pid}-*/caisson-guest-*/cgroup.procs`);
+  const found = files.find((file) => readFileSync(file, "utf8") !== "");
+  return found === undefined ? null : path.dirname(found);
+}
+
+function quota(): string {
+  const [file] = globSync(`/sys/fs/cgroup/**/caisson-guests-${process.pid}-*/caisson-guest-*/cpu.cfs_quota_us`);
+  return readFileSync(file!, "utf8");
 }
 
 function count(text: string | null, name: string): number {
@@ -67,11 +84,33 @@ describe("the group of a guest", { skip }, () => {
   });
 
   it("has next to nothing of the processor beside others while that is asked for", async () => {
-    const usual = readShare();
+    if (groups!.version === 2) {
+      const usual = read("cpu.weight");
+      guest.setPriority("low");
+      await until(() => Number(read("cpu.weight")) * 10 < Number(usual), "its share is low");
+      guest.setPriority("normal");
+      await until(() => read("cpu.weight") === usual, "its share is the usual one again");
+      return;
+    }
     guest.setPriority("low");
-    await until(() => Number(readShare()) * 10 < Number(usual), "its share is low");
+    await until(() => lastGroup() !== null, "it is among the last");
+    const last = lastGroup()!;
+    assert.ok(Number(readFileSync(path.join(last, "../cpu.shares"), "utf8")) < 50);
+    assert.equal(readFileSync(path.join(last, "cpu.cfs_quota_us"), "utf8"), quota());
     guest.setPriority("normal");
-    await until(() => readShare() === usual, "its share is the usual one again");
+    await until(() => lastGroup() === null, "it is among all again");
+    guest.setPriority("low");
+    await until(() => lastGroup() !== null, "it is among the last once more");
+    guest.setPriority("normal");
+    await until(() => lastGroup() === null, "and among all");
+  });
+
+  it("leaves nothing where it ends while it comes after all others", async () => {
+    const other = await real.make();
+    other.setPriority("low");
+    other.end(REPLACED);
+    await other.process.exited;
+    await until(() => folders().length <= FOLDERS_OF_ONE, "no more than the first guest's are left");
   });
 
   it("gives a task that burns its quota of each period, and not more", async () => {
