@@ -5,7 +5,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { freemem } from "node:os";
 import path from "node:path";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 
 import type { Config } from "./config.ts";
 import { Guest, type GuestLimits } from "./containers/guest.ts";
@@ -69,6 +69,8 @@ const MAX_EGRESS = 4_096;
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 const DRAIN_MS = 30_000;
 const DRAIN_STEP_MS = 20;
+/** For those who are connected when the service is told to stop, and have not sent all of their request. */
+const LAST_ORDERS_MS = 500;
 
 /** The one place that wires everything. @throws {Error} when something that is needed is not there. */
 export async function startService(config: Config): Promise<Service> {
@@ -199,7 +201,6 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     lost: lost.promise,
     stop: async () => {
       draining = true;
-      containers.drain();
       await drained(server, containers);
       await closers.disposeAsync();
     },
@@ -276,19 +277,26 @@ function urlOf(server: Server, config: Config): string {
 }
 
 /**
- * Waits until every answer has been read, not only made: a slow client is in flight too. So is what a run gave to
- * `waitUntil`, which holds its place.
+ * Lets nobody in any more, serves those who are in, and waits until every answer has been read, not only made: a slow
+ * client is in flight too. So is what a run gave to `waitUntil`, which holds its place.
  */
 async function drained(server: Server, containers: Registry): Promise<void> {
   const closed = once(server, "close");
   const idle = Promise.withResolvers<void>();
+  // The kernel resets what waits to be accepted when the listener is closed. Right after a look at it that is nothing.
+  await setImmediate();
+  await setImmediate();
   server.close();
   const sweep = setInterval(() => {
     // A connection that is kept alive is idle as soon as its answer has been read.
     server.closeIdleConnections();
     if (containers.taken === 0) idle.resolve();
   }, DRAIN_STEP_MS);
+  // Whoever was let in has asked by then; one that never pauses would else keep the service from its end.
+  const late = globalThis.setTimeout(() => containers.drain(), LAST_ORDERS_MS);
   await Promise.race([Promise.all([closed, idle.promise]), setTimeout(DRAIN_MS, undefined, { ref: false })]);
+  clearTimeout(late);
+  containers.drain();
   clearInterval(sweep);
 }
 

@@ -10,7 +10,7 @@ import { type Answer, collect, type RequestOptions } from "./http.ts";
 import { hasPrlimit, limitFiles } from "./limit-files.ts";
 import { assertProblem } from "./problem.ts";
 import { leave, makeHome, type Service, startService } from "./service.ts";
-import { until } from "./until.ts";
+import { pause, until } from "./until.ts";
 
 const CODE_LIMIT = 65_536;
 const FLAGS = ["--code-limit", "64KiB", "--block-limit", "1s", "--wall-limit", "3s"];
@@ -168,6 +168,8 @@ async function whileStopping(): Promise<Answer> {
   await other.run("codes", "1");
   const left = leave(other, home);
   await until(async () => (await other.run("codes", "1").catch(() => null)) === null, "nobody is let in");
+  // Those who are in are still served for half a second.
+  await pause(1_000);
   sent.end("");
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const answer = await collect(response);
