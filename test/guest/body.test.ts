@@ -139,4 +139,20 @@ describe("a body of an abandoned run", () => {
     guest.abort(run.id, "gone");
     await logged(run.id, "closed false");
   });
+
+  it("is cut where a Node handler destroys its res, and what was written before has left", async () => {
+    const { body, ended, fault } = await guest.run(
+      "(context, req, res) => { res.write('abc'); setImmediate(() => res.destroy()) }",
+    );
+    assert.equal(body, "abc");
+    assert.equal(ended, false);
+    assert.equal(fault?.code, "task_threw");
+  });
+
+  it("is a fault where a Node handler destroys its res before the head", async () => {
+    const { head, fault } = await guest.run("(context, req, res) => { res.destroy() }");
+    assert.equal(head, undefined);
+    assert.equal(fault?.code, "task_threw");
+    assert.match(fault.detail, /destroyed its response/);
+  });
 });

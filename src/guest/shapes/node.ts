@@ -158,6 +158,13 @@ class TaskResponse extends Writable {
     done(wrong);
   }
 
+  /** Without an error no event tells of it but `close`, and who waits for the rest would wait until the deadline. */
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    if (!error && !this.#run.over)
+      this.#run.fault(threwFault(new Error("the handler destroyed its response before that was complete")));
+    done(error);
+  }
+
   /** Gives what is wrong with the head to the stream, which a throw would leave waiting for this write until the deadline. */
   #tryHead(): Error | null {
     try {
