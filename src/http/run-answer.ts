@@ -14,7 +14,12 @@ import { UnreadAnswers } from "./unread.ts";
 
 /** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
 const PASSES =
-  /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-(?!accel-|sendfile$|forwarded-)[a-z0-9-]+)$/;
+  /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-[a-z0-9-]+)$/;
+/** Any name may be a task's own behind `x-`, but for those that have a proxy on the way do something, such as send its files. */
+const OF_PROXIES = /^x-(?:accel-|sendfile|lighttpd-|litespeed-|reproxy-|rewrite-|original-|forwarded-)/;
+/** And for those that are a policy of the origin, which is the service's. */
+const OF_ORIGIN =
+  /^x-(?:content-security-policy|webkit-csp|permitted-cross-domain-policies|xss-protection|frame-options|ua-compatible|dns-prefetch-control|download-options)/;
 /** The service frames the body itself, and says these once. */
 const OWN = new Set(["content-length", "x-content-type-options"]);
 const BODILESS = new Set([204, 304]);
@@ -107,7 +112,7 @@ export class RunAnswer {
     let cacheControl = false;
     for (let index = 0; index < head.headers.length; index += 2) {
       const name = head.headers[index]!.toLowerCase();
-      if (!PASSES.test(name) || OWN.has(name)) continue;
+      if (!PASSES.test(name) || OF_PROXIES.test(name) || OF_ORIGIN.test(name) || OWN.has(name)) continue;
       cacheControl ||= name === "cache-control";
       // nginx would gather events that are sent one by one, unless it is told here.
       if (name === "content-type" && isEventStream(head.headers[index + 1]!)) headers.push("X-Accel-Buffering", "no");

@@ -217,7 +217,21 @@ describe("a Response", () => {
       "x-accel-buffering": "no",
       "x-content-type-options": "forged",
       "x-forwarded-for": "1.2.3.4",
+      "x-dns-prefetch-control": "on",
+      "x-download-options": "forged",
+      "x-frame-options": "ALLOWALL",
+      "x-lighttpd-send-file": "/etc/passwd",
+      "x-lighttpd-send-tempfile": "/etc/passwd",
+      "x-litespeed-location": "/etc/passwd",
+      "x-original-url": "/admin",
+      "x-permitted-cross-domain-policies": "all",
+      "x-reproxy-file": "/etc/passwd",
+      "x-reproxy-url": "http://[::1]/",
+      "x-rewrite-url": "/admin",
       "x-sendfile": "/etc/passwd",
+      "x-sendfile2": "0-9 /etc/passwd",
+      "x-ua-compatible": "IE=7",
+      "x-xss-protection": "0",
     };
     const headers = JSON.stringify({ ...kept, ...dropped });
     const codes = [
