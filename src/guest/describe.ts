@@ -84,7 +84,10 @@ function describe(error: unknown, bounds: Bounds): ErrorMessage {
     if (error === null || (typeof error !== "object" && typeof error !== "function")) {
       return { name: "Error", message: bounded(String(error), bounds.message) };
     }
-    const { name, message, stack } = error as Partial<Record<keyof Error, unknown>>;
+    // Each by itself: a getter that throws hides only what is its own.
+    const name = read(error, "name");
+    const message = read(error, "message");
+    const stack = read(error, "stack");
     const text: ErrorMessage = {
       name: bounded(typeof name === "string" && name !== "" ? name : "Error", MAX_NAME_CHARACTERS),
       message: asSubmitted(bounded(typeof message === "string" ? message : asText(error), bounds.message)),
@@ -92,7 +95,7 @@ function describe(error: unknown, bounds: Bounds): ErrorMessage {
     if (typeof stack === "string") text.stack = submittedStack(text, stack, bounds.stack);
     return text;
   } catch {
-    // A getter, a Proxy or a `toString` that throws, or a task that replaced what is used here.
+    // A task that replaced what is used here, or a `toString` that returns no text.
     return UNREADABLE;
   }
 }
@@ -148,8 +151,12 @@ function read(error: object, name: string): unknown {
 
 /** A thrown plain object says more as JSON than as [object Object]. */
 function asText(error: object): string {
-  if (getPrototypeOf(error) === plain) return stringify(error);
-  return (error as Error).toString();
+  try {
+    if (getPrototypeOf(error) === plain) return stringify(error);
+    return (error as Error).toString();
+  } catch {
+    return UNREADABLE.message;
+  }
 }
 
 /** Frames of the harness and of Node tell a task's author nothing, and what stands in them is not theirs to see. */

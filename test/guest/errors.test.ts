@@ -55,6 +55,15 @@ describe("what a task throws", () => {
     assert.equal(await guest.value("delete Error.prepareStackTrace"), true);
   });
 
+  it("says all of itself but what a getter of its own throws at", async () => {
+    const hidden =
+      "const e = new TypeError('x'); for (const name of ['stack']) Object.defineProperty(e, name, { get() { throw 1 } }); throw e";
+    const ofStack = (await guest.fault(hidden)).error!;
+    assert.deepEqual(ofStack, { name: "TypeError", message: "x" });
+    assert.equal((await guest.fault(hidden.replace("'stack'", "'name'"))).error?.message, "x");
+    assert.equal((await guest.fault(hidden.replace("'stack'", "'message'"))).error?.name, "TypeError");
+  });
+
   it("says what it was caused by, in the answer's hint", async () => {
     assert.equal(await hint("throw new Error('x', { cause: new Error('deep') })"), "The cause: deep");
     assert.equal(await hint("throw new Error('x')"), undefined);
