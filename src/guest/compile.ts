@@ -1,7 +1,7 @@
 import type { CodeMessage } from "../wire/messages.ts";
 import { hintOf } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
-import { checkModule, isModuleOnly, mayBeModule } from "./module-check.ts";
+import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { faultOfModules, importText, MissingModule, moduleUrl, requireOf } from "./modules.ts";
 import { type Compiled, parseBody, parseExpression } from "./parse.ts";
 import { noteStart } from "./places.ts";
@@ -155,7 +155,7 @@ function asLoadFault(error: unknown, codeId: number, text: string, known: CodeFa
   // An error of linking has its place before the stack; one of parsing comes straight from the loader.
   if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) return syntaxFault(text, syntaxFailure(error, text, ""));
   if (!stack.includes("at compileSourceTextModule")) return error;
-  return known ?? faultOfModules(codeId) ?? new CodeFault("code_syntax", error.message);
+  return known ?? faultOfModules(codeId) ?? moduleFault(text, error.message);
 }
 
 /** What V8 says when it meets a type. */

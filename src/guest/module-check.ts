@@ -1,5 +1,6 @@
-import { parseModuleBody } from "./parse.ts";
-import type { SyntaxFailure } from "./syntax.ts";
+import { CodeFault } from "./faults.ts";
+import { ILLEGAL_RETURN, parseModuleBody, returnOfModule } from "./parse.ts";
+import { type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
 /** At the start of a statement, which is the start of a line or follows the end of another statement. */
 const START = String.raw`(?<=^|[;}]|\*/)([ \t]*)`;
@@ -27,18 +28,31 @@ export function mayBeModule(failure: SyntaxFailure): boolean {
 
 /**
  * Looks for what is wrong in the text of a module, beside its imports and exports. V8 tells no place for an error in a module, and parses
- * none without loading it; so the text is read as a body, with imports and exports made harmless, each character in its place.
+ * none without loading it; so the text is read as a body.
  */
 export function checkModule(text: string): SyntaxFailure | null {
-  const body = text
-    .replace(IMPORT, blank)
-    .replace(LIST, blank)
-    // An assignment takes whatever a default export takes: a function, a class, an object.
-    .replace(DEFAULT, (_, start: string, gap: string) => `${start}_=${blank(`port${gap}default`)}`)
-    .replace(DECLARED, blank)
-    .replace(/\bimport(?=\s*\.\s*meta\b)/g, "_mport");
-  const parsed = parseModuleBody(body);
+  const parsed = parseModuleBody(withoutModules(text));
   return typeof parsed === "function" ? null : parsed;
+}
+
+/** The fault of a module that did not parse when it was loaded, after `checkModule` found nothing. */
+export function moduleFault(text: string, message: string): CodeFault {
+  if (message !== ILLEGAL_RETURN) return new CodeFault("code_syntax", message);
+  const hint = "A module returns nothing: use export default for the answer, or leave out import and export.";
+  return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, place: null }, hint);
+}
+
+/** The text with imports and exports made harmless, each character in its place. */
+function withoutModules(text: string): string {
+  return (
+    text
+      .replace(IMPORT, blank)
+      .replace(LIST, blank)
+      // An assignment takes whatever a default export takes: a function, a class, an object.
+      .replace(DEFAULT, (_, start: string, gap: string) => `${start}_=${blank(`port${gap}default`)}`)
+      .replace(DECLARED, blank)
+      .replace(/\bimport(?=\s*\.\s*meta\b)/g, "_mport")
+  );
 }
 
 function blank(text: string): string {

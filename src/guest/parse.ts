@@ -6,6 +6,8 @@ import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
 export type Compiled = (this: unknown, module: object, exports: object, require: unknown) => unknown;
 
 const PARAMETERS = ["module", "exports", "require"];
+/** What V8 says of a `return` outside of functions. */
+export const ILLEGAL_RETURN = "Illegal return statement";
 const ASYNC_HEAD = `(async function (${PARAMETERS.join(", ")}) {`;
 const ASYNC_TAIL = "\n})";
 const { compileFunction, Script } = vm;
@@ -29,6 +31,22 @@ export function parseBody(text: string, filename: string): Compiled | SyntaxFail
 export function parseModuleBody(text: string): Compiled | SyntaxFailure {
   // A block, because a module may declare the names that are parameters here.
   return parseFunction('"use strict";{', text, "\n}", "module.js");
+}
+
+/** Where a module returns, outside of all functions. The module itself tells no place, and as a function's body it may return. */
+export function returnOfModule(text: string): SyntaxFailure | null {
+  const prefix = '"use strict";{';
+  // A script awaits nothing.
+  const script = text.replace(/\bawait\b/g, (word, at: number) =>
+    /\bfor\s*$/.test(text.slice(Math.max(0, at - 20), at)) ? "     " : "void ",
+  );
+  try {
+    void new Script(`${prefix}${script}\n}`, { filename: "module.js", columnOffset: -prefix.length });
+    return null;
+  } catch (error) {
+    const failure = syntaxFailure(error, text, prefix);
+    return failure.message === ILLEGAL_RETURN ? failure : null;
+  }
 }
 
 /**

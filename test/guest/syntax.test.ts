@@ -27,6 +27,16 @@ describe("code that does not parse", () => {
       "Unexpected token ';' (line 1, column 15)\n  let x = await ;\n                ^",
     ],
     [
+      "shows where a module returns",
+      "\n\nreturn 1;\nexport default 2",
+      "Illegal return statement (line 3, column 1)\n  return 1;\n  ^",
+    ],
+    [
+      "shows where a module returns that imports and awaits",
+      'import fs from "node:fs";\n  const a = await fs.promises.readdir("/");\n  for await (const b of a) {}\n  return a',
+      "Illegal return statement (line 4, column 3)\n    return a\n    ^",
+    ],
+    [
       "tells the fault in a module, not that it is one",
       "import fs from 'node:fs';\nexport default async () => {\n  let x = ;\n}",
       "Unexpected token ';' (line 3, column 11)\n    let x = ;\n            ^",
@@ -89,6 +99,10 @@ describe("code that does not parse", () => {
       assert.equal(fault.code, "code_syntax");
       assert.match(fault.detail, new RegExp(construct));
     }
+  });
+
+  it("hints at how a module answers where one returns", async () => {
+    assert.match((await guest.fault("return 1;\nexport default 2")).hint!, /export default/);
   });
 
   it("hints at Markdown and HTML", async () => {
