@@ -3,6 +3,9 @@ import { Problem } from "../errors.ts";
 /** A shorter one stands in many a text that has nothing to do with it. */
 const MIN_CHARS = 4;
 const MASK = "[secret]";
+/** After what was cut: the mark ends a text or a line of it. */
+const CUT = /(?<=…(?:\n|$))/;
+const CUT_MARK = /…\n?$/;
 
 /** Takes secrets out of what is logged, and of what is said of a run that went wrong. */
 export class Redaction {
@@ -16,7 +19,10 @@ export class Redaction {
   }
 
   text(text: string): string {
-    return this.#spellings.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
+    if (this.#spellings.length === 0) return text;
+    const whole = this.#spellings.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
+    const parts = whole.split(CUT);
+    return parts.map((part, index) => this.#withoutBegun(part, index === parts.length - 1)).join("");
   }
 
   bytes(text: Buffer): Buffer {
@@ -44,11 +50,33 @@ export class Redaction {
     });
   }
 
+  /** The guest cuts what is too long before anything is taken out of it: of a secret its begin may stand there. */
+  #withoutBegun(part: string, isLast: boolean): string {
+    const mark = CUT_MARK.exec(part)?.[0] ?? "";
+    // Of a text that bears no mark the last letters may be a word's.
+    if (mark === "" && !isLast) return part;
+    const text = part.slice(0, part.length - mark.length);
+    const least = mark === "" ? MIN_CHARS : 1;
+    const begins = this.#spellings.map((secret) => beginAtEnd(text, secret, least));
+    const from = Math.min(...begins);
+    return from === Infinity ? part : `${text.slice(0, from)}${MASK}${mark}`;
+  }
+
   #member(value: unknown): unknown {
     if (typeof value === "string") return this.text(value);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [this.text(name), each]));
   }
+}
+
+/** Where the begin of a secret stands that the text ends with, Infinity where there is none. */
+function beginAtEnd(text: string, secret: string, least: number): number {
+  const first = Math.max(0, text.length - secret.length + 1);
+  for (let at = text.indexOf(secret[0]!, first); at >= 0; at = text.indexOf(secret[0]!, at + 1)) {
+    if (text.length - at < least) break;
+    if (secret.startsWith(text.slice(at))) return at;
+  }
+  return Infinity;
 }
 
 function escaped(secret: string): string {

@@ -131,6 +131,18 @@ describe("the secrets of a token", () => {
     }
   });
 
+  it("are not told by a text that is cut in the middle of one, in an answer or in the log", async () => {
+    const throws = "(c) => { throw new Error('y'.repeat(c.data.pad) + ': ' + c.secrets.KEY) }";
+    const { token } = await pinned("cut", throws);
+    // Around the 8 KiB that a message may have.
+    for (let pad = 8_170; pad < 8_195; pad += 3) {
+      const answer = await ask("cut", token, { json: { pad } });
+      assertProblem(answer, 500, "task_threw");
+      assert.doesNotMatch(answer.text, /: hun/);
+    }
+    assert.doesNotMatch(service.stderr(), /: hun/);
+  });
+
   it("are not repeated in the answer to a request that is refused", async () => {
     const wrong = [{ KEY: [SECRET] }, [SECRET], { "no name": SECRET }, { KEY: SECRET.repeat(2_000) }, SECRET];
     for (const secrets of wrong) {

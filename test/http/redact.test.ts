@@ -19,6 +19,22 @@ test("of secrets that are parts of each other nothing is left", () => {
   assert.equal(new Redaction(["abcd", "abcdefgh"]).text("abcdefgh abcd"), "[secret] [secret]");
 });
 
+test("of a secret that was cut nothing is left, wherever it was cut", () => {
+  const secret = "hunter2-very-secret-key";
+  const redaction = new Redaction([secret, "other"]);
+  for (let kept = 1; kept < secret.length; kept++) {
+    const begun = secret.slice(0, kept);
+    assert.equal(redaction.text(`with ${begun}…`), "with [secret]…");
+    assert.equal(
+      redaction.text(`E: with ${begun}…\n    at f (task.js:1:1)`),
+      "E: with [secret]…\n    at f (task.js:1:1)",
+    );
+    if (kept >= 4) assert.equal(redaction.text(`with ${begun}`), "with [secret]");
+  }
+  assert.equal(redaction.text("the hun"), "the hun");
+  assert.equal(redaction.text(`${secret} and…`), "[secret] and…");
+});
+
 test("what is too short to be told from other words stays, and what no URL can hold does no harm", () => {
   assert.equal(new Redaction(["a", "", "1"]).text("banana 1"), "banana 1");
   assert.equal(new Redaction(["\ud800abc"]).text("x\ud800abc"), "x[secret]");
