@@ -21,6 +21,9 @@ export interface TaskMembers {
   readonly expiresIn?: unknown;
 }
 
+/** Of all versions in the memory of the service, and sent with each run. */
+const MAX_PARAMS_BYTES = 64 * 2 ** 10;
+
 /** @throws {Problem} `request_invalid` with every fault of these members at once. */
 export function readTaskRequest(input: unknown, codeLimit: number): TaskMembers {
   const parsed = schema.safeParse(input);
@@ -33,6 +36,13 @@ export function readTaskRequest(input: unknown, codeLimit: number): TaskMembers 
   }
   if (data.code !== undefined && data.sha256 !== undefined) {
     faults.push({ member: "sha256", detail: "is of what a URL gives; leave it out beside code" });
+  }
+  const paramsBytes = Buffer.byteLength(JSON.stringify(data.params ?? null));
+  if (paramsBytes > MAX_PARAMS_BYTES) {
+    faults.push({
+      member: "params",
+      detail: `have ${paramsBytes} bytes as JSON; at most ${MAX_PARAMS_BYTES} are kept`,
+    });
   }
   if (faults.length > 0) throw taskProblem(faults);
   return data;

@@ -17,6 +17,8 @@ export interface Task {
   readonly inline: boolean;
   /** What its secrets hang on: other ones with other code, so that no code is ever given those of another. */
   readonly owner: Owner;
+  /** The `jti`s of who set them and of all above that one; none of an administrator, who may do all. */
+  readonly secretsBy: readonly string[];
   /** The `jti` of who put this version. */
   readonly by: string;
   /** Unix milliseconds. */
@@ -33,6 +35,7 @@ export interface TaskRecord {
   readonly public: boolean;
   readonly inline: boolean;
   readonly secretsId: string;
+  readonly secretsBy: readonly string[];
   readonly by: string;
   readonly at: number;
 }

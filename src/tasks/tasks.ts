@@ -146,11 +146,12 @@ export class Tasks {
     const { payload, code, container, name } = definition;
     const claims = claimsOf(payload);
     const { vault, registry } = this.#tokens;
-    const secretsId = await this.#keepSecrets(definition, claims, kept, by);
+    const staying = kept && definition.secrets === null && mayKeepSecrets(kept, claims, by) ? kept : null;
+    const secretsId = await this.#keepSecrets(definition, claims, staying, by);
     const record: TaskRecord = {
       ...{ container, name, payload, secretsId, public: definition.public, inline: code !== null },
       ...{ version: (before?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
-      ...{ by: by.jti, at: this.#nowMs() },
+      ...{ by: by.jti, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by) },
     };
     const stored: StoredVersion = { ...record, record: JSON.stringify(record), code };
     if (!(await this.#store.put(container, name, stored, before?.etag ?? null))) {
@@ -167,18 +168,18 @@ export class Tasks {
    * Before the code that they are for is in force, and under a name of their own: so neither the old code is ever given the
    * new ones, nor the new code the old.
    *
+   * @param staying the task whose secrets stay, or null.
    * @returns what they hang on.
    */
-  async #keepSecrets(definition: Definition, claims: Claims, kept: Task | null, by: Claims): Promise<string> {
+  async #keepSecrets(definition: Definition, claims: Claims, staying: Task | null, by: Claims): Promise<string> {
     const { vault } = this.#tokens;
-    const isSame = kept !== null && isDeepStrictEqual(pinOf(kept), claims.code);
-    const stays = isSame && definition.secrets === null;
-    if (stays && kept.claims.jti === claims.jti) {
+    if (staying?.claims.jti === claims.jti) {
       // They are forgotten with the token, which may last longer now.
-      if (kept.claims.exp !== claims.exp) await vault.set(ownerOf(kept.owner.jti, claims), await vault.own(kept.owner));
-      return kept.owner.jti;
+      const mustMove = staying.claims.exp !== claims.exp;
+      if (mustMove) await vault.set(ownerOf(staying.owner.jti, claims), await vault.own(staying.owner));
+      return staying.owner.jti;
     }
-    const secrets: Secrets = stays ? await vault.own(kept.owner) : (definition.secrets ?? {});
+    const secrets: Secrets = staying ? await vault.own(staying.owner) : (definition.secrets ?? {});
     const secretsId = randomUUID();
     if (Object.keys(secrets).length === 0) return secretsId;
     if (!by.admin) await vault.refuseOverriding(by, secrets);
@@ -212,6 +213,21 @@ export class Tasks {
 export interface Place {
   readonly container: string;
   readonly name: string;
+}
+
+/**
+ * Whether a change leaves the secrets where they are. Other code would be given them, and with other params, or a wider
+ * net, the same code could be had to give them away: that only who has set them, or stands above that one, may do and have
+ * them stay.
+ */
+function mayKeepSecrets(kept: Task, { code, params, net }: Claims, by: Claims): boolean {
+  if (!isDeepStrictEqual(pinOf(kept), code)) return false;
+  if (by.admin || kept.secretsBy.includes(by.jti)) return true;
+  return isDeepStrictEqual(params, kept.claims.params) && isDeepStrictEqual(net, kept.claims.net);
+}
+
+function chainOf(by: Claims): string[] {
+  return by.admin ? [] : [by.jti, ...by.parents];
 }
 
 function mustHold(condition: Condition, task: Task | null): void {

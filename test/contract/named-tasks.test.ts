@@ -321,7 +321,7 @@ describe("who may keep a named task", () => {
     assert.match(assertProblem(opened, 403, "token_forbidden").detail, /public/);
   });
 
-  it("answers for the whole of what it changes: it runs below who did that last", async () => {
+  it("answers for the whole of what it changes: it runs below who did that last, and without secrets that others set", async () => {
     const made = await kept("last/task", { code: TELLS, public: true, secrets: { KEY: "mine" }, net: ["a.example"] });
     const answer = await service.request("POST", "/api/tokens", { json: { ...KEEPER, net: false } });
     const { token, jti } = answer.json() as { token: string; jti: string };
@@ -330,7 +330,7 @@ describe("who may keep a named task", () => {
     const changed = await kept("last/task", { params: { a: 1 }, net: null }, { token });
     assert.partialDeepStrictEqual(changed, { net: false, public: true, by: jti });
     assert.notEqual(changed.jti, made.jti);
-    assert.deepEqual((await told("last/task", { token: null }))["secrets"], { KEY: "mine" });
+    assert.deepEqual((await told("last/task", { token: null }))["secrets"], {});
     await service.request("DELETE", `/api/tokens/${jti}`);
     assertProblem(await run("last/task", { token: null }), 403, "token_invalid");
   });
@@ -361,6 +361,7 @@ describe("who may keep a named task", () => {
     }
     assertProblem(await put("-/task", { code: "1" }), 400, "container_invalid");
     assertProblem(await put("wrong/task", { code: "x".repeat(2 ** 20 + 1) }), 400, "request_invalid");
+    assertProblem(await put("wrong/task", { code: "1", params: { a: "x".repeat(2 ** 16) } }), 400, "request_invalid");
     assertProblem(await get("wrong/task"), 404, "not_found");
   });
 });
@@ -381,6 +382,23 @@ describe("the secrets of a named task", () => {
     texts.set("/secret", TELLS);
     await kept("secret/task", { url: `${server.url}/secret` });
     assert.deepEqual(await secretsOf("secret/task"), {});
+  });
+
+  it("are dropped with other params, or another net, of somebody who has not set them, who keeps them by nothing else", async () => {
+    const other = { token: await service.issue({ containers: ["secret"], can: ["tasks"] }) };
+    const setter = { token: await service.issue({ containers: ["secret"], can: ["tasks", "issue"], depth: 1 }) };
+    const net = ["good.example.com"];
+    for (const changes of [{ params: { to: "evil" } }, { net: null }]) {
+      await kept("secret/aimed", { code: TELLS, params: { to: "good" }, net, secrets: { KEY: "one" } });
+      await kept("secret/aimed", { limits: { token: { day: 100 } } }, other);
+      assert.deepEqual(await secretsOf("secret/aimed"), { KEY: "one" });
+      await kept("secret/aimed", changes, other);
+      assert.deepEqual(await secretsOf("secret/aimed"), {});
+    }
+    await kept("secret/mine", { code: TELLS, secrets: { KEY: "mine" } }, setter);
+    await kept("secret/mine", { params: { a: 1 } }, setter);
+    await kept("secret/mine", { net });
+    assert.deepEqual(await secretsOf("secret/mine"), { KEY: "mine" });
   });
 
   it("come back with no version, and are in no answer", async () => {
