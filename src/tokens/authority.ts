@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Claims } from "./claims.ts";
@@ -59,11 +60,13 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const { create = true, nowMs = Date.now, onKeys } = options;
   const external = options.external ? await ExternalIssuer.open(options.external.url, options.external.jwks) : null;
   if (create) await makePrivateFolder(folder);
+  const register = join(folder, "tokens.sqlite");
   const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), {
-    create: create && keysFile === undefined,
+    // In a folder in which tokens were issued new keys would end them all, and nobody would know why.
+    create: create && keysFile === undefined && !existsSync(register),
     nowMs,
   });
-  const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs());
+  const registry = options.registry ?? Registry.open(register, nowMs());
   // Where nodes have the keys in common and not the register, nobody knows what others have signed.
   const whole = keysFile === undefined || options.registry !== undefined;
   const keepers = onKeys ? [keepKeys(keys, whole ? registry : null, onKeys, nowMs)] : [];

@@ -88,7 +88,9 @@ export async function newStoredKey(nowMs: number, nbf?: number): Promise<StoredK
 /** There are none, and nobody may make any. */
 export function missing(file: string): Error {
   return new Error(
-    `there are no signing keys at ${file}; start the service once, which makes them, or name the right file`,
+    `there are no signing keys at ${file}; start the service once, which makes them in a new data folder, or name the right ` +
+      "file. Where tokens were issued, put the file back: without it none of them is valid. To begin anew without them, move " +
+      "tokens.sqlite out of the folder, too",
   );
 }
 

@@ -46,7 +46,9 @@ test("one of keys that are gone is replaced", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
-  await rm(join(tokens.folder, "keys.json"));
+  for (const name of ["keys.json", "tokens.sqlite", "tokens.sqlite-wal", "tokens.sqlite-shm"]) {
+    await rm(join(tokens.folder, name), { force: true });
+  }
   const reopened = await openTokens(tokens.folder);
   t.after(() => reopened.close());
   assert.equal(await ensureAdminToken(file, reopened), true);
