@@ -117,7 +117,9 @@ describe("a run that hits a limit is answered as it should be, and its neighbour
   });
 
   it("of memory", async () => {
-    const code = "const held = []; for (;;) held.push(Buffer.alloc(4 << 20, 1))";
+    // It pauses, so that on a busy machine it is not judged for blocking first.
+    const code = `const held = [];
+      for (;; await new Promise((next) => setImmediate(next))) held.push(Buffer.alloc(4 << 20, 1));`;
     assertProblem(await hit("memory", code), 500, "task_memory");
   });
 
