@@ -70,7 +70,7 @@ const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 const DRAIN_MS = 30_000;
 const DRAIN_STEP_MS = 20;
 /** For those who are connected when the service is told to stop, and have not sent all of their request. */
-const LAST_ORDERS_MS = 500;
+const LAST_ORDERS_MS = 2_000;
 
 /** The one place that wires everything. @throws {Error} when something that is needed is not there. */
 export async function startService(config: Config): Promise<Service> {

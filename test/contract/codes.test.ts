@@ -168,8 +168,8 @@ async function whileStopping(): Promise<Answer> {
   await other.run("codes", "1");
   const left = leave(other, home);
   await until(async () => (await other.run("codes", "1").catch(() => null)) === null, "nobody is let in");
-  // Those who are in are still served for half a second.
-  await pause(1_000);
+  // Those who are in are still served for two seconds.
+  await pause(3_000);
   sent.end("");
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const answer = await collect(response);
