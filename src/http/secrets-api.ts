@@ -3,7 +3,7 @@ import { membersProblem, schemaFaults } from "../members.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsVerb } from "../tokens/claims.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
-import { mayHaveSecrets } from "../tokens/secrets/vault.ts";
+import { mayHaveSecrets, type Secrets } from "../tokens/secrets/vault.ts";
 import { readJson } from "./read-json.ts";
 import {
   type Api,
@@ -39,6 +39,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       const given = await readJson(call, config.jsonDepthLimit);
       const parsed = secretsMember.safeParse(given);
       if (!parsed.success) throw membersProblem("the secrets of the token", schemaFaults(parsed.error));
+      await mustNotOverride(claims, parsed.data, tokens);
       await tokens.vault.set(claims, parsed.data);
       try {
         mustNotHaveEnded(claims, tokens);
@@ -65,6 +66,15 @@ function mustTakeSecrets(claims: Claims): void {
   throw new Problem("request_invalid", "the token runs free code, which could read them", {
     hint: "Issue one with code, which pins the code that is given them, or with secretsReadable: true.",
   });
+}
+
+/** Whoever asks: what is inherited wins, and they would be kept for nothing. @throws {Problem} `token_forbidden` */
+async function mustNotOverride(claims: Claims, secrets: Secrets, { registry, vault }: Tokens): Promise<void> {
+  const [parent] = claims.parents;
+  if (parent === undefined) return;
+  const above = (await registry.issued(parent))?.claims;
+  // One that is not known any more has ended, and what is below it with it.
+  if (above) await vault.refuseOverriding(above, { secrets, params: {} });
 }
 
 /** @throws {Problem} `request_invalid` where they would be kept for nothing. */

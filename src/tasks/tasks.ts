@@ -63,14 +63,14 @@ export class Tasks {
 
   /**
    * Makes a task, or changes what is said of it and keeps the rest; only secrets go with the code that they were for. One
-   * whose token has ended is made anew.
+   * whose token has ended is made anew; where nothing changes it stays whose it is.
    *
    * @throws {Problem} `request_invalid` with the faults, `token_forbidden` with what is more than the token that asks has,
    * `precondition_failed`, `store_unavailable`.
    */
   async put(at: Place, input: unknown, by: Claims, condition: Condition): Promise<{ task: Task; made: boolean }> {
     const given = readTaskRequest(input, this.#codeLimit);
-    return await this.#change(at, by, condition, async (kept) => this.#given(given, kept));
+    return await this.#change(at, by, condition, async (kept) => this.#given(given, kept), { mayStay: true });
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when it is not kept. */
@@ -89,7 +89,10 @@ export class Tasks {
       public: isPublic,
       ...(secrets !== undefined && { secrets }),
     };
-    return (await this.#change(at, by, condition, async (kept) => this.#given(members, kept))).task;
+    const { task } = await this.#change(at, by, condition, async (kept) => this.#given(members, kept), {
+      mayStay: false,
+    });
+    return task;
   }
 
   /** Those that are kept, newest first. */
@@ -123,12 +126,15 @@ export class Tasks {
     by: Claims,
     condition: Condition,
     given: (kept: Task | null) => Promise<Given>,
+    { mayStay }: { mayStay: boolean },
   ): Promise<{ task: Task; made: boolean }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(at.container, at.name);
       mustHold(condition, before);
       const kept = before && !this.#hasEnded(before.claims) ? before : null;
-      const definition = definitionOf(at, await given(kept), kept, by, this.#nowMs());
+      const wanted = await given(kept);
+      const definition = definitionOf(at, wanted, kept, by, this.#nowMs());
+      if (kept && mayStay && changesNothing(wanted, kept)) return { task: kept, made: false };
       const task = await this.#write(definition, before, kept, by);
       if (task) return { task, made: before === null };
     }
@@ -173,6 +179,7 @@ export class Tasks {
    */
   async #keepSecrets(definition: Definition, claims: Claims, staying: Task | null, by: Claims): Promise<string> {
     const { vault } = this.#tokens;
+    if (!by.admin) await vault.refuseOverriding(by, { secrets: {}, params: claims.params });
     if (staying?.claims.jti === claims.jti) {
       // They are forgotten with the token, which may last longer now.
       const mustMove = staying.claims.exp !== claims.exp;
@@ -182,7 +189,7 @@ export class Tasks {
     const secrets: Secrets = staying ? await vault.own(staying.owner) : (definition.secrets ?? {});
     const secretsId = randomUUID();
     if (Object.keys(secrets).length === 0) return secretsId;
-    if (!by.admin) await vault.refuseOverriding(by, secrets);
+    if (!by.admin) await vault.refuseOverriding(by, { secrets, params: {} });
     await vault.set(ownerOf(secretsId, claims), secrets);
     return secretsId;
   }
@@ -224,6 +231,29 @@ function mayKeepSecrets(kept: Task, { code, params, net }: Claims, by: Claims): 
   if (!isDeepStrictEqual(pinOf(kept), code)) return false;
   if (by.admin || kept.secretsBy.includes(by.jti)) return true;
   return isDeepStrictEqual(params, kept.claims.params) && isDeepStrictEqual(net, kept.claims.net);
+}
+
+/**
+ * Whether all that is said is so already. Then the task stays as it is, below whom it is: a look at it by a PUT of nothing
+ * would make it end with the token that looked. Secrets are never compared.
+ */
+function changesNothing(given: Given, kept: Task): boolean {
+  const { claims } = kept;
+  const { sha256Of, url, sha256, secrets, expiresIn } = given;
+  if (secrets !== undefined || expiresIn !== undefined) return false;
+  const pin = pinOf(kept);
+  const isSameCode = sha256Of === null ? !kept.inline : kept.inline && sha256Of === pin.sha256;
+  const said: [unknown, unknown][] = [
+    [url, pin.url],
+    [sha256, pin.sha256],
+    [given.public, kept.public],
+    [given.fresh, claims.fresh],
+    [given.params, claims.params],
+    [given.limits === null ? {} : given.limits, claims.limits],
+    [given.net, claims.net],
+    [given.exp, claims.exp],
+  ];
+  return isSameCode && said.every(([wanted, is]) => wanted === undefined || isDeepStrictEqual(wanted, is));
 }
 
 function chainOf(by: Claims): string[] {

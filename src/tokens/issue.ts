@@ -38,7 +38,7 @@ export interface Issued {
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
   const { above, nowMs } = context;
   const request = readTokenRequest(input, nowMs, above);
-  if (above) await context.vault.refuseOverriding(above, request.secrets);
+  if (above) await context.vault.refuseOverriding(above, request);
   const payload = payloadOf(request, { jti: randomUUID(), above, nowMs });
   const { kid, key } = context.keys.signing;
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload)))

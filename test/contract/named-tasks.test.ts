@@ -335,6 +335,51 @@ describe("who may keep a named task", () => {
     assertProblem(await run("last/task", { token: null }), 403, "token_invalid");
   });
 
+  it("is not who changes nothing: the task stays below who keeps it, and lasts as long", async () => {
+    const json = { code: TELLS, params: { a: 1 }, net: ["a.example"], public: true, secrets: { KEY: "x" } };
+    const made = await kept("idle/task", json);
+    const token = await service.issue({ ...KEEPER, expiresIn: "1h" });
+    for (const same of [{}, { code: TELLS }, { params: { a: 1 }, net: ["a.example"], public: true, fresh: false }]) {
+      assert.deepEqual(await kept("idle/task", same, { token }), made);
+    }
+    const narrow = await service.issue({ ...KEEPER, net: false });
+    assertProblem(await put("idle/task", {}, { token: narrow }), 403, "token_forbidden");
+    assert.deepEqual(await secretsOf("idle/task"), { KEY: "x" });
+    const again = await kept("idle/task", { secrets: { KEY: "x" } });
+    assert.deepEqual([again.version, again.jti], [made.version + 1, made.jti]);
+    assert.notEqual((await kept("idle/task", { fresh: true }, { token })).jti, made.jti);
+  });
+
+  it("gives no param the name of a secret that it inherits, and no secret that of a param", async () => {
+    const claims = { ...KEEPER, params: { plan: "pro" }, secrets: { KEY: "above" }, secretsReadable: true };
+    const token = await service.issue(claims);
+    const clashes: [string, object][] = [
+      ["params.KEY", { params: { KEY: "mine" } }],
+      ["secrets.plan", { secrets: { plan: "mine" } }],
+      ["secrets.KEY", { secrets: { KEY: "mine" } }],
+    ];
+    const refused = async (): Promise<void> => {
+      for (const [member, more] of clashes) {
+        const problem = assertProblem(
+          await put("clash/task", { code: TELLS, ...more }, { token }),
+          403,
+          "token_forbidden",
+        );
+        assert.deepEqual(
+          problem.violations!.map((each) => each["member"]),
+          [member],
+        );
+      }
+    };
+    await refused();
+    await kept("clash/task", { code: TELLS, params: { own: 1 } }, { token });
+    await refused();
+    assert.partialDeepStrictEqual(await told("clash/task"), {
+      params: { plan: "pro", own: 1 },
+      secrets: { KEY: "above" },
+    });
+  });
+
   it("hears every fault at once, in words of the task", async () => {
     const wrong: [unknown, string[]][] = [
       [null, [""]],

@@ -207,6 +207,39 @@ describe("PUT /api/tokens/{jti}/secrets", () => {
   });
 });
 
+describe("what a token inherits", () => {
+  it("is overridden neither by a secret nor by a param of that name, when it is issued or later", async () => {
+    const above = { containers: ["*"], can: ["run", "issue"], depth: 2, secretsReadable: true };
+    const head = await service.issue({ ...above, params: { plan: "pro" }, secrets: { KEY: SECRET } });
+    const clashes: [string, object][] = [
+      ["params.KEY", { params: { KEY: "mine" } }],
+      ["secrets.plan", { secrets: { plan: "mine" } }],
+      ["secrets.KEY", { secrets: { KEY: "mine" } }],
+    ];
+    const issue = (members: object): Promise<Answer> => {
+      return service.request("POST", "/api/tokens", { token: head, json: { containers: ["a"], ...members } });
+    };
+    for (const [member, members] of clashes) {
+      assert.deepEqual(membersOf(await issue(members)), [member]);
+    }
+    const issued = await issue({ params: { own: 1, plan: "pro" }, secrets: { OTHER: "1", own: "2" } });
+    assert.equal(issued.status, 201, issued.text);
+    const { token, jti } = issued.json() as { token: string; jti: string };
+    for (const by of [head, service.admin]) {
+      assert.deepEqual(membersOf(await put(jti, { KEY: "mine", OTHER: "3" }, by)), ["secrets.KEY"]);
+      assert.deepEqual(membersOf(await put(jti, { plan: "mine" }, by)), ["secrets.plan"]);
+    }
+    const answer = await ask("a", token, { body: "(c) => c.secrets" });
+    assert.deepEqual(answer.json(), { KEY: SECRET, OTHER: "1", own: "2" });
+    assert.equal((await put(jti, { OTHER: "3" }, head)).status, 200);
+  });
+});
+
+/** What was more than is inherited. */
+function membersOf(answer: Answer): unknown[] {
+  return assertProblem(answer, 403, "token_forbidden").violations!.map((each) => each["member"]);
+}
+
 describe("a second token of the same container that poisons every global it can reach", () => {
   /** Uses what a poisoned guest would have replaced, and answers without the secret. */
   const victim = `const { createHash } = require("node:crypto");

@@ -52,7 +52,7 @@ test("one that another token keeps ends with that", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"], exp: START_S + 60 }, "me");
   await tasks.put(AT, { code: "1" }, admin, always);
-  const { task } = await tasks.put(AT, { params: {} }, claims, always);
+  const { task } = await tasks.put(AT, { params: { a: 1 } }, claims, always);
   assert.deepEqual([task.claims.exp, task.claims.parents], [START_S + 60, [claims.jti]]);
   for (const exp of [null, START_S + 61]) {
     const problem = await problemOf(() => tasks.put(AT, { exp }, claims, always));

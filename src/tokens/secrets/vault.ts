@@ -20,6 +20,15 @@ export interface RunSecrets {
 /** Of a token, what its secrets hang on. */
 export type Owner = Pick<Claims, "jti" | "parents" | "exp">;
 
+/** Of a token, what those below it inherit of what their code is told. */
+export type Above = Owner & Pick<Claims, "params">;
+
+/** What a token's code is to be told. */
+interface Given {
+  readonly secrets: Secrets;
+  readonly params: Claims["params"];
+}
+
 /** The secrets of tokens: encrypted under the `jti`, and plain for a run alone. */
 export class Vault {
   readonly #store: SecretStore;
@@ -58,16 +67,28 @@ export class Vault {
     return sealed ? this.#open(jti, sealed) : {};
   }
 
-  /** What a token has given its code is the same for all below it. @throws {Problem} `token_forbidden` */
-  async refuseOverriding(above: Owner, secrets: Secrets): Promise<void> {
+  /**
+   * What a token has given its code is the same for all below it. The `env` of a fetch handler has params and secrets side by
+   * side, so that neither takes the name of one of the other.
+   *
+   * @throws {Problem} `token_forbidden`, `store_unavailable`
+   */
+  async refuseOverriding(above: Above, { secrets, params }: Given): Promise<void> {
+    // Those that are inherited are among them.
+    const added = Object.keys(params).filter((name) => !Object.hasOwn(above.params, name));
     const names = Object.keys(secrets);
-    if (names.length === 0) return;
-    const inherited = (await this.of(above))?.names ?? [];
-    const faults = names.filter((name) => inherited.includes(name));
+    if (names.length === 0 && added.length === 0) return;
+    const inherited = new Set((await this.of(above))?.names);
+    const faults = [
+      ...names
+        .filter((name) => inherited.has(name) || Object.hasOwn(above.params, name))
+        .map((name) => `secrets.${name}`),
+      ...added.filter((name) => inherited.has(name)).map((name) => `params.${name}`),
+    ];
     if (faults.length === 0) return;
     const detail = "is inherited as it is; leave it out";
-    throw new Problem("token_forbidden", `secrets.${faults[0]} ${detail}`, {
-      violations: faults.map((name) => ({ member: `secrets.${name}`, detail })),
+    throw new Problem("token_forbidden", `${faults[0]} ${detail}`, {
+      violations: faults.map((member) => ({ member, detail })),
     });
   }
 
