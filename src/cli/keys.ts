@@ -9,7 +9,7 @@ import { duration } from "../config/values.ts";
 import { lockFile } from "../data-lock.ts";
 import { askKeys, placeOf } from "../doctor/ask.ts";
 import { missing, readKeyFile } from "../tokens/key-file.ts";
-import { revokeKey, rotateKeys, signingKey } from "../tokens/key-rotation.ts";
+import { makeKeys, revokeKey, rotateKeys, signingKey } from "../tokens/key-rotation.ts";
 import { enterAsOwner } from "./as-owner.ts";
 import { fail } from "./fail.ts";
 import { addSettings, settingsOf } from "./settings.ts";
@@ -26,6 +26,7 @@ export function keysCommand(): Command {
   return new Command("keys")
     .description("the keys that tokens are signed with; a service takes a change of their file without a restart")
     .addCommand(listCommand())
+    .addCommand(makeCommand())
     .addCommand(rotateCommand())
     .addCommand(revokeCommand());
 }
@@ -37,6 +38,17 @@ function listCommand(): Command {
   return verb(command, async (config) => {
     const keys = await list(config);
     process.stdout.write(command.opts<{ json?: true }>().json ? `${JSON.stringify(keys, null, 2)}\n` : lines(keys));
+  });
+}
+
+function makeCommand(): Command {
+  const command = new Command("make").description(
+    "make a first key where the file is missing, and print its name; tokens of a lost file end with this",
+  );
+  return verb(command, async (config) => {
+    const kid = await alone(enter(fileOf(config)), (file) => makeKeys(file, Date.now()));
+    process.stdout.write(`${kid}\n`);
+    await taken(config, (kids) => kids.includes(kid));
   });
 }
 
@@ -93,7 +105,12 @@ function fileOf({ keys, data }: Config): string {
 
 /** Changes the file as whoever its folder belongs to, and alone. */
 async function change<T>(config: Config, work: (file: string) => Promise<T>): Promise<T> {
-  const file = toBeWritten(fileOf(config));
+  const file = fileOf(config);
+  if (!existsSync(file)) throw missing(file);
+  return await alone(enter(file), work);
+}
+
+async function alone<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
   const lock = lockFile(`${file}.lock`, "another command changes the keys; try again", BUSY_MS);
   try {
     return await work(file);
@@ -102,8 +119,9 @@ async function change<T>(config: Config, work: (file: string) => Promise<T>): Pr
   }
 }
 
-function toBeWritten(file: string): string {
-  if (!existsSync(file)) throw missing(file);
+/** The name of the file for who may write it. Its folder must be there. */
+function enter(file: string): string {
+  if (!existsSync(path.dirname(file))) throw missing(file);
   if (process.getuid?.() !== 0) return file;
   enterAsOwner(path.dirname(file));
   return path.basename(file);

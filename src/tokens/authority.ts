@@ -4,13 +4,14 @@ import { join } from "node:path";
 import type { Claims } from "./claims.ts";
 import { ExternalIssuer } from "./external-issuer.ts";
 import { issue, type Issued } from "./issue.ts";
+import { lost } from "./key-file.ts";
 import { followIssuer, keepKeys, type KeyNews } from "./key-keeper.ts";
 import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import type { TokenRegister } from "./register.ts";
 import { Registry } from "./registry.ts";
 import { EmbeddedSecrets } from "./secrets/embedded.ts";
-import { SecretKey } from "./secrets/key.ts";
+import { lostKey, SecretKey } from "./secrets/key.ts";
 import type { SecretStore } from "./secrets/store.ts";
 import { Vault } from "./secrets/vault.ts";
 import { Uses } from "./uses.ts";
@@ -60,13 +61,11 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const { create = true, nowMs = Date.now, onKeys } = options;
   const external = options.external ? await ExternalIssuer.open(options.external.url, options.external.jwks) : null;
   if (create) await makePrivateFolder(folder);
-  const register = join(folder, "tokens.sqlite");
-  const keys = await KeyRing.open(keysFile ?? join(folder, "keys.json"), {
-    // In a folder in which tokens were issued new keys would end them all, and nobody would know why.
-    create: create && keysFile === undefined && !existsSync(register),
-    nowMs,
-  });
-  const registry = options.registry ?? Registry.open(register, nowMs());
+  const file = keysFile ?? join(folder, "keys.json");
+  const own = create && keysFile === undefined;
+  if (own && !options.registry && !existsSync(file)) refuseUsed(folder, file, nowMs());
+  const keys = await KeyRing.open(file, { create: own, nowMs });
+  const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs());
   // Where nodes have the keys in common and not the register, nobody knows what others have signed.
   const whole = keysFile === undefined || options.registry !== undefined;
   const keepers = onKeys ? [keepKeys(keys, whole ? registry : null, onKeys, nowMs)] : [];
@@ -96,10 +95,28 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   };
 }
 
+/** A new key in place of a lost one would end every token, and nobody would have asked for that. */
+function refuseUsed(folder: string, file: string, nowMs: number): void {
+  const registry = Registry.open(join(folder, "tokens.sqlite"), nowMs);
+  try {
+    if (registry.list("", 1).length > 0) throw lost(file);
+  } finally {
+    registry.close();
+  }
+}
+
 async function openVault(folder: string, { create = true, nowMs = Date.now, ...options }: OpenOptions): Promise<Vault> {
   const file = options.secretsKey ?? join(folder, "secrets.key");
-  const key = await SecretKey.open(file, { create: create && options.secretsKey === undefined });
-  return new Vault(options.secrets ?? EmbeddedSecrets.open(join(folder, "secrets.sqlite"), nowMs), key, nowMs);
+  const own = create && options.secretsKey === undefined;
+  const isMissing = own && !existsSync(file);
+  const store = options.secrets ?? EmbeddedSecrets.open(join(folder, "secrets.sqlite"), nowMs);
+  try {
+    if (isMissing && store instanceof EmbeddedSecrets && !store.isEmpty()) throw lostKey(file);
+    return new Vault(store, await SecretKey.open(file, { create: own }), nowMs);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
 }
 
 /** What an administrator issues starts a chain of its own, so that his token can be replaced and revoked without it. */

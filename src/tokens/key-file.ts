@@ -88,9 +88,15 @@ export async function newStoredKey(nowMs: number, nbf?: number): Promise<StoredK
 /** There are none, and nobody may make any. */
 export function missing(file: string): Error {
   return new Error(
-    `there are no signing keys at ${file}; start the service once, which makes them in a new data folder, or name the right ` +
-      "file. Where tokens were issued, put the file back: without it none of them is valid. To begin anew without them, move " +
-      "tokens.sqlite out of the folder, too",
+    `there are no signing keys at ${file}; start the service once, which makes them, or name the right file`,
+  );
+}
+
+/** They were there: tokens are on record that only they verify. */
+export function lost(file: string): Error {
+  return new Error(
+    `the signing keys at ${file} are missing, and tokens issued so far are signed with them; restore the file from ` +
+      "a backup, or make a new key with: caisson keys make, which ends every token issued so far",
   );
 }
 
@@ -117,6 +123,6 @@ function publicPartOf(d: string, x: string): string | undefined {
 function damaged(file: string, fault: string): Error {
   return new Error(
     `the signing keys in ${file} cannot be used: ${fault}; restore the file from a backup, ` +
-      "or delete it for a new key, which ends every token issued so far",
+      "or move it away and make a new key with: caisson keys make, which ends every token issued so far",
   );
 }

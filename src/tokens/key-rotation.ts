@@ -36,6 +36,18 @@ export async function revokeKey(file: string, kid: string, nowMs: number): Promi
   return used ? made.kid : null;
 }
 
+/**
+ * Makes a file with one new key, where there is none.
+ *
+ * @returns the name of the key.
+ * @throws {Error} when the file is there: what it holds may have signed tokens.
+ */
+export async function makeKeys(file: string, nowMs: number): Promise<string> {
+  const made = await newStoredKey(nowMs);
+  if (await writeKeyFile(file, [made], { replace: false })) return made.kid;
+  throw new Error(`${file} is there already; keys rotate adds a key to it, and ends no token`);
+}
+
 /** The one of them that signs at a moment. */
 export function signingKey(keys: readonly StoredKey[], nowMs: number): StoredKey {
   return keys.find(({ nbf, iat }) => (nbf ?? iat ?? 0) * 1_000 <= nowMs) ?? keys.at(-1)!;

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { ensureAdminToken } from "../../src/tokens/admin-token.ts";
 import { openTokens } from "../../src/tokens/authority.ts";
+import { makeKeys } from "../../src/tokens/key-rotation.ts";
 import { testTokens } from "./support.ts";
 
 test("the first start writes one line that is an administrative token without expiry, for its owner only", async (t) => {
@@ -46,9 +47,8 @@ test("one of keys that are gone is replaced", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
-  for (const name of ["keys.json", "tokens.sqlite", "tokens.sqlite-wal", "tokens.sqlite-shm"]) {
-    await rm(join(tokens.folder, name), { force: true });
-  }
+  await rm(join(tokens.folder, "keys.json"));
+  await makeKeys(join(tokens.folder, "keys.json"), tokens.clock.nowMs);
   const reopened = await openTokens(tokens.folder);
   t.after(() => reopened.close());
   assert.equal(await ensureAdminToken(file, reopened), true);

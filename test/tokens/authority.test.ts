@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -48,19 +48,4 @@ test("revoking ends a token that was just used", async (t) => {
   await tokens.verifier.verify(token);
   assert.equal(await tokens.revoke(jti, "me"), true);
   assert.match((await problemOf(() => tokens.verifier.verify(token))).message, /was revoked/);
-});
-
-test("keys that are missing where tokens were issued are not made anew: the start says what to do", async (t) => {
-  const folder = await temporaryFolder(t);
-  const first = await openTokens(folder);
-  await first.close();
-  const file = join(folder, "keys.json");
-  const away = join(folder, "away.json");
-  await rename(file, away);
-  await assert.rejects(openTokens(folder), /no signing keys at .*keys\.json.*put the file back.*tokens\.sqlite/);
-  await rename(away, file);
-  await (await openTokens(folder)).close();
-  await rm(file);
-  await rm(join(folder, "tokens.sqlite"));
-  await (await openTokens(folder)).close();
 });

@@ -41,6 +41,7 @@ export class EmbeddedSecrets implements SecretStore {
       this.#statements = {
         put: database.prepare(STATEMENTS.put),
         get: database.prepare(STATEMENTS.get),
+        any: database.prepare(STATEMENTS.any),
         remove: database.prepare(STATEMENTS.remove),
         removeFamily: database.prepare(STATEMENTS.removeFamily),
         forget: database.prepare(STATEMENTS.forget),
@@ -77,6 +78,11 @@ export class EmbeddedSecrets implements SecretStore {
       if (below) this.#statements.removeFamily.run(jti, ` ${jti} `);
       else this.#statements.remove.run(jti);
     });
+  }
+
+  /** Whether nothing is kept, for any token. */
+  isEmpty(): boolean {
+    return this.#statements.any.get() === undefined;
   }
 
   close(): void {
@@ -117,6 +123,7 @@ const SCHEMA = `
 const STATEMENTS = {
   put: "INSERT OR REPLACE INTO secrets (jti, parents, sealed, forget_at) VALUES (?, ?, ?, ?)",
   get: "SELECT sealed FROM secrets WHERE jti = ?",
+  any: "SELECT 1 FROM secrets LIMIT 1",
   remove: "DELETE FROM secrets WHERE jti = ?",
   removeFamily: "DELETE FROM secrets WHERE jti = ? OR instr(parents, ?) > 0",
   forget: "DELETE FROM secrets WHERE forget_at < ?",

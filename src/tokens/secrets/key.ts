@@ -61,6 +61,15 @@ export class SecretKey {
   }
 }
 
+/** It was there: secrets are kept that only it opens. */
+export function lostKey(file: string): Error {
+  return new Error(
+    `the key of secrets at ${file} is missing, and the secrets kept so far are encrypted with it; restore the file ` +
+      "from a backup, or give those secrets up: move secrets.sqlite, secrets.sqlite-wal and secrets.sqlite-shm of the " +
+      "data folder away, and the next start makes a new key",
+  );
+}
+
 function opened(key: Buffer, name: string, bytes: Buffer): string | null {
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return null;
   const body = NONCE_BYTES + TAG_BYTES;

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, rename, stat } from "node:fs/promises";
+import path from "node:path";
+import { describe, it } from "node:test";
+
+import { type Home, makeHome, startService } from "../contract/service.ts";
+import { command } from "./command.ts";
+
+/** A folder that a service has issued a token with a secret in. */
+async function used(): Promise<{ home: Home; token: string }> {
+  const home = await makeHome();
+  const service = await startService([], home);
+  const token = await service.issue({ containers: ["kept"], secretsReadable: true, secrets: { KEY: "kept" } });
+  await service.stop();
+  return { home, token };
+}
+
+/** What a start says that must not come to serve. */
+async function refusal(home: Home): Promise<string> {
+  const started = await startService([], home).catch((error: Error) => error);
+  if (started instanceof Error) return started.message;
+  await started.stop();
+  assert.fail("it serves");
+}
+
+describe("a used data folder without its keys.json", () => {
+  it("stops the start, keeps the administrator's token, and serves again with the file", async () => {
+    const { home, token } = await used();
+    await using _ = home;
+    const [file, admin] = [path.join(home.data, "keys.json"), path.join(home.data, "admin.token")];
+    const before = await readFile(admin, "utf8");
+    await rename(file, `${file}.away`);
+    const said = await refusal(home);
+    assert.match(said, /keys\.json are missing, and tokens issued so far are signed with them/);
+    assert.match(said, /from a backup, or .*: caisson keys make/);
+    assert.ok(!(await readdir(home.data)).includes("keys.json"));
+    assert.equal(await readFile(admin, "utf8"), before);
+    await rename(`${file}.away`, file);
+    const service = await startService([], home);
+    assert.equal((await service.run("kept", "6 * 7", { token })).text, "42");
+    await service.stop();
+  });
+
+  it("gets a new key by keys make, and by it only where there is none", async () => {
+    const { home, token } = await used();
+    await using _ = home;
+    const file = path.join(home.data, "keys.json");
+    await rename(file, `${file}.away`);
+    const make = ["keys", "make", "--data", home.data, "--port", "1"];
+    const made = await command(make);
+    assert.equal(made.code, 0, made.stderr);
+    const [{ uid }, { uid: owner }] = [await stat(file), await stat(home.data)];
+    assert.equal(uid, owner);
+    const again = await command(make);
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /is there already; keys rotate adds a key/);
+    assert.ok((await readFile(file, "utf8")).includes(made.stdout.trim()));
+    const service = await startService([], home);
+    assert.equal((await service.run("kept", "6 * 7")).text, "42");
+    assert.equal((await service.run("kept", "6 * 7", { token })).status, 403);
+    await service.stop();
+  });
+});
+
+describe("a used data folder without its secrets.key", () => {
+  it("stops the start, and gets a new key when the secrets are given up", async () => {
+    const { home, token } = await used();
+    await using _ = home;
+    const file = path.join(home.data, "secrets.key");
+    await rename(file, `${file}.away`);
+    const said = await refusal(home);
+    assert.match(said, /secrets\.key is missing, and the secrets kept so far are encrypted with it/);
+    assert.ok(!(await readdir(home.data)).includes("secrets.key"));
+    for (const name of await readdir(home.data)) {
+      if (name.startsWith("secrets.sqlite"))
+        await rename(path.join(home.data, name), path.join(home.data, `old-${name}`));
+    }
+    const service = await startService([], home);
+    assert.equal((await service.run("kept", "6 * 7", { token })).text, "42");
+    await service.stop();
+  });
+});
