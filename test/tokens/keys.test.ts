@@ -109,7 +109,10 @@ describe("a key file that cannot be used stops the start, says why, and shows no
       await writeFile(file, damage(key!));
       await assert.rejects(KeyRing.open(file, { create: true }), (error: Error) => {
         assert.match(error.message, message);
-        assert.match(error.message, /restore the file from a backup, or move it away and make a new key with: caisson keys make/);
+        assert.match(
+          error.message,
+          /restore the file from a backup, or move it away and make a new key with: caisson keys make/,
+        );
         assert.ok(!error.message.includes(key!.d) && !error.message.includes(key!.x));
         return true;
       });
