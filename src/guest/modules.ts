@@ -2,6 +2,7 @@ import { createRequire, isBuiltin, registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { findJsonFault } from "../wire/json-fault.ts";
 import type { CodeMessage } from "../wire/messages.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule } from "./module-check.ts";
@@ -9,6 +10,7 @@ import { parseBody } from "./parse.ts";
 import { asSubmitted } from "./places.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
+import { syntaxFault } from "./syntax.ts";
 import { safeMap } from "./tables.ts";
 
 /** Something that was imported and is not there, or has no meaning here. The code is what libraries look for. */
@@ -29,6 +31,7 @@ interface VirtualModule {
 }
 
 const NodeURL = URL;
+const { parse } = JSON;
 /** By code and name: `12/lib.ts`. */
 const virtual = safeMap<string, VirtualModule>();
 const named = safeMap<number, readonly string[]>();
@@ -123,6 +126,7 @@ export function installModuleHooks(): void {
     load(url, context, next) {
       const found = url.startsWith("task:/") ? virtual.get(keyOf(url)) : undefined;
       if (!found) return next(url, context);
+      if (found.format === "json") checkJson(found.text, asSubmitted(url));
       const source = found.typescript ? stripped(found.text, asSubmitted(url)) : found.text;
       return { format: found.format ?? formatOf(source), source, shortCircuit: true };
     },
@@ -189,6 +193,17 @@ function stripped(text: string, name: string): string {
     throw explainedFault(text, result);
   } catch (error) {
     throw CodeFault.is(error) ? ofModule(name, error) : error;
+  }
+}
+
+/** Here, where the module is known; Node tells no place in a short text. @throws {CodeFault} that names the module. */
+function checkJson(text: string, name: string): void {
+  const bare = text.replace(/^\uFEFF/, "");
+  try {
+    parse(bare);
+  } catch {
+    const { what, ...place } = findJsonFault(bare);
+    throw ofModule(name, syntaxFault(bare, { message: `${what} in JSON`, place }));
   }
 }
 

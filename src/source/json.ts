@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { Problem } from "../errors.ts";
-import { findJsonFault } from "./json-fault.ts";
+import { findJsonFault } from "../wire/json-fault.ts";
 import { type MemberSeen, scanJson } from "./json-scan.ts";
 
 /**
@@ -19,7 +19,7 @@ export function parseJson(bytes: Buffer, maxDepth: number, memberSeen?: MemberSe
   try {
     return JSON.parse(text);
   } catch (error) {
-    const fault = text.length <= MAX_SEARCHED ? findJsonFault(text) : parserFault(error);
+    const fault = text.length <= MAX_SEARCHED ? foundFault(text) : parserFault(error);
     // V8's error is no cause: its message quotes the text, which may hold secrets, and causes are logged.
     throw new Problem("request_invalid", `the body is not JSON${fault && `: ${fault}`}`);
   }
@@ -27,6 +27,11 @@ export function parseJson(bytes: Buffer, maxDepth: number, memberSeen?: MemberSe
 
 /** The search reads by token, a hundred times slower than the parser: in a large body it would stop the event loop. */
 const MAX_SEARCHED = 64 * 2 ** 10;
+
+function foundFault(text: string): string {
+  const { what, line, column } = findJsonFault(text);
+  return `${what} at line ${line}, column ${column}`;
+}
 
 /** V8 puts the place last where it quotes nothing; where it quotes, there is no place. */
 const PLACE = / \(line (\d+) column (\d+)\)$/;

@@ -3,7 +3,12 @@ import { describe, it } from "node:test";
 
 import * as fc from "fast-check";
 
-import { findJsonFault } from "../../src/source/json-fault.ts";
+import * as json from "../../src/wire/json-fault.ts";
+
+function findJsonFault(text: string): string {
+  const { what, line, column } = json.findJsonFault(text);
+  return `${what} at line ${line}, column ${column}`;
+}
 
 describe("findJsonFault", () => {
   it("names the place and what is expected there", () => {

@@ -1,9 +1,13 @@
-/**
- * Says where text that `JSON.parse` refused stops being JSON (RFC 8259), without quoting it: it may hold secrets.
- *
- * @returns such as `a value is expected at line 2, column 14`; both count from 1, columns in UTF-16 units.
- */
-export function findJsonFault(text: string): string {
+/** What is wrong in a text, and where; lines and columns count from 1, columns in UTF-16 units. */
+export interface JsonFault {
+  /** Such as `a value is expected`. */
+  readonly what: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Finds where text that `JSON.parse` refused stops being JSON (RFC 8259), without quoting it: it may hold secrets. */
+export function findJsonFault(text: string): JsonFault {
   const open: string[] = [];
   let state: State = "value";
   let at = 0;
@@ -50,13 +54,13 @@ const EXPECTED: Readonly<Record<State, string>> = {
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?|true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
-function describe(state: State, text: string, at: number): string {
+function describe(state: State, text: string, at: number): JsonFault {
   // Line breaks in code are what people most often forget to escape.
   if (text[at] === '"' && NEXT[state]["string"] !== undefined) {
-    const place = placeOf(text, endOfString(text, at));
-    return `the string ends or holds an unescaped line break, control character or backslash at ${place}`;
+    const what = "the string ends or holds an unescaped line break, control character or backslash";
+    return { what, ...placeOf(text, endOfString(text, at)) };
   }
-  return `${EXPECTED[state]} is expected at ${placeOf(text, at)}`;
+  return { what: `${EXPECTED[state]} is expected`, ...placeOf(text, at) };
 }
 
 /** The string that begins here with its quotes, or nothing when it breaks. */
@@ -94,7 +98,7 @@ function kindOf(token: string): string {
   return token.length > 1 || /\d/.test(token) ? "scalar" : token;
 }
 
-function placeOf(text: string, at: number): string {
+function placeOf(text: string, at: number): { line: number; column: number } {
   const lines = text.slice(0, at).split("\n");
-  return `line ${lines.length}, column ${lines.at(-1)!.length + 1}`;
+  return { line: lines.length, column: lines.at(-1)!.length + 1 };
 }
