@@ -2,7 +2,7 @@ import { stripTypeScriptTypes } from "node:module";
 
 import { BUNDLE_HINT } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
-import { type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 
 const TAB_CHARACTERS = 4;
 
@@ -21,7 +21,9 @@ export function strip(head: string, text: string, tail: string): string | Syntax
     if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return place(error, text, head);
     if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
       const failure = place(error, text, head);
-      throw syntaxFault(text, { ...failure, message: unsupported(message) }, BUNDLE_HINT);
+      if (message.includes("angle-bracket")) throw castFault(text, failure);
+      const told = `${message.replace(" in strip-only mode", "")}: only types that can be erased may be used`;
+      throw syntaxFault(text, { ...failure, message: told }, BUNDLE_HINT);
     }
     // The stripper is WebAssembly: text that nests too deep breaks its memory, and it stays broken for this process.
     throw new CodeFault(
@@ -35,9 +37,12 @@ export function strip(head: string, text: string, tail: string): string | Syntax
   }
 }
 
-function unsupported(message: string): string {
-  if (message.includes("angle-bracket")) return "TypeScript <T>value is not supported: write value as T";
-  return `${message.replace(" in strip-only mode", "")}: only types that can be erased may be used`;
+/** `<T>value` cannot be told from JSX by who only erases. */
+function castFault(text: string, failure: SyntaxFailure): CodeFault {
+  const cast = failure.place ? text.slice(offsetOf(text, failure.place)) : "";
+  const [, type = "T", value = "value"] = /^<([^<>\n]{1,80})>(?:\s*([\w$.]{1,80})(?![\w$.(["'`{]))?/.exec(cast) ?? [];
+  const message = `the angle-bracket cast <${type}>${value} is not supported`;
+  return syntaxFault(text, { ...failure, message }, `Write ${value} as ${type}.`);
 }
 
 /** The stripper shows a tab as four blanks, so its caret stands further right than the text does. */
