@@ -1,4 +1,5 @@
 import type { CodeMessage } from "../wire/messages.ts";
+import { type NotCode, notCode } from "../wire/not-code.ts";
 import { hintOf } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
@@ -165,16 +166,24 @@ function isTypes(failure: SyntaxFailure): boolean {
   );
 }
 
+const OTHERS: Readonly<Record<NotCode, { what: string; hint: string }>> = {
+  fence: {
+    what: "the code begins with a Markdown fence",
+    hint: "Send what stands between the fences, without them.",
+  },
+  page: {
+    what: "the code is an HTML page",
+    hint: "Check the URL that the code came from; it may answer with a page about the file.",
+  },
+  xml: {
+    what: "the code is an XML document",
+    hint: "Check the URL that the code came from; it may answer with an error of the place that keeps the file.",
+  },
+};
+
 function refuseOther(text: string): void {
-  const start = text.slice(0, 256).trimStart().toLowerCase();
-  if (start.startsWith("```")) {
-    throw new CodeFault("code_syntax", "the code begins with a Markdown fence", {
-      hint: "Send what stands between the fences, without them.",
-    });
-  }
-  if (start.startsWith("<!doctype") || start.startsWith("<html")) {
-    throw new CodeFault("code_syntax", "the code is an HTML page", {
-      hint: "Check the URL that the code came from; it may answer with a page about the file.",
-    });
-  }
+  const other = notCode(text);
+  if (other === null) return;
+  const { what, hint } = OTHERS[other];
+  throw new CodeFault("code_syntax", what, { hint });
 }

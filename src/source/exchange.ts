@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 import type { EgressPolicy } from "../egress/policy.ts";
+import { notCode } from "../wire/not-code.ts";
 import { dial } from "./dial.ts";
 import { FetchFault } from "./fetch-fault.ts";
 import { requestHead } from "./request.ts";
@@ -59,6 +60,9 @@ export async function exchange(
   return { status, headers, delayMs: performance.now() - sentMs, addresses, reply };
 }
 
+/** Enough for whatever stands before the first tag of a page. */
+const LOOKED_AT_BYTES = 8_192;
+
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 async function readReply(response: IncomingMessage, maxBytes: number): Promise<Reply> {
@@ -77,7 +81,15 @@ async function readSource(response: IncomingMessage, maxBytes: number): Promise<
   if (!isUtf8(body)) throw new FetchFault("task_url_not_code", "gave bytes that are not UTF-8 text");
   const source = withoutPreamble(body);
   if (isBlank(source)) throw new FetchFault("task_url_not_code", "gave a blank text");
-  if (/^\s*<(?:!doctype|html)\b/i.test(source.toString("utf8", 0, 1_024))) throw htmlPage();
+  const other = notCode(source.toString("utf8", 0, LOOKED_AT_BYTES));
+  if (other === "page") throw htmlPage();
+  if (other === "xml") {
+    throw new FetchFault(
+      "task_url_not_code",
+      "gave an XML document",
+      "It may be an error: look at what the URL gives.",
+    );
+  }
   return body;
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import type { Problem } from "../errors.ts";
 import { type MemberFault, membersProblem, schemaFaults } from "../members.ts";
+import { type NotCode, notCode } from "../wire/not-code.ts";
 
 /**
  * The members of `PUT /api/tasks/{container}/{name}` that are the task's own. The others are those of a token, and are
@@ -57,8 +58,17 @@ function* faultsOfCode(code: string, codeLimit: number): Generator<MemberFault> 
   const bytes = Buffer.byteLength(code);
   if (bytes > codeLimit) yield { member: "code", detail: `has ${bytes} bytes; at most ${codeLimit} are taken` };
   if (code.trim() === "") yield { member: "code", detail: "is blank" };
+  const other = notCode(code);
+  // No more than a look at how it begins: whether it parses is found out in a guest, because parsers are attacked.
+  if (other) yield { member: "code", detail: NOT_CODE[other] };
   if (!code.isWellFormed()) yield { member: "code", detail: "has a lone surrogate, which UTF-8 cannot hold" };
 }
+
+const NOT_CODE: Readonly<Record<NotCode, string>> = {
+  fence: "begins with a Markdown fence; send what stands between the fences",
+  page: "is an HTML page",
+  xml: "is an XML document",
+};
 
 const flag = z.exactOptional(z.boolean("must be true or false"));
 const any = z.exactOptional(z.unknown());

@@ -385,6 +385,8 @@ describe("who may keep a named task", () => {
       [null, [""]],
       [{}, ["code"]],
       [{ code: " " }, ["code"]],
+      [{ code: "```js\n6 * 7\n```" }, ["code"]],
+      [{ code: "<!doctype html><title>404</title>" }, ["code"]],
       [{ code: "1", url: "https://a.example/" }, ["url"]],
       [{ code: "1", sha256: "a".repeat(64) }, ["sha256"]],
       [{ url: "file:///etc/passwd" }, ["url"]],
