@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { bytesFrame } from "../wire/frames.ts";
-import { type CodeMessage, encodeCode, TO_GUEST } from "../wire/messages.ts";
+import { ANSWERS_BY, type AnswersBy, type CodeMessage, encodeCode, TO_GUEST } from "../wire/messages.ts";
 
 /** Submitted code with the text that tells it from all others. */
 export interface Code extends CodeMessage {
@@ -12,6 +12,8 @@ export interface KnownCode {
   readonly id: number;
   /** False once the guest has said that this code never reads its context, which then need not be made. */
   needsContext: boolean;
+  /** As the guest says; to be believed for a hint and no more. */
+  answersBy: AnswersBy;
 }
 
 /** Beyond it a digest is cheaper to keep, and not much dearer to make. */
@@ -52,7 +54,7 @@ export class CodeTable {
     const known = this.#byKey.get(code.key);
     if (known) return known;
     const parts = encodeCode(code);
-    const added = { id: this.#nextId++, needsContext: true, bytes: code.source.length };
+    const added = { id: this.#nextId++, needsContext: true, answersBy: ANSWERS_BY[0], bytes: code.source.length };
     this.#byKey.set(code.key, added);
     this.#byId.set(added.id, added);
     this.#bytes += added.bytes;
@@ -61,11 +63,13 @@ export class CodeTable {
     return added;
   }
 
-  /** @returns whether the code is known. */
-  compiled(id: number, needsContext: boolean): boolean {
+  /** @param payload Of a `compiled` frame. @returns whether the code is known. */
+  compiled(id: number, payload: Buffer): boolean {
     const known = this.#byId.get(id);
-    if (known) known.needsContext = needsContext;
-    return known !== undefined;
+    if (!known) return false;
+    known.needsContext = payload[0] !== 0;
+    known.answersBy = ANSWERS_BY[payload[1] ?? 0] ?? "value";
+    return true;
   }
 
   #forgetOldest(): void {

@@ -1,6 +1,7 @@
 import type { Refusal } from "../egress/refusals.ts";
 import type { Problem } from "../errors.ts";
 import { DATA_BYTES, DATA_FRAME_COST_BYTES, type HeadMessage, WINDOW_BYTES } from "../wire/messages.ts";
+import type { KnownCode } from "./codes.ts";
 import { parseHead } from "./messages.ts";
 import { RunLog, type RunWitness } from "./run-log.ts";
 import type { Upload } from "./upload.ts";
@@ -13,6 +14,7 @@ import type { Upload } from "./upload.ts";
 export class Flight {
   readonly listener: RunListener;
   readonly log: RunLog;
+  readonly code: Pick<KnownCode, "answersBy">;
   /** On the clock of `performance.now()`. Moves when the head of a stream has come. */
   deadlineMs: number;
   /** The body of its request, where that is sent as it comes. */
@@ -26,7 +28,8 @@ export class Flight {
   /** It has its answer, or nobody waits for one; what it gave to `waitUntil` goes on. */
   answered = false;
 
-  constructor(listener: RunListener, deadlineMs: number) {
+  constructor(listener: RunListener, deadlineMs: number, code: Pick<KnownCode, "answersBy">) {
+    this.code = code;
     this.listener = listener;
     this.log = new RunLog(listener.witness);
     this.deadlineMs = deadlineMs;

@@ -148,7 +148,7 @@ export class Guest {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.#codes.use(code);
     const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
-    const flight = new Flight(listener, nowMs + this.#limits.wallMs);
+    const flight = new Flight(listener, nowMs + this.#limits.wallMs, known);
     const id = this.flights.add(flight);
     this.runs++;
     // Code that never reads its context reads no body either.
@@ -284,7 +284,7 @@ export class Guest {
       case FROM_GUEST.retire:
         return this.draining ? this.#hearNoise() : this.retire();
       case FROM_GUEST.compiled:
-        if (!this.#codes.compiled(id, payload[0] !== 0)) this.#hearNoise();
+        if (!this.#codes.compiled(id, payload)) this.#hearNoise();
         return;
     }
     if (type >= FROM_GUEST.open && type <= FROM_GUEST.lookup) {

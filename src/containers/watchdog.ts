@@ -121,9 +121,11 @@ export class Watchdog {
     if (flight.answered) {
       return new Problem("task_timeout", "what the task gave to waitUntil was not over by the deadline of its run");
     }
-    return flight.streaming
-      ? new Problem("task_timeout", `the result was still streaming after ${formatDuration(streamMs)}`)
-      : new Problem("task_timeout", `the task gave no result within ${formatDuration(wallMs)}`);
+    const hint = hintOf(flight);
+    const what = flight.streaming
+      ? `the result was still streaming after ${formatDuration(streamMs)}`
+      : `the task gave no result within ${formatDuration(wallMs)}`;
+    return new Problem("task_timeout", what, hint === null ? {} : { hint });
   }
 
   #checkPulse(guest: Guest, nowMs: number): void {
@@ -224,6 +226,17 @@ export class Watchdog {
       end("processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
     }
   }
+}
+
+/** What keeps such a code from an answer most often. */
+function hintOf({ code, streaming }: Flight): string | null {
+  if (code.answersBy === "response") {
+    return streaming
+      ? "A function of (context, req, res) has answered when it calls res.end(): perhaps that was never called."
+      : "res.end() was never called: a function of (context, req, res) answers by it, on every path.";
+  }
+  if (code.answersBy === "value" || streaming) return null;
+  return "cb was never called, or with a promise that does not settle: a function of (cb) or (context, cb) answers by cb(error, result), on every path. A Node handler has three parameters, (context, req, res).";
 }
 
 function setPriority(guest: Guest, priority: Priority): void {

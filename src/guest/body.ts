@@ -41,14 +41,15 @@ export class Body {
 
   /**
    * @param headers Name, value, name, value.
+   * @param held It waits for the first bytes, as `Run.head` says.
    * @throws {TypeError} when no answer can have such a status or header.
    */
-  head(status: number, headers: string[]): void {
+  head(status: number, headers: string[], held = false): void {
     const kept: string[] = [];
     for (let at = 0; at + 1 < headers.length; at += 2) {
       if (!HOP_BY_HOP.includes(lowerCase(headers[at]!))) kept.push(headers[at]!, headers[at + 1]!);
     }
-    this.#run.head(status, kept);
+    this.#run.head(status, kept, held);
   }
 
   /** Sends what the window allows; returns a promise only for the rest. */

@@ -1,5 +1,5 @@
 import { bytesFrame } from "../wire/frames.ts";
-import { type CodeMessage, FROM_GUEST } from "../wire/messages.ts";
+import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import { compile, type Evaluation, type Reading } from "./compile.ts";
 import { isDamaged } from "./damage.ts";
 import { CodeFault, threwFault } from "./faults.ts";
@@ -14,8 +14,7 @@ import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
 
 const NativePromise = Promise;
-const NEEDS = Uint8Array.of(1);
-const NEEDS_NOT = Uint8Array.of(0);
+const Bytes = Uint8Array;
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
 
@@ -41,7 +40,8 @@ export class Code {
   #shape: Shape | null = null;
   /** While the first evaluation awaits something: whoever else comes waits too, because it may leave a function to be kept. */
   #first: Promise<unknown> | null = null;
-  #announced: boolean | null = null;
+  /** What the service was told of it, the two bytes as one number. */
+  #announced: number | null = null;
   #left = false;
 
   /** @param message Its bytes are read here; they need not stay. */
@@ -63,6 +63,11 @@ export class Code {
     if (this.#left) return;
     this.#left = true;
     beforeLeaving(look);
+  }
+
+  /** What helps with a fault of one of its runs, where its shape tells. */
+  hintOf(fault: FaultMessage): string | undefined {
+    return this.#shape?.hintOf?.(fault);
   }
 
   /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */
@@ -128,16 +133,19 @@ export class Code {
   #conclude(run: Run, evaluation: Evaluation, value: unknown): void {
     const outcome = outcomeOf(evaluation, value);
     this.#shape = outcome.shape;
-    this.#announce(outcome.shape?.needsContext ?? false);
+    this.#announce(outcome.shape);
     if (run.over) return;
     if (outcome.shape) runShape(outcome.shape, run);
     else answer(run, outcome.result);
   }
 
-  #announce(needsContext: boolean): void {
-    if (this.#announced === needsContext) return;
-    this.#announced = needsContext;
-    send(bytesFrame(FROM_GUEST.compiled, this.#id, needsContext ? NEEDS : NEEDS_NOT));
+  #announce(shape: Shape | null): void {
+    const needs = shape?.needsContext ? 1 : 0;
+    const answersBy = shape ? ANSWERS_BY.indexOf(shape.answersBy) : 0;
+    const announced = needs + 256 * answersBy;
+    if (this.#announced === announced) return;
+    this.#announced = announced;
+    send(bytesFrame(FROM_GUEST.compiled, this.#id, Bytes.of(needs, answersBy)));
   }
 }
 

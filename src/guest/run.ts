@@ -19,6 +19,13 @@ const Controller = AbortController;
 const abortController = uncurry(AbortController.prototype, "abort");
 const NONE = Buffer.alloc(0);
 const microtask = queueMicrotask;
+const later = setTimeout;
+const clear = clearTimeout;
+/**
+ * A head that is held leaves after so long without a body: what fails at first, a name or a fetch, mostly fails sooner,
+ * and what waits longer shall not keep its caller waiting for a sign of life.
+ */
+const HELD_MS = 1_000;
 
 /** Bytes before the context in the payload of a `run` frame: the code's id. */
 const CONTEXT_START = 4;
@@ -38,6 +45,8 @@ export interface Enterable {
   enter(run: Run): void;
   /** A run of it is about to be over. */
   leave(): void;
+  /** In one sentence what helps with a fault, where there is something to say. Never throws. */
+  hintOf(fault: FaultMessage): string | undefined;
 }
 
 /** One execution. It answers once; whatever comes after the answer is dropped here. */
@@ -71,6 +80,8 @@ export class Run {
   #request: Buffer | string;
   /** The head that has not left yet. */
   #head: Buffer | null = null;
+  /** That head is held back for the first of its body. */
+  #held: NodeJS.Timeout | null = null;
   #controller: AbortController | null = null;
   #aborted: AbortReason | null = null;
 
@@ -135,9 +146,12 @@ export class Run {
   fault(fault: FaultMessage): void {
     if (this.over) return;
     this.onFault?.();
-    this.#sendHead();
+    // While it is held nothing has left, and the fault is a whole answer.
+    if (this.#held) this.#dropHead();
+    else this.#sendHead();
     this.#finish();
-    send(textFrame(FROM_GUEST.fault, this.id, encodeFault(fault)));
+    const hint = fault.hint ?? this.code.hintOf(fault);
+    send(textFrame(FROM_GUEST.fault, this.id, encodeFault(hint === undefined ? fault : { ...fault, hint })));
     this.#leaveIfDone();
   }
 
@@ -161,13 +175,17 @@ export class Run {
     });
   }
 
-  /** @throws {TypeError} when no answer can have such a head; another may still be sent. */
-  head(status: number, headers: string[]): void {
+  /**
+   * @param held It leaves with the first of the body, or soon without; a fault before that is answered in its place.
+   * @throws {TypeError} when no answer can have such a head; another may still be sent.
+   */
+  head(status: number, headers: string[], held = false): void {
     if (this.over || this.headSent) return;
     const text = encodeHead({ status, headers });
     this.headSent = true;
     this.#head = textFrame(FROM_GUEST.head, this.id, text);
-    microtask(this.#sendHead);
+    if (held) this.#held = later(this.#sendHead, HELD_MS);
+    else microtask(this.#sendHead);
   }
 
   /** @param bytes At most `DATA_BYTES`, within the window. */
@@ -203,11 +221,18 @@ export class Run {
   /** With the body, where that is there at once: the service then knows how long it is. */
   readonly #sendHead = (): void => {
     if (this.#head && !this.over) send(this.#head);
-    this.#head = null;
+    this.#dropHead();
   };
+
+  #dropHead(): void {
+    this.#head = null;
+    if (this.#held) clear(this.#held);
+    this.#held = null;
+  }
 
   #finish(): void {
     this.over = true;
+    this.#dropHead();
     this.code.leave();
     if (!this.#keeps) this.#leave();
   }

@@ -20,6 +20,11 @@ export type Streamed = ReadableStream | Generated | ArrayBufferLike | ArrayBuffe
 
 /** Stands for the end of a body, because a task's generator may yield anything. */
 const END = Symbol("end");
+/**
+ * The head of a body waits for its first piece, where the task has said nothing of a head itself: one that fails before it
+ * is a failed run, whole and with its error.
+ */
+const HELD = true;
 /** Gives the next piece of a body. */
 type Next = () => Promise<unknown>;
 
@@ -42,7 +47,7 @@ export function stream(run: Run, value: Streamed, maxBytes: number): void {
     return sendStream(run, 200, headers, value.stream() as ReadableStream);
   }
   const headers = ["content-type", OCTETS];
-  if (value instanceof NativeStream) return sendStream(run, 200, headers, value);
+  if (value instanceof NativeStream) return sendStream(run, 200, headers, value, HELD);
   if (isGeneratorObject(value)) return sendGenerated(run, headers, value as Generated);
   const bytes = asBytes(value)!;
   refuseLarger(bytes.length, maxBytes);
@@ -60,13 +65,13 @@ export function streamResponse(run: Run, response: Response): void {
   return pump(run, response.status, headers, once(NONE), () => {});
 }
 
-function sendStream(run: Run, status: number, headers: string[], source: ReadableStream): void {
+function sendStream(run: Run, status: number, headers: string[], source: ReadableStream, held = false): void {
   const reader = source.getReader();
   const next: Next = async () => {
     const { done, value } = (await reader.read()) as { done: boolean; value: unknown };
     return done ? END : value;
   };
-  pump(run, status, headers, next, () => void onRejection(reader.cancel(), () => {}));
+  pump(run, status, headers, next, () => void onRejection(reader.cancel(), () => {}), held);
 }
 
 function sendGenerated(run: Run, headers: string[], source: Generated): void {
@@ -75,7 +80,7 @@ function sendGenerated(run: Run, headers: string[], source: Generated): void {
     return done ? END : value;
   };
   // `return` runs the generator's `finally`, which may itself reject.
-  pump(run, 200, headers, next, () => void onRejection((async () => source.return(undefined))(), () => {}));
+  pump(run, 200, headers, next, () => void onRejection((async () => source.return(undefined))(), () => {}), HELD);
 }
 
 function once(bytes: Uint8Array): Next {
@@ -87,11 +92,11 @@ function once(bytes: Uint8Array): Next {
   };
 }
 
-/** The head leaves at once; what is there already follows in the same turn and so in the same write. */
-function pump(run: Run, status: number, headers: string[], next: Next, stop: () => void): void {
+/** The head leaves at once if it is not held; what is there already follows in the same turn and so in the same write. */
+function pump(run: Run, status: number, headers: string[], next: Next, stop: () => void, held = false): void {
   const body = new Body(run, stop);
   try {
-    body.head(status, headers);
+    body.head(status, headers, held);
   } catch (error) {
     stop();
     throw error;
@@ -105,7 +110,7 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
   try {
     for (let piece = await next(); piece !== END && !run.over; piece = await next()) {
       const bytes = typeof piece === "string" ? encode(piece) : asBytes(piece);
-      if (!bytes) throw new TypeError(`a stream gave a ${typeof piece}, where bytes and strings can be sent`);
+      if (!bytes) throw unsendable(piece);
       const wait = body.write(bytes);
       if (wait) await wait;
     }
@@ -114,6 +119,13 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
     if (!run.over) stop();
     run.fault(threwFault(error));
   }
+}
+
+function unsendable(piece: unknown): CodeFault {
+  const what = piece === null ? "null" : `a value of the type ${typeof piece}`;
+  return new CodeFault("result_unserializable", `the stream gave ${what}, where bytes and strings can be sent`, {
+    hint: "Give JSON.stringify(...) of each value, or return all of them as one list.",
+  });
 }
 
 function asBytes(value: unknown): Uint8Array | null {

@@ -63,7 +63,7 @@ export const FROM_GUEST = {
   fault: 69,
   /** id: the ping's. No payload. */
   pong: 70,
-  /** id: code. Payload: u8, 1 when runs of this code need a `RunContext`, 0 when they never read it. */
+  /** id: code. Payload: u8, 1 when runs of this code need a `RunContext`, 0 when they never read it; u8, the index in `ANSWERS_BY`. */
   compiled: 71,
   /** id: run, or 0 when it cannot be told. Payload: `LogLevel` u8, then text. */
   log: 72,
@@ -103,6 +103,10 @@ export type AbortReason = "deadline" | "gone";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** How a code says its result: by what it returns or is, by calling back, or by writing to a Node handler's `res`. */
+export const ANSWERS_BY = ["value", "callback", "response"] as const;
+export type AnswersBy = (typeof ANSWERS_BY)[number];
 
 /** Submitted code, before anybody has looked at it. */
 export interface CodeMessage {

@@ -65,11 +65,21 @@ describe("the codes that a guest holds", () => {
   it("need their context until the guest has said otherwise of just that code", () => {
     const { codes } = table();
     const [one, other] = [codes.use(code("1")), codes.use(code("2"))];
-    codes.compiled(one.id, false);
-    codes.compiled(999, false);
+    codes.compiled(one.id, Buffer.of(0, 1));
+    codes.compiled(999, Buffer.of(0, 0));
     assert.deepEqual([one.needsContext, other.needsContext], [false, true]);
-    codes.compiled(one.id, true);
+    codes.compiled(one.id, Buffer.of(1, 2));
     assert.equal(codes.use(code("1")).needsContext, true);
+  });
+
+  it("answer by their value until the guest has said otherwise, and by nothing that there is not", () => {
+    const { codes } = table();
+    const known = codes.use(code("1"));
+    const said = [Buffer.of(0, 1), Buffer.of(1, 2), Buffer.of(0, 9), Buffer.of(0)].map((payload) => {
+      codes.compiled(known.id, payload);
+      return known.answersBy;
+    });
+    assert.deepEqual(said, ["callback", "response", "value", "value"]);
   });
 
   it("are at most a thousand: the oldest is forgotten before one more is sent, and sent anew when it comes back", () => {
@@ -100,7 +110,7 @@ describe("the codes that a guest holds", () => {
     const { codes } = table();
     const oldest = codes.use(code("0"));
     for (let count = 1; count <= 1_000; count++) codes.use(code(`${count}`));
-    codes.compiled(oldest.id, false);
+    codes.compiled(oldest.id, Buffer.of(0, 0));
     assert.equal(codes.use(code("0")).needsContext, true);
   });
 });

@@ -327,6 +327,25 @@ describe("a run past its deadline", () => {
   });
 });
 
+describe("a code that answers by something else than its value", () => {
+  it("is told at its deadline what it has perhaps left out", async (t) => {
+    const guest = await makeWatched(t, { wallMs: 500, streamMs: 500 });
+    const runs = [
+      "(context, cb) => {}",
+      "(context, req, res) => {}",
+      "(context, req, res) => { res.write('half') }",
+      "new Promise(() => {})",
+    ].map((text) => start(guest, text, () => CONTEXT));
+    const outcomes = await Promise.all(runs.map((run) => run.outcome()));
+    assert.deepEqual(new Set(outcomes), new Set(["task_timeout"]));
+    const hints = runs.map(({ problems }) => problems[0]!.options.hint);
+    assert.match(hints[0]!, /^cb was never called/);
+    assert.match(hints[1]!, /^res\.end\(\) was never called/);
+    assert.match(hints[2]!, /when it calls res\.end\(\)/);
+    assert.equal(hints[3], undefined);
+  });
+});
+
 describe("where no control group holds a guest", () => {
   const held = { kernelHoldsResources: false };
 

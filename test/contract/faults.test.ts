@@ -85,16 +85,19 @@ describe("a task that is never done", { concurrency: 4 }, () => {
     assert.equal((await service.run("waits", "6 * 7")).text, "42");
   });
 
-  for (const code of [
-    "(cb) => {}",
-    "(context, req, res) => {}",
-    "(context, req, res) => { res.write('half') }",
-    "setInterval(() => {}, 5); await new Promise(() => {})",
-  ]) {
-    it(`is ended by its deadline: ${code}`, async () => {
+  for (const [code, hint] of [
+    ["(cb) => {}", /^cb was never called/],
+    ["(req, res) => { req.method }", /^cb was never called.*three parameters, \(context, req, res\)/],
+    ["(context, req, res) => {}", /^res\.end\(\) was never called/],
+    ["(context, req, res) => { res.write('half') }", null],
+    ["setInterval(() => {}, 5); await new Promise(() => {})", null],
+  ] as const) {
+    it(`is ended by its deadline, and told what it left out: ${code}`, async () => {
       const answer = await harm(`late-${code.length}`, code);
-      if (answer.status === 200) assert.equal(answer.complete, false);
-      else assertProblem(answer, 500, "task_timeout");
+      if (answer.status === 200) return assert.equal(answer.complete, false);
+      const problem = assertProblem(answer, 500, "task_timeout");
+      if (hint) assert.match(problem.hint ?? "", hint);
+      else assert.equal(problem.hint, undefined);
     });
   }
 

@@ -200,6 +200,12 @@ describe("a stream", () => {
     assertProblem(await service.run("fails", "throw new Error('no')"), 500, "task_threw");
   });
 
+  it("of a generator that fails before its first byte is a whole answer, with its error", async () => {
+    const answer = await service.run("fails", "async function* main() { throw new RangeError('no rows') }");
+    assert.equal(answer.complete, true);
+    assert.match(assertProblem(answer, 500, "task_threw").detail, /RangeError: no rows/);
+  });
+
   it("of events tells nginx not to gather them", async () => {
     const code = "new Response('data: 1\\n\\n', { headers: { 'content-type': 'text/event-stream' } })";
     const answer = await service.run("events", code);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { DATA_FRAME_COST_BYTES, WINDOW_BYTES } from "../../src/wire/messages.ts";
+import { DATA_FRAME_COST_BYTES, FROM_GUEST, WINDOW_BYTES } from "../../src/wire/messages.ts";
 import { GuestProcess } from "./guest-process.ts";
 
 describe("results", () => {
@@ -166,7 +166,47 @@ describe("results", () => {
     assert.equal(outcome.body, "a");
     assert.equal(outcome.ended, false);
     assert.equal(outcome.fault?.error?.message, "broke");
-    assert.match((await guest.run("(function* () { yield 5 })()")).fault!.detail, /gave a number/);
+  });
+
+  it("a stream that breaks before it gave anything is a whole answer", async () => {
+    for (const text of [
+      "(function* () { throw new Error('first') })()",
+      "async function* main() { throw new Error('first') }",
+      "async function* main() { await new Promise(setImmediate); throw new Error('first') }",
+      "new ReadableStream({ pull(c) { c.error(new Error('first')) } })",
+    ]) {
+      const { head, ended, fault } = await guest.run(text);
+      assert.deepEqual(
+        [head, ended, fault?.code, fault?.error?.message],
+        [undefined, false, "task_threw", "first"],
+        text,
+      );
+    }
+  });
+
+  it("a stream whose first piece cannot be sent is result_unserializable, with what can", async () => {
+    for (const text of [
+      "(function* () { yield { a: 1 } })()",
+      "(async function* () { yield 5 })()",
+      "(function* () { yield null })()",
+      "new ReadableStream({ start(c) { c.enqueue({ a: 1 }) } })",
+    ]) {
+      const { head, fault } = await guest.run(text);
+      assert.deepEqual([head, fault?.code], [undefined, "result_unserializable"], text);
+      assert.match(fault!.hint!, /JSON\.stringify/);
+    }
+  });
+
+  it("a generator that waits for long does not hold its head for as long", async () => {
+    const run = guest.start(
+      guest.code(
+        "(async function* () { await new Promise((go) => { globalThis.go = go }); throw new Error('late') })()",
+      ),
+    );
+    await guest.frame(FROM_GUEST.head);
+    await guest.value("go(), 1");
+    const { head, fault } = await run.outcome;
+    assert.deepEqual([head?.status, fault?.error?.message], [200, "late"]);
   });
 
   it("an aborted stream's source is told", async () => {

@@ -8,6 +8,7 @@ import type { Shape, Submitted } from "./shape.ts";
 export function callbackShape(fn: Submitted, needsContext: boolean): Shape {
   return {
     needsContext,
+    answersBy: "callback",
     run: (run) => {
       let answered = false;
       const callback = (error: unknown, value: unknown): void => {

@@ -3,7 +3,9 @@ import { types } from "node:util";
 import { uncurry } from "../../wire/uncurry.ts";
 import { CodeFault } from "../faults.ts";
 import { callbackShape } from "./callback.ts";
+import { mistakeHint } from "./mistakes.ts";
 import { nodeShape } from "./node.ts";
+import { firstParameter, parameterList } from "./parameters.ts";
 import type { Shape, Submitted } from "./shape.ts";
 import { valueShape } from "./value.ts";
 
@@ -36,6 +38,11 @@ export function functionShape(value: object): Shape {
       },
     );
   }
+  return { ...shapeOf(fn, source), hintOf: (fault) => mistakeHint(fn, fault) };
+}
+
+function shapeOf(fn: Submitted, source: string): Shape {
+  const parameters = fn.length;
   if (parameters === 0) return valueShape(fn, mayReadArguments(source));
   if (isAsyncFunction(fn) || isGeneratorFunction(fn)) return valueShape(fn, true);
   if (parameters === 3) return nodeShape(fn);
@@ -48,16 +55,4 @@ function mayReadArguments(source: string): boolean {
   if (/\barguments\b|\[native code\]/.test(source)) return true;
   const list = parameterList(source);
   return list === null || /[^\s]/.test(list.slice(0, list.indexOf(")")));
-}
-
-function firstParameter(source: string): string {
-  const bare = /^(?:async\s+)?([\w$]+)\s*=>/.exec(source);
-  return bare?.[1] ?? /^\s*([\w$]*)/.exec(parameterList(source) ?? "")![1]!;
-}
-
-/** The source after the opening bracket of the parameters, without comments. */
-function parameterList(source: string): string | null {
-  const text = source.slice(0, 4096).replace(/\/\*[^]*?\*\/|\/\/.*/g, "");
-  const opening = text.indexOf("(");
-  return opening === -1 ? null : text.slice(opening + 1);
 }

@@ -14,6 +14,7 @@ import type { Shape, Submitted } from "./shape.ts";
 export function nodeShape(fn: Submitted): Shape {
   return {
     needsContext: true,
+    answersBy: "response",
     // What is a value is there whole as `body`, as frameworks for Node have it, and can be read as a stream all the same.
     streamsBody: (run) => !isValue(run) || isLong(run),
     run: (run) => {

@@ -6,6 +6,7 @@ import type { Shape, Submitted } from "./shape.ts";
 export function valueShape(fn: Submitted, needsContext: boolean): Shape {
   return {
     needsContext,
+    answersBy: "value",
     run: needsContext ? (run) => answer(run, fn(contextOf(run))) : (run) => answer(run, fn()),
   };
 }
