@@ -2,6 +2,23 @@ import type { z } from "zod";
 
 import { Problem } from "./errors.ts";
 
+/** What there is to read of a JSON object that was sent. */
+export interface SoundMembers<T> {
+  /** The members without a fault; null where it is no object at all. */
+  readonly data: T | null;
+  readonly faults: readonly MemberFault[];
+  /** The names of the others. */
+  readonly faulty: ReadonlySet<string>;
+}
+
+/** All that is wrong with what was asked for. */
+export interface RequestFaults {
+  /** In itself. */
+  readonly invalid: readonly MemberFault[];
+  /** It is more than the token that asks has. */
+  readonly wider: readonly MemberFault[];
+}
+
 /** One thing that is wrong with a JSON object that was sent, at the path of the member. */
 export interface MemberFault {
   readonly member: string;
@@ -11,6 +28,30 @@ export interface MemberFault {
 /** An answer must not be many times larger than the nonsense that it answers. */
 const MAX_REPORTED = 100;
 const MAX_NAME_CHARS = 64;
+
+/**
+ * Reads an object whose members may all be left out. What is sound is read also where others are not, so that all that is
+ * wrong with how the members go together can be told at once with these faults.
+ *
+ * @param whyNot as of `schemaFaults`.
+ */
+export function readSound<T>(
+  schema: z.ZodType<T>,
+  input: unknown,
+  whyNot?: (member: string) => string,
+): SoundMembers<T> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return { data: parsed.data, faults: [], faulty: new Set() };
+  const faults = schemaFaults(parsed.error, whyNot);
+  const faulty = new Set<string>();
+  for (const issue of parsed.error.issues) {
+    const names = issue.path.length === 0 && issue.code === "unrecognized_keys" ? issue.keys : issue.path.slice(0, 1);
+    if (names.length === 0) return { data: null, faults, faulty };
+    for (const name of names) faulty.add(String(name));
+  }
+  const sound = Object.entries(input as object).filter(([name]) => !faulty.has(name));
+  return { data: schema.parse(Object.fromEntries(sound)), faults, faulty };
+}
 
 /**
  * What a schema says of an object, a fault a member.
@@ -42,6 +83,24 @@ export function membersProblem(subject: string, faults: readonly MemberFault[]):
   const fault = member === "" ? `it ${detail}` : `${member} ${detail}`;
   return new Problem("request_invalid", `${subject} has ${count}: ${fault}`, {
     violations: faults.slice(0, MAX_REPORTED),
+  });
+}
+
+/**
+ * Refuses a request with all that is wrong with it at once.
+ *
+ * @param subject as of `membersProblem`.
+ * @throws {Problem} `request_invalid` where something is wrong in itself, `token_forbidden` where all of it would be right
+ * for somebody who has more.
+ */
+export function refuseFaults(subject: string, { invalid, wider }: RequestFaults): void {
+  if (invalid.length > 0) throw membersProblem(subject, [...invalid, ...wider]);
+  if (wider.length === 0) return;
+  const { member, detail } = wider[0]!;
+  const count = wider.length === 1 ? "" : `, the first of ${wider.length} such things`;
+  const fault = member === "" ? detail : `${member} ${detail}`;
+  throw new Problem("token_forbidden", `the token may issue no more than it has: ${fault}${count}`, {
+    violations: wider.slice(0, MAX_REPORTED),
   });
 }
 

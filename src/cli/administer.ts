@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
 import type { Config } from "../config.ts";
+import { faultLines } from "./fail.ts";
 import { requestService, tokenOf, unreached } from "./reach.ts";
 
 const ANSWER_MS = 10_000;
@@ -29,8 +30,8 @@ export async function administer(config: Config, method: string, target: string,
   }
   const value = parse(answer);
   if (status >= 200 && status < 300) return value;
-  const { detail, hint } = (value ?? {}) as { detail?: unknown; hint?: unknown };
-  const told = [detail, hint].filter((line) => typeof line === "string");
+  const { detail, hint, violations } = (value ?? {}) as { detail?: unknown; hint?: unknown; violations?: unknown };
+  const told = [detail, ...faultLines(violations), hint].filter((line) => typeof line === "string");
   throw new Error(told.length > 0 ? told.join("\n") : `the service answered ${status}`);
 }
 

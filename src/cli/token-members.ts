@@ -1,4 +1,5 @@
 import { limits } from "../config/values.ts";
+import { judgeTokenRequest } from "../tokens/request.ts";
 
 /** The flags of `token issue`, as commander gives them. */
 export interface IssueFlags {
@@ -23,22 +24,16 @@ export interface IssueFlags {
  * The members of `POST /api/tokens` that the flags ask for. Whether they may be so is for the service to say; here is only
  * read what has a form of its own on the command line.
  *
- * @throws {Error} with a line for each flag that cannot be read.
+ * @throws {Error} with a line for each flag that cannot be read, and for what is wrong with the others.
  */
 export function tokenMembers(flags: IssueFlags): Record<string, unknown> {
-  const faults: string[] = [];
-  if (!flags.admin && !flags.container) {
-    faults.push("give --container for a token that reaches some, or --admin for an administrative one");
-  }
-  const read = <T>(flag: string, given: string | undefined, reader: (text: string) => T): T | undefined => {
-    if (given === undefined) return undefined;
-    try {
-      return reader(given);
-    } catch (error) {
-      faults.push(`--${flag} ${(error as Error).message}`);
-      return undefined;
-    }
+  const faults = new Map<string, string[]>();
+  const fault = (member: string, text: string): void => {
+    faults.set(member, [...(faults.get(member) ?? []), text]);
   };
+  if (!flags.admin && !flags.container) {
+    fault("containers", "give --container for a token that reaches some, or --admin for an administrative one");
+  }
   const { codeUrl: url, codeSha256: sha256 } = flags;
   const members = {
     admin: flags.admin,
@@ -46,19 +41,27 @@ export function tokenMembers(flags: IssueFlags): Record<string, unknown> {
     can: flags.can?.flatMap((list) => list.split(",")),
     // Nobody wants an administrator's token to end after a day without a word.
     ...(flags.admin && flags.expires === undefined ? { exp: null } : { expiresIn: flags.expires }),
-    limits: limitsOf(flags.limit, (error) => faults.push(`--limit ${error}`)),
-    secrets: pairsOf("secret", flags.secret, faults),
+    limits: limitsOf(flags.limit, (text) => fault("limits", `--limit ${text}`)),
+    secrets: pairsOf(flags.secret, (text) => fault("secrets", `--secret ${text}`)),
     secretsReadable: flags.secretsReadable,
-    params: pairsOf("param", flags.param, faults),
+    params: pairsOf(flags.param, (text) => fault("params", `--param ${text}`)),
     code: url === undefined && sha256 === undefined ? undefined : { url, sha256 },
     net: flags.offline ? false : flags.net,
     fresh: flags.fresh,
-    depth: read("depth", flags.depth, wholeNumber),
+    depth: wholeNumber(flags.depth, (text) => fault("depth", `--depth ${text}`)),
     selfRevoke: flags.selfRevoke === false ? false : undefined,
   };
-  if (flags.offline && flags.net) faults.push("--offline leaves no place for --net; give one of them");
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-  return JSON.parse(JSON.stringify(members)) as Record<string, unknown>;
+  if (flags.offline && flags.net) fault("net", "--offline leaves no place for --net; give one of them");
+  const given = JSON.parse(JSON.stringify(members)) as Record<string, unknown>;
+  if (faults.size > 0) throw new Error([...[...faults.values()].flat(), ...faultsOfOthers(given, faults)].join("\n"));
+  return given;
+}
+
+/** The service is not asked for half of what is meant, and would only then tell these. */
+function faultsOfOthers(given: Record<string, unknown>, known: ReadonlyMap<string, unknown>): string[] {
+  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !known.has(name)));
+  const { invalid } = judgeTokenRequest(others, Date.now(), null, [...known.keys()]);
+  return invalid.map(({ member, detail }) => `${member} ${detail}`);
 }
 
 /** `container.minute=60`, `token.day=1000`. */
@@ -80,22 +83,23 @@ function limitsOf(given: readonly string[] | undefined, fault: (text: string) =>
   return classes;
 }
 
-/** The faults name the flag and its key: what may be a secret is not printed. */
-function pairsOf(flag: string, given: readonly string[] | undefined, faults: string[]): object | undefined {
+/** The faults name the key: what may be a secret is not printed. */
+function pairsOf(given: readonly string[] | undefined, fault: (text: string) => void): object | undefined {
   if (given === undefined) return undefined;
   const pairs = given.map((text): [string, string] => {
     const at = text.indexOf("=");
-    if (at < 1) faults.push(`--${flag} must be KEY=VALUE`);
+    if (at < 1) fault("must be KEY=VALUE");
     return [text.slice(0, at), text.slice(at + 1)];
   });
   const keys = pairs.map(([key]) => key);
   for (const key of new Set(keys.filter((name, at) => keys.indexOf(name) !== at))) {
-    faults.push(`--${flag} gives ${JSON.stringify(key)} more than once`);
+    fault(`gives ${JSON.stringify(key)} more than once`);
   }
   return Object.fromEntries(pairs);
 }
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new TypeError(`must be a whole number, and not ${JSON.stringify(text)}`);
-  return Number(text);
+function wholeNumber(text: string | undefined, fault: (text: string) => void): number | undefined {
+  if (text === undefined || /^\d{1,9}$/.test(text)) return text === undefined ? undefined : Number(text);
+  fault(`must be a whole number, and not ${JSON.stringify(text)}`);
+  return undefined;
 }

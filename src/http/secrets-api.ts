@@ -1,5 +1,5 @@
 import { Problem } from "../errors.ts";
-import { membersProblem, schemaFaults } from "../members.ts";
+import { type MemberFault, refuseFaults, schemaFaults } from "../members.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsVerb } from "../tokens/claims.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
@@ -37,10 +37,8 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       mustTakeSecrets(claims);
       mustNotHaveEnded(claims, tokens);
       const given = await readJson(call, config.jsonDepthLimit);
-      const parsed = secretsMember.safeParse(given);
-      if (!parsed.success) throw membersProblem("the secrets of the token", schemaFaults(parsed.error));
-      await mustNotOverride(claims, parsed.data, tokens);
-      await tokens.vault.set(claims, parsed.data);
+      const secrets = await readSecrets(given, claims, tokens);
+      await tokens.vault.set(claims, secrets);
       try {
         mustNotHaveEnded(claims, tokens);
       } catch (error) {
@@ -68,13 +66,21 @@ function mustTakeSecrets(claims: Claims): void {
   });
 }
 
-/** Whoever asks: what is inherited wins, and they would be kept for nothing. @throws {Problem} `token_forbidden` */
-async function mustNotOverride(claims: Claims, secrets: Secrets, { registry, vault }: Tokens): Promise<void> {
+/** @throws {Problem} `request_invalid`, `token_forbidden` with every fault at once. */
+async function readSecrets(given: unknown, claims: Claims, tokens: Tokens): Promise<Secrets> {
+  const parsed = secretsMember.safeParse(given);
+  const invalid = parsed.success ? [] : schemaFaults(parsed.error);
+  refuseFaults("the secrets of the token", { invalid, wider: await overriding(claims, given, tokens) });
+  return parsed.data!;
+}
+
+/** Whoever asks: what is inherited wins, and they would be kept for nothing. */
+async function overriding(claims: Claims, given: unknown, { registry, vault }: Tokens): Promise<MemberFault[]> {
   const [parent] = claims.parents;
-  if (parent === undefined) return;
+  if (parent === undefined || typeof given !== "object" || given === null) return [];
   const above = (await registry.issued(parent))?.claims;
   // One that is not known any more has ended, and what is below it with it.
-  if (above) await vault.refuseOverriding(above, { secrets, params: {} });
+  return above ? await vault.overriding(above, { secrets: { ...given }, params: {} }) : [];
 }
 
 /** @throws {Problem} `request_invalid` where they would be kept for nothing. */

@@ -1,7 +1,8 @@
 import { Problem } from "../errors.ts";
 import { parseJson } from "../source/json.ts";
+import type { Place } from "../tasks/definition.ts";
 import type { Task } from "../tasks/task.ts";
-import type { Condition, Place } from "../tasks/tasks.ts";
+import type { Condition } from "../tasks/tasks.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { isOneOf } from "./etags.ts";
 import { pageQuery } from "./page-query.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 
-import type { Problem } from "../errors.ts";
-import { type MemberFault, membersProblem, schemaFaults } from "../members.ts";
+import { type MemberFault, membersProblem, readSound } from "../members.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 
 /**
@@ -25,33 +24,34 @@ export interface TaskMembers {
 /** Of all versions in the memory of the service, and sent with each run. */
 const MAX_PARAMS_BYTES = 64 * 2 ** 10;
 
-/** @throws {Problem} `request_invalid` with every fault of these members at once. */
-export function readTaskRequest(input: unknown, codeLimit: number): TaskMembers {
-  const parsed = schema.safeParse(input);
-  if (!parsed.success) throw taskProblem(schemaFaults(parsed.error));
-  const { data } = parsed;
-  const faults: MemberFault[] = [];
-  if (data.code !== undefined) faults.push(...faultsOfCode(data.code, codeLimit));
-  if (data.code !== undefined && data.url !== undefined) {
-    faults.push({ member: "url", detail: "says where code is that is given as code; give one of them" });
-  }
-  if (data.code !== undefined && data.sha256 !== undefined) {
-    faults.push({ member: "sha256", detail: "is of what a URL gives; leave it out beside code" });
-  }
-  const paramsBytes = Buffer.byteLength(JSON.stringify(data.params ?? null));
-  if (paramsBytes > MAX_PARAMS_BYTES) {
-    faults.push({
-      member: "params",
-      detail: `have ${paramsBytes} bytes as JSON; at most ${MAX_PARAMS_BYTES} are kept`,
-    });
-  }
-  if (faults.length > 0) throw taskProblem(faults);
-  return data;
+/** What is said of a task, as far as it can be read, and what is wrong with the rest. */
+export interface ReadTask {
+  readonly members: TaskMembers;
+  readonly faults: readonly MemberFault[];
 }
 
-/** The answer to a task with these faults, which are at least one. */
-export function taskProblem(faults: readonly MemberFault[]): Problem {
-  return membersProblem("the task", faults);
+/** What a problem calls the members of a task. */
+export const TASK = "the task";
+
+/** @throws {Problem} `request_invalid` when it is no object. */
+export function readTaskRequest(input: unknown, codeLimit: number): ReadTask {
+  const { data, faults } = readSound(schema, input);
+  if (data === null) throw membersProblem(TASK, faults);
+  return { members: data, faults: [...faults, ...faultsBetween(data, codeLimit)] };
+}
+
+function* faultsBetween({ code, url, sha256, params }: TaskMembers, codeLimit: number): Generator<MemberFault> {
+  if (code !== undefined) yield* faultsOfCode(code, codeLimit);
+  if (code !== undefined && url !== undefined) {
+    yield { member: "url", detail: "says where code is that is given as code; give one of them" };
+  }
+  if (code !== undefined && sha256 !== undefined) {
+    yield { member: "sha256", detail: "is of what a URL gives; leave it out beside code" };
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(params ?? null));
+  if (bytes > MAX_PARAMS_BYTES) {
+    yield { member: "params", detail: `have ${bytes} bytes as JSON; at most ${MAX_PARAMS_BYTES} are kept` };
+  }
 }
 
 function* faultsOfCode(code: string, codeLimit: number): Generator<MemberFault> {

@@ -2,13 +2,22 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 import { Problem } from "../errors.ts";
+import { type MemberFault, refuseFaults } from "../members.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import { CodeCache } from "./code-cache.ts";
-import { type Definition, definitionOf, type Given } from "./definition.ts";
-import { readTaskRequest, type TaskMembers } from "./request.ts";
+import {
+  type Before,
+  type Definition,
+  definitionOf,
+  type Given,
+  limitsToKeep,
+  type Place,
+  taskPayload,
+} from "./definition.ts";
+import { type ReadTask, readTaskRequest, TASK } from "./request.ts";
 import type { StoredVersion, TaskStore } from "./store.ts";
 import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
@@ -65,12 +74,11 @@ export class Tasks {
    * Makes a task, or changes what is said of it and keeps the rest; only secrets go with the code that they were for. One
    * whose token has ended is made anew; where nothing changes it stays whose it is.
    *
-   * @throws {Problem} `request_invalid` with the faults, `token_forbidden` with what is more than the token that asks has,
-   * `precondition_failed`, `store_unavailable`.
+   * @throws {Problem} `request_invalid` with all that is wrong, `token_forbidden` where that is only what is more than the
+   * token that asks has, `precondition_failed`, `store_unavailable`.
    */
   async put(at: Place, input: unknown, by: Claims, condition: Condition): Promise<{ task: Task; made: boolean }> {
-    const given = readTaskRequest(input, this.#codeLimit);
-    return await this.#change(at, by, condition, async (kept) => this.#given(given, kept), { mayStay: true });
+    return await this.#change(at, readTaskRequest(input, this.#codeLimit), by, { condition, mayStay: true });
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when it is not kept. */
@@ -78,21 +86,12 @@ export class Tasks {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw new Problem("not_found", "there is no such version of the task, or not any more");
     const { claims, public: isPublic } = taskOf(stored.record);
-    const { limits, net, fresh, params, code } = claims;
+    const { net, fresh, params, code } = claims;
     const text = stored.code === null ? code : { code: stored.code };
-    const members = {
-      ...text,
-      limits,
-      net,
-      fresh,
-      params,
-      public: isPublic,
-      ...(secrets !== undefined && { secrets }),
-    };
-    const { task } = await this.#change(at, by, condition, async (kept) => this.#given(members, kept), {
-      mayStay: false,
-    });
-    return task;
+    const said = { ...text, limits: limitsToKeep(claims, by), net, fresh, params, public: isPublic };
+    // As if somebody had sent it now: what is too much by now is too much here, too.
+    const read = readTaskRequest(secrets === undefined ? said : { ...said, secrets }, this.#codeLimit);
+    return (await this.#change(at, read, by, { condition, mayStay: false })).task;
   }
 
   /** Those that are kept, newest first. */
@@ -123,49 +122,62 @@ export class Tasks {
 
   async #change(
     at: Place,
+    read: ReadTask,
     by: Claims,
-    condition: Condition,
-    given: (kept: Task | null) => Promise<Given>,
-    { mayStay }: { mayStay: boolean },
+    { condition, mayStay }: { condition: Condition; mayStay: boolean },
   ): Promise<{ task: Task; made: boolean }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const before = await this.find(at.container, at.name);
-      mustHold(condition, before);
-      const kept = before && !this.#hasEnded(before.claims) ? before : null;
-      const wanted = await given(kept);
-      const definition = definitionOf(at, wanted, kept, by, this.#nowMs());
-      if (kept && mayStay && changesNothing(wanted, kept)) return { task: kept, made: false };
-      const task = await this.#write(definition, before, kept, by);
-      if (task) return { task, made: before === null };
+      const newest = await this.find(at.container, at.name);
+      mustHold(condition, newest);
+      const kept = newest && !this.#hasEnded(newest.claims) ? newest : null;
+      const given = await this.#given(read, kept);
+      const definition = definitionOf(at, given, { newest, kept }, by, this.#nowMs());
+      const overriding = by.admin ? [] : await this.#overriding(definition, kept, by);
+      refuseFaults(TASK, { invalid: definition.invalid, wider: [...definition.wider, ...overriding] });
+      if (kept && mayStay && changesNothing(given, kept)) return { task: kept, made: false };
+      const task = await this.#write(at, definition, { newest, kept }, by);
+      if (task) return { task, made: newest === null };
     }
     throw contended();
   }
 
-  async #given(members: TaskMembers, kept: Task | null): Promise<Given> {
-    const isOther = members.code !== undefined || members.url !== undefined;
+  async #given({ members, faults }: ReadTask, kept: Task | null): Promise<Given> {
+    const isOther = ["code", "url"].some((name) => name in members || faults.some(({ member }) => member === name));
     const code = members.code ?? (!isOther && kept?.inline ? (await this.codeOf(kept)).toString() : null);
-    return { ...members, code, sha256Of: code === null ? null : createHash("sha256").update(code).digest("hex") };
+    const sha256Of = code === null ? null : createHash("sha256").update(code).digest("hex");
+    return { ...members, code, sha256Of, faults };
+  }
+
+  /** What it would be told, and has of a token above it by the same name. */
+  async #overriding(definition: Definition, kept: Task | null, by: Claims): Promise<MemberFault[]> {
+    const { vault } = this.#tokens;
+    const { params } = definition.request;
+    const staying = stayingSecrets(definition, kept, by);
+    // Where it stays below the same tokens, they were looked at when they were set.
+    const isMoved = staying !== null && staying.claims.parents[0] !== by.jti;
+    const secrets = isMoved ? await vault.own(staying.owner) : (definition.secrets ?? {});
+    return await vault.overriding(by, { secrets, params });
   }
 
   /** @returns null, and then nothing has changed, when something else was changed first. */
-  async #write(definition: Definition, before: Task | null, kept: Task | null, by: Claims): Promise<Task | null> {
-    const { payload, code, container, name } = definition;
+  async #write(at: Place, definition: Definition, { newest, kept }: Before, by: Claims): Promise<Task | null> {
+    const payload = taskPayload(at, definition, kept, by, this.#nowMs());
     const claims = claimsOf(payload);
     const { vault, registry } = this.#tokens;
-    const staying = kept && definition.secrets === null && mayKeepSecrets(kept, claims, by) ? kept : null;
-    const secretsId = await this.#keepSecrets(definition, claims, staying, by);
+    const staying = stayingSecrets(definition, kept, by);
+    const secretsId = await this.#keepSecrets(definition, claims, staying);
     const record: TaskRecord = {
-      ...{ container, name, payload, secretsId, public: definition.public, inline: code !== null },
-      ...{ version: (before?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
+      ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
+      ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
       ...{ by: by.jti, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by) },
     };
-    const stored: StoredVersion = { ...record, record: JSON.stringify(record), code };
-    if (!(await this.#store.put(container, name, stored, before?.etag ?? null))) {
+    const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: definition.code };
+    if (!(await this.#store.put(at.container, at.name, stored, newest?.etag ?? null))) {
       if (secretsId !== kept?.owner.jti) await vault.set(ownerOf(secretsId, claims), {});
       return null;
     }
     await registry.record(payload, by.jti, this.#nowMs());
-    if (before && before.claims.jti !== claims.jti) await this.#tokens.revoke(before.claims.jti, by.jti);
+    if (newest && newest.claims.jti !== claims.jti) await this.#tokens.revoke(newest.claims.jti, by.jti);
     else if (kept && kept.owner.jti !== secretsId) await vault.set(kept.owner, {});
     return taskOf(stored.record);
   }
@@ -177,9 +189,8 @@ export class Tasks {
    * @param staying the task whose secrets stay, or null.
    * @returns what they hang on.
    */
-  async #keepSecrets(definition: Definition, claims: Claims, staying: Task | null, by: Claims): Promise<string> {
+  async #keepSecrets(definition: Definition, claims: Claims, staying: Task | null): Promise<string> {
     const { vault } = this.#tokens;
-    if (!by.admin) await vault.refuseOverriding(by, { secrets: {}, params: claims.params });
     if (staying?.claims.jti === claims.jti) {
       // They are forgotten with the token, which may last longer now.
       const mustMove = staying.claims.exp !== claims.exp;
@@ -189,7 +200,6 @@ export class Tasks {
     const secrets: Secrets = staying ? await vault.own(staying.owner) : (definition.secrets ?? {});
     const secretsId = randomUUID();
     if (Object.keys(secrets).length === 0) return secretsId;
-    if (!by.admin) await vault.refuseOverriding(by, { secrets, params: {} });
     await vault.set(ownerOf(secretsId, claims), secrets);
     return secretsId;
   }
@@ -216,21 +226,16 @@ export class Tasks {
   }
 }
 
-/** Where a task is. */
-export interface Place {
-  readonly container: string;
-  readonly name: string;
-}
-
 /**
- * Whether a change leaves the secrets where they are. Other code would be given them, and with other params, or a wider
- * net, the same code could be had to give them away: that only who has set them, or stands above that one, may do and have
- * them stay.
+ * The task as it was, where a change leaves its secrets as they are. Other code would be given them, and with other params,
+ * or a wider net, the same code could be had to give them away: that only who has set them, or stands above that one, may
+ * do and have them stay.
  */
-function mayKeepSecrets(kept: Task, { code, params, net }: Claims, by: Claims): boolean {
-  if (!isDeepStrictEqual(pinOf(kept), code)) return false;
-  if (by.admin || kept.secretsBy.includes(by.jti)) return true;
-  return isDeepStrictEqual(params, kept.claims.params) && isDeepStrictEqual(net, kept.claims.net);
+function stayingSecrets({ secrets, request }: Definition, kept: Task | null, by: Claims): Task | null {
+  const { code, params, net } = request;
+  if (!kept || secrets !== null || !isDeepStrictEqual(pinOf(kept), code)) return null;
+  if (by.admin || kept.secretsBy.includes(by.jti)) return kept;
+  return isDeepStrictEqual(params, kept.claims.params) && isDeepStrictEqual(net, kept.claims.net) ? kept : null;
 }
 
 /**

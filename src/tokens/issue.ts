@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 
 import { CompactSign } from "jose";
 
+import { type MemberFault, refuseFaults } from "../members.ts";
 import type { Claims } from "./claims.ts";
-import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, TYPE } from "./format.ts";
+import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./format.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
 import type { TokenRegister } from "./register.ts";
-import { readTokenRequest, type TokenRequest, tokenRequestProblem } from "./request.ts";
+import { judgeTokenRequest, TOKEN_REQUEST, type TokenRequest } from "./request.ts";
 import type { Vault } from "./secrets/vault.ts";
 
 export interface IssueContext {
@@ -37,17 +38,14 @@ export interface Issued {
  */
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
   const { above, nowMs } = context;
-  const request = readTokenRequest(input, nowMs, above);
-  if (above) await context.vault.refuseOverriding(above, request);
+  const { request, invalid, wider } = judgeTokenRequest(input, nowMs, above);
+  const overriding = above ? await context.vault.overriding(above, request) : [];
   const payload = payloadOf(request, { jti: randomUUID(), above, nowMs });
   const { kid, key } = context.keys.signing;
-  const token = await new CompactSign(Buffer.from(JSON.stringify(payload)))
-    .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
-    .sign(key);
-  if (token.length > MAX_TOKEN_BYTES) {
-    const detail = `makes a token of ${token.length} bytes, where ${MAX_TOKEN_BYTES} are allowed; name fewer`;
-    throw tokenRequestProblem([{ member: longest(payload), detail }]);
-  }
+  const header = { alg: ALGORITHM, typ: TYPE, kid };
+  const tooLong = faultsOfLength(header, payload);
+  refuseFaults(TOKEN_REQUEST, { invalid: [...invalid, ...tooLong], wider: [...wider, ...overriding] });
+  const token = await new CompactSign(Buffer.from(JSON.stringify(payload))).setProtectedHeader(header).sign(key);
   // Before anybody has it: its limits must be known at its first use, and a token that is not listed cannot be told apart
   // from a forged one when it is asked about.
   await context.registry.record(payload, context.issuedBy, context.nowMs);
@@ -93,6 +91,18 @@ export function payloadOf(
     ...(!selfRevoke && { selfRevoke }),
     ...(above !== null && { parents: [above.jti, ...above.parents] }),
   };
+}
+
+/** As it is in compact form (RFC 7515, section 7.1): also of a request with other faults. */
+function faultsOfLength(header: object, payload: Payload): MemberFault[] {
+  const length = compactLength(header) + 1 + compactLength(payload) + 1 + SIGNATURE_CHARS;
+  if (length <= MAX_TOKEN_BYTES) return [];
+  const detail = `makes a token of ${length} bytes, where ${MAX_TOKEN_BYTES} are allowed; name fewer`;
+  return [{ member: longest(payload), detail }];
+}
+
+function compactLength(part: object): number {
+  return Buffer.from(JSON.stringify(part)).toString("base64url").length;
 }
 
 /** Of the members that can be that long. */

@@ -2,22 +2,17 @@ import { isDeepStrictEqual } from "node:util";
 
 import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
-import { Problem } from "../errors.ts";
 import type { MemberFault } from "../members.ts";
 import { type Claims, permitsContainer } from "./claims.ts";
 import type { TokenRequest } from "./request.ts";
 
 /**
- * A request for a token as the token above it permits it: what is not said is inherited, what is said may be no more.
+ * A request for a token as the token above it permits it: what is not said is inherited.
  *
  * Limits of containers are inherited as they are, and cannot be given: a container has one count for all its tokens. Limits
  * of the token itself are free, since each run also counts against every token above.
- *
- * @throws {Problem} `token_forbidden` with everything that is more.
  */
 export function narrowedTo(above: Claims, request: TokenRequest): TokenRequest {
-  const faults = [...wider(above, request)];
-  if (faults.length > 0) throw wideningProblem(faults);
   const { container } = above.limits;
   const { token } = request.limits;
   return {
@@ -30,6 +25,11 @@ export function narrowedTo(above: Claims, request: TokenRequest): TokenRequest {
     fresh: request.fresh || above.fresh,
     selfRevoke: request.selfRevoke && above.selfRevoke,
   };
+}
+
+/** Everything in a request that is more than the token above it has. */
+export function widerThan(above: Claims, request: TokenRequest): MemberFault[] {
+  return [...wider(above, request)];
 }
 
 function* wider(above: Claims, request: TokenRequest): Generator<MemberFault> {
@@ -78,12 +78,4 @@ export function reaches(above: NetClaim, net: NetClaim): boolean {
 /** In the spelling of a place of all ports. */
 function hostOf(place: string): string {
   return placeText({ host: readPlace(place)!.host, port: null });
-}
-
-function wideningProblem(faults: readonly MemberFault[]): Problem {
-  const { member, detail } = faults[0]!;
-  const count = faults.length === 1 ? "" : `, the first of ${faults.length} such things`;
-  return new Problem("token_forbidden", `the token may issue no more than it has: ${member} ${detail}${count}`, {
-    violations: faults,
-  });
 }

@@ -2,8 +2,7 @@ import { z } from "zod";
 
 import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
-import type { Problem } from "../errors.ts";
-import { type MemberFault, membersProblem, schemaFaults, unknownMember } from "../members.ts";
+import { type MemberFault, membersProblem, readSound, type RequestFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
 import type { Claims, Params, Pin, TokenLimits, Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
@@ -18,7 +17,7 @@ import {
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
-import { narrowedTo, reaches } from "./narrow.ts";
+import { narrowedTo, reaches, widerThan } from "./narrow.ts";
 import { secretsMember } from "./secrets/member.ts";
 import type { Secrets } from "./secrets/vault.ts";
 
@@ -41,29 +40,42 @@ export interface TokenRequest {
   readonly selfRevoke: boolean;
 }
 
+/** A request as far as it can be read, and all that is wrong with it. */
+export interface JudgedRequest extends RequestFaults {
+  /** What is sound of it, with the defaults and what is inherited: whole where there is no fault. */
+  readonly request: TokenRequest;
+}
+
+/** What a problem calls the members of `POST /api/tokens`. */
+export const TOKEN_REQUEST = "the request for a token";
+
 /**
  * Reads the members of `POST /api/tokens`.
  *
  * @param above the token that asks, or null for an administrator
- * @throws {Problem} `request_invalid` with every fault at once, `token_forbidden` with everything that is more than the
- * token above has.
+ * @param elsewhere members with a fault that is known already: they get no second one.
+ * @throws {Problem} `request_invalid` when it is no object.
  */
-export function readTokenRequest(input: unknown, nowMs: number, above: Claims | null = null): TokenRequest {
-  const parsed = schema.safeParse(input);
-  const faults = parsed.success ? [] : schemaFaults(parsed.error, whyNot);
-  faults.push(...faultsBetween(input, new Set(faults.map(({ member }) => member.split(".", 1)[0])), nowMs, above));
-  if (!parsed.success || faults.length > 0) throw tokenRequestProblem(faults);
-  const { data } = parsed;
-  const request = { ...DEFAULTS, ...data, can: canOf(data, above), exp: expOf(data, nowMs, above) };
-  delete request.expiresIn;
+export function judgeTokenRequest(
+  input: unknown,
+  nowMs: number,
+  above: Claims | null = null,
+  elsewhere: readonly string[] = [],
+): JudgedRequest {
+  const { data, faults, faulty: own } = readSound(schema, input, whyNot);
+  if (data === null) throw membersProblem(TOKEN_REQUEST, faults);
+  const faulty = new Set([...own, ...elsewhere]);
+  const { expiresIn: _, ...members } = data;
+  const request = { ...DEFAULTS, ...members, can: canOf(data, above), exp: expOf(data, nowMs, above) };
   const whole = above === null ? request : narrowedTo(above, request);
-  refuseUnfetchable(whole);
-  return whole;
-}
-
-/** The answer to a request with these faults, which are at least one. */
-export function tokenRequestProblem(faults: readonly MemberFault[]): Problem {
-  return membersProblem("the request for a token", faults);
+  const between = [
+    ...faultsOfScope(data, faulty, above),
+    ...faultsOfSecrets(data, faulty, above),
+    ...faultsOfTime(data, faulty, nowMs, above),
+    ...faultsOfFetching(whole),
+  ];
+  const invalid = [...faults, ...between.filter(({ member }) => !faulty.has(member))];
+  return { request: whole, invalid, wider: above === null ? [] : widerThan(above, request) };
 }
 
 const DEFAULTS: Omit<TokenRequest, "can" | "exp"> = {
@@ -139,37 +151,21 @@ function whyNot(member: string): string {
   return unknownMember();
 }
 
-/** Only now is it known which places are inherited. */
-function refuseUnfetchable({ code, net }: TokenRequest): void {
-  if (!code?.url) return;
+/** Also of what is inherited. */
+function faultsOfFetching({ code, net }: TokenRequest): MemberFault[] {
+  if (!code?.url) return [];
   const { hostname, port, protocol } = new URL(code.url);
   const place = placeText(readPlace(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)!);
-  if (net === null || (net !== false && reaches(net, [place]))) return;
+  if (net === null || (net !== false && reaches(net, [place]))) return [];
   const detail = `leaves no way to ${place}, from where code.url is fetched; name it too, or pin by sha256 alone`;
-  throw tokenRequestProblem([{ member: "net", detail }]);
+  return [{ member: "net", detail }];
 }
 
-/** How the members go together. Those with a fault of their own are left out: they get no second one. */
-function faultsBetween(
-  input: unknown,
-  faulty: ReadonlySet<string | undefined>,
-  nowMs: number,
-  above: Claims | null,
-): MemberFault[] {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
-  const sound = Object.entries(input).filter(([name]) => !faulty.has(name));
-  const given: Members = Object.fromEntries(sound);
-  const faults = [
-    ...faultsOfScope(given, faulty, above),
-    ...faultsOfSecrets(given, faulty, above),
-    ...faultsOfTime(given, faulty, nowMs, above),
-  ];
-  return faults.filter(({ member }) => !faulty.has(member));
-}
+// How the members go together. Those with a fault of their own are left out: they get no second one.
 
 function faultsOfScope(
   { admin, containers, can, code, depth }: Members,
-  faulty: ReadonlySet<string | undefined>,
+  faulty: ReadonlySet<string>,
   above: Claims | null,
 ): MemberFault[] {
   const faults: MemberFault[] = [];
@@ -203,7 +199,7 @@ function faultsOfScope(
 /** Free code can read what it is given, so whoever gives it secrets says that he knows. */
 function faultsOfSecrets(
   { secrets, secretsReadable, code }: Members,
-  faulty: ReadonlySet<string | undefined>,
+  faulty: ReadonlySet<string>,
   above: Claims | null,
 ): MemberFault[] {
   const readable = secretsReadable || above?.secretsReadable;
@@ -213,12 +209,7 @@ function faultsOfSecrets(
 
 const SECRETS_NEED = "needs code, which pins the code that is given them, or secretsReadable: true";
 
-function faultsOfTime(
-  given: Members,
-  faulty: ReadonlySet<string | undefined>,
-  nowMs: number,
-  above: Claims | null,
-): MemberFault[] {
+function faultsOfTime(given: Members, faulty: ReadonlySet<string>, nowMs: number, above: Claims | null): MemberFault[] {
   const { admin, exp, expiresIn, nbf } = given;
   if (exp !== undefined && expiresIn !== undefined) {
     return [{ member: "expiresIn", detail: "says the same as exp; give one of them" }];

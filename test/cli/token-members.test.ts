@@ -59,3 +59,22 @@ test("every flag that cannot be read is told at once, and no secret with it", ()
     },
   );
 });
+
+test("what the service would have against the other flags is told with those that cannot be read", () => {
+  const flags = {
+    container: ["a*b"],
+    can: ["run,fly"],
+    expires: "soon",
+    limit: ["minute=60"],
+    depth: "x",
+    secret: ["A=1"],
+  };
+  assert.throws(
+    () => tokenMembers(flags),
+    ({ message }: Error) => {
+      const told = message.split("\n").map((line) => line.split(" ", 1)[0]!);
+      assert.deepEqual(told.toSorted(), ["--depth", "--limit", "can.1", "containers.0", "expiresIn", "secrets"]);
+      return true;
+    },
+  );
+});

@@ -75,6 +75,22 @@ describe("token issue", () => {
     assert.equal((await service.request("GET", "/api/tokens", { token: stdout.trim() })).status, 200);
   });
 
+  it("tells every fault that the service finds, and with them what is more than its token has", async () => {
+    const words = ["--container", "a*b", "--can", "run,fly", "--depth", "9", "--net", "b.example"];
+    const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1, net: ["a.example"] });
+    const below = ["token", "issue", "--port", String(service.port), ...words];
+    const members = ["containers.0", "can.1", "depth"];
+    const answers: [Ended, string[]][] = [
+      [await issue(...words), members],
+      [await command(["token", "issue", "--admin", ...words, "--data", home.data]), members],
+      [await command(below, { CAISSON_TOKEN: head }), [...members, "net"]],
+    ];
+    for (const [{ code, stdout, stderr }, expected] of answers) {
+      assert.deepEqual([code, stdout], [1, ""]);
+      for (const member of expected) assert.match(stderr, new RegExp(`^caisson: +${member.replace(".", "[.]")} `, "m"));
+    }
+  });
+
   it("says what is wrong, and prints no token", async () => {
     for (const [words, said] of [
       [["--depth", "x", "--container", "a"], /--depth must be a whole number/],

@@ -397,6 +397,11 @@ describe("who may keep a named task", () => {
         ["limits.token.day", "net", "params", "secrets.a"],
       ],
       [{ code: "1", exp: 1 }, ["exp"]],
+      [{ code: "1", exp: null, expiresIn: "1h" }, ["expiresIn"]],
+      // What is wrong in itself, in how it goes together, and in how it is kept.
+      [{ url: 1, sha256: "x", secrets: { a: 1 }, typo: 1, exp: 1 }, ["exp", "secrets.a", "sha256", "typo", "url"]],
+      [{ code: "1", url: "file:///a", net: true }, ["net", "url", "url"]],
+      [{ secrets: { a: "1" }, public: 1, params: [] }, ["code", "params", "public"]],
     ];
     for (const [json, members] of wrong) {
       const problem = assertProblem(await put("wrong/task", json), 400, "request_invalid");
@@ -410,6 +415,32 @@ describe("who may keep a named task", () => {
     assertProblem(await put("wrong/task", { code: "x".repeat(2 ** 20 + 1) }), 400, "request_invalid");
     assertProblem(await put("wrong/task", { code: "1", params: { a: "x".repeat(2 ** 16) } }), 400, "request_invalid");
     assertProblem(await get("wrong/task"), 404, "not_found");
+  });
+
+  it("hears what is wrong and what is more than its token has at once", async () => {
+    const token = await service.issue({
+      ...{ containers: ["both"], can: ["tasks"], net: ["a.example"], params: { plan: "free" } },
+      ...{ secrets: { KEY: "above" }, secretsReadable: true, expiresIn: "1h" },
+    });
+    const wider = {
+      net: ["b.example"],
+      params: { plan: "pro", KEY: 1 },
+      secrets: { plan: "x" },
+      expiresIn: "2h",
+      public: true,
+    };
+    const members = ["exp", "net", "params.KEY", "params.plan", "public", "secrets.plan"];
+    const faultsOf = async (json: object, status: number, code: string): Promise<string[]> => {
+      const problem = assertProblem(await put("both/task", json, { token }), status, code);
+      return problem.violations!.map((each) => String(each["member"])).toSorted();
+    };
+    assert.deepEqual(await faultsOf({ code: "1", ...wider }, 403, "token_forbidden"), members);
+    assert.deepEqual(await faultsOf({ code: " ", fresh: 1, ...wider }, 400, "request_invalid"), [
+      "code",
+      "exp",
+      "fresh",
+      ...members.slice(1),
+    ]);
   });
 });
 

@@ -229,6 +229,11 @@ describe("what a token inherits", () => {
       assert.deepEqual(membersOf(await put(jti, { KEY: "mine", OTHER: "3" }, by)), ["secrets.KEY"]);
       assert.deepEqual(membersOf(await put(jti, { plan: "mine" }, by)), ["secrets.plan"]);
     }
+    const both = assertProblem(await put(jti, { KEY: "mine", OTHER: 3 }, head), 400, "request_invalid");
+    assert.deepEqual(
+      both.violations!.map((each) => each["member"]),
+      ["OTHER", "secrets.KEY"],
+    );
     const answer = await ask("a", token, { body: "(c) => c.secrets" });
     assert.deepEqual(answer.json(), { KEY: SECRET, OTHER: "1", own: "2" });
     assert.equal((await put(jti, { OTHER: "3" }, head)).status, 200);

@@ -1,4 +1,5 @@
 import { Problem } from "../../errors.ts";
+import type { MemberFault } from "../../members.ts";
 import type { Claims } from "../claims.ts";
 import { LEEWAY_S } from "../format.ts";
 import type { SecretKey } from "./key.ts";
@@ -23,9 +24,9 @@ export type Owner = Pick<Claims, "jti" | "parents" | "exp">;
 /** Of a token, what those below it inherit of what their code is told. */
 export type Above = Owner & Pick<Claims, "params">;
 
-/** What a token's code is to be told. */
+/** What a token's code is to be told. Of secrets only the names are looked at. */
 interface Given {
-  readonly secrets: Secrets;
+  readonly secrets: Readonly<Record<string, unknown>>;
   readonly params: Claims["params"];
 }
 
@@ -71,25 +72,22 @@ export class Vault {
    * What a token has given its code is the same for all below it. The `env` of a fetch handler has params and secrets side by
    * side, so that neither takes the name of one of the other.
    *
-   * @throws {Problem} `token_forbidden`, `store_unavailable`
+   * @returns a fault for each name that is taken.
+   * @throws {Problem} `store_unavailable`
    */
-  async refuseOverriding(above: Above, { secrets, params }: Given): Promise<void> {
+  async overriding(above: Above, { secrets, params }: Given): Promise<MemberFault[]> {
     // Those that are inherited are among them.
     const added = Object.keys(params).filter((name) => !Object.hasOwn(above.params, name));
     const names = Object.keys(secrets);
-    if (names.length === 0 && added.length === 0) return;
+    if (names.length === 0 && added.length === 0) return [];
     const inherited = new Set((await this.of(above))?.names);
-    const faults = [
+    const members = [
       ...names
         .filter((name) => inherited.has(name) || Object.hasOwn(above.params, name))
         .map((name) => `secrets.${name}`),
       ...added.filter((name) => inherited.has(name)).map((name) => `params.${name}`),
     ];
-    if (faults.length === 0) return;
-    const detail = "is inherited as it is; leave it out";
-    throw new Problem("token_forbidden", `${faults[0]} ${detail}`, {
-      violations: faults.map((member) => ({ member, detail })),
-    });
+    return members.map((member) => ({ member, detail: "is inherited as it is; leave it out" }));
   }
 
   /** Forgets what a token has, and all below it: it has ended. @throws {Problem} `store_unavailable` */
