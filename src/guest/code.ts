@@ -5,7 +5,7 @@ import { isDamaged } from "./damage.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { withBody } from "./gathered.ts";
 import { beforeLeaving, send } from "./link.ts";
-import { addModules, dropModules } from "./modules.ts";
+import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { forgetStart } from "./places.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
@@ -65,9 +65,12 @@ export class Code {
     beforeLeaving(look);
   }
 
-  /** What helps with a fault of one of its runs, where its shape tells. */
-  hintOf(fault: FaultMessage): string | undefined {
-    return this.#shape?.hintOf?.(fault);
+  explain(fault: FaultMessage): FaultMessage {
+    const { modules } = this.#message;
+    const ofModule = modules && isOfLoading(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
+    if (ofModule) return ofModule.fault;
+    const hint = fault.hint ?? this.#shape?.hintOf?.(fault);
+    return hint === undefined ? fault : { ...fault, hint };
   }
 
   /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */
@@ -154,6 +157,11 @@ const NONE = new Uint8Array();
 function runShape(shape: Shape, run: Run): void {
   if (!run.incoming || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
   else withBody(run, () => shape.run(run));
+}
+
+/** An `import()` that meets a module which does not parse: V8 tells no place of it, and not of the import either. */
+function isOfLoading({ code, error }: FaultMessage): boolean {
+  return code === "task_threw" && error?.name === "SyntaxError" && !error.stack?.includes("\n");
 }
 
 function attempt(run: Run, step: () => void): void {

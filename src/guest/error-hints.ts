@@ -14,7 +14,12 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     pattern: /^(?:document|window|alert|prompt|localStorage|sessionStorage|XMLHttpRequest|\$) is not defined/,
     hint: "There is no page here: the code runs in Node, which has fetch, URL and its own modules.",
   },
-  { pattern: /^(?:Deno|Bun) is not defined/, hint: "The code runs in Node: use what node: modules offer." },
+  {
+    pattern: /^(?:Deno|Bun) is not defined/,
+    hint: "The code runs in Node: use what node: modules offer, and for a server `export default { fetch(request) { ... } }`.",
+  },
+  { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
+  { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {
     pattern: /^(?:module|exports) is not defined in ES module scope/,
     hint: "Use `export default`, because the code has an import or an export.",

@@ -13,6 +13,7 @@ import {
   addCode,
   endBody,
   forgetCode,
+  noteUnheard,
   payer,
   startRun,
   startRunWithBody,
@@ -63,7 +64,7 @@ captureConsole();
 installModuleHooks();
 giveCommonJs();
 watchFetch();
-openNetwork({ send, payer });
+openNetwork({ send, payer, note: noteUnheard });
 // Only then the socket: until it is open nothing that the warming sends goes anywhere.
 await warm();
 rememberTools();

@@ -37,9 +37,29 @@ export function checkModule(text: string): SyntaxFailure | null {
 
 /** The fault of a module that did not parse when it was loaded, after `checkModule` found nothing. */
 export function moduleFault(text: string, message: string): CodeFault {
-  if (message !== ILLEGAL_RETURN) return new CodeFault("code_syntax", message);
+  if (message !== ILLEGAL_RETURN) {
+    const nested = nestedImport(text, message);
+    return nested ? syntaxFault(text, nested, NESTED_HINT) : new CodeFault("code_syntax", message);
+  }
   const hint = "A module returns nothing: use export default for the answer, or leave out import and export.";
   return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, place: null }, hint);
+}
+
+const NESTED_HINT =
+  'Imports and exports stand outside of functions and blocks; within, there is `await import("module")`.';
+
+/** Where an import or an export stands within something, if that is what V8 met: it names the word that it did not expect. */
+function nestedImport(text: string, message: string): SyntaxFailure | null {
+  const word = /^Unexpected (?:identifier|token) '([^']+)'/.exec(message)?.[1];
+  if (word === undefined) return null;
+  const lines = text.split("\n");
+  for (let index = 0; index < lines.length; index += 1) {
+    const [, blanks, keyword, next] = /^(\s+)(import|export)\b\s*([\w$]+|\S?)/.exec(lines[index]!) ?? [];
+    if (blanks !== undefined && word === (keyword === "import" ? next : keyword)) {
+      return { message, place: { line: index + 1, column: blanks.length + 1 } };
+    }
+  }
+  return null;
 }
 
 /** The text with imports and exports made harmless, each character in its place. */

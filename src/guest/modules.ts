@@ -172,17 +172,29 @@ function missing(specifier: string, parent: string, code: MissingModule["code"])
   return new MissingModule(`there is no module "${specifier}": ${known}, and Node's own can be imported`, code);
 }
 
-/** What is wrong in one of the modules of a code, which V8 tells without its place. */
-export function faultOfModules(codeId: number): CodeFault | null {
-  let fault: CodeFault | null = null;
-  virtual.forEach(({ text, typescript, format }, key) => {
-    if (fault || format !== null || !key.startsWith(`${codeId}/`)) return;
-    const name = key.slice(key.indexOf("/") + 1);
+/**
+ * What is wrong in one of the modules of a code, which V8 tells without its place. Never throws.
+ *
+ * @param message What V8 tells, where any other fault would be none of it.
+ */
+export function faultOfModules(codeId: number, message = ""): CodeFault | null {
+  let found: CodeFault | null = null;
+  virtual.forEach((module, key) => {
+    if (found || module.format !== null || !key.startsWith(`${codeId}/`)) return;
+    const fault = faultOf(module, key.slice(key.indexOf("/") + 1));
+    if (fault?.message.includes(message)) found = fault;
+  });
+  return found;
+}
+
+function faultOf({ text, typescript }: VirtualModule, name: string): CodeFault | null {
+  try {
     const bare = typescript ? stripped(text, name) : text;
     const failure = formatOf(bare) === "module" ? checkModule(bare) : null;
-    if (failure) fault = ofModule(name, explainedFault(text, failure));
-  });
-  return fault;
+    return failure && ofModule(name, explainedFault(text, failure));
+  } catch (error) {
+    return CodeFault.is(error) ? error : null;
+  }
 }
 
 /** @throws {CodeFault} that names the module. */

@@ -39,6 +39,8 @@ export function answerResponse(run: Run, returned: unknown): void {
 
 function deliver(run: Run, value: unknown): void {
   attempt(run, () => {
+    const unheard = run.unheard?.();
+    if (unheard) return run.fault(threwFault(unheard));
     if (typeof value === "object" && value !== null && getPrototypeOf(value) !== plain && !isArray(value)) {
       if (isNativeError(value)) return run.fault(threwFault(value));
       if (isResponse(value)) return streamResponse(run, value);
@@ -72,7 +74,9 @@ function jsonOf(value: unknown): string {
   const text = serialize(value);
   if (text === undefined) {
     if (typeof value === "object") return "null";
-    throw new CodeFault("result_unserializable", `the result is a ${typeof value}, which has no JSON`);
+    throw new CodeFault("result_unserializable", `the result is a ${typeof value}, which has no JSON`, {
+      hint: "Return a value, or what a call of it gives.",
+    });
   }
   if (text.length * MAX_BYTES_A_UNIT > MAX_RESULT_BYTES) {
     const bytes = byteLength(text);
@@ -89,10 +93,21 @@ function serialize(value: unknown): string | undefined {
     const { message } = error;
     if (message.startsWith("Invalid string length")) throw tooLarge("longer than a string can be");
     if (/^Converting circular|^Do not know how to serialize a BigInt|^Maximum call stack/.test(message)) {
-      throw new CodeFault("result_unserializable", `the result has no JSON: ${message.split("\n")[0]}`);
+      throw unserializable(message);
     }
     throw error;
   }
+}
+
+/** V8 draws the cycle below its first line, by what its objects are made by. */
+function unserializable(message: string): CodeFault {
+  const [first = "", start = ""] = message.split("\n");
+  const what = / with constructor '(\w{1,64})'/.exec(start)?.[1];
+  const hint = first.includes("BigInt")
+    ? "Return String(...) of a BigInt, or Number(...) of a small one."
+    : "Return the values that are wanted of it, without what points back.";
+  const of = what === undefined ? "" : `, in an object of ${what}`;
+  return new CodeFault("result_unserializable", `the result has no JSON: ${first}${of}`, { hint });
 }
 
 function tooLarge(size: string): CodeFault {

@@ -45,8 +45,8 @@ export interface Enterable {
   enter(run: Run): void;
   /** A run of it is about to be over. */
   leave(): void;
-  /** In one sentence what helps with a fault, where there is something to say. Never throws. */
-  hintOf(fault: FaultMessage): string | undefined;
+  /** A fault of one of its runs, with what else is known of it. Never throws. */
+  explain(fault: FaultMessage): FaultMessage;
 }
 
 /** One execution. It answers once; whatever comes after the answer is dropped here. */
@@ -64,6 +64,8 @@ export class Run {
   onFault: (() => void) | null = null;
   /** The run was aborted: what feeds its body must stop. */
   onAbort: (() => void) | null = null;
+  /** Asked before its result: the error of which nobody would hear then, or null. */
+  unheard: (() => Error | null) | null = null;
   /** The service has forgotten it, or soon will: nothing is sent of it that has to be heard. */
   gone = false;
   /** The body of its request, where that comes apart from the context. */
@@ -150,8 +152,7 @@ export class Run {
     if (this.#held) this.#dropHead();
     else this.#sendHead();
     this.#finish();
-    const hint = fault.hint ?? this.code.hintOf(fault);
-    send(textFrame(FROM_GUEST.fault, this.id, encodeFault(hint === undefined ? fault : { ...fault, hint })));
+    send(textFrame(FROM_GUEST.fault, this.id, encodeFault(this.code.explain(fault))));
     this.#leaveIfDone();
   }
 

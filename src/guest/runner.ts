@@ -91,6 +91,12 @@ export function payer(of?: number): number {
   return newest === 0 ? (run?.id ?? of ?? 0) : newest;
 }
 
+/** Has the run whose code executes fail with what nobody has heard of by the time of its result. */
+export function noteUnheard(unheard: () => Error | null): void {
+  const run = currentRun();
+  if (run && !run.over) run.unheard = unheard;
+}
+
 function runOf(id: number): Run | null {
   const run = runs[id % SLOTS];
   return run?.id === id ? run : null;

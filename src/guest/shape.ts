@@ -33,9 +33,22 @@ function ofExport(exported: unknown): Outcome {
   const outcome = ofHandler(main);
   if (outcome) return outcome;
   if (typeof main !== "object" || main === null || isThenable(main)) return { shape: null, result: main };
-  throw new CodeFault("code_shape", "the code exports an object without a fetch function", {
-    hint: "Export a function, or an object with fetch(request, env, ctx).",
-  });
+  throw shapeFault(main);
+}
+
+/** What runs elsewhere by the name of its export is told how it would here. */
+function shapeFault(main: object): CodeFault {
+  const name = Object.keys(main).find((key) => /^[\w$]{1,64}$/.test(key) && isFunction(main, key));
+  const more = name === undefined ? "" : `, but with ${name}`;
+  const hint =
+    name === undefined
+      ? "Export a function, or an object with fetch(request, env, ctx)."
+      : `Export a function, or an object with fetch(request, env, ctx): such as \`export default ${name}\`, or \`module.exports = ${name}\`.`;
+  return new CodeFault("code_shape", `the code exports an object without a fetch function${more}`, { hint });
+}
+
+function isFunction(main: object, key: string): boolean {
+  return typeof (main as Record<string, unknown>)[key] === "function";
 }
 
 function ofHandler(value: unknown): Outcome | null {

@@ -39,10 +39,23 @@ export function strip(head: string, text: string, tail: string): string | Syntax
 
 /** `<T>value` cannot be told from JSX by who only erases. */
 function castFault(text: string, failure: SyntaxFailure): CodeFault {
-  const cast = failure.place ? text.slice(offsetOf(text, failure.place)) : "";
-  const [, type = "T", value = "value"] = /^<([^<>\n]{1,80})>(?:\s*([\w$.]{1,80})(?![\w$.(["'`{]))?/.exec(cast) ?? [];
+  const cast = failure.place ? text.slice(offsetOf(text, failure.place), offsetOf(text, failure.place) + 200) : "";
+  const end = closingOf(cast);
+  const type = end === -1 ? "T" : cast.slice(1, end);
+  const [, value = "value"] = /^\s*([\w$.]{1,80})(?![\w$.(["'`{])/.exec(cast.slice(end + 1)) ?? [];
   const message = `the angle-bracket cast <${type}>${value} is not supported`;
   return syntaxFault(text, { ...failure, message }, `Write ${value} as ${type}.`);
+}
+
+/** Where the bracket is closed that a text begins with; -1: nowhere on its line. */
+function closingOf(text: string): number {
+  let open = 0;
+  for (let at = 0; at < text.length && text[at] !== "\n"; at += 1) {
+    if (text[at] === "<") open += 1;
+    if (text[at] === ">" && text[at - 1] !== "=") open -= 1;
+    if (open === 0) return at;
+  }
+  return -1;
 }
 
 /** The stripper shows a tab as four blanks, so its caret stands further right than the text does. */

@@ -20,12 +20,34 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
   if (jsx !== null) {
     return syntaxFault(text, { message: "JSX is not JavaScript", place: placeOf(text, jsx) }, BUNDLE_HINT);
   }
-  const character = failure.place ? text.charAt(offsetOf(text, failure.place)) : "";
+  if (failure.message.startsWith("Cannot use import statement")) {
+    const message = "this import is none that JavaScript knows at this place";
+    const hint =
+      'Imports are written `import name from "module"`, outside of functions; within, `await import("module")`.';
+    return syntaxFault(text, { ...failure, message }, hint);
+  }
+  return ofCharacter(text, failure);
+}
+
+/** Of a character that no keyboard has, or that another form of text stands for. */
+function ofCharacter(text: string, failure: SyntaxFailure): CodeFault {
+  const rest = failure.place ? text.slice(offsetOf(text, failure.place)) : "";
+  const character = rest.charAt(0);
   if (character === "@") {
     return syntaxFault(text, { ...failure, message: "decorators are not JavaScript yet" }, BUNDLE_HINT);
   }
-  if (character !== "" && "\u201c\u201d\u201e\u2018\u2019\u201a".includes(character)) {
+  if (/^[\u201c\u201d\u201e\u2018\u2019\u201a]/.test(rest)) {
     return syntaxFault(text, failure, "Write straight quotes, as on a keyboard, in place of typographic ones.");
+  }
+  if (/^[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064]/.test(rest)) {
+    const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return syntaxFault(text, failure, `There is a character that cannot be seen, U+${code}: delete it.`);
+  }
+  if (/^&(?:gt|lt|amp|quot|apos|nbsp|#\d+);/.test(rest)) {
+    return syntaxFault(text, failure, "Send the text itself, in which HTML has not replaced <, >, & and quotes.");
+  }
+  if (/^\s*<script\b/i.test(text)) {
+    return syntaxFault(text, failure, "Send what stands between the tags, without them.");
   }
   return syntaxFault(text, failure);
 }

@@ -30,7 +30,7 @@ export interface Snippet {
  * - `query:` what is appended to the URL, `type:` the content type, `data:` the envelope's data
  *
  * Then `---` and the code as it is sent, up to the line break before the next line of three characters; `--- ./name`
- * begins a module of the envelope. `\{BOM}`, `\{CR}` and `\{TAB}` stand for what an editor would not show or keep.
+ * begins a module of the envelope. `\{BOM}`, `\{ZWSP}`, `\{CR}` and `\{TAB}` stand for what an editor would not show or keep.
  *
  * @throws {Error} naming a snippet that says less than it has to.
  */
@@ -72,6 +72,7 @@ function asSent(text: string): string {
   return text
     .replace(/\n+$/, "")
     .replaceAll("\\{BOM}", "\u{FEFF}")
+    .replaceAll("\\{ZWSP}", "\u{200B}")
     .replaceAll("\\{CR}", "\r")
     .replaceAll("\\{TAB}", "\t");
 }

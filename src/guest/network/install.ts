@@ -5,16 +5,16 @@ import { patchDns } from "./dns.ts";
 import { onFirstUse, onUndici, watchFirstUse } from "./first-use.ts";
 import { patchHttp2 } from "./http2.ts";
 import { onAnswer } from "./lookups.ts";
-import { patchDatagrams, patchListen } from "./refusals.ts";
+import { type NoteUnheard, patchDatagrams, patchListen } from "./refusals.ts";
 import { onStreamFrame } from "./streams.ts";
 import { patchTls } from "./tls.ts";
 import { patchWorkers } from "./workers.ts";
 
 /** Puts the service between this thread and the network. To be called once, before any submitted code runs. */
-export function installNetwork(carrier: Carrier): void {
+export function installNetwork(carrier: Carrier, note: NoteUnheard = () => {}): void {
   setCarrier(carrier);
   patchConnect();
-  patchListen();
+  patchListen(note);
   const tlsReady = onFirstUse(["tls", "https", "http2", "_tls_wrap"], "tls", patchTls);
   onFirstUse(["http2"], "http2", patchHttp2);
   onFirstUse(["dns", "dns/promises"], "dns", patchDns);

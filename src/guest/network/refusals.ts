@@ -6,12 +6,28 @@ import { notServed } from "./errors.ts";
 const { defineProperty } = Object;
 const later = process.nextTick.bind(process);
 
-/** Has a server that would listen say what a task does instead. */
-export function patchListen(): void {
+/** Is handed what gives an error as long as nobody has heard of it, else null. */
+export type NoteUnheard = (unheard: () => Error | null) => void;
+
+/**
+ * Has a server that would listen say what a task does instead: as Node has it, by an event of a later turn. A code that
+ * only starts its server has its result before that, which would tell nobody anything; so the run is told as well.
+ */
+export function patchListen(note: NoteUnheard): void {
   define(Server.prototype, "listen", function listen(this: Server): Server {
     const message =
       "listen is not possible: nobody could connect to a task; answer with export default { fetch(request) { ... } }";
-    later(() => this.emit("error", notServed("listen", message)));
+    const error = notServed("listen", message);
+    let told = false;
+    note(() => {
+      if (told || this.listenerCount("error") > 0) return null;
+      told = true;
+      return error;
+    });
+    later(() => {
+      if (!told) this.emit("error", error);
+      told = true;
+    });
     return this;
   });
 }
