@@ -2,6 +2,7 @@ import { Problem } from "../errors.ts";
 import type { KeyReading } from "../limits/limiter.ts";
 import { limitDetail, limitRecord } from "../limits/record.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import type { TokenRegister } from "../tokens/register.ts";
 import { holderOf } from "./holder.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
 import {
@@ -47,8 +48,8 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const claims = await authenticate(call, dependencies);
     const detail = wantsDetail(call);
     const jti = decode(lastSegment(call)) ?? "";
-    const own = !administrate && jti === claims.jti && permitsVerb(claims, "limits");
-    if (!claims.admin && !own) throw forbidden();
+    const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.registry)));
+    if (!permitted) throw forbidden();
     return [jti, claims, detail];
   };
   const answerToken = async (jti: string, by: Claims, detail: boolean): Promise<Response> => {
@@ -68,6 +69,14 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
       return answerToken(jti, claims, detail);
     },
   });
+}
+
+/** Itself, and of a named task the tokens above it: what stands for one is nobody's credential, and cannot ask. */
+async function mayRead(jti: string, by: Claims, registry: TokenRegister): Promise<boolean> {
+  if (jti === by.jti) return permitsVerb(by, "limits");
+  if (!permitsVerb(by, "limits") && !permitsVerb(by, "tasks")) return false;
+  const issued = await registry.issued(jti);
+  return issued !== undefined && issued.claims.task !== null && issued.claims.parents.includes(by.jti);
 }
 
 /** @throws {Problem} `request_invalid` for anything but one `true` or `false`, so that a typo is never silent. */

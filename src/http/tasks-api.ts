@@ -26,7 +26,8 @@ const SEGMENT = "{[^/]*}";
 
 /** Named tasks, for who may keep them in their container. */
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
-  const { tasks } = dependencies;
+  const { tasks, tokens } = dependencies;
+  const { verifier } = tokens;
   const path = `/api/tasks/:container${SEGMENT}`;
   resource(api, path, { GET: listTasks(dependencies) });
   resource(api, `${path}/:name${SEGMENT}`, {
@@ -34,7 +35,10 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       const { place } = await permitted(call, dependencies);
       const task = await tasks.find(place.container, place.name);
       if (!task) throw new Problem("not_found", "there is no task of that name in the container");
-      return answer(200, task, { code: task.inline ? (await tasks.codeOf(task)).toString() : undefined });
+      return answer(200, task, {
+        ...verifier.endOf(task.claims),
+        code: task.inline ? (await tasks.codeOf(task)).toString() : undefined,
+      });
     },
     PUT: async (call) => {
       const { place, by } = await permitted(call, dependencies);
@@ -69,16 +73,18 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
 }
 
 function listTasks(dependencies: ApiDependencies): Handler {
+  const { tasks, tokens } = dependencies;
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
     const { after, count } = pageQuery(call);
     mustKeepTasks(by, container);
     // One more than is asked for tells whether there are more.
-    const found = await dependencies.tasks.list(container, after, count + 1);
+    const found = await tasks.list(container, after, count + 1);
     const page = found.slice(0, count);
     const next = found.length > count ? page.at(-1)!.name : null;
-    return json(200, { tasks: page.map((task) => described(task)), next });
+    const entries = page.map((task) => ({ ...described(task), ...tokens.verifier.endOf(task.claims) }));
+    return json(200, { tasks: entries, next });
   };
 }
 

@@ -129,7 +129,8 @@ export class Tasks {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const newest = await this.find(at.container, at.name);
       mustHold(condition, newest);
-      const kept = newest && !this.#hasEnded(newest.claims) ? newest : null;
+      const end = newest && this.#tokens.verifier.endOf(newest.claims);
+      const kept = end?.expired || end?.revoked ? null : newest;
       const given = await this.#given(read, kept);
       const definition = definitionOf(at, given, { newest, kept }, by, this.#nowMs());
       const overriding = by.admin ? [] : await this.#overriding(definition, kept, by);
@@ -202,16 +203,6 @@ export class Tasks {
     if (Object.keys(secrets).length === 0) return secretsId;
     await vault.set(ownerOf(secretsId, claims), secrets);
     return secretsId;
-  }
-
-  #hasEnded(claims: Claims): boolean {
-    try {
-      this.#tokens.verifier.mustNotHaveEnded(claims);
-      return false;
-    } catch (error) {
-      if (error instanceof Problem && error.code === "token_invalid") return true;
-      throw error;
-    }
   }
 
   #taskOf(record: string): Task {

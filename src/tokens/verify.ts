@@ -130,16 +130,25 @@ export class Verifier {
     this.mustNotHaveEnded(claims);
   }
 
+  /** How the token has ended. @throws {Problem} `store_unavailable` when that is not known. */
+  endOf(claims: Claims): { expired: boolean; revoked: boolean } {
+    const revoked = [claims.jti, ...claims.parents].some((jti) => this.#registry.isRevoked(jti));
+    return { expired: this.#hasExpired(claims), revoked };
+  }
+
   /** As `mustBeInForce`, also for a token that is not valid yet. */
   mustNotHaveEnded(claims: Claims): void {
-    const nowMs = this.#nowMs();
-    if (claims.exp !== null && nowMs >= (claims.exp + LEEWAY_S) * 1_000) {
-      throw invalid(`the token expired ${Math.floor(nowMs / 1_000 - claims.exp)} s ago`, ASK_HERE);
+    if (this.#hasExpired(claims)) {
+      throw invalid(`the token expired ${Math.floor(this.#nowMs() / 1_000 - claims.exp!)} s ago`, ASK_HERE);
     }
     if (this.#registry.isRevoked(claims.jti)) throw invalid("the token was revoked", ASK_HERE);
     for (const parent of claims.parents) {
       if (this.#registry.isRevoked(parent)) throw invalid("a token that this one descends from was revoked", ASK_HERE);
     }
+  }
+
+  #hasExpired({ exp }: Claims): boolean {
+    return exp !== null && this.#nowMs() >= (exp + LEEWAY_S) * 1_000;
   }
 
   /** At once and not when it is next asked for, which would cost each request a look at its key. */

@@ -240,8 +240,26 @@ describe("who may run a named task", () => {
         assert.match(assertProblem(await run(task, { token }), 403, "token_invalid").detail, /the task has ended/);
       }
     }
+    for (const answer of [await get("ended/revoked"), await get("ended/below")]) {
+      assert.partialDeepStrictEqual(answer.json(), { revoked: true, expired: false });
+    }
+    await kept("ended/alive", { code: TELLS });
+    assert.partialDeepStrictEqual((await get("ended/alive")).json(), { revoked: false, expired: false });
+    const { tasks } = (await get("ended")).json() as { tasks: { name: string; revoked: boolean }[] };
+    assert.deepEqual(
+      tasks.map(({ name, revoked: has }) => [name, has]),
+      [
+        ["alive", false],
+        ["below", true],
+        ["revoked", true],
+      ],
+    );
     // Put anew it begins again: nothing is kept of it, least of all a secret.
-    assertProblem(await put("ended/revoked", { params: {} }), 400, "request_invalid");
+    const partial = assertProblem(await put("ended/revoked", { params: {} }), 400, "request_invalid");
+    assert.match(partial.detail, /the task has ended/);
+    const back = await rollBack("ended/revoked", { version: 1 });
+    assert.partialDeepStrictEqual(back.json(), { version: 2, public: true });
+    assert.equal(await statusOf("ended/revoked"), 200);
     const anew = await kept("ended/below", { code: TELLS });
     assert.equal(anew.version, 2);
     assert.equal(anew["public"], false);
@@ -260,6 +278,35 @@ describe("who may run a named task", () => {
     while (!(await isRunning()));
     assert.equal((await service.request("DELETE", "/api/tasks/ended/running")).status, 200);
     assertProblem(await running, 403, "token_invalid");
+  });
+});
+
+describe("what is left of a named task", () => {
+  it("is told those above its token that keep tasks or read limits, and administrators; nobody else", async () => {
+    const issue = async (by: string, claims: object): Promise<{ token: string; jti: string }> => {
+      const answer = await service.request("POST", "/api/tokens", {
+        token: by,
+        json: { containers: ["left"], ...claims },
+      });
+      return answer.json() as { token: string; jti: string };
+    };
+    const head = await issue(service.admin, { can: ["run", "limits", "tasks", "issue"], depth: 2 });
+    const keeper = await issue(head.token, { can: ["tasks"] });
+    const child = await issue(head.token, { can: ["run", "limits", "tasks"] });
+    const { jti } = await kept("left/task", { code: TELLS, limits: { token: { day: 7 } } }, { token: keeper.token });
+    const read = (token: string, of: string, method = "GET"): Promise<Answer> => {
+      return service.request(method, `/api/limits/token/${of}`, { token });
+    };
+    for (const token of [keeper.token, head.token, service.admin]) {
+      assert.partialDeepStrictEqual((await read(token, jti)).json(), { day: 7 });
+    }
+    const others = [
+      await read(child.token, jti),
+      await read(head.token, keeper.jti),
+      await read(keeper.token, keeper.jti),
+      await read(keeper.token, jti, "DELETE"),
+    ];
+    for (const answer of others) assertProblem(answer, 403, "token_forbidden");
   });
 });
 

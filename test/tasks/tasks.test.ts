@@ -11,9 +11,11 @@ import { problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 
 const AT = { container: "acme", name: "task" };
 const always = (): boolean => true;
+const limitsOfToken = { token: { day: 9 } };
 
 interface Kept {
   tasks: Tasks;
+  store: EmbeddedTasks;
   tokens: Tokens & { clock: { nowMs: number } };
   admin: Claims;
 }
@@ -24,7 +26,7 @@ async function testTasks(t: TestContext): Promise<Kept> {
   t.after(() => store.close());
   const tasks = new Tasks(store, tokens, { codeLimit: 1_000, nowMs: () => tokens.clock.nowMs });
   const { claims: admin } = await tokens.issue({ admin: true, exp: null }, "me");
-  return { tasks, tokens, admin };
+  return { tasks, store, tokens, admin };
 }
 
 test("a task is the same object until it is changed, and what it is known by with it", async (t) => {
@@ -72,7 +74,8 @@ test("an expired one runs nothing, and begins anew when it is put again", async 
   tokens.clock.nowMs = (START_S + 66) * 1_000;
   const problem = await problemOf(() => mustBeRunnable(first.task, null, tokens.verifier));
   assert.match(`${problem.code} ${problem.message}`, /token_invalid the task has ended.*expired/);
-  assert.equal((await problemOf(() => tasks.put(AT, { public: true }, admin, always))).code, "request_invalid");
+  const partial = await problemOf(() => tasks.put(AT, { public: true }, admin, always));
+  assert.match(`${partial.code} ${partial.message}`, /request_invalid.*code is missing: the task has ended/);
   const { task, made } = await tasks.put(AT, { code: "1" }, admin, always);
   assert.deepEqual([made, task.version, task.public, task.claims.exp], [false, 2, false, null]);
   assert.notEqual(task.claims.jti, first.task.claims.jti);
@@ -101,6 +104,39 @@ test("a task below the last generation that there can be is not kept", async (t)
   }
   const problem = await problemOf(() => tasks.put(AT, { code: "1" }, claims, always));
   assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*as many tokens above/);
+});
+
+test("going back to a version is judged as a PUT of what it was", async (t) => {
+  const { tasks, store, tokens, admin } = await testTasks(t);
+  const limits = { container: { minute: 5 }, token: { day: 9 } };
+  await tasks.put(AT, { code: "x".repeat(900), limits }, admin, always);
+  await tasks.put(AT, { code: "1" }, admin, always);
+  const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me");
+  // Limits of containers are of the token that asks, whatever stands in the version.
+  assert.deepEqual((await tasks.put(AT, { params: { a: 1 } }, claims, always)).task.claims.limits, limitsOfToken);
+  assert.deepEqual((await tasks.rollBack(AT, 1, undefined, claims, always)).claims.limits, limitsOfToken);
+  const smaller = new Tasks(store, tokens, { codeLimit: 899 });
+  const problem = await problemOf(() => smaller.rollBack(AT, 1, { "a b": 1 }, admin, always));
+  assert.equal(problem.code, "request_invalid");
+  assert.match(JSON.stringify(problem.options.violations), /has 900 bytes.*secrets.a b/);
+});
+
+test("of a task that was kept before it was kept who set its secrets, they stay for administrators only", async (t) => {
+  const { tasks, store, tokens, admin } = await testTasks(t);
+  await tasks.put(AT, { code: "1", secrets: { KEY: "x" } }, admin, always);
+  const { secretsBy, ...old } = JSON.parse(store.newest("acme", "task")!) as Record<string, unknown>;
+  assert.deepEqual(secretsBy, []);
+  const age = (version: number, after: unknown): void => {
+    const record = JSON.stringify({ ...old, version, etag: `aged-${version}` });
+    assert.ok(store.put("acme", "task", { version, etag: `aged-${version}`, record, code: "1" }, String(after)));
+  };
+  age(2, old["etag"]);
+  const { task } = await tasks.put(AT, { params: { a: 1 } }, admin, always);
+  assert.deepEqual(await tokens.vault.own(task.owner), { KEY: "x" });
+  age(4, task.etag);
+  const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me");
+  const changed = await tasks.put(AT, { params: { a: 2 } }, claims, always);
+  assert.deepEqual(await tokens.vault.own(changed.task.owner), {});
 });
 
 test("what stands for a task is no credential, though the service's own key had signed it", async (t) => {
