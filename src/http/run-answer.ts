@@ -34,8 +34,15 @@ const SANDBOX = "sandbox allow-scripts allow-forms";
 /** A page that was opened with the token in its URL could read it there. */
 const SANDBOX_OF_KEY = "sandbox allow-forms";
 
-const isEventStream = (type: string): boolean => /^text\/event-stream\b/i.test(type);
 const ignore = (): void => {};
+
+/**
+ * To HTTP/1.0, which nginx speaks unless it is told otherwise, a body without a length ends with its connection: a close
+ * would make one that broke look whole. TLS tells the two apart by itself.
+ */
+function reset({ socket }: ServerResponse): void {
+  if (socket && !("encrypted" in socket)) socket.resetAndDestroy();
+}
 
 /** The answer to a run that a token was good for: whatever becomes of it, it carries the run's headers. */
 export class RunAnswer {
@@ -114,8 +121,6 @@ export class RunAnswer {
       const name = head.headers[index]!.toLowerCase();
       if (!PASSES.test(name) || OF_PROXIES.test(name) || OF_ORIGIN.test(name) || OWN.has(name)) continue;
       cacheControl ||= name === "cache-control";
-      // nginx would gather events that are sent one by one, unless it is told here.
-      if (name === "content-type" && isEventStream(head.headers[index + 1]!)) headers.push("X-Accel-Buffering", "no");
       headers.push(name, head.headers[index + 1]!);
     }
     if (!cacheControl) headers.push("Cache-Control", "no-store");
@@ -125,6 +130,8 @@ export class RunAnswer {
     const whole = body.takeWhole();
     const length = whole?.length ?? announcedLength(head.headers);
     if (length !== null) headers.push("Content-Length", String(length));
+    // nginx would gather what is sent by and by, unless it is told here.
+    if (!whole) headers.push("X-Accel-Buffering", "no");
     response.writeHead(head.status, headers);
     if (whole) {
       if (whole.length > BIG_BYTES) this.#holdBig(whole.length);
@@ -132,8 +139,11 @@ export class RunAnswer {
     }
     response.flushHeaders();
     // A body that breaks destroys the response: the client sees it cut, never ended.
-    if (length === null) pipeline(body, response, ignore);
-    else pipeline(body, exactly(length), response, ignore);
+    if (length !== null) return void pipeline(body, exactly(length), response, ignore);
+    // It may have broken before it came here.
+    if (!response.chunkedEncoding && body.destroyed) return reset(response);
+    if (!response.chunkedEncoding) body.once("error", () => reset(response));
+    pipeline(body, response, ignore);
   }
 
   /** RFC 9110, sections 15.3.5 and 15.4.5: there is a head alone. What the task writes all the same is read and dropped. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
 
@@ -50,6 +50,23 @@ async function byAndBy(length: string, rest: string): Promise<Answer> {
   await once(response, "data");
   await service.run("length", "go()");
   return whole;
+}
+
+/** As a client of HTTP/1.0 sees an answer: the body, whose rest is made when its first bytes have come, and how it ends. */
+async function oldAnswer(container: string, code: string): Promise<{ body: string; code: string }> {
+  const socket = connect(service.port, "127.0.0.1").setEncoding("latin1");
+  const token = `Authorization: Bearer ${service.admin}`;
+  socket.write(`POST /api/run/${container} HTTP/1.0\r\n${token}\r\nContent-Length: ${code.length}\r\n\r\n${code}`);
+  let text = "";
+  let broke = "";
+  socket.on("data", (chunk: string) => (text += chunk));
+  socket.on("error", (error: NodeJS.ErrnoException) => (broke = error.code!));
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  const body = (): string => text.split("\r\n\r\n")[1] ?? "";
+  await until(() => body().length === 2, "the first bytes have come");
+  await service.run(container, "go()");
+  await closed;
+  return { body: body(), code: broke };
 }
 
 async function pulls(): Promise<number> {
@@ -206,10 +223,25 @@ describe("a stream", () => {
     assert.match(assertProblem(answer, 500, "task_threw").detail, /RangeError: no rows/);
   });
 
-  it("of events tells nginx not to gather them", async () => {
-    const code = "new Response('data: 1\\n\\n', { headers: { 'content-type': 'text/event-stream' } })";
-    const answer = await service.run("events", code);
-    assert.equal(answer.headers["x-accel-buffering"], "no");
-    assert.equal((await service.run("events", "new Response('')")).headers["x-accel-buffering"], undefined);
+  it("that breaks resets a connection of HTTP/1.0, whose close would end the body", async () => {
+    const code = `new Response(new ReadableStream({
+      pull(c) { this.n = (this.n ?? 0) + 1; return this.n < 3 ? c.enqueue("a") : new Promise((go) => { globalThis.go = go }).then(() => END) }
+    }, { highWaterMark: 0 }))`;
+    assert.deepEqual(await oldAnswer("old", code.replace("END", "c.close()")), { body: "aa", code: "" });
+    assert.deepEqual(await oldAnswer("old", code.replace("END", "c.error(new Error('no'))")), {
+      body: "aa",
+      code: "ECONNRESET",
+    });
+  });
+
+  it("tells nginx not to gather it, whatever its type, and what is there at once does not", async () => {
+    for (const type of ["text/event-stream", "text/plain"]) {
+      const head = `{ headers: { "content-type": "${type}" } }`;
+      const made = await service.run("gathered", `new Response('data: 1\\n\\n', ${head})`);
+      assert.equal(made.headers["x-accel-buffering"], undefined);
+      const response = await stream("gathered", `new Response(new ReadableStream({}), ${head})`);
+      assert.equal(response.headers["x-accel-buffering"], "no");
+      response.destroy();
+    }
   });
 });

@@ -73,19 +73,19 @@ function named(name: string): Handler {
   return (_, response) => void response.end(name);
 }
 
-/** nginx as a distribution configures it, which gathers answers unless it is told otherwise. */
+/** nginx as a distribution configures it, which speaks HTTP/1.0 and gathers answers unless it is told otherwise. */
 const PLAIN = (port: number, upstream: number, folder: string): string => `
 pid ${folder}/pid;
 events {}
 http {
   client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi; access_log off;
-  server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${upstream}; proxy_http_version 1.1; } }
+  server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${upstream}; } }
 }`;
 
 /** The service, behind nginx as in `deploy/` or behind a plain one. */
 async function behind(t: TestContext, how: "deploy" | "plain"): Promise<{ service: Service; port: number }> {
-  const service = await startService(["--trust-proxy", "127.0.0.1/32"]);
+  const service = await startService(["--trust-proxy", "127.0.0.1/32", "--log-level", "debug"]);
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-nginx-"));
   const port = await freePort();
   let proxy: ChildProcess;
@@ -199,6 +199,7 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     ["deploy", "text/event-stream"],
     ["deploy", "text/plain"],
     ["plain", "text/event-stream"],
+    ["plain", "text/plain"],
   ] as const;
   for (const [how, type] of streamed) {
     it(`lets each piece of a task's ${type} through as it is made (${how})`, async (t) => {
@@ -224,14 +225,42 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     });
   }
 
-  it("passes on that an answer broke: it does not end it", async (t) => {
-    const { service, port } = await behind(t, "deploy");
-    const body = `new Response(new ReadableStream({ pull(c) { this.n ??= 0; if (this.n++ < 2) c.enqueue("a"); else c.error(new Error("no")) } }))`;
-    assert.equal((await request(port, "POST", "/api/run/demo", { token: service.admin, body })).complete, false);
-    const short =
-      "(context, req, res) => { res.setHeader('content-length', '9'); res.write('a'); setTimeout(() => res.end('b'), 300) }";
-    assert.equal((await request(port, "POST", "/api/run/demo", { token: service.admin, body: short })).complete, false);
-  });
+  for (const how of ["deploy", "plain"] as const) {
+    it(`passes on that an answer broke: it does not end it (${how})`, async (t) => {
+      const { service, port } = await behind(t, how);
+      const codes = [
+        `new Response(new ReadableStream({ pull(c) { this.n ??= 0; if (this.n++ < 2) c.enqueue("a"); else c.error(new Error("no")) } }))`,
+        "(context, req, res) => { res.setHeader('content-length', '9'); res.write('a'); setTimeout(() => res.end('b'), 300) }",
+        "async function* () { yield 'a'; await new Promise((go) => setTimeout(go, 300)); throw new Error('no') }",
+        "(context, req, res) => { res.write('a'); setTimeout(() => process.exit(), 300) }",
+      ];
+      for (const body of codes) {
+        const answer = await request(port, "POST", "/api/run/demo", { token: service.admin, body });
+        assert.ok(!answer.complete || answer.status === 502, `${answer.status} ${answer.text} for ${body}`);
+      }
+    });
+
+    it(`tells a task when its client leaves (${how})`, async (t) => {
+      const { service, port } = await behind(t, how);
+      const said = (what: string): Promise<string> => service.logLine((line) => line.includes(`"${what}"`));
+      const told = "context.signal.onabort = () => console.log('told', context.signal.reason.name)";
+      const leaving = new AbortController();
+      const body = `(context) => { ${told}; console.log('waits'); return new Promise(() => {}) }`;
+      const left = request(port, "POST", "/api/run/waits", { token: service.admin, body, signal: leaving.signal });
+      await said("waits");
+      leaving.abort();
+      await assert.rejects(left);
+      await said("told AbortError");
+
+      const events = `(context) => new Response(new ReadableStream({
+        start(c) { c.enqueue("data: 1\\n\\n") }, cancel() { console.log("cancelled") }
+      }), { headers: { "content-type": "text/event-stream" } })`;
+      const response = await respond(port, "POST", "/api/run/events", { token: service.admin, body: events });
+      await once(response, "data");
+      response.destroy();
+      await said("cancelled");
+    });
+  }
 
   it("says who asks, and believes no client about it; takes bodies as long as code may be", async (t) => {
     const port = await proxied(t, async (incoming, response) => {
