@@ -104,12 +104,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const folder = isRoot ? "." : data;
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const onKeys = keyNews(log, async () => {
-    const { signing, held } = tokens.keys;
-    log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
-    // Where its key was revoked it is worth nothing any more, and the commands on this machine need it.
-    await ensureAdminToken(path.join(folder, ADMIN_TOKEN), tokens);
-  });
+  const onKeys = keyNews(log, () => tokens, path.join(folder, ADMIN_TOKEN));
   const { issuer, jwks } = config;
   const external = issuer === null || jwks === null ? null : { url: issuer, jwks };
   const tokens: Tokens = closers.adopt(
@@ -207,9 +202,17 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-function keyNews(log: Log, changed: () => Promise<void>): KeyNews {
+function keyNews(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyNews {
   return {
-    changed,
+    changed: () => {
+      const { signing, held } = tokens().keys;
+      log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
+    },
+    settle: async () => {
+      // Where its key was revoked it is worth nothing any more, and the commands on this machine need it.
+      await ensureAdminToken(adminTokenFile, tokens());
+    },
+    unsettled: (error) => log.pino.error(`${ADMIN_TOKEN} is not renewed yet after its key has gone: ${error.message}`),
     issuerChanged: (kids) => log.audit("the keys of the issuer have changed", { kids }),
     failed: (error) => log.pino.error(`the keys in force stay, though their file has changed: ${error.message}`),
   };

@@ -7,11 +7,15 @@ import type { TokenRegister } from "./register.ts";
 /** What a service hears of its keys while it runs. */
 export interface KeyNews {
   /** What the file had changed is in force. */
-  changed(): Promise<void> | void;
+  changed(): void;
+  /** Puts right what hangs on the keys, after a change. What it throws is told, and it is called again until it is done. */
+  settle(): Promise<void>;
   /** The file of an external issuer has changed, and is in force. */
   issuerChanged(kids: readonly string[]): void;
   /** A file cannot be read again; what was read before stays in force. */
   failed(error: Error): void;
+  /** What `settle` has thrown. */
+  unsettled(error: Error): void;
 }
 
 /** Lets the keys of an external issuer follow their file. */
@@ -47,13 +51,21 @@ export function keepKeys(
       // A register that does not answer changes nothing. It is asked again.
     }
   };
+  let [isRead, isSettled] = [true, true];
   const read = async (): Promise<void> => {
     const before = JSON.stringify(ring.jwks());
+    isRead = false;
     await ring.reload();
+    isRead = true;
     await end();
-    if (JSON.stringify(ring.jwks()) !== before) await news.changed();
+    if (JSON.stringify(ring.jwks()) !== before) {
+      isSettled = false;
+      news.changed();
+    }
+    if (!isSettled) await news.settle();
+    isSettled = true;
   };
-  const watch = watchFile(ring.file, read, (error) => news.failed(error));
+  const watch = watchFile(ring.file, read, (error) => (isRead ? news.unsettled(error) : news.failed(error)));
   const timer = setInterval(() => void end(), ENDS_MS).unref();
   return {
     stop: async () => {

@@ -11,7 +11,8 @@ const LOOK_MS = 500;
  * a command in another container or on another node has not, and SIGHUP is also what a terminal says when it is closed.
  * What the kernel tells of changes stays silent where the file comes over a network, or is a mount of its own.
  *
- * @param read throws when the file cannot be used; then what was read before stays in force.
+ * @param read throws when the file cannot be used; then what was read before stays in force, and it is read at each look:
+ * the fault may lie elsewhere, such as in descriptors that have run out, and go away without a change of the file.
  * @param failed told of that, once for each state of the file.
  */
 export function watchFile(
@@ -23,19 +24,19 @@ export function watchFile(
   const { signal: stopped } = stopping;
   let seen: string | null = null;
   let faulty: string | null = null;
+  let told: string | null = null;
   const look = async (): Promise<void> => {
     const state = await fileState(file);
     if (state === seen) return;
     try {
       await read();
+      seen = state;
     } catch (error) {
       // Whoever does not replace it whole is writing it now: what it comes to is said at the next look.
-      if (faulty === state) failed(error as Error);
-      const again = faulty !== state;
+      if (faulty === state && told !== state) failed(error as Error);
+      if (faulty === state) told = state;
       faulty = state;
-      if (again) return;
     }
-    seen = state;
   };
   const looking = (async () => {
     while (!stopped.aborted) {
