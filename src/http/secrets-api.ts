@@ -2,6 +2,7 @@ import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults, schemaFaults } from "../members.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsVerb } from "../tokens/claims.ts";
+import { isRevokedOnRecord } from "../tokens/register.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
 import { mayHaveSecrets, type Secrets } from "../tokens/secrets/vault.ts";
 import { readJson } from "./read-json.ts";
@@ -39,12 +40,10 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       const given = await readJson(call, config.jsonDepthLimit);
       const secrets = await readSecrets(given, claims, tokens);
       await tokens.vault.set(claims, secrets);
-      try {
-        mustNotHaveEnded(claims, tokens);
-      } catch (error) {
-        // It was revoked meanwhile, and what it had is deleted: so must these be.
+      if (await isRevokedOnRecord(claims, tokens.registry)) {
+        // Meanwhile, here or on another node, and what it had is deleted: so must these be.
         await tokens.vault.forget(claims);
-        throw error;
+        throw new Problem("request_invalid", "the token was revoked, and runs nothing any more");
       }
       audit(call, dependencies, "secrets replaced", { token: claims.jti, by: by.jti });
       return json(200, { jti: claims.jti, replaced: true });

@@ -25,7 +25,7 @@ export interface Tokens {
   /** As `issue` in `issue.ts`, at this moment, for an administrator: his `jti`, or words for what asks; or for a token. */
   readonly issue: (input: unknown, issuedBy: string | Claims) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
-  readonly revoke: (jti: string, revokedBy: string) => Promise<boolean>;
+  readonly revoke: (jti: string, revokedBy: string, end?: number | null) => Promise<boolean>;
   /** What their code is given and nobody else. */
   readonly vault: Vault;
   /** What tokens are used for. */
@@ -77,8 +77,8 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
     registry,
     verifier: new Verifier(keys, registry, { nowMs, external }),
     issue: (input, by) => issue(input, { keys, registry, vault, ...issuerOf(by), nowMs: nowMs() }),
-    revoke: async (jti, revokedBy) => {
-      const first = await registry.revoke(jti, revokedBy, nowMs());
+    revoke: async (jti, revokedBy, end) => {
+      const first = await registry.revoke(jti, revokedBy, nowMs(), end);
       const issued = await registry.issued(jti);
       // Also where it was revoked before: the one who did may not have come so far.
       await vault.forget({ jti, parents: issued?.claims.parents ?? [] });

@@ -2,14 +2,15 @@ import { randomUUID } from "node:crypto";
 
 import { CompactSign } from "jose";
 
+import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import type { Claims } from "./claims.ts";
 import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./format.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import type { TokenRegister } from "./register.ts";
+import { isRevokedOnRecord, type TokenRegister } from "./register.ts";
 import { judgeTokenRequest, TOKEN_REQUEST, type TokenRequest } from "./request.ts";
-import type { Vault } from "./secrets/vault.ts";
+import type { Secrets, Vault } from "./secrets/vault.ts";
 
 export interface IssueContext {
   keys: KeyRing;
@@ -50,8 +51,16 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   // from a forged one when it is asked about.
   await context.registry.record(payload, context.issuedBy, context.nowMs);
   const claims = claimsOf(payload);
-  if (Object.keys(request.secrets).length > 0) await context.vault.set(claims, request.secrets);
+  if (Object.keys(request.secrets).length > 0) await keepSecrets(claims, request.secrets, context);
   return { token, jti: payload.jti, claims };
+}
+
+async function keepSecrets(claims: Claims, secrets: Secrets, { vault, registry }: IssueContext): Promise<void> {
+  await vault.set(claims, secrets);
+  if (!(await isRevokedOnRecord(claims, registry))) return;
+  // What is above it was revoked meanwhile, and what was kept below that is deleted: so must these be.
+  await vault.forget(claims);
+  throw new Problem("token_invalid", "the token was revoked meanwhile, or one that it descends from");
 }
 
 /** What is signed, or kept for a named task. */

@@ -40,12 +40,13 @@ export interface TokenRegister {
   /**
    * Ends a token, and those below it, at once and for good, on this node; on those that share the register soon after.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys.
+   * A `jti` that was not issued here is revoked too, for nodes that share keys and for other issuers.
    *
+   * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
    * @returns whether it was this call that revoked it.
    * @throws {Problem} `request_invalid` when it is no `jti`, `store_unavailable` when it cannot be written.
    */
-  revoke(jti: string, revokedBy: string, nowMs: number): Promise<boolean> | boolean;
+  revoke(jti: string, revokedBy: string, nowMs: number, end?: number | null): Promise<boolean> | boolean;
   /** Asked at each request. @throws {Problem} `store_unavailable` when it cannot know. */
   isRevoked(jti: string): boolean;
   /** Who has revoked it, itself and none above it; `undefined` when nobody has. */
@@ -68,4 +69,18 @@ const DAY_S = 86_400;
 /** A day after nobody can take it for valid, in Unix milliseconds: its record is still asked for when its use is looked at. */
 export function forgetAt(expS: number, leewayS: number): number {
   return (expS + leewayS + DAY_S) * 1_000;
+}
+
+/**
+ * Whether a token was revoked, or one above it, by what is on record: also on another node, of which this one has not heard
+ * yet. Whoever writes what is to go with the token asks afterwards: then either he or who revokes it takes it away.
+ *
+ * @throws {Problem} `store_unavailable`
+ */
+export async function isRevokedOnRecord(
+  { jti, parents }: Pick<Claims, "jti" | "parents">,
+  register: Pick<TokenRegister, "revocation">,
+): Promise<boolean> {
+  const found = await Promise.all([jti, ...parents].map(async (each) => register.revocation(each)));
+  return found.some((revocation) => revocation !== undefined);
 }

@@ -103,19 +103,20 @@ export class Registry implements TokenRegister {
   /**
    * Ends a token, and those below it, at once and for good: on disk before this returns.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys.
+   * A `jti` that was not issued here is revoked too, for nodes that share keys and for other issuers.
    *
+   * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
    * @returns whether it was this call that revoked it.
    * @throws {Problem} `request_invalid` when it is no `jti`, `store_unavailable` when it cannot be written.
    */
-  revoke(jti: string, revokedBy: string, nowMs: number): boolean {
+  revoke(jti: string, revokedBy: string, nowMs: number, end: number | null = null): boolean {
     if (!isJti(jti)) {
       throw new Problem("request_invalid", "the jti is not one that this service gives: it is a UUID in lower case");
     }
     if (this.#revoked.has(jti)) return false;
     this.#write("the token was not revoked", () => {
       this.#forget(nowMs);
-      this.#statements.revoke.run(jti, revokedBy, nowMs, jti);
+      this.#statements.revoke.run(jti, revokedBy, nowMs, end === null ? null : forgetAt(end, LEEWAY_S));
     });
     // After the disk: what was answered as revoked must not come back with a restart.
     this.#revoked.add(jti);
@@ -216,7 +217,8 @@ const STATEMENTS = {
   issue: "INSERT OR REPLACE INTO issued (jti, payload, issued_by, issued_at, forget_at) VALUES (?, ?, ?, ?, ?)",
   issued: "SELECT payload, issued_by, issued_at FROM issued WHERE jti = ?",
   revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
-    VALUES (?, ?, ?, (SELECT forget_at FROM issued WHERE jti = ?)) ON CONFLICT DO NOTHING`,
+    VALUES (?1, ?2, ?3, CASE WHEN EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
+      THEN (SELECT forget_at FROM issued WHERE jti = ?1) ELSE ?4 END) ON CONFLICT DO NOTHING`,
   list: "SELECT payload, issued_by, issued_at FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
   revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
   // Of those that are on record: what is known of others would never be forgotten.

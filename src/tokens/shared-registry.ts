@@ -10,6 +10,13 @@ const REVOKED = "revoked";
 /** Read of the index at a time. */
 const SCANNED = 1_000;
 
+/** Both at once: who lists takes names without a record out of the index, and would never find the token again. */
+const RECORD = redisScript(`
+redis.call("ZADD", KEYS[1], 0, ARGV[1])
+if ARGV[3] == "" then redis.call("SET", KEYS[2], ARGV[2])
+else redis.call("SET", KEYS[2], ARGV[2], "PXAT", ARGV[3]) end
+`);
+
 /** For each token its record and its use: what is known of the use is forgotten with the record. */
 const ADD_USE = redisScript(`
 for at = 1, #KEYS, 2 do
@@ -56,10 +63,8 @@ export class SharedRegistry implements TokenRegister {
   async record(payload: Payload, issuedBy: string, issuedAt: number): Promise<void> {
     const { jti, exp } = payload;
     const record = JSON.stringify({ payload, issuedBy, issuedAt });
-    const expiry = exp === undefined ? [] : ["PXAT", forgetAt(exp, LEEWAY_S)];
-    // First the index: what is listed and not there is passed over, what is there and not listed would never be found.
-    await this.#link.call("ZADD", this.#index, 0, jti);
-    await this.#link.call("SET", this.#key(jti), record, ...expiry);
+    const forget = exp === undefined ? "" : forgetAt(exp, LEEWAY_S);
+    await this.#link.run(RECORD, [this.#index, this.#key(jti)], [jti, record, forget]);
   }
 
   async issued(jti: string): Promise<IssuedToken | undefined> {
@@ -83,17 +88,21 @@ export class SharedRegistry implements TokenRegister {
     return found.slice(0, count);
   }
 
-  async revoke(jti: string, revokedBy: string, nowMs: number): Promise<boolean> {
+  async revoke(jti: string, revokedBy: string, nowMs: number, end: number | null = null): Promise<boolean> {
     if (!isJti(jti)) {
       throw new Problem("request_invalid", "the jti is not one that this service gives: it is a UUID in lower case");
     }
-    const exp = (await this.issued(jti))?.claims.exp ?? null;
+    const issued = await this.issued(jti);
+    const exp = issued ? issued.claims.exp : end;
     const forget = exp === null ? null : forgetAt(exp, LEEWAY_S);
-    // Who revoked it first stays on record.
-    if (this.#revocations.has(jti)) return false;
-    const first = await this.#feed.publish(REVOKED, jti, JSON.stringify({ revokedBy, revokedAt: nowMs }), forget);
+    // Who revoked it first stays on record, on whichever node. What this node remembers is no reason not to write it: a
+    // Redis that has lost it tells nobody who starts later.
+    const isKept = (await this.revocation(jti)) !== undefined;
+    if (!isKept) {
+      await this.#feed.publish(REVOKED, jti, JSON.stringify({ revokedBy, revokedAt: nowMs }), forget);
+    }
     this.#revocations.changed([jti]);
-    return first;
+    return !isKept;
   }
 
   isRevoked(jti: string): boolean {

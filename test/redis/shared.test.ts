@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 
 import { openShared, type Shared } from "../../src/stores.ts";
+import { isRevokedOnRecord } from "../../src/tokens/register.ts";
 import { until } from "../contract/until.ts";
 import { payload, problemOf } from "../tokens/support.ts";
 import { missing, type RedisServer, startRedis } from "./server.ts";
@@ -104,6 +105,59 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
       await one.registry.revoke(jtis[1]!, "me", 0);
       await until(() => other.registry.isRevoked(jtis[1]!), "the other node knows of the second");
       assert.equal(other.registry.isRevoked(jtis[0]!), true);
+    });
+  });
+
+  it("keeps a revocation again, when Redis has lost it and it is made again, for nodes that start later", async () => {
+    await using server = await startRedis(["--save", ""]);
+    const jti = randomUUID();
+    await nodesOn(server, async ({ registry }) => {
+      await registry.revoke(jti, "me", 0);
+      await server.client.flushall();
+      await registry.revoke(jti, "me", 0);
+    });
+    await nodesOn(server, async ({ registry }) => assert.equal(registry.isRevoked(jti), true));
+  });
+
+  it("keeps who revoked a token first, also on a node that has not heard of it yet", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async (one, other) => {
+      const jti = randomUUID();
+      assert.equal(await one.registry.revoke(jti, "first", 1), true);
+      assert.equal(await other.registry.revoke(jti, "second", 2), false);
+      assert.equal(other.registry.isRevoked(jti), true);
+      assert.deepEqual(await other.registry.revocation(jti), { by: "first", at: 1 });
+    });
+  });
+
+  it("knows from the record of a revocation that a node has not heard of, of a token and of one above it", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async (one, other) => {
+      const [jti, below] = [randomUUID(), randomUUID()];
+      assert.equal(await isRevokedOnRecord({ jti: below, parents: [jti] }, other.registry), false);
+      await one.registry.revoke(jti, "me", 0);
+      assert.equal(await isRevokedOnRecord({ jti: below, parents: [jti] }, other.registry), true);
+      assert.equal(await isRevokedOnRecord({ jti, parents: [] }, other.registry), true);
+    });
+  });
+
+  it("lists every token, also those that are issued while another node lists", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async (one, other) => {
+      const jtis: string[] = [];
+      const done = new AbortController();
+      const listing = (async () => {
+        while (!done.signal.aborted) await other.registry.list("", 1_000);
+      })();
+      for (let token = 0; token < 300; token++) {
+        const issued = payload();
+        jtis.push(String(issued["jti"]));
+        await one.registry.record(issued as never, "me", 0);
+      }
+      done.abort();
+      await listing;
+      const listed = (await one.registry.list("", 1_000)).map(({ claims }) => claims.jti);
+      assert.deepEqual(listed, jtis.toSorted());
     });
   });
 

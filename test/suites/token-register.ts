@@ -85,6 +85,16 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       }
     });
 
+    promise("forgets the revocation of a token that was issued elsewhere, when its end is known", async (under) => {
+      const [jti, lasting] = [randomUUID(), randomUUID()];
+      const longAgoS = Math.floor(Date.now() / 1_000) - 100_000;
+      await under.register.revoke(jti, "itself", START_MS, longAgoS);
+      await under.register.revoke(lasting, "me", START_MS);
+      await under.register.revoke(randomUUID(), "me", START_MS);
+      const again = await under.reopen();
+      assert.deepEqual([again.isRevoked(jti), again.isRevoked(lasting)], [false, true]);
+    });
+
     promise("tells of each revocation once, when it is in force", async ({ register }) => {
       const told: string[] = [];
       register.onRevoked((jtis) => {

@@ -8,6 +8,7 @@ import { decodeJwt, decodeProtectedHeader } from "jose";
 import { Problem } from "../../src/errors.ts";
 import type { MemberFault } from "../../src/members.ts";
 import { issue } from "../../src/tokens/issue.ts";
+import type { Payload } from "../../src/tokens/payload.ts";
 import { Registry } from "../../src/tokens/registry.ts";
 import { payload, problemOf, START_S, temporaryFolder, testTokens } from "./support.ts";
 
@@ -375,3 +376,22 @@ function membersOf(problem: Problem): string[] {
   assert.ok(violations.every(({ detail }) => detail.length > 0));
   return violations.map(({ member }) => member);
 }
+
+test("what is given to a token whose forebear is revoked meanwhile is not kept, and the token is not given away", async (t) => {
+  const { issue: issueHere, keys, vault, registry, revoke, clock } = await testTokens(t);
+  const head = await issueHere({ containers: ["acme"], can: ["run", "issue"], depth: 1 }, "me");
+  let below = "";
+  const slow = {
+    record: async (kept: Payload, by: string, nowMs: number) => {
+      below = kept.jti;
+      await registry.record(kept, by, nowMs);
+      await revoke(head.jti, "me");
+    },
+    revocation: async (jti: string) => registry.revocation(jti),
+  };
+  const input = { containers: ["acme"], secretsReadable: true, secrets: { KEY: "1" } };
+  const context = { keys, vault, issuedBy: head.jti, above: head.claims, nowMs: clock.nowMs };
+  const problem = await problemOf(() => issue(input, { ...context, registry: slow as never }));
+  assert.equal(problem.code, "token_invalid");
+  assert.deepEqual(await vault.own({ jti: below, parents: [head.jti], exp: null }), {});
+});
