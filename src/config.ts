@@ -48,6 +48,7 @@ export interface Config {
   readonly logLimit: number;
   readonly logRate: number;
   readonly codeLimit: number;
+  readonly containerTasks: number;
   readonly taskUrlLimit: number;
   readonly taskUrlCache: number;
   readonly taskUrlCacheEntries: number;
@@ -182,6 +183,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     integer(1, 1_000_000),
   ),
   codeLimit: one("--code-limit <size>", 2 ** 20, "stops bodies that exhaust the service's memory", size(1)),
+  containerTasks: one(
+    "--container-tasks <number>",
+    1_000,
+    "named tasks of a container: stops a token that fills the disk with them",
+    integer(1, 1_000_000),
+  ),
   taskUrlLimit: one("--task-url-limit <characters>", 2_048, "stops a task_url of any length", integer(16, 16_000)),
   taskUrlCache: one(
     "--task-url-cache <size>",

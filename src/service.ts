@@ -121,8 +121,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await ensureAdminToken(adminTokenFile, tokens);
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
-  const { codeLimit } = config;
-  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, { codeLimit }), (open) => open.close());
+  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, config), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 

@@ -12,6 +12,12 @@ export interface StoredVersion {
 /** How many versions of a task are kept, the newest among them. */
 export const KEPT_VERSIONS = 10;
 
+/**
+ * `changed` where something else is the newest, `full` where the task would be one too many in its container. In both cases
+ * nothing has changed.
+ */
+export type PutOutcome = "kept" | "changed" | "full";
+
 /** Where named tasks are kept. Every method throws {Problem} `store_unavailable` when it cannot do what it says. */
 export interface TaskStore {
   /** The record of the newest version, or null when there is no such task. Asked at each run. */
@@ -24,9 +30,15 @@ export interface TaskStore {
    * Keeps a newer version, and forgets the oldest of those that are too many.
    *
    * @param after the etag of the newest now, or null when there must be none.
-   * @returns false, and then nothing has changed, when something else is the newest.
+   * @param most how many tasks the container may have.
    */
-  put(container: string, name: string, added: StoredVersion, after: string | null): Promise<boolean> | boolean;
+  put(
+    container: string,
+    name: string,
+    added: StoredVersion,
+    after: string | null,
+    most: number,
+  ): Promise<PutOutcome> | PutOutcome;
   /** Forgets a task with all its versions, as `put` under a condition. */
   remove(container: string, name: string, etag: string): Promise<boolean> | boolean;
   /** The newest records of the container's tasks after a name, the first `count` by the bytes of their names. */

@@ -7,7 +7,7 @@ import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
-import { CodeCache } from "./code-cache.ts";
+import { ByteCache } from "./byte-cache.ts";
 import {
   type Before,
   type Definition,
@@ -24,6 +24,8 @@ import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 export interface TasksOptions {
   /** The most bytes of a task's code. */
   readonly codeLimit: number;
+  /** The most tasks of a container. */
+  readonly containerTasks: number;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: () => number;
 }
@@ -31,8 +33,12 @@ export interface TasksOptions {
 /** Whether what is there now, by its etag, or null for nothing, may be changed. */
 export type Condition = (etag: string | null) => boolean;
 
-/** Of records that were read. */
-const MAX_READ = 10_000;
+/** Of the code of tasks that run, so that it is not read at each run. */
+const CODE_BYTES = 32 * 2 ** 20;
+/** Of tasks that were read: somebody may have many, each with params of tens of kilobytes. */
+const READ_BYTES = 32 * 2 ** 20;
+/** Of a task for each character of its record: of the text, and as much again of what was read of it. */
+const BYTES_PER_CHAR = 4;
 /** Others may change a task between the look at it and the change: so often it is looked again. */
 const ATTEMPTS = 10;
 
@@ -41,15 +47,18 @@ export class Tasks {
   readonly #store: TaskStore;
   readonly #tokens: Tokens;
   readonly #codeLimit: number;
+  readonly #containerTasks: number;
   readonly #nowMs: () => number;
-  readonly #codes: CodeCache = new CodeCache();
+  /** By digest: what is the same is kept once. */
+  readonly #codes = new ByteCache<Buffer>(CODE_BYTES);
   /** By their records: as long as a task is the same, so are its claims, by which others know it. */
-  readonly #read = new Map<string, Task>();
+  readonly #read = new ByteCache<Task>(READ_BYTES);
 
-  constructor(store: TaskStore, tokens: Tokens, { codeLimit, nowMs = Date.now }: TasksOptions) {
+  constructor(store: TaskStore, tokens: Tokens, { codeLimit, containerTasks, nowMs = Date.now }: TasksOptions) {
     this.#store = store;
     this.#tokens = tokens;
     this.#codeLimit = codeLimit;
+    this.#containerTasks = containerTasks;
     this.#nowMs = nowMs;
   }
 
@@ -67,7 +76,8 @@ export class Tasks {
     if (known) return known;
     const stored = await this.#store.version(task.container, task.name, task.version);
     if (typeof stored?.code !== "string") throw new Problem("not_found", "the task was changed or deleted meanwhile");
-    return this.#codes.add(digest, Buffer.from(stored.code));
+    const code = Buffer.from(stored.code);
+    return this.#codes.add(digest, code, code.length);
   }
 
   /**
@@ -173,8 +183,11 @@ export class Tasks {
       ...{ by: by.jti, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by) },
     };
     const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: definition.code };
-    if (!(await this.#store.put(at.container, at.name, stored, newest?.etag ?? null))) {
+    const { container, name } = at;
+    const outcome = await this.#store.put(container, name, stored, newest?.etag ?? null, this.#containerTasks);
+    if (outcome !== "kept") {
       if (secretsId !== kept?.owner.jti) await vault.set(ownerOf(secretsId, claims), {});
+      if (outcome === "full") throw full(this.#containerTasks);
       return null;
     }
     await registry.record(payload, by.jti, this.#nowMs());
@@ -206,14 +219,7 @@ export class Tasks {
   }
 
   #taskOf(record: string): Task {
-    let task = this.#read.get(record);
-    if (!task) {
-      task = taskOf(record);
-      const [oldest] = this.#read.size >= MAX_READ ? this.#read.keys() : [];
-      if (oldest !== undefined) this.#read.delete(oldest);
-      this.#read.set(record, task);
-    }
-    return task;
+    return this.#read.get(record) ?? this.#read.add(record, taskOf(record), record.length * BYTES_PER_CHAR);
   }
 }
 
@@ -259,6 +265,12 @@ function chainOf(by: Claims): string[] {
 function mustHold(condition: Condition, task: Task | null): void {
   if (condition(task?.etag ?? null)) return;
   throw new Problem("precondition_failed", task ? "the task is not the one that you mean" : "there is no such task");
+}
+
+function full(most: number): Problem {
+  return new Problem("request_invalid", `the container has ${most} named tasks, and may have no more`, {
+    hint: "Delete one that is not needed; the operator sets how many there may be with --container-tasks.",
+  });
 }
 
 function contended(): Problem {

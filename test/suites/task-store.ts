@@ -12,6 +12,9 @@ export interface TaskStoreUnderTest {
   end: () => Promise<void>;
 }
 
+/** More than any of these tests puts. */
+const MOST = 100;
+
 /** What every store of named tasks promises. */
 export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnderTest>): void {
   const promise = (sentence: string, body: (under: TaskStoreUnderTest) => Promise<void>): void => {
@@ -36,8 +39,8 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
 
     promise("keeps each version with its code, also when it is opened again", async (under) => {
       const [first, second] = [version(1, "const a = 'é\\0'"), version(2, null)];
-      assert.equal(await under.store.put("a", "task", first, null), true);
-      assert.equal(await under.store.put("a", "task", second, first.etag), true);
+      assert.equal(await under.store.put("a", "task", first, null, MOST), "kept");
+      assert.equal(await under.store.put("a", "task", second, first.etag, MOST), "kept");
       for (const turn of [() => under.store, under.reopen]) {
         const store = await turn();
         assert.equal(await store.newest("a", "task"), second.record);
@@ -49,28 +52,28 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
 
     promise("changes nothing where something else is the newest", async ({ store }) => {
       const [first, other] = [version(1, "1"), version(2, "2")];
-      assert.equal(await store.put("a", "task", first, "elsewhere"), false);
+      assert.equal(await store.put("a", "task", first, "elsewhere", MOST), "changed");
       assert.equal(await store.newest("a", "task"), null);
-      await store.put("a", "task", first, null);
+      await store.put("a", "task", first, null, MOST);
       for (const after of [null, other.etag]) {
-        assert.equal(await store.put("a", "task", other, after), false);
+        assert.equal(await store.put("a", "task", other, after, MOST), "changed");
         assert.equal(await store.remove("a", "task", other.etag), false);
       }
       assert.equal(await store.newest("a", "task"), first.record);
     });
 
     promise("lets one of many win that come after the same version", async ({ store }) => {
-      await store.put("a", "task", version(1, "1"), null);
+      await store.put("a", "task", version(1, "1"), null, MOST);
       const rivals = Array.from({ length: 10 }, (_, rival) => version(2, `${rival}`, `rival-${rival}`));
-      const won = await Promise.all(rivals.map(async (each) => store.put("a", "task", each, "etag-1")));
-      assert.equal(won.filter(Boolean).length, 1);
-      assert.equal(await store.newest("a", "task"), rivals[won.indexOf(true)]!.record);
+      const won = await Promise.all(rivals.map(async (each) => store.put("a", "task", each, "etag-1", MOST)));
+      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
+      assert.equal(await store.newest("a", "task"), rivals[won.indexOf("kept")]!.record);
     });
 
     promise("keeps the last versions, and no others", async ({ store }) => {
       const all = Array.from({ length: KEPT_VERSIONS + 3 }, (_, at) => version(at + 1, `${at}`));
       for (const each of all)
-        await store.put("a", "task", each, each.version === 1 ? null : `etag-${each.version - 1}`);
+        await store.put("a", "task", each, each.version === 1 ? null : `etag-${each.version - 1}`, MOST);
       const kept = all.slice(-KEPT_VERSIONS).toReversed();
       assert.deepEqual(
         await store.versions("a", "task"),
@@ -80,23 +83,45 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       assert.deepEqual(await store.version("a", "task", 4), all[3]);
     });
 
+    promise(
+      "takes no more tasks of a container than it is told, and changes of those that are there",
+      async ({ store }) => {
+        const put = async (container: string, name: string, number: number): Promise<string> => {
+          return store.put(container, name, version(number, "1"), number === 1 ? null : `etag-${number - 1}`, 2);
+        };
+        assert.deepEqual([await put("a", "one", 1), await put("a", "two", 1)], ["kept", "kept"]);
+        assert.deepEqual([await put("a", "three", 1), await store.newest("a", "three")], ["full", null]);
+        assert.deepEqual([await put("a", "two", 2), await put("b", "three", 1)], ["kept", "kept"]);
+        assert.equal(await store.remove("a", "one", "etag-1"), true);
+        assert.deepEqual([await put("a", "three", 1), await put("a", "one", 1)], ["kept", "full"]);
+        assert.deepEqual((await store.list("a", "", 9)).length, 2);
+      },
+    );
+
+    promise("lets one of many in that come for the last place", async ({ store }) => {
+      const rivals = Array.from({ length: 10 }, (_, rival) => `t${rival}`);
+      const won = await Promise.all(rivals.map(async (name) => store.put("a", name, version(1, "1"), null, 1)));
+      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
+      assert.equal(won.filter((outcome) => outcome === "full").length, 9);
+    });
+
     promise("removes a task with all its versions, which can then be put anew", async ({ store }) => {
-      await store.put("a", "task", version(1, "1"), null);
-      await store.put("a", "task", version(2, "2"), "etag-1");
+      await store.put("a", "task", version(1, "1"), null, MOST);
+      await store.put("a", "task", version(2, "2"), "etag-1", MOST);
       assert.equal(await store.remove("a", "task", "etag-2"), true);
       assert.equal(await store.newest("a", "task"), null);
       assert.equal(await store.version("a", "task", 1), null);
       assert.deepEqual(await store.list("a", "", 9), []);
-      assert.equal(await store.put("a", "task", version(1, "again"), null), true);
+      assert.equal(await store.put("a", "task", version(1, "again"), null, MOST), "kept");
       assert.equal((await store.version("a", "task", 1))?.code, "again");
       assert.equal(await store.version("a", "task", 2), null);
     });
 
     promise("lists the tasks of one container by their names, page by page, the newest of each", async ({ store }) => {
       const names = Array.from({ length: 25 }, (_, at) => `t${at}`);
-      for (const name of names) await store.put("a", name, version(1, "1", name), null);
-      await store.put("a", "t3", version(2, "2", "newer"), "t3");
-      await store.put("b", "t1", version(1, "1", "elsewhere"), null);
+      for (const name of names) await store.put("a", name, version(1, "1", name), null, MOST);
+      await store.put("a", "t3", version(2, "2", "newer"), "t3", MOST);
+      await store.put("b", "t1", version(1, "1", "elsewhere"), null, MOST);
       const expected = names.toSorted().map((name) => version(1, "", name === "t3" ? "newer" : name).etag);
       const seen: string[] = [];
       for (let after = ""; ;) {

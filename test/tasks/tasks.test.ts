@@ -7,6 +7,7 @@ import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import type { Tokens } from "../../src/tokens/authority.ts";
 import type { Claims } from "../../src/tokens/claims.ts";
+import { EmbeddedSecrets } from "../../src/tokens/secrets/embedded.ts";
 import { problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 
 const AT = { container: "acme", name: "task" };
@@ -16,7 +17,7 @@ const limitsOfToken = { token: { day: 9 } };
 interface Kept {
   tasks: Tasks;
   store: EmbeddedTasks;
-  tokens: Tokens & { clock: { nowMs: number } };
+  tokens: Tokens & { clock: { nowMs: number }; folder: string };
   admin: Claims;
 }
 
@@ -24,7 +25,7 @@ async function testTasks(t: TestContext): Promise<Kept> {
   const tokens = await testTokens(t);
   const store = EmbeddedTasks.open(join(tokens.folder, "tasks.sqlite"));
   t.after(() => store.close());
-  const tasks = new Tasks(store, tokens, { codeLimit: 1_000, nowMs: () => tokens.clock.nowMs });
+  const tasks = new Tasks(store, tokens, { codeLimit: 1_000, containerTasks: 2, nowMs: () => tokens.clock.nowMs });
   const { claims: admin } = await tokens.issue({ admin: true, exp: null }, "me");
   return { tasks, store, tokens, admin };
 }
@@ -106,6 +107,22 @@ test("a task below the last generation that there can be is not kept", async (t)
   assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*as many tokens above/);
 });
 
+test("one task too many for its container is refused, and leaves no secret behind", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const put = async (name: string, members: object): Promise<unknown> => {
+    return await tasks.put({ container: "acme", name }, members, admin, always);
+  };
+  for (const name of ["one", "two"]) await put(name, { code: "1" });
+  const problem = await problemOf(() => put("three", { code: "1", secrets: { KEY: "x" } }));
+  assert.match(`${problem.code} ${problem.message}`, /request_invalid the container has 2 named tasks/);
+  const secrets = EmbeddedSecrets.open(join(tokens.folder, "secrets.sqlite"), () => tokens.clock.nowMs);
+  t.after(() => secrets.close());
+  assert.ok(secrets.isEmpty());
+  await put("two", { params: { a: 1 } });
+  await tasks.remove({ container: "acme", name: "one" }, admin, always);
+  await put("three", { code: "1" });
+});
+
 test("going back to a version is judged as a PUT of what it was", async (t) => {
   const { tasks, store, tokens, admin } = await testTasks(t);
   const limits = { container: { minute: 5 }, token: { day: 9 } };
@@ -115,7 +132,7 @@ test("going back to a version is judged as a PUT of what it was", async (t) => {
   // Limits of containers are of the token that asks, whatever stands in the version.
   assert.deepEqual((await tasks.put(AT, { params: { a: 1 } }, claims, always)).task.claims.limits, limitsOfToken);
   assert.deepEqual((await tasks.rollBack(AT, 1, undefined, claims, always)).claims.limits, limitsOfToken);
-  const smaller = new Tasks(store, tokens, { codeLimit: 899 });
+  const smaller = new Tasks(store, tokens, { codeLimit: 899, containerTasks: 2 });
   const problem = await problemOf(() => smaller.rollBack(AT, 1, { "a b": 1 }, admin, always));
   assert.equal(problem.code, "request_invalid");
   assert.match(JSON.stringify(problem.options.violations), /has 900 bytes.*secrets.a b/);
@@ -128,7 +145,7 @@ test("of a task that was kept before it was kept who set its secrets, they stay 
   assert.deepEqual(secretsBy, []);
   const age = (version: number, after: unknown): void => {
     const record = JSON.stringify({ ...old, version, etag: `aged-${version}` });
-    assert.ok(store.put("acme", "task", { version, etag: `aged-${version}`, record, code: "1" }, String(after)));
+    store.put("acme", "task", { version, etag: `aged-${version}`, record, code: "1" }, String(after), 2);
   };
   age(2, old["etag"]);
   const { task } = await tasks.put(AT, { params: { a: 1 } }, admin, always);

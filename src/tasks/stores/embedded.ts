@@ -2,7 +2,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../../errors.ts";
-import { KEPT_VERSIONS, type StoredVersion, type TaskStore } from "../store.ts";
+import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskStore } from "../store.ts";
 
 /** Named tasks in a database of a folder that this process alone uses. */
 export class EmbeddedTasks implements TaskStore {
@@ -38,6 +38,7 @@ export class EmbeddedTasks implements TaskStore {
         version: database.prepare(STATEMENTS.version),
         versions: database.prepare(STATEMENTS.versions),
         put: database.prepare(STATEMENTS.put),
+        count: database.prepare(STATEMENTS.count),
         forget: database.prepare(STATEMENTS.forget),
         remove: database.prepare(STATEMENTS.remove),
         list: database.prepare(STATEMENTS.list),
@@ -61,17 +62,22 @@ export class EmbeddedTasks implements TaskStore {
     return guarded(() => this.#statements.versions.all(container, name)).map(recordOf);
   }
 
-  put(container: string, name: string, { version, etag, record, code }: StoredVersion, after: string | null): boolean {
+  put(container: string, name: string, added: StoredVersion, after: string | null, most: number): PutOutcome {
+    const { version, etag, record, code } = added;
     return this.#change(container, name, after, () => {
+      if (after === null && Number(this.#statements.count.get(container)!["count"]) >= most) return "full";
       this.#statements.put.run(container, name, version, etag, record, code);
       this.#statements.forget.run(container, name, version - KEPT_VERSIONS);
+      return "kept";
     });
   }
 
   remove(container: string, name: string, etag: string): boolean {
-    return this.#change(container, name, etag, () => {
+    const outcome = this.#change(container, name, etag, () => {
       this.#statements.remove.run(container, name);
+      return "kept";
     });
+    return outcome === "kept";
   }
 
   list(container: string, after: string, count: number): string[] {
@@ -87,14 +93,14 @@ export class EmbeddedTasks implements TaskStore {
     return row ? { etag: String(row["etag"]), record: recordOf(row) } : null;
   }
 
-  #change(container: string, name: string, after: string | null, change: () => void): boolean {
+  #change(container: string, name: string, after: string | null, change: () => PutOutcome): PutOutcome {
     return guarded(() => {
       this.#database.exec("BEGIN IMMEDIATE");
       try {
         const isNewest = (this.#newest(container, name)?.etag ?? null) === after;
-        if (isNewest) change();
+        const outcome = isNewest ? change() : "changed";
         this.#database.exec("COMMIT");
-        return isNewest;
+        return outcome;
       } catch (error) {
         if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
         throw error;
@@ -141,6 +147,7 @@ const STATEMENTS = {
   version: "SELECT version, etag, record, code FROM tasks WHERE container = ? AND name = ? AND version = ?",
   versions: "SELECT record FROM tasks WHERE container = ? AND name = ? ORDER BY version DESC",
   put: "INSERT INTO tasks (container, name, version, etag, record, code) VALUES (?, ?, ?, ?, ?, ?)",
+  count: "SELECT count(DISTINCT name) AS count FROM tasks WHERE container = ?",
   forget: "DELETE FROM tasks WHERE container = ? AND name = ? AND version <= ?",
   remove: "DELETE FROM tasks WHERE container = ? AND name = ?",
   list: `SELECT record FROM tasks AS t WHERE container = ? AND name > ?

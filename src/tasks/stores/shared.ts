@@ -1,5 +1,5 @@
 import { type RedisLink, redisScript } from "../../redis/link.ts";
-import { KEPT_VERSIONS, type StoredVersion, type TaskStore } from "../store.ts";
+import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskStore } from "../store.ts";
 
 /** Read of the index at a time. */
 const SCANNED = 100;
@@ -27,11 +27,17 @@ export class SharedTasks implements TaskStore {
     return (await this.#link.run(VERSIONS, [this.#key(container, name)], [KEPT_VERSIONS])) as string[];
   }
 
-  async put(container: string, name: string, added: StoredVersion, after: string | null): Promise<boolean> {
+  async put(
+    container: string,
+    name: string,
+    added: StoredVersion,
+    after: string | null,
+    most: number,
+  ): Promise<PutOutcome> {
     const { version, etag, record, code } = added;
     const keys = [this.#key(container, name), this.#index(container)];
-    const words = [after ?? "", name, version, etag, record, code === null ? 0 : 1, code ?? "", KEPT_VERSIONS];
-    return (await this.#link.run(PUT, keys, words)) === 1;
+    const words = [after ?? "", name, version, etag, record, code === null ? 0 : 1, code ?? "", KEPT_VERSIONS, most];
+    return (await this.#link.run(PUT, keys, words)) as PutOutcome;
   }
 
   async remove(container: string, name: string, etag: string): Promise<boolean> {
@@ -69,14 +75,15 @@ export class SharedTasks implements TaskStore {
 
 const PUT = redisScript(`
 local task, version = KEYS[1], tonumber(ARGV[3])
-if (redis.call("HGET", task, "etag") or "") ~= ARGV[1] then return 0 end
+if (redis.call("HGET", task, "etag") or "") ~= ARGV[1] then return "changed" end
+if ARGV[1] == "" and redis.call("ZCARD", KEYS[2]) >= tonumber(ARGV[9]) then return "full" end
 redis.call("HSET", task, "etag", ARGV[4], "newest", ARGV[5], "version", version)
 redis.call("HSET", task, "etag:" .. version, ARGV[4], "record:" .. version, ARGV[5])
 if ARGV[6] == "1" then redis.call("HSET", task, "code:" .. version, ARGV[7]) end
 local old = version - tonumber(ARGV[8])
 redis.call("HDEL", task, "etag:" .. old, "record:" .. old, "code:" .. old)
 redis.call("ZADD", KEYS[2], 0, ARGV[2])
-return 1
+return "kept"
 `);
 
 const REMOVE = redisScript(`

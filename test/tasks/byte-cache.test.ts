@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { ByteCache } from "../../src/tasks/byte-cache.ts";
+
+test("what came first goes when all together take too many bytes, however many they are", () => {
+  const cache = new ByteCache<string>(100);
+  for (const name of ["a", "b", "c"]) cache.add(name, `of ${name}`, 30);
+  assert.deepEqual(
+    ["a", "b", "c"].map((name) => cache.get(name)),
+    ["of a", "of b", "of c"],
+  );
+  cache.add("d", "of d", 50);
+  assert.deepEqual(
+    ["a", "b", "c", "d"].map((name) => cache.get(name)),
+    [undefined, undefined, "of c", "of d"],
+  );
+  cache.add("e", "of e", 20);
+  assert.equal(cache.get("c"), "of c");
+});
+
+test("what alone takes more than there may be is kept until another comes", () => {
+  const cache = new ByteCache<string>(100);
+  cache.add("small", "s", 1);
+  cache.add("huge", "h", 1_000);
+  assert.deepEqual([cache.get("small"), cache.get("huge")], [undefined, "h"]);
+  cache.add("other", "o", 1);
+  assert.deepEqual([cache.get("huge"), cache.get("other")], [undefined, "o"]);
+});
+
+test("of one name the first is kept, and counted once", () => {
+  const cache = new ByteCache<object>(100);
+  const first = {};
+  assert.equal(cache.add("a", first, 60), first);
+  assert.equal(cache.add("a", {}, 60), first);
+  cache.add("b", {}, 40);
+  assert.equal(cache.get("a"), first);
+});
