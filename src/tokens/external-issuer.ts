@@ -9,6 +9,11 @@ import type { TokenRegister } from "./register.ts";
 /** What tokens that were signed elsewhere may do at the most. Whatever they could leave behind would outlive them. */
 const VERBS: ReadonlySet<Verb> = new Set(["run", "limits", "logs"]);
 
+/** What they may say. Whatever else a token of the service can say is the service's own affair, or may be one that narrows. */
+const CLAIMS: ReadonlySet<string> = new Set(
+  "iss aud jti iat exp nbf containers can limits net code params fresh selfRevoke".split(" "),
+);
+
 /**
  * Somebody else whose tokens are taken, by the keys that a file has of him: nothing is asked over the network.
  *
@@ -50,6 +55,8 @@ export class ExternalIssuer {
     if (claims.depth > 0 || claims.can.some((verb) => !VERBS.has(verb))) {
       throw refused(`may do more than ${[...VERBS].join(", ")}`);
     }
+    const other = Object.keys(payload).find((name) => !CLAIMS.has(name));
+    if (other !== undefined) throw refused(`has the claim ${other}, which only those of this service can have`);
     // With its name it would have its counts, its record and its secrets, and could revoke it.
     if (await register.issued(claims.jti)) throw refused("has the jti of one that was issued here");
     return claims;

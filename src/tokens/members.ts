@@ -37,8 +37,6 @@ const SHA256 = "must be a SHA-256 in 64 hexadecimal digits";
 
 /** Of a token that runs one code: it cannot give away, or look into, what it was not made for. */
 export const PINNED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
-const SERVED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits", "tasks", "issue"]);
-const verb = z.enum(VERBS, `must be one of ${VERBS.join(", ")}`);
 
 /** The length is checked before the items, so that a huge list gets one fault and not one an item. */
 export const containersMember: z.ZodType<string[]> = z
@@ -53,13 +51,11 @@ export const containersMember: z.ZodType<string[]> = z
     ),
   );
 
-/** All verbs that a token can have. */
-export const canMember: z.ZodType<Verb[]> = verbsMember(verb);
-
-/** Those that can be asked for: a verb that nothing obeys yet is not given away. */
-export const servedCanMember: z.ZodType<Verb[]> = verbsMember(
-  verb.refine((name) => SERVED_VERBS.has(name), "is a verb that this version does not serve; leave it out"),
-);
+export const canMember: z.ZodType<Verb[]> = z
+  .array(z.unknown(), VERBS_SIZE)
+  .min(1, VERBS_SIZE)
+  .max(VERBS.length, VERBS_SIZE)
+  .pipe(z.array(z.enum(VERBS, `must be one of ${VERBS.join(", ")}`)));
 
 /** RFC 7519's NumericDate, without fractions. */
 export const unixSecondsMember: z.ZodType<number> = z
@@ -136,7 +132,3 @@ export function isMemberName(name: string): boolean {
 }
 
 export const depthMember: z.ZodType<number> = z.int(DEPTH).min(0, DEPTH).max(MAX_DEPTH, DEPTH);
-
-function verbsMember(item: z.ZodType<Verb>): z.ZodType<Verb[]> {
-  return z.array(z.unknown(), VERBS_SIZE).min(1, VERBS_SIZE).max(VERBS.length, VERBS_SIZE).pipe(z.array(item));
-}

@@ -13,7 +13,7 @@ import {
   paramsMember,
   pinMember,
   PINNED_VERBS,
-  servedCanMember,
+  canMember,
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
@@ -118,7 +118,7 @@ const schema: z.ZodType<Members> = z.strictObject(
   {
     admin: z.exactOptional(z.literal(true, "must be true, or left out")),
     containers: z.exactOptional(containersMember),
-    can: z.exactOptional(servedCanMember),
+    can: z.exactOptional(canMember),
     exp: z.exactOptional(unixSecondsMember.nullable()),
     expiresIn: z.exactOptional(z.string(LIFETIME).refine(isDuration, LIFETIME)),
     nbf: z.exactOptional(unixSecondsMember),
