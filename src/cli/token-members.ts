@@ -1,14 +1,14 @@
 import { limits } from "../config/values.ts";
 import { judgeTokenRequest } from "../tokens/request.ts";
+import { type SecretFlags, secretsOf, type SecretSources, SOURCES } from "./secret-flags.ts";
 
 /** The flags of `token issue`, as commander gives them. */
-export interface IssueFlags {
+export interface IssueFlags extends SecretFlags {
   readonly admin?: true;
   readonly container?: readonly string[];
   readonly can?: readonly string[];
   readonly limit?: readonly string[];
   readonly expires?: string;
-  readonly secret?: readonly string[];
   readonly secretsReadable?: true;
   readonly param?: readonly string[];
   readonly codeUrl?: string;
@@ -26,7 +26,10 @@ export interface IssueFlags {
  *
  * @throws {Error} with a line for each flag that cannot be read, and for what is wrong with the others.
  */
-export function tokenMembers(flags: IssueFlags): Record<string, unknown> {
+export async function tokenMembers(
+  flags: IssueFlags,
+  sources: SecretSources = SOURCES,
+): Promise<Record<string, unknown>> {
   const faults = new Map<string, string[]>();
   const fault = (member: string, text: string): void => {
     faults.set(member, [...(faults.get(member) ?? []), text]);
@@ -42,7 +45,7 @@ export function tokenMembers(flags: IssueFlags): Record<string, unknown> {
     // Nobody wants an administrator's token to end after a day without a word.
     ...(flags.admin && flags.expires === undefined ? { exp: null } : { expiresIn: flags.expires }),
     limits: limitsOf(flags.limit, (text) => fault("limits", `--limit ${text}`)),
-    secrets: pairsOf(flags.secret, (text) => fault("secrets", `--secret ${text}`)),
+    secrets: await secretsOf(flags, sources, (text) => fault("secrets", text)),
     secretsReadable: flags.secretsReadable,
     params: pairsOf(flags.param, (text) => fault("params", `--param ${text}`)),
     code: url === undefined && sha256 === undefined ? undefined : { url, sha256 },
@@ -83,7 +86,6 @@ function limitsOf(given: readonly string[] | undefined, fault: (text: string) =>
   return classes;
 }
 
-/** The faults name the key: what may be a secret is not printed. */
 function pairsOf(given: readonly string[] | undefined, fault: (text: string) => void): object | undefined {
   if (given === undefined) return undefined;
   const pairs = given.map((text): [string, string] => {

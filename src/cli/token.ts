@@ -30,7 +30,13 @@ function issueCommand(): Command {
     .option("--can <verbs>", "what it may do there, such as run,limits,issue", gather)
     .option("--limit <class.window=runs>", "such as container.minute=60 or token.day=1000; may be repeated", gather)
     .option("--expires <duration>", "how long it is valid, such as 12h; without it a day, with --admin until revoked")
-    .option("--secret <key=value>", "a secret for its code; may be repeated", gather)
+    .option(
+      "--secret <key[=value]>",
+      "a secret for its code, without a value that of the environment variable of its name; may be repeated. A value stands " +
+        "in the list of processes and in the history of the shell",
+      gather,
+    )
+    .option("--secret-file <key=path>", "a secret for its code, from a file or - for stdin; may be repeated", gather)
     .option("--secrets-readable", "code that others choose may read the secrets")
     .option("--param <key=value>", "a readable value for its code; may be repeated", gather)
     .option("--code-url <url>", "the only code that it runs")
@@ -44,7 +50,7 @@ function issueCommand(): Command {
   return command.action(async () => {
     try {
       const flags = command.opts<IssueFlags>();
-      const members = tokenMembers(flags);
+      const members = await tokenMembers(flags);
       const config = settingsOf(command);
       process.stdout.write(`${flags.admin ? await issueOffline(config, members) : await ask(config, members)}\n`);
     } catch (error) {

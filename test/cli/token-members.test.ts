@@ -3,12 +3,12 @@ import { test } from "node:test";
 
 import { tokenMembers } from "../../src/cli/token-members.ts";
 
-test("the flags of token issue are the members of the request, and those that are not given are left out", () => {
-  assert.deepEqual(tokenMembers({ container: ["acme"] }), { containers: ["acme"] });
-  assert.deepEqual(tokenMembers({ admin: true }), { admin: true, exp: null });
-  assert.deepEqual(tokenMembers({ admin: true, expires: "1h" }), { admin: true, expiresIn: "1h" });
+test("the flags of token issue are the members of the request, and those that are not given are left out", async () => {
+  assert.deepEqual(await tokenMembers({ container: ["acme"] }), { containers: ["acme"] });
+  assert.deepEqual(await tokenMembers({ admin: true }), { admin: true, exp: null });
+  assert.deepEqual(await tokenMembers({ admin: true, expires: "1h" }), { admin: true, expiresIn: "1h" });
   assert.deepEqual(
-    tokenMembers({
+    await tokenMembers({
       container: ["acme", "b-*"],
       can: ["run,limits", "issue"],
       limit: ["container.minute=60", "token.day=1000", "token.hour=5"],
@@ -36,10 +36,10 @@ test("the flags of token issue are the members of the request, and those that ar
       selfRevoke: false,
     },
   );
-  assert.equal(tokenMembers({ container: ["a"], offline: true })["net"], false);
+  assert.equal((await tokenMembers({ container: ["a"], offline: true }))["net"], false);
 });
 
-test("every flag that cannot be read is told at once, and no secret with it", () => {
+test("every flag that cannot be read is told at once, and no secret with it", async () => {
   const flags = {
     limit: ["minute=60", "token.minute=x", "container.year=1"],
     secret: ["s3cr3t-without-key", "A=s3cr3t", "A=s3cr3t"],
@@ -48,8 +48,8 @@ test("every flag that cannot be read is told at once, and no secret with it", ()
     net: ["a.example"],
     offline: true,
   } as const;
-  assert.throws(
-    () => tokenMembers(flags),
+  await assert.rejects(
+    async () => tokenMembers(flags),
     ({ message }: Error) => {
       assert.deepEqual(
         message.split("\n").map((line) => line.split(" ", 1)[0]),
@@ -60,7 +60,7 @@ test("every flag that cannot be read is told at once, and no secret with it", ()
   );
 });
 
-test("what the service would have against the other flags is told with those that cannot be read", () => {
+test("what the service would have against the other flags is told with those that cannot be read", async () => {
   const flags = {
     container: ["a*b"],
     can: ["run,fly"],
@@ -69,8 +69,8 @@ test("what the service would have against the other flags is told with those tha
     depth: "x",
     secret: ["A=1"],
   };
-  assert.throws(
-    () => tokenMembers(flags),
+  await assert.rejects(
+    async () => tokenMembers(flags),
     ({ message }: Error) => {
       const told = message.split("\n").map((line) => line.split(" ", 1)[0]!);
       assert.deepEqual(told.toSorted(), ["--depth", "--limit", "can.1", "containers.0", "expiresIn", "secrets"]);

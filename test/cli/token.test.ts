@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
@@ -56,6 +58,38 @@ describe("token issue", () => {
     const offline = ["--admin", "--secret", "KEY=offline", "--secrets-readable"];
     const { stdout } = await command(["token", "issue", ...offline, "--data", home.data]);
     assert.deepEqual((await service.run("acme", code, { token: stdout.trim() })).json(), [{}, { KEY: "offline" }]);
+  });
+
+  it("takes secrets from the environment, from files and from stdin, so that no list of processes has them", async () => {
+    const file = path.join(home.data, "../secret.txt");
+    await writeFile(file, "of a file\n");
+    const given = [
+      "--secret",
+      "ENV_KEY",
+      "--secret-file",
+      `FILE=${file}`,
+      "--secret-file",
+      "STDIN=-",
+      "--secrets-readable",
+    ];
+    const words = [
+      "token",
+      "issue",
+      "--port",
+      String(service.port),
+      "--data",
+      home.data,
+      "--container",
+      "acme",
+      ...given,
+    ];
+    const { stdout, stderr } = await command(words, { ENV_KEY: "of the environment" }, undefined, "of stdin\n");
+    assert.equal(stderr, "");
+    const answer = await service.run("acme", "(context) => context.secrets", { token: stdout.trim() });
+    assert.deepEqual(answer.json(), { ENV_KEY: "of the environment", FILE: "of a file", STDIN: "of stdin" });
+    const unset = await command(words, {}, undefined, "of stdin\n");
+    assert.deepEqual([unset.code, unset.stdout], [1, ""]);
+    assert.match(unset.stderr, /no environment variable has that name/);
   });
 
   it("issues below the token that it is given", async () => {

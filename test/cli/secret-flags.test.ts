@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type SecretFlags, secretsOf } from "../../src/cli/secret-flags.ts";
+
+const FILES: Readonly<Record<string, Uint8Array | string>> = {
+  "/plain": "p4ss",
+  "/ended": "p4ss\n",
+  "/windows": "p4ss\r\n",
+  "/lines": "\ufeffone\ntwo\n\n",
+  "/binary": Uint8Array.of(0xff, 0xfe),
+  "-": "from stdin\n",
+};
+
+async function read(flags: SecretFlags): Promise<[unknown, string[]]> {
+  const faults: string[] = [];
+  const sources = {
+    environment: { TOKEN: "of the environment", EMPTY: "" },
+    read: async (path: string): Promise<Buffer> => {
+      const found = FILES[path];
+      if (found === undefined) throw new Error(`no such file: ${path}`);
+      return Buffer.from(found as string);
+    },
+  };
+  return [await secretsOf(flags, sources, (text) => faults.push(text)), faults];
+}
+
+test("a secret is its value, or without one that of the environment variable of its name", async () => {
+  assert.deepEqual(await read({}), [undefined, []]);
+  const secret = ["A=a=b", "TOKEN", "EMPTY", "B="];
+  assert.deepEqual(await read({ secret }), [{ A: "a=b", TOKEN: "of the environment", EMPTY: "", B: "" }, []]);
+});
+
+test("a file gives its text without the line end behind it, and - is stdin", async () => {
+  const secretFile = ["A=/plain", "B=/ended", "C=/windows", "D=/lines", "E=-"];
+  const secrets = { A: "p4ss", B: "p4ss", C: "p4ss", D: "\ufeffone\ntwo\n", E: "from stdin", F: "f" };
+  assert.deepEqual(await read({ secret: ["F=f"], secretFile }), [secrets, []]);
+});
+
+test("what cannot be read is told, each flag of it, and no value with it", async () => {
+  const [, faults] = await read({
+    secret: ["s3cr3t-without-key", "=s3cr3t", "A=s3cr3t"],
+    secretFile: ["A=/plain", "B", "=/plain", "C=/none", "D=/binary", "E=-", "F=-"],
+  });
+  assert.deepEqual(
+    faults.map(
+      (text) => /without a value, the 1|must be KEY=|may name - once|C cannot|D is no text|"A" more/.exec(text)?.[0],
+    ),
+    [
+      "without a value, the 1",
+      "must be KEY=",
+      "may name - once",
+      "must be KEY=",
+      "must be KEY=",
+      "C cannot",
+      "D is no text",
+      '"A" more',
+    ],
+  );
+  assert.ok(!faults.join().includes("s3cr3t"));
+});
