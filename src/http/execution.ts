@@ -14,6 +14,8 @@ export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; 
 export interface AnswerBody extends Readable {
   /** All of it, when it has come to its end already; else null. To be read once, and instead of the stream. */
   takeWhole(): Buffer | null;
+  /** Called when it has come to its end, which is before it has been read to it. */
+  onMade: (() => void) | null;
 }
 
 /** Who wants to know more of a run than its outcome. */
@@ -109,6 +111,7 @@ const MOST_HELD = 4;
 
 /** What has been read of it is granted to the guest again. */
 class Body extends Readable implements AnswerBody {
+  onMade: (() => void) | null = null;
   readonly #grant: (bytes: number) => void;
   #unread = 0;
   #whole = false;
@@ -131,6 +134,7 @@ class Body extends Readable implements AnswerBody {
   finish(): void {
     this.#whole = true;
     this.push(null);
+    this.onMade?.();
   }
 
   takeWhole(): Buffer | null {

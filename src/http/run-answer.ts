@@ -40,8 +40,10 @@ const ignore = (): void => {};
  * To HTTP/1.0, which nginx speaks unless it is told otherwise, a body without a length ends with its connection: a close
  * would make one that broke look whole. TLS tells the two apart by itself.
  */
-function reset({ socket }: ServerResponse): void {
+function reset(response: ServerResponse): void {
+  const { socket } = response;
   if (socket && !("encrypted" in socket)) socket.resetAndDestroy();
+  else response.destroy();
 }
 
 /** The answer to a run that a token was good for: whatever becomes of it, it carries the run's headers. */
@@ -84,9 +86,10 @@ export class RunAnswer {
     return this.#sentMs;
   }
 
-  send(outcome: Outcome): void {
+  /** @param streamMs by which a body that streams has been read, or is cut. */
+  send(outcome: Outcome, streamMs: number): void {
     if ("json" in outcome) this.#sendJson(outcome.json);
-    else this.#sendStream(outcome.head, outcome.body);
+    else this.#sendStream(outcome.head, outcome.body, streamMs);
   }
 
   sendProblem(error: unknown): void {
@@ -113,7 +116,20 @@ export class RunAnswer {
     response.once("close", unread.add(this.#token, bytes, cut));
   }
 
-  #sendStream(head: HeadMessage, body: AnswerBody): void {
+  /** Of what its guest has made, and nobody has read yet, no watchdog knows any more. */
+  #holdRest(body: AnswerBody, untilMs: number): void {
+    const response = this.#response;
+    if (response.destroyed) return;
+    const cut = (): unknown => (response.chunkedEncoding ? response.destroy() : reset(response));
+    const timer = setTimeout(cut, Math.max(0, untilMs - performance.now())).unref();
+    const read = unread.add(this.#token, body.readableLength + response.writableLength, cut);
+    response.once("close", () => {
+      clearTimeout(timer);
+      read();
+    });
+  }
+
+  #sendStream(head: HeadMessage, body: AnswerBody, streamMs: number): void {
     const headers = this.#headers();
     const response = this.#response;
     let cacheControl = false;
@@ -138,6 +154,8 @@ export class RunAnswer {
       return void response.end(whole);
     }
     response.flushHeaders();
+    const untilMs = performance.now() + streamMs;
+    body.onMade = () => this.#holdRest(body, untilMs);
     // A body that breaks destroys the response: the client sees it cut, never ended.
     if (length !== null) return void pipeline(body, exactly(length), response, ignore);
     // It may have broken before it came here.

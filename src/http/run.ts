@@ -122,7 +122,7 @@ export class RunEndpoint {
     const run = { request, response, target, container, claims, bearer, task, taskUrl: url };
     const call = { ...run, holder, party, pin: claims.code, secrets, answer };
     try {
-      answer.send(await this.#run(call));
+      answer.send(await this.#run(call), config.streamLimit);
     } catch (error) {
       await this.#refuse(error, call);
     }
