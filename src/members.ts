@@ -90,16 +90,21 @@ export function membersProblem(subject: string, faults: readonly MemberFault[]):
  * Refuses a request with all that is wrong with it at once.
  *
  * @param subject as of `membersProblem`.
+ * @param lead what a fault of the other kind stands behind.
  * @throws {Problem} `request_invalid` where something is wrong in itself, `token_forbidden` where all of it would be right
  * for somebody who has more.
  */
-export function refuseFaults(subject: string, { invalid, wider }: RequestFaults): void {
+export function refuseFaults(
+  subject: string,
+  { invalid, wider }: RequestFaults,
+  lead = "the token may issue no more than it has: ",
+): void {
   if (invalid.length > 0) throw membersProblem(subject, [...invalid, ...wider]);
   if (wider.length === 0) return;
   const { member, detail } = wider[0]!;
   const count = wider.length === 1 ? "" : `, the first of ${wider.length} such things`;
   const fault = member === "" ? detail : `${member} ${detail}`;
-  throw new Problem("token_forbidden", `the token may issue no more than it has: ${fault}${count}`, {
+  throw new Problem("token_forbidden", `${lead}${fault}${count}`, {
     violations: wider.slice(0, MAX_REPORTED),
   });
 }

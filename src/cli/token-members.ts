@@ -9,6 +9,7 @@ export interface IssueFlags extends SecretFlags {
   readonly can?: readonly string[];
   readonly limit?: readonly string[];
   readonly expires?: string;
+  readonly nbf?: string;
   readonly secretsReadable?: true;
   readonly param?: readonly string[];
   readonly codeUrl?: string;
@@ -44,6 +45,7 @@ export async function tokenMembers(
     can: flags.can?.flatMap((list) => list.split(",")),
     // Nobody wants an administrator's token to end after a day without a word.
     ...(flags.admin && flags.expires === undefined ? { exp: null } : { expiresIn: flags.expires }),
+    nbf: wholeNumber(flags.nbf, (text) => fault("nbf", `--nbf ${text}`)),
     limits: limitsOf(flags.limit, (text) => fault("limits", `--limit ${text}`)),
     secrets: await secretsOf(flags, sources, (text) => fault("secrets", text)),
     secretsReadable: flags.secretsReadable,
@@ -101,7 +103,7 @@ function pairsOf(given: readonly string[] | undefined, fault: (text: string) => 
 }
 
 function wholeNumber(text: string | undefined, fault: (text: string) => void): number | undefined {
-  if (text === undefined || /^\d{1,9}$/.test(text)) return text === undefined ? undefined : Number(text);
+  if (text === undefined || /^\d{1,12}$/.test(text)) return text === undefined ? undefined : Number(text);
   fault(`must be a whole number, and not ${JSON.stringify(text)}`);
   return undefined;
 }

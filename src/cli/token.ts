@@ -30,6 +30,7 @@ function issueCommand(): Command {
     .option("--can <verbs>", "what it may do there, such as run,limits,issue", gather)
     .option("--limit <class.window=runs>", "such as container.minute=60 or token.day=1000; may be repeated", gather)
     .option("--expires <duration>", "how long it is valid, such as 12h; without it a day, with --admin until revoked")
+    .option("--nbf <seconds>", "the Unix time from which on it is valid")
     .option(
       "--secret <key[=value]>",
       "a secret for its code, without a value that of the environment variable of its name; may be repeated. A value stands " +

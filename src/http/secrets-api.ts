@@ -69,7 +69,7 @@ function mustTakeSecrets(claims: Claims): void {
 async function readSecrets(given: unknown, claims: Claims, tokens: Tokens): Promise<Secrets> {
   const parsed = secretsMember.safeParse(given);
   const invalid = parsed.success ? [] : schemaFaults(parsed.error);
-  refuseFaults("the secrets of the token", { invalid, wider: await overriding(claims, given, tokens) });
+  refuseFaults("the secrets of the token", { invalid, wider: await overriding(claims, given, tokens) }, "");
   return parsed.data!;
 }
 

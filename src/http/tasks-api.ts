@@ -1,6 +1,7 @@
 import { Problem } from "../errors.ts";
 import { parseJson } from "../source/json.ts";
 import type { Place } from "../tasks/definition.ts";
+import { readRollBack } from "../tasks/request.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Condition } from "../tasks/tasks.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
@@ -64,7 +65,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   resource(api, `${path}/:name${SEGMENT}/rollback`, {
     POST: async (call) => {
       const { place, by } = await permitted(call, dependencies);
-      const { version, secrets } = versionOf(await readMembers(call, dependencies));
+      const { version, secrets } = readRollBack(await readMembers(call, dependencies));
       const task = await tasks.rollBack(place, version, secrets, by, conditionOf(call));
       auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);
       return answer(200, task);
@@ -115,19 +116,6 @@ async function readMembers(call: Call, { config }: ApiDependencies): Promise<unk
     return new Problem("code_too_large", `the body is longer than the ${bytes} bytes that are taken`);
   });
   return parseJson(body, config.jsonDepthLimit);
-}
-
-function versionOf(input: unknown): { version: number; secrets?: unknown } {
-  const members = typeof input === "object" && input !== null ? input : {};
-  const { version, ...rest } = members as { version?: unknown; secrets?: unknown };
-  const others = Object.keys(rest).filter((name) => name !== "secrets");
-  if (!Number.isSafeInteger(version) || others.length > 0) {
-    throw new Problem(
-      "request_invalid",
-      "the body must be such as {version: 3}, with secrets where it is to have some",
-    );
-  }
-  return { version: version as number, ...rest };
 }
 
 /** RFC 9110, section 13.1: what was changed meanwhile is not overwritten by who does not know it. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
-import { type MemberFault, membersProblem, readSound } from "../members.ts";
+import { type MemberFault, membersProblem, readSound, schemaFaults } from "../members.ts";
+import { secretsMember } from "../tokens/secrets/member.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 
 /**
@@ -38,6 +39,19 @@ export function readTaskRequest(input: unknown, codeLimit: number): ReadTask {
   const { data, faults } = readSound(schema, input);
   if (data === null) throw membersProblem(TASK, faults);
   return { members: data, faults: [...faults, ...faultsBetween(data, codeLimit)] };
+}
+
+/** The members of `POST /api/tasks/{container}/{name}/rollback`. */
+export interface RollBackMembers {
+  readonly version: number;
+  readonly secrets?: unknown;
+}
+
+/** @throws {Problem} `request_invalid` with every fault at once. */
+export function readRollBack(input: unknown): RollBackMembers {
+  const parsed = rollBackSchema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw membersProblem("the request to go back to a version", schemaFaults(parsed.error));
 }
 
 function* faultsBetween({ code, url, sha256, params }: TaskMembers, codeLimit: number): Generator<MemberFault> {
@@ -88,4 +102,9 @@ const schema: z.ZodType<TaskMembers> = z.strictObject(
     expiresIn: any,
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
+);
+
+const rollBackSchema: z.ZodType<RollBackMembers> = z.strictObject(
+  { version: z.int("must be the number of a version that is kept"), secrets: z.exactOptional(secretsMember) },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object such as {version: 3}" : undefined) },
 );

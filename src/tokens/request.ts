@@ -190,7 +190,8 @@ function faultsOfScope(
       detail: `is missing; the token that asks has neither of ${DEFAULT_CAN.join(" and ")}`,
     });
   }
-  if (code && can?.some((verb) => !PINNED_VERBS.has(verb))) {
+  // Also where the pin is not as it must be: it is meant.
+  if ((code || faulty.has("code")) && can?.some((verb) => !PINNED_VERBS.has(verb))) {
     faults.push({ member: "can", detail: `may only be of ${[...PINNED_VERBS].join(", ")} beside code` });
   }
   return faults;

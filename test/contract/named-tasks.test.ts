@@ -569,6 +569,15 @@ describe("the versions of a named task", () => {
     for (const json of [{}, { version: "3" }, { version: 3, code: "1" }, null]) {
       assertProblem(await rollBack("versions/task", json), 400, "request_invalid");
     }
+    const wrong = assertProblem(
+      await rollBack("versions/task", { version: "3", secrets: { a: 1 }, code: "1" }),
+      400,
+      "request_invalid",
+    );
+    assert.deepEqual(
+      wrong.violations!.map((each) => each["member"]),
+      ["version", "secrets.a", "code"],
+    );
     const back = (await rollBack("versions/task", { version: 3 })).json() as Described;
     assert.partialDeepStrictEqual(back, { version: 13, params: { number: 3 }, public: false });
     assert.equal((await run("versions/task")).text, "3");

@@ -276,6 +276,11 @@ const FAULTS: [string, unknown, string[]][] = [
     { containers: ["a"], can: ["run", "issue"], code: { sha256: "a".repeat(64) } },
     ["can"],
   ],
+  [
+    "one whose pin is none",
+    { containers: ["a"], can: ["run", "issue"], code: { sha256: "x" } },
+    ["can", "code.sha256"],
+  ],
   ["an unknown member", { containers: ["a"], scope: "x" }, ["scope"]],
   ["a member of the prototype", JSON.parse(`{"containers":["a"],"__proto__":{"admin":true}}`), ["__proto__"]],
   ["a member without a name, beside others", { "": 1, exp: 1 }, ["", "containers", "exp"]],
