@@ -39,7 +39,7 @@ export async function secretsOf(
     const value = given ?? environment[key];
     if (key === "") fault("--secret must be KEY=VALUE, or KEY for the value of an environment variable");
     else if (value === undefined)
-      fault(`--secret without a value, the ${at + 1}. given: no environment variable has that name`);
+      fault(`--secret number ${at + 1} has no value, and no environment variable has that name`);
     pairs.push([key, value ?? ""]);
   }
   if (secretFile.filter((text) => splitPair(text)[1] === "-").length > 1) fault("--secret-file may name - once");

@@ -120,7 +120,7 @@ export class Tasks {
       mustHold(condition, before);
       if (!before) throw new Problem("not_found", "there is no task of that name");
       if (!(await this.#store.remove(container, name, before.etag))) continue;
-      await this.#tokens.revoke(before.claims.jti, by.jti);
+      await this.#retire(before, by);
       return before;
     }
     throw contended();
@@ -191,7 +191,7 @@ export class Tasks {
       return null;
     }
     await registry.record(payload, by.jti, this.#nowMs());
-    if (newest && newest.claims.jti !== claims.jti) await this.#tokens.revoke(newest.claims.jti, by.jti);
+    if (newest && newest.claims.jti !== claims.jti) await this.#retire(newest, by);
     else if (kept && kept.owner.jti !== secretsId) await vault.set(kept.owner, {});
     return taskOf(stored.record);
   }
@@ -216,6 +216,12 @@ export class Tasks {
     if (Object.keys(secrets).length === 0) return secretsId;
     await vault.set(ownerOf(secretsId, claims), secrets);
     return secretsId;
+  }
+
+  /** No task stands for its token any more. One without an end would be remembered for ever. */
+  async #retire({ claims }: Task, by: Claims): Promise<void> {
+    await this.#tokens.revoke(claims.jti, by.jti);
+    await this.#tokens.registry.retire(claims.jti, this.#nowMs());
   }
 
   #taskOf(record: string): Task {

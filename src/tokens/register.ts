@@ -47,6 +47,13 @@ export interface TokenRegister {
    * @throws {Problem} `request_invalid` when it is no `jti`, `store_unavailable` when it cannot be written.
    */
   revoke(jti: string, revokedBy: string, nowMs: number, end?: number | null): Promise<boolean> | boolean;
+  /**
+   * Says of a token that was revoked that nobody can take it for valid any more, whatever its own end: all that is known of
+   * it is forgotten as if it had expired now. Only of those that the service keeps itself: a credential may turn up again.
+   *
+   * @throws {Problem} `store_unavailable` when it cannot be written.
+   */
+  retire(jti: string, nowMs: number): Promise<void> | void;
   /** Asked at each request. @throws {Problem} `store_unavailable` when it cannot know. */
   isRevoked(jti: string): boolean;
   /** Who has revoked it, itself and none above it; `undefined` when nobody has. */

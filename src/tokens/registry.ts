@@ -47,6 +47,8 @@ export class Registry implements TokenRegister {
         issue: database.prepare(STATEMENTS.issue),
         issued: database.prepare(STATEMENTS.issued),
         revoke: database.prepare(STATEMENTS.revoke),
+        retireIssued: database.prepare(STATEMENTS.retireIssued),
+        retireRevoked: database.prepare(STATEMENTS.retireRevoked),
         forgetIssued: database.prepare(STATEMENTS.forgetIssued),
         list: database.prepare(STATEMENTS.list),
         revocation: database.prepare(STATEMENTS.revocation),
@@ -122,6 +124,14 @@ export class Registry implements TokenRegister {
     this.#revoked.add(jti);
     this.#told([jti]);
     return true;
+  }
+
+  retire(jti: string, nowMs: number): void {
+    const forget = forgetAt(Math.floor(nowMs / 1_000), LEEWAY_S);
+    this.#write("the token is not forgotten", () => {
+      this.#statements.retireIssued.run(jti, forget);
+      this.#statements.retireRevoked.run(jti, forget);
+    });
   }
 
   isRevoked(jti: string): boolean {
@@ -219,6 +229,8 @@ const STATEMENTS = {
   revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
     VALUES (?1, ?2, ?3, CASE WHEN EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
       THEN (SELECT forget_at FROM issued WHERE jti = ?1) ELSE ?4 END) ON CONFLICT DO NOTHING`,
+  retireIssued: "UPDATE issued SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
+  retireRevoked: "UPDATE revoked SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
   list: "SELECT payload, issued_by, issued_at FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
   revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
   // Of those that are on record: what is known of others would never be forgotten.

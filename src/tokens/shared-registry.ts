@@ -105,6 +105,16 @@ export class SharedRegistry implements TokenRegister {
     return !isKept;
   }
 
+  async retire(jti: string, nowMs: number): Promise<void> {
+    const forget = forgetAt(Math.floor(nowMs / 1_000), LEEWAY_S);
+    for (const key of [this.#key(jti), this.#useKey(jti)]) await this.#link.call("PEXPIREAT", key, forget, "LT");
+    const [text] = await this.#feed.values(REVOKED, [jti]);
+    if (!text) return;
+    // In other words, because what is said again as it was changes nothing, its end neither.
+    const retired = { ...(JSON.parse(text) as object), retired: true };
+    await this.#feed.publish(REVOKED, jti, JSON.stringify(retired), forget);
+  }
+
   isRevoked(jti: string): boolean {
     this.#feed.mustBeFresh();
     return this.#revocations.has(jti);

@@ -44,10 +44,10 @@ test("what cannot be read is told, each flag of it, and no value with it", async
   });
   assert.deepEqual(
     faults.map(
-      (text) => /without a value, the 1|must be KEY=|may name - once|C cannot|D is no text|"A" more/.exec(text)?.[0],
+      (text) => /number 1 has no value|must be KEY=|may name - once|C cannot|D is no text|"A" more/.exec(text)?.[0],
     ),
     [
-      "without a value, the 1",
+      "number 1 has no value",
       "must be KEY=",
       "may name - once",
       "must be KEY=",

@@ -95,6 +95,32 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       assert.deepEqual([again.isRevoked(jti), again.isRevoked(lasting)], [false, true]);
     });
 
+    promise("forgets what was retired, though it had no end of its own, and nothing else", async (under) => {
+      const longAgoMs = Date.now() - 100_000_000;
+      const [gone, recent, lasting] = [endless(), endless(), endless()];
+      for (const token of [gone, recent, lasting]) {
+        await under.register.record(token, "me", START_MS);
+        await under.register.addUse(new Map([[token.jti, { runs: 1, lastMs: START_MS }]]));
+        await under.register.revoke(token.jti, "me", START_MS);
+      }
+      await under.register.retire(gone.jti, longAgoMs);
+      await under.register.retire(recent.jti, START_MS);
+      assert.equal(under.register.isRevoked(recent.jti), true);
+      assert.deepEqual(await under.register.revocation(recent.jti), { by: "me", at: START_MS });
+      // Whatever is over is forgotten with the next change.
+      await under.register.revoke(randomUUID(), "me", START_MS);
+      const again = await under.reopen();
+      for (const [token, isKept] of [
+        [gone, false],
+        [recent, true],
+        [lasting, true],
+      ] as const) {
+        assert.equal(again.isRevoked(token.jti), isKept);
+        assert.equal((await again.issued(token.jti)) !== undefined, isKept);
+        assert.equal((await again.use(token.jti)) !== undefined, isKept);
+      }
+    });
+
     promise("tells of each revocation once, when it is in force", async ({ register }) => {
       const told: string[] = [];
       register.onRevoked((jtis) => {
@@ -129,6 +155,12 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       }
     });
   });
+}
+
+/** Of a named task, which may have no end. */
+function endless(): Payload {
+  const { exp: _, ...payload } = issued();
+  return { ...payload, task: "a/task" };
 }
 
 function issued(): Payload {

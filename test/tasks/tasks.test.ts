@@ -123,6 +123,29 @@ test("one task too many for its container is refused, and leaves no secret behin
   await put("three", { code: "1" });
 });
 
+test("the token of a task that is no more is forgotten a day later, and that of one that was revoked only is not", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const { task: deleted } = await tasks.put(AT, { code: "1" }, admin, always);
+  await tasks.remove(AT, admin, always);
+  const { task: replaced } = await tasks.put(AT, { code: "1" }, admin, always);
+  const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"], expiresIn: "30d" }, "me");
+  const { task: last } = await tasks.put(AT, { fresh: true }, claims, always);
+  await tokens.revoke(last.claims.jti, "me");
+  const jtis = [deleted, replaced, last].map((task) => task.claims.jti);
+  assert.deepEqual(
+    jtis.map((jti) => tokens.registry.isRevoked(jti)),
+    [true, true, true],
+  );
+  tokens.clock.nowMs += 2 * 86_400_000;
+  await tokens.issue({ containers: ["acme"] }, "me");
+  assert.deepEqual(
+    jtis.map((jti) => tokens.registry.isRevoked(jti)),
+    [false, false, true],
+  );
+  const known = await Promise.all(jtis.map(async (jti) => (await tokens.registry.issued(jti)) !== undefined));
+  assert.deepEqual(known, [false, false, true]);
+});
+
 test("going back to a version is judged as a PUT of what it was", async (t) => {
   const { tasks, store, tokens, admin } = await testTasks(t);
   const limits = { container: { minute: 5 }, token: { day: 9 } };
