@@ -18,6 +18,7 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     pattern: /^(?:Deno|Bun) is not defined/,
     hint: "The code runs in Node: use what node: modules offer, and for a server `export default { fetch(request) { ... } }`.",
   },
+  { pattern: /^\[object Response\]$/, hint: "Return the Response in place of throwing it." },
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {

@@ -16,6 +16,8 @@ const ASYNC =
 const TWO =
   "A function of two parameters gets (context, cb) and answers by cb(error, result). A Node handler has three: (context, req, res).";
 const ORDER = "A function of three parameters gets (context, req, res), in this order.";
+const NO_CALLBACK =
+  "A function of one parameter gets the context, and a callback when it is called cb, callback, done or next.";
 const ONE =
   'A function gets the context. A Request is given to fetch: export default { fetch(request) { return new Response("hi") } }.';
 const EXPRESS =
@@ -54,6 +56,8 @@ function hintOf(fn: Submitted, message: string): string | undefined {
   if (isAsyncFunction(fn) && names.length > 1) {
     return UNDEFINED.test(message) || isCall(message, second) || isCall(message, third) ? ASYNC : undefined;
   }
+  if (message === `${first} is not a function` && names.length === 1) return NO_CALLBACK;
+  if (message === `${third} is not a function`) return ORDER;
   if (REQUEST_NAMES.includes(first)) {
     if (names.length === 1) return OF_REQUEST.test(message) ? ONE : undefined;
     if (RESPONSE_NAMES.includes(second)) return names.length === 2 ? TWO : ORDER;
