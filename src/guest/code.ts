@@ -54,7 +54,8 @@ export class Code {
 
   /** Runs the code and sees to the answer. To be called inside `enterRun`. Throws what the code throws at once. */
   enter(run: Run): void {
-    if (this.#shape) runShape(this.#shape, run);
+    if (this.#message.parseOnly) this.#parse(run);
+    else if (this.#shape) runShape(this.#shape, run);
     else this.#evaluate(run);
   }
 
@@ -101,6 +102,14 @@ export class Code {
         release();
         run.fault(threwFault(error));
       },
+    );
+  }
+
+  #parse(run: Run): void {
+    whenSettled(
+      this.#compiled().parse?.(),
+      () => run.result("null"),
+      (error) => run.fault(threwFault(error)),
     );
   }
 

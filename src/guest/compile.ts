@@ -3,7 +3,7 @@ import { type NotCode, notCode } from "../wire/not-code.ts";
 import { hintOf } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
-import { faultOfModules, importText, MissingModule, moduleUrl, requireOf } from "./modules.ts";
+import { faultOfModules, importText, MissingModule, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { type Compiled, parseBody, parseExpression } from "./parse.ts";
 import { noteStart } from "./places.ts";
 import { onRejection } from "./settle.ts";
@@ -22,7 +22,11 @@ export interface Evaluation {
 }
 
 /** A text that was understood: evaluates it, each time anew but for an ES module. */
-export type Reading = () => Evaluation;
+export interface Reading {
+  (): Evaluation;
+  /** Of an ES module, which is read in full only when it is loaded: does that, and evaluates nothing. */
+  readonly parse?: () => Promise<unknown>;
+}
 
 const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
 
@@ -134,7 +138,7 @@ function bodyReading(codeId: number, compiled: Compiled): Reading {
 function moduleReading(codeId: number, name: string, text: string, known: CodeFault | null): Reading {
   let loaded: Promise<unknown> | null = null;
   let attempt = 0;
-  return () => {
+  const evaluate = (): Evaluation => {
     loaded ??= onRejection(importText(moduleUrl(codeId, name, attempt), text), (error) => {
       // A module that threw stays broken under its URL: the next run loads it under another, as a body would be evaluated anew.
       loaded = null;
@@ -143,6 +147,13 @@ function moduleReading(codeId: number, name: string, text: string, known: CodeFa
     });
     return { module: null, exports: null, value: loaded };
   };
+  const parse = (): Promise<unknown> => {
+    attempt += 1;
+    return onRejection(parseText(moduleUrl(codeId, name, attempt), text), (error) => {
+      throw asLoadFault(error, codeId, text, known);
+    });
+  };
+  return Object.assign(evaluate, { parse });
 }
 
 /** Tells the errors of loading a module from those that its code throws. */

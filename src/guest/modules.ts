@@ -65,6 +65,21 @@ export function addModules(codeId: number, modules: NonNullable<CodeMessage["mod
   }
 }
 
+/** At the end of a module: it is read and linked with all that it imports, and then not evaluated. */
+const STOP = "\nimport 'task:/0/stop.js'";
+const STOPPED = "STOPPED_BEFORE_EVALUATION";
+const STOP_MODULE = `throw Object.assign(new Error("stopped"), { code: "${STOPPED}" })`;
+
+/** Only reads a text, as `importText` would, and evaluates nothing of it. @throws what is wrong with it. */
+export async function parseText(url: string, text: string): Promise<void> {
+  add("task:/0/stop.js", { text: STOP_MODULE, typescript: false, format: "module" });
+  try {
+    await importText(url, text + STOP);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== STOPPED) throw error;
+  }
+}
+
 /** Loads a text, its types stripped already, as an ES module: the promise of its namespace. */
 export function importText(url: string, text: string): Promise<unknown> {
   add(url, { text, typescript: false, format: "module" });

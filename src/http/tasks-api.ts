@@ -1,11 +1,14 @@
+import { checkCode } from "../containers/code-check.ts";
 import { Problem } from "../errors.ts";
 import { parseJson } from "../source/json.ts";
+import { withoutPreamble } from "../source/text.ts";
 import type { Place } from "../tasks/definition.ts";
 import { readRollBack } from "../tasks/request.ts";
 import type { Task } from "../tasks/task.ts";
-import type { Condition } from "../tasks/tasks.ts";
+import type { CodeCheck, Condition } from "../tasks/tasks.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { isOneOf } from "./etags.ts";
+import { holderOf } from "./holder.ts";
 import { pageQuery } from "./page-query.ts";
 import { readBody } from "./read-body.ts";
 import {
@@ -43,7 +46,9 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     },
     PUT: async (call) => {
       const { place, by } = await permitted(call, dependencies);
-      const { task, made } = await tasks.put(place, await readMembers(call, dependencies), by, conditionOf(call));
+      const members = await readMembers(call, dependencies);
+      const check = codeCheck(place, by, dependencies);
+      const { task, made } = await tasks.put(place, members, by, conditionOf(call), check);
       auditTask(call, dependencies, made ? "task made" : "task changed", task, by);
       return answer(made ? 201 : 200, task);
     },
@@ -71,6 +76,13 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       return answer(200, task);
     },
   });
+}
+
+function codeCheck({ container }: Place, by: Claims, { containers, tokens }: ApiDependencies): CodeCheck {
+  return async (code) => {
+    const holder = await holderOf(by, tokens.registry);
+    await checkCode(containers, container, holder, withoutPreamble(Buffer.from(code)));
+  };
 }
 
 function listTasks(dependencies: ApiDependencies): Handler {

@@ -73,7 +73,7 @@ function* faultsOfCode(code: string, codeLimit: number): Generator<MemberFault> 
   if (bytes > codeLimit) yield { member: "code", detail: `has ${bytes} bytes; at most ${codeLimit} are taken` };
   if (code.trim() === "") yield { member: "code", detail: "is blank" };
   const other = notCode(code);
-  // No more than a look at how it begins: whether it parses is found out in a guest, because parsers are attacked.
+  // No more than a look at how it begins: whether it parses is found out by a guest.
   if (other) yield { member: "code", detail: NOT_CODE[other] };
   if (!code.isWellFormed()) yield { member: "code", detail: "has a lone surrogate, which UTF-8 cannot hold" };
 }

@@ -33,6 +33,9 @@ export interface TasksOptions {
 /** Whether what is there now, by its etag, or null for nothing, may be changed. */
 export type Condition = (etag: string | null) => boolean;
 
+/** Looks at code that somebody sent, before it is kept. */
+export type CodeCheck = (code: string) => Promise<void>;
+
 /** Of the code of tasks that run, so that it is not read at each run. */
 const CODE_BYTES = 32 * 2 ** 20;
 /** Of tasks that were read: somebody may have many, each with params of tens of kilobytes. */
@@ -85,10 +88,16 @@ export class Tasks {
    * whose token has ended is made anew; where nothing changes it stays whose it is.
    *
    * @throws {Problem} `request_invalid` with all that is wrong, `token_forbidden` where that is only what is more than the
-   * token that asks has, `precondition_failed`, `store_unavailable`.
+   * token that asks has, `precondition_failed`, `store_unavailable`, and what the check of other code throws.
    */
-  async put(at: Place, input: unknown, by: Claims, condition: Condition): Promise<{ task: Task; made: boolean }> {
-    return await this.#change(at, readTaskRequest(input, this.#codeLimit), by, { condition, mayStay: true });
+  async put(
+    at: Place,
+    input: unknown,
+    by: Claims,
+    condition: Condition,
+    check?: CodeCheck,
+  ): Promise<{ task: Task; made: boolean }> {
+    return await this.#change(at, readTaskRequest(input, this.#codeLimit), by, { condition, mayStay: true, check });
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when it is not kept. */
@@ -134,7 +143,7 @@ export class Tasks {
     at: Place,
     read: ReadTask,
     by: Claims,
-    { condition, mayStay }: { condition: Condition; mayStay: boolean },
+    { condition, mayStay, check }: { condition: Condition; mayStay: boolean; check?: CodeCheck | undefined },
   ): Promise<{ task: Task; made: boolean }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const newest = await this.find(at.container, at.name);
@@ -146,6 +155,7 @@ export class Tasks {
       const overriding = by.admin ? [] : await this.#overriding(definition, kept, by);
       refuseFaults(TASK, { invalid: definition.invalid, wider: [...definition.wider, ...overriding] });
       if (kept && mayStay && changesNothing(given, kept)) return { task: kept, made: false };
+      if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, kept }, by);
       if (task) return { task, made: newest === null };
     }

@@ -116,7 +116,12 @@ export interface CodeMessage {
   typescript: boolean;
   /** Further modules of the envelope, by relative specifier. */
   modules: Readonly<Record<string, string>> | null;
+  /** Its runs only find out whether it can be read, and nothing of it is evaluated. */
+  parseOnly?: boolean;
 }
+
+const TYPESCRIPT = 1;
+const PARSE_ONLY = 2;
 
 /** The request as the task sees it. Members that hold nothing are left out. */
 export interface RunContext {
@@ -211,7 +216,7 @@ export interface FaultMessage {
 /** The payload of a `code` frame: flags u8, length of the source u32, the source, then the modules as JSON when there are any. */
 export function encodeCode(code: CodeMessage): Uint8Array[] {
   const head = Buffer.allocUnsafe(5);
-  head[0] = code.typescript ? 1 : 0;
+  head[0] = (code.typescript ? TYPESCRIPT : 0) + (code.parseOnly ? PARSE_ONLY : 0);
   head.writeUInt32LE(code.source.length, 1);
   const parts: Uint8Array[] = [head, code.source];
   if (code.modules) parts.push(Buffer.from(JSON.stringify(code.modules)));
@@ -220,9 +225,11 @@ export function encodeCode(code: CodeMessage): Uint8Array[] {
 
 export function decodeCode(payload: Buffer): CodeMessage {
   const sourceEnd = 5 + readUInt32LE(payload, 1);
+  const flags = payload[0] ?? 0;
   return {
-    typescript: payload[0] === 1,
+    typescript: (flags & TYPESCRIPT) !== 0,
     source: subarray(payload, 5, sourceEnd),
     modules: sourceEnd < payload.length ? parse(toText(payload, "utf8", sourceEnd)) : null,
+    ...((flags & PARSE_ONLY) !== 0 && { parseOnly: true }),
   };
 }

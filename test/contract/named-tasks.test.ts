@@ -7,6 +7,7 @@ import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
 import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
 
 const TELLS = `(c) => ({ method: c.method, url: c.url, body: c.body, data: c.data, params: c.params, secrets: c.secrets,
   turn: (globalThis.turn = (globalThis.turn ?? 0) + 1) })`;
@@ -172,6 +173,68 @@ describe("a named task", () => {
     service = await start();
     assert.partialDeepStrictEqual(await told("acme/restart"), { secrets: { KEY: "kept" }, params: { a: 1 } });
     assert.equal(((await get("acme/restart", "/versions")).json() as { versions: [] }).versions.length, 2);
+  });
+});
+
+describe("the code of a named task", () => {
+  it("is refused where it cannot be read, with the line; what there was stays", async () => {
+    await kept("read/task", { code: "1" });
+    const unreadable: [string, RegExp][] = [
+      ["return 1 +;", /\(line 1, column 11\)/],
+      ["export default async (context) => {\n  return 1;\n", /\(line 3, column 1\)/],
+      ["import os from 'node:os';\nexport const a = ;", /\(line 2, column 18\)/],
+      ["export default 1;\nreturn 2;", /Illegal return statement \(line 2, column 1\)/],
+      ["enum A { B }\nexport default A.B;", /TypeScript enum/],
+      ["import _ from 'lodash';\nexport default _;", /there is no module "lodash"/],
+      ["import { nothing } from 'node:fs';\nexport default nothing;", /named 'nothing'/],
+    ];
+    for (const [code, says] of unreadable) {
+      const problem = assertProblem(await put("read/task", { code }), 400, "code_syntax");
+      assert.match(problem.detail, says);
+      const stored = assertProblem(await service.run("read", code), 400, "code_syntax");
+      assert.equal(problem.detail, stored.detail, "as a run is told");
+    }
+    assert.deepEqual([(await run("read/task")).text, (await kept("read/task", {})).version], ["1", 1]);
+  });
+
+  it("is read, and not evaluated, when it is kept", async () => {
+    for (const code of [
+      "process.exit(1)",
+      "#!/usr/bin/env node\nawait new Promise(() => {}); throw new Error('evaluated')",
+      "import fs from 'node:fs'; process.exit(1); export default 1;",
+      "await new Promise(() => {}); export default 1;",
+      "const a: number = 1; throw new Error(`${a}`)",
+      "class A {}",
+      "missing",
+    ]) {
+      for (let times = 0; times < 2; times++) assert.ok((await put("unrun/task", { code })).status < 300, code);
+    }
+    assertProblem(await run("unrun/task"), 500, "task_threw");
+  });
+
+  it("is kept unread where there is no place for a guest, and told by its runs", async () => {
+    const narrow = await startService(["--concurrency", "1"]);
+    try {
+      const task = { json: { code: "return 1 +;" } };
+      const held = new AbortController();
+      const long = narrow.run("full", "await new Promise(() => {})", { signal: held.signal }).catch(() => null);
+      const busy = async (): Promise<boolean> => {
+        const { containers } = (await narrow.request("GET", "/api/containers")).json() as {
+          containers: { container: string; running: number }[];
+        };
+        return containers.some(({ container, running }) => container === "full" && running === 1);
+      };
+      await until(busy, "the run is in flight");
+      assert.equal((await narrow.request("PUT", "/api/tasks/full/task", task)).status, 201);
+      held.abort();
+      await long;
+      await until(async () => !(await busy()), "the run has gone");
+      assertProblem(await narrow.request("POST", "/api/run/full/task"), 400, "code_syntax");
+      const other = { json: { code: "return 2 +;" } };
+      assertProblem(await narrow.request("PUT", "/api/tasks/full/task", other), 400, "code_syntax");
+    } finally {
+      await narrow.stop();
+    }
   });
 });
 

@@ -55,6 +55,7 @@ interface Pending {
 export interface CodeOptions {
   typescript?: boolean;
   modules?: Record<string, string>;
+  parseOnly?: boolean;
 }
 
 export interface StartedRun {
@@ -115,6 +116,7 @@ export class GuestProcess {
       source: Buffer.from(source),
       typescript: options.typescript ?? false,
       modules: options.modules ?? null,
+      parseOnly: options.parseOnly ?? false,
     };
     this.#outbox.push(bytesFrame(TO_GUEST.code, id, ...encodeCode(message)));
     return id;

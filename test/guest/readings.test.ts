@@ -156,3 +156,20 @@ describe("how a text is read", () => {
     assert.equal(await guest.value("() => 1"), 1);
   });
 });
+
+describe("a code that is only to be read", () => {
+  it("is neither evaluated nor kept from it by an earlier one, and is told what is wrong", async () => {
+    await using guest = await GuestProcess.start();
+    for (const text of ["process.exit(1)", "process.exit(1); export default 1", "await new Promise(() => {})"]) {
+      for (let times = 0; times < 3; times++) {
+        assert.equal((await guest.run(text, {}, { parseOnly: true })).result, "null", text);
+      }
+    }
+    const code = guest.code("export const a = ;", { parseOnly: true });
+    for (let times = 0; times < 2; times++) {
+      const { fault } = await guest.start(code).outcome;
+      assert.match(fault!.detail, /^Unexpected token ';' \(line 1, column 18\)/);
+    }
+    assert.equal(await guest.value("export default 42"), 42);
+  });
+});

@@ -1,0 +1,58 @@
+import { Problem } from "../errors.ts";
+import { codeOf } from "./codes.ts";
+import type { RunListener } from "./flight.ts";
+import type { Place, Registry } from "./registry.ts";
+import type { TokenChain } from "./tenants.ts";
+
+/**
+ * Has a guest find out whether code can be read: a parser is what hostile text attacks first, and none is used in this
+ * process. Nothing of the code is evaluated. The guest belongs to the token in this container, is used for nothing else, and
+ * counts as one of its containers. Where there is no place for it, or it comes to no answer, the code may be anything.
+ *
+ * @throws {Problem} `code_syntax`
+ */
+export async function checkCode(
+  containers: Pick<Registry, "reserve" | "release">,
+  name: string,
+  token: TokenChain,
+  text: Buffer,
+): Promise<void> {
+  const place = reserve(containers, name, token);
+  if (!place) return;
+  try {
+    const { compartment } = place;
+    const { guest } = compartment.warm(performance.now()) ?? (await compartment.arrive());
+    const code = { ...codeOf({ source: text, typescript: false, modules: null }), parseOnly: true };
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    guest.run(code, () => "", listener(resolve, reject), performance.now());
+    await promise;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "code_syntax") throw error;
+  } finally {
+    containers.release(place);
+  }
+}
+
+function reserve(containers: Pick<Registry, "reserve">, name: string, token: TokenChain): Place | null {
+  try {
+    return containers.reserve(name, { key: `parse ${token.jti}`, fresh: false, net: false }, token, performance.now());
+  } catch (error) {
+    if (error instanceof Problem) return null;
+    throw error;
+  }
+}
+
+const nothing = (): void => {};
+
+function listener(resolve: () => void, reject: (problem: Problem) => void): RunListener {
+  return {
+    result: resolve,
+    fault: reject,
+    over: resolve,
+    head: nothing,
+    data: nothing,
+    end: nothing,
+    refused: nothing,
+    witness: { log: nothing, unheard: nothing },
+  };
+}
