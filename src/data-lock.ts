@@ -39,7 +39,7 @@ export function lockFile(file: string, busy: string, waitMs = 0): Lock {
     const isBusy = (error as { errcode?: number }).errcode === SQLITE_BUSY;
     const message = isBusy
       ? busy
-      : `${file} cannot be locked (${(error as Error).message}); remove it when no other process uses it`;
+      : `${path.resolve(file)} cannot be locked (${(error as Error).message}); remove it when no other process uses it`;
     throw new Error(message, { cause: error });
   }
   return { release: () => database.close() };

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
+import { resolve } from "node:path";
 
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from "jose";
 import { z } from "zod";
@@ -88,14 +89,14 @@ export async function newStoredKey(nowMs: number, nbf?: number): Promise<StoredK
 /** There are none, and nobody may make any. */
 export function missing(file: string): Error {
   return new Error(
-    `there are no signing keys at ${file}; start the service once, which makes them, or name the right file`,
+    `there are no signing keys at ${resolve(file)}; start the service once, which makes them, or name the right file`,
   );
 }
 
 /** They were there: tokens are on record that only they verify. */
 export function lost(file: string): Error {
   return new Error(
-    `the signing keys at ${file} are missing, and tokens issued so far are signed with them; restore the file from ` +
+    `the signing keys at ${resolve(file)} are missing, and tokens issued so far are signed with them; restore the file from ` +
       "a backup, or make a new key with: caisson keys make, which ends every token issued so far",
   );
 }
@@ -122,7 +123,7 @@ function publicPartOf(d: string, x: string): string | undefined {
 
 function damaged(file: string, fault: string): Error {
   return new Error(
-    `the signing keys in ${file} cannot be used: ${fault}; restore the file from a backup, ` +
+    `the signing keys in ${resolve(file)} cannot be used: ${fault}; restore the file from a backup, ` +
       "or move it away and make a new key with: caisson keys make, which ends every token issued so far",
   );
 }

@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+
 import { MAX_KEYS, missing, newStoredKey, readKeyFile, type StoredKey, writeKeyFile } from "./key-file.ts";
 
 /**
@@ -12,7 +14,9 @@ export async function rotateKeys(file: string, nowMs: number, signsFromS?: numbe
   const made = await newStoredKey(nowMs, signsFromS);
   await change(file, (keys) => {
     if (keys.length < MAX_KEYS) return [made, ...keys];
-    throw new Error(`${file} holds ${keys.length} keys, which is as many as are read; revoke some that have ended`);
+    throw new Error(
+      `${resolve(file)} holds ${keys.length} keys, which is as many as are read; revoke some that have ended`,
+    );
   });
   return made.kid;
 }
@@ -28,7 +32,7 @@ export async function revokeKey(file: string, kid: string, nowMs: number): Promi
   let used = false;
   await change(file, (keys) => {
     const at = keys.findIndex((key) => key.kid === kid);
-    if (at < 0) throw new Error(`${file} holds no key ${JSON.stringify(kid)}; keys list names them`);
+    if (at < 0) throw new Error(`${resolve(file)} holds no key ${JSON.stringify(kid)}; keys list names them`);
     // Those before it wait for their time; those after it were replaced, and sign no more.
     used = kid === signingKey(keys, nowMs).kid;
     return keys.toSpliced(at, 1, ...(used ? [made] : []));
@@ -45,7 +49,7 @@ export async function revokeKey(file: string, kid: string, nowMs: number): Promi
 export async function makeKeys(file: string, nowMs: number): Promise<string> {
   const made = await newStoredKey(nowMs);
   if (await writeKeyFile(file, [made], { replace: false })) return made.kid;
-  throw new Error(`${file} is there already; keys rotate adds a key to it, and ends no token`);
+  throw new Error(`${resolve(file)} is there already; keys rotate adds a key to it, and ends no token`);
 }
 
 /** The one of them that signs at a moment. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
@@ -10,6 +10,9 @@ const MAX_FILE_BYTES = 1_048_576;
 
 /**
  * Reads a file that holds a secret; `undefined` when there is none.
+ *
+ * What went wrong names it by its whole path: a service that is started as root works in its data folder, and nobody who
+ * reads what it says does.
  *
  * @throws {Error} when it cannot be read, or others than its owner can: it says how to mend that.
  */
@@ -32,19 +35,23 @@ export async function readGuarded(
     await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     // The open file is asked and not the path, which could lead elsewhere a moment later.
     const stat = await handle.stat();
-    if (!stat.isFile()) throw new Error(`${file} is not a file; move it away`);
+    if (!stat.isFile()) throw new Error(`${resolve(file)} is not a file; move it away`);
     if ((stat.mode & forbidden) !== 0) {
       const mode = (stat.mode & 0o777).toString(8);
-      throw new Error(`others than its owner have access to ${file} (mode ${mode}); run: chmod ${remedy} ${file}`);
+      throw new Error(
+        `others than its owner have access to ${resolve(file)} (mode ${mode}); run: chmod ${remedy} ${resolve(file)}`,
+      );
     }
     if (stat.size > MAX_FILE_BYTES)
-      throw new Error(`${file} has ${stat.size} bytes, at most ${MAX_FILE_BYTES} are read`);
+      throw new Error(`${resolve(file)} has ${stat.size} bytes, at most ${MAX_FILE_BYTES} are read`);
     return await handle.readFile("utf8");
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT") return undefined;
     if (code === undefined) throw error;
-    throw new Error(`${file} cannot be read (${code}); give this process's user access to it`, { cause: error });
+    throw new Error(`${resolve(file)} cannot be read (${code}); give this process's user access to it`, {
+      cause: error,
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
+import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../errors.ts";
@@ -31,7 +32,7 @@ export class Registry implements TokenRegister {
       return new Registry(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs);
     } catch (error) {
       throw new Error(
-        `the register of tokens in ${file} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
+        `the register of tokens in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
           "restore it from a backup. Without it revoked tokens are valid again, unless the signing keys are deleted too",
         { cause: error },
       );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir, readFile, rename, stat } from "node:fs/promises";
+import { chmod, readdir, readFile, rename, stat } from "node:fs/promises";
 import path from "node:path";
 import { describe, it } from "node:test";
 
@@ -23,6 +23,20 @@ async function refusal(home: Home): Promise<string> {
   throw new Error("it serves");
 }
 
+describe("a secret file of the data folder", () => {
+  it("that others can read is named with the command that mends it, wherever that is entered", async () => {
+    const { home } = await used();
+    await using _ = home;
+    const files = ["keys.json", "secrets.key", "admin.token"].map((name) => path.join(home.data, name));
+    for (const file of files) {
+      await chmod(file, 0o644);
+      const said = await refusal(home);
+      assert.ok(said.includes(`run: chmod 600 ${file}`), said);
+      await chmod(file, 0o600);
+    }
+  });
+});
+
 describe("a used data folder without its keys.json", () => {
   it("stops the start, keeps the administrator's token, and serves again with the file", async () => {
     const { home, token } = await used();
@@ -33,6 +47,7 @@ describe("a used data folder without its keys.json", () => {
     const said = await refusal(home);
     assert.match(said, /keys\.json are missing, and tokens issued so far are signed with them/);
     assert.match(said, /from a backup, or .*: caisson keys make/);
+    assert.ok(said.includes(file), said);
     assert.ok(!(await readdir(home.data)).includes("keys.json"));
     assert.equal(await readFile(admin, "utf8"), before);
     await rename(`${file}.away`, file);

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
+import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../../errors.ts";
@@ -25,7 +26,7 @@ export class EmbeddedPolicies implements PolicyStore {
       return new EmbeddedPolicies(new DatabaseSync(file));
     } catch (error) {
       throw new Error(
-        `the policies of containers in ${file} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
+        `the policies of containers in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
           "restore it from a backup, or remove it and set them anew: without it the limits of no container hold but the " +
           "server's own and those of tokens",
         { cause: error },

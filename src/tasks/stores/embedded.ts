@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
+import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../../errors.ts";
@@ -21,7 +22,7 @@ export class EmbeddedTasks implements TaskStore {
       return new EmbeddedTasks(new DatabaseSync(file));
     } catch (error) {
       throw new Error(
-        `the named tasks in ${file} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
+        `the named tasks in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
           "restore it from a backup, or remove it and put the tasks anew",
         { cause: error },
       );

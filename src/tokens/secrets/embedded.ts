@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
+import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../../errors.ts";
@@ -26,7 +27,7 @@ export class EmbeddedSecrets implements SecretStore {
       return new EmbeddedSecrets(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs);
     } catch (error) {
       throw new Error(
-        `the secrets of tokens in ${file} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
+        `the secrets of tokens in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
           "restore it from a backup, or remove it and set them anew",
         { cause: error },
       );

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { resolve } from "node:path";
 
 import { readPrivate, writePrivate } from "../private-file.ts";
 
@@ -31,7 +32,7 @@ export class SecretKey {
     }
     if (text === undefined) {
       throw new Error(
-        `there is no key of secrets at ${file}; start the service once, which makes one in its data folder, or name the right file`,
+        `there is no key of secrets at ${resolve(file)}; start the service once, which makes one in its data folder, or name the right file`,
       );
     }
     return new SecretKey(keysOf(text, file));
@@ -64,7 +65,7 @@ export class SecretKey {
 /** It was there: secrets are kept that only it opens. */
 export function lostKey(file: string): Error {
   return new Error(
-    `the key of secrets at ${file} is missing, and the secrets kept so far are encrypted with it; restore the file ` +
+    `the key of secrets at ${resolve(file)} is missing, and the secrets kept so far are encrypted with it; restore the file ` +
       "from a backup, or give those secrets up: move secrets.sqlite, secrets.sqlite-wal and secrets.sqlite-shm of the " +
       "data folder away, and the next start makes a new key",
   );
@@ -100,7 +101,7 @@ function keysOf(text: string, file: string): Buffer[] {
 
 function damaged(file: string, fault: string): Error {
   return new Error(
-    `the key of secrets in ${file} cannot be used: ${fault}; restore the file from a backup, or put a new key there ` +
+    `the key of secrets in ${resolve(file)} cannot be used: ${fault}; restore the file from a backup, or put a new key there ` +
       "(openssl rand -base64 32), without which none of the secrets kept so far can be read",
   );
 }
