@@ -71,7 +71,9 @@ function rotateCommand(): Command {
 
 function revokeCommand(): Command {
   const command = new Command("revoke")
-    .description("take a key away, which ends every token that was signed with it, at once and for good")
+    .description(
+      "take a key away, which ends every token that was signed with it and all below those, at once and for good",
+    )
     .argument("<kid>", "the name of the key, as keys list gives it");
   return verb(command, async (config, kid) => {
     const made = await change(config, (file) => revokeKey(file, kid!, Date.now()));

@@ -13,8 +13,7 @@ export class Running {
       const revoked = new Set(jtis);
       this.#kill(({ jti, parents }) => revoked.has(jti) || parents.some((parent) => revoked.has(parent)), TOKEN);
     });
-    // That of a task was signed with none.
-    verifier.onKeysRemoved(() => this.#kill((claims) => claims.task === null && !verifier.isSigned(claims), KEY));
+    verifier.onKeysRemoved(() => this.#kill((claims) => !verifier.isSigned(claims), KEY));
   }
 
   /** @param tokens all that it hangs on: the one that asked for it, and that of its task. */
@@ -34,5 +33,5 @@ export class Running {
 }
 
 const TOKEN = "the token was revoked, which ended the run";
-const KEY = "the key that the token was signed with was revoked, which ended the run";
+const KEY = "the key that the token was signed with was revoked, or that of one above it, which ended the run";
 const HINT = "Ask an administrator of this service for a new one.";

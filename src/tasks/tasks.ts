@@ -119,7 +119,7 @@ export class Tasks {
   }
 
   async list(container: string, after: string, count: number): Promise<Task[]> {
-    return (await this.#store.list(container, after, count)).map(taskOf);
+    return (await this.#store.list(container, after, count)).map((record) => this.#known(taskOf(record)));
   }
 
   /** Ends a task, its token and its secrets. @throws {Problem} `not_found`, `precondition_failed`, `store_unavailable` */
@@ -184,13 +184,14 @@ export class Tasks {
   async #write(at: Place, definition: Definition, { newest, kept }: Before, by: Claims): Promise<Task | null> {
     const payload = taskPayload(at, definition, kept, by, this.#nowMs());
     const claims = claimsOf(payload);
-    const { vault, registry } = this.#tokens;
+    const { vault, registry, verifier } = this.#tokens;
+    const kids = by.admin ? [] : verifier.kidsOf(by);
     const staying = stayingSecrets(definition, kept, by);
     const secretsId = await this.#keepSecrets(definition, claims, staying);
     const record: TaskRecord = {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
-      ...{ by: by.jti, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by) },
+      ...{ by: by.jti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by) },
     };
     const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: definition.code };
     const { container, name } = at;
@@ -200,7 +201,7 @@ export class Tasks {
       if (outcome === "full") throw full(this.#containerTasks);
       return null;
     }
-    await registry.record(payload, by.jti, this.#nowMs());
+    await registry.record(payload, by.jti, this.#nowMs(), kids);
     if (newest && newest.claims.jti !== claims.jti) await this.#retire(newest, by);
     else if (kept && kept.owner.jti !== secretsId) await vault.set(kept.owner, {});
     return taskOf(stored.record);
@@ -234,8 +235,16 @@ export class Tasks {
     await this.#tokens.registry.retire(claims.jti, this.#nowMs());
   }
 
+  /** A task whose end the verifier can tell. */
+  #known(task: Task): Task {
+    this.#tokens.verifier.hangOn(task.claims, task.kids);
+    return task;
+  }
+
   #taskOf(record: string): Task {
-    return this.#read.get(record) ?? this.#read.add(record, taskOf(record), record.length * BYTES_PER_CHAR);
+    return (
+      this.#read.get(record) ?? this.#read.add(record, this.#known(taskOf(record)), record.length * BYTES_PER_CHAR)
+    );
   }
 }
 

@@ -70,13 +70,18 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const whole = keysFile === undefined || options.registry !== undefined;
   const keepers = onKeys ? [keepKeys(keys, whole ? registry : null, onKeys, nowMs)] : [];
   if (onKeys && external) keepers.push(followIssuer(external, onKeys));
+  const verifier = new Verifier(keys, registry, { nowMs, external });
   const uses = new Uses(registry, nowMs);
   const vault = await openVault(folder, options);
   return {
     keys,
     registry,
-    verifier: new Verifier(keys, registry, { nowMs, external }),
-    issue: (input, by) => issue(input, { keys, registry, vault, ...issuerOf(by), nowMs: nowMs() }),
+    verifier,
+    issue: (input, by) => {
+      const issuer = issuerOf(by);
+      const kidsAbove = issuer.above ? verifier.kidsOf(issuer.above) : [];
+      return issue(input, { keys, registry, vault, ...issuer, kidsAbove, nowMs: nowMs() });
+    },
     revoke: async (jti, revokedBy, end) => {
       const first = await registry.revoke(jti, revokedBy, nowMs(), end);
       const issued = await registry.issued(jti);

@@ -20,6 +20,8 @@ export interface IssueContext {
   issuedBy: string;
   /** The token that asks, where it is not an administrator's: what it issues is below it, and no more than it. */
   above: Claims | null;
+  /** The names of the keys that those above it were signed with. */
+  kidsAbove: readonly string[];
   /** Unix milliseconds. */
   nowMs: number;
 }
@@ -49,7 +51,8 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload))).setProtectedHeader(header).sign(key);
   // Before anybody has it: its limits must be known at its first use, and a token that is not listed cannot be told apart
   // from a forged one when it is asked about.
-  await context.registry.record(payload, context.issuedBy, context.nowMs);
+  const kids = [...new Set([kid, ...context.kidsAbove])];
+  await context.registry.record(payload, context.issuedBy, context.nowMs, kids);
   const claims = claimsOf(payload);
   if (Object.keys(request.secrets).length > 0) await keepSecrets(claims, request.secrets, context);
   return { token, jti: payload.jti, claims };

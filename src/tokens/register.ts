@@ -7,6 +7,8 @@ export interface IssuedToken {
   issuedBy: string;
   /** Unix milliseconds. */
   issuedAt: number;
+  /** The names of the keys that it was signed with, and those above it, as far as that is on record. */
+  kids: readonly string[];
 }
 
 /** The end of a token before its time. */
@@ -30,9 +32,10 @@ export interface TokenRegister {
   /**
    * Remembers a token that is about to be handed out, or what that of a named task has become.
    *
+   * @param kids the names of the keys that it was signed with, and those above it.
    * @throws {Problem} `store_unavailable` when it cannot be written.
    */
-  record(payload: Payload, issuedBy: string, nowMs: number): Promise<void> | void;
+  record(payload: Payload, issuedBy: string, nowMs: number, kids?: readonly string[]): Promise<void> | void;
   /** The token of that `jti`; `undefined` when it is unknown or long expired. */
   issued(jti: string): Promise<IssuedToken | undefined> | IssuedToken | undefined;
   /** The tokens after a `jti`, the first so many, in the order of their `jti`s. */

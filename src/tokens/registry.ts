@@ -44,6 +44,7 @@ export class Registry implements TokenRegister {
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
+      if (!database.prepare("PRAGMA table_info(issued)").all().some(isKids)) database.exec(ADD_KIDS);
       this.#statements = {
         issue: database.prepare(STATEMENTS.issue),
         issued: database.prepare(STATEMENTS.issued),
@@ -78,7 +79,7 @@ export class Registry implements TokenRegister {
    *
    * @throws {Problem} `store_unavailable` when it cannot be written.
    */
-  record(payload: Payload, issuedBy: string, nowMs: number): void {
+  record(payload: Payload, issuedBy: string, nowMs: number, kids: readonly string[] = []): void {
     this.#write("the token was not issued", () => {
       this.#forget(nowMs);
       const { jti, exp } = payload;
@@ -88,6 +89,7 @@ export class Registry implements TokenRegister {
         issuedBy,
         nowMs,
         exp === undefined ? null : forgetAt(exp, LEEWAY_S),
+        kids.join(" "),
       );
     });
   }
@@ -194,11 +196,17 @@ export class Registry implements TokenRegister {
 }
 
 function issuedOf(row: Record<string, unknown>): IssuedToken {
+  const { kids } = row;
   return {
     claims: claimsOf(JSON.parse(String(row["payload"]))),
     issuedBy: String(row["issued_by"]),
     issuedAt: Number(row["issued_at"]),
+    kids: typeof kids === "string" && kids !== "" ? kids.split(" ") : [],
   };
+}
+
+function isKids({ name }: Record<string, unknown>): boolean {
+  return name === "kids";
 }
 
 /** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */
@@ -212,7 +220,8 @@ const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS issued (
-    jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER
+    jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER,
+    kids TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS revoked (
     jti TEXT PRIMARY KEY, revoked_by TEXT NOT NULL, revoked_at INTEGER NOT NULL, forget_at INTEGER
@@ -224,15 +233,19 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
 
+/** Of a database that is older. */
+const ADD_KIDS = "ALTER TABLE issued ADD COLUMN kids TEXT";
+
 const STATEMENTS = {
-  issue: "INSERT OR REPLACE INTO issued (jti, payload, issued_by, issued_at, forget_at) VALUES (?, ?, ?, ?, ?)",
-  issued: "SELECT payload, issued_by, issued_at FROM issued WHERE jti = ?",
+  issue:
+    "INSERT OR REPLACE INTO issued (jti, payload, issued_by, issued_at, forget_at, kids) VALUES (?, ?, ?, ?, ?, ?)",
+  issued: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti = ?",
   revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
     VALUES (?1, ?2, ?3, CASE WHEN EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
       THEN (SELECT forget_at FROM issued WHERE jti = ?1) ELSE ?4 END) ON CONFLICT DO NOTHING`,
   retireIssued: "UPDATE issued SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
   retireRevoked: "UPDATE revoked SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
-  list: "SELECT payload, issued_by, issued_at FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
+  list: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
   revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
   // Of those that are on record: what is known of others would never be forgotten.
   addUse: `INSERT INTO used (jti, runs, last_ms) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM issued WHERE jti = ?1)

@@ -60,9 +60,9 @@ export class SharedRegistry implements TokenRegister {
     this.#revocations = revocations;
   }
 
-  async record(payload: Payload, issuedBy: string, issuedAt: number): Promise<void> {
+  async record(payload: Payload, issuedBy: string, issuedAt: number, kids: readonly string[] = []): Promise<void> {
     const { jti, exp } = payload;
-    const record = JSON.stringify({ payload, issuedBy, issuedAt });
+    const record = JSON.stringify({ payload, issuedBy, issuedAt, kids });
     const forget = exp === undefined ? "" : forgetAt(exp, LEEWAY_S);
     await this.#link.run(RECORD, [this.#index, this.#key(jti)], [jti, record, forget]);
   }
@@ -161,7 +161,15 @@ export class SharedRegistry implements TokenRegister {
   }
 }
 
+interface StoredToken {
+  readonly payload: unknown;
+  readonly issuedBy: string;
+  readonly issuedAt: number;
+  /** Not of one that an older version recorded. */
+  readonly kids?: readonly string[];
+}
+
 function issuedOf(text: string): IssuedToken {
-  const { payload, issuedBy, issuedAt } = JSON.parse(text) as { payload: unknown; issuedBy: string; issuedAt: number };
-  return { claims: claimsOf(payload), issuedBy, issuedAt };
+  const { payload, kids = [], ...issued } = JSON.parse(text) as StoredToken;
+  return { claims: claimsOf(payload), kids, ...issued };
 }

@@ -35,6 +35,8 @@ export class Verifier {
   readonly #checking = new Map<string, Promise<Claims>>();
   /** What each claims set was signed with. */
   readonly #signers = new WeakMap<Claims, Signer>();
+  /** The names of the keys that those above it were signed with, where there are some. */
+  readonly #kidsAbove = new WeakMap<Claims, readonly string[]>();
   #told: () => void = () => {};
 
   constructor(
@@ -66,14 +68,25 @@ export class Verifier {
 
   /** What can change of a token that was checked. @throws {Problem} `token_invalid`, `store_unavailable`. */
   mustBeInForce(claims: Claims): void {
-    if (!this.isSigned(claims)) throw unknownKey();
+    if (!this.#isOwnHeld(claims)) throw unknownKey();
+    if (!this.#areHeldAbove(claims)) throw unknownKeyAbove();
     this.#mustBeInForce(claims);
   }
 
-  /** Whether the key that the token was signed with is still held. */
+  /** Whether the keys that the token was signed with, and those above it, are still held. That of a task was signed with none. */
   isSigned(claims: Claims): boolean {
+    return this.#isOwnHeld(claims) && this.#areHeldAbove(claims);
+  }
+
+  /** The names of the keys that a token, which was checked here, and those above it were signed with. */
+  kidsOf(claims: Claims): readonly string[] {
     const signer = this.#signers.get(claims);
-    return signer !== undefined && signer.keys.has(signer.key);
+    return [...new Set([...(signer ? [signer.key.kid] : []), ...(this.#kidsAbove.get(claims) ?? [])])];
+  }
+
+  /** Says what the token of a task hangs on: it ends with the keys that those above it were signed with. */
+  hangOn(claims: Claims, kids: readonly string[]): void {
+    if (kids.length > 0) this.#kidsAbove.set(claims, kids);
   }
 
   /** Who has signed the token, as it says in `iss`. */
@@ -115,6 +128,7 @@ export class Verifier {
     });
     if (claims.task !== null) throw invalid("what stands for a named task is no credential", ASK_HERE);
     this.#signers.set(claims, { keys, key });
+    if (claims.parents.length > 0) await this.#lookAbove(claims);
     // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come,
     // of the token or of the key.
     this.mustBeInForce(claims);
@@ -127,17 +141,23 @@ export class Verifier {
     if (claims.nbf !== null && nowMs < (claims.nbf - LEEWAY_S) * 1_000) {
       throw invalid(`the token becomes valid in ${Math.ceil(claims.nbf - nowMs / 1_000)} s`, "Wait until then.");
     }
-    this.mustNotHaveEnded(claims);
+    this.#mustNotBeOver(claims);
   }
 
   /** How the token has ended. @throws {Problem} `store_unavailable` when that is not known. */
   endOf(claims: Claims): { expired: boolean; revoked: boolean } {
-    const revoked = [claims.jti, ...claims.parents].some((jti) => this.#registry.isRevoked(jti));
+    const isRevoked = [claims.jti, ...claims.parents].some((jti) => this.#registry.isRevoked(jti));
+    const revoked = isRevoked || !this.#areHeldAbove(claims);
     return { expired: this.#hasExpired(claims), revoked };
   }
 
-  /** As `mustBeInForce`, also for a token that is not valid yet. */
+  /** As `mustBeInForce`, also for a token that is not valid yet, and for one that was not checked here. */
   mustNotHaveEnded(claims: Claims): void {
+    if (!this.#areHeldAbove(claims)) throw unknownKeyAbove();
+    this.#mustNotBeOver(claims);
+  }
+
+  #mustNotBeOver(claims: Claims): void {
     if (this.#hasExpired(claims)) {
       throw invalid(`the token expired ${Math.floor(this.#nowMs() / 1_000 - claims.exp!)} s ago`, ASK_HERE);
     }
@@ -149,6 +169,22 @@ export class Verifier {
 
   #hasExpired({ exp }: Claims): boolean {
     return exp !== null && this.#nowMs() >= (exp + LEEWAY_S) * 1_000;
+  }
+
+  /** A key that is stolen has signed tokens below which others were issued since, with the next key. */
+  async #lookAbove(claims: Claims): Promise<void> {
+    const issued = await this.#registry.issued(claims.jti);
+    if (issued) this.hangOn(claims, issued.kids);
+  }
+
+  #isOwnHeld(claims: Claims): boolean {
+    const signer = this.#signers.get(claims);
+    return claims.task !== null || (signer !== undefined && signer.keys.has(signer.key));
+  }
+
+  #areHeldAbove(claims: Claims): boolean {
+    const kids = this.#kidsAbove.get(claims);
+    return kids === undefined || kids.every((kid) => this.#keys.get(kid) !== undefined);
   }
 
   /** At once and not when it is next asked for, which would cost each request a look at its key. */
@@ -198,6 +234,10 @@ function issuerIn(payload: unknown): unknown {
 
 function unknownKey(): Problem {
   return invalid("the token is signed with a key that this service does not hold", ASK_HERE);
+}
+
+function unknownKeyAbove(): Problem {
+  return invalid("a token that this one descends from is signed with a key that this service does not hold", ASK_HERE);
 }
 
 function invalid(detail: string, hint: string, cause?: unknown): Problem {

@@ -147,6 +147,29 @@ describe("keys revoke", () => {
     assert.ok(!(await published()).includes(kidOf(old)));
   });
 
+  it("ends what is below the tokens of the key: tokens that a newer key has signed, tasks, and their runs", async () => {
+    const by = { token: await admin() };
+    const json = { containers: ["line"], can: ["run", "tasks", "issue"], depth: 1 };
+    const head = (await service.request("POST", "/api/tokens", { ...by, json })).json() as { token: string };
+    const task = { token: head.token, json: { code: LASTING, public: true } };
+    assert.equal((await service.request("PUT", "/api/tasks/line/task", task)).status, 201);
+    assert.equal((await keys("rotate")).code, 0);
+    const issued = { token: head.token, json: { containers: ["line"] } };
+    const child = (await service.request("POST", "/api/tokens", issued)).json() as { token: string };
+    assert.notEqual(kidOf(child.token), kidOf(head.token));
+    assert.equal((await service.run("line", "6 * 7", { token: child.token })).text, "42");
+    const inFlight = service.request("GET", "/api/run/line/task", { token: null });
+    await service.logLine((line) => line.includes('"line"') && line.includes("has begun"));
+    assert.equal((await keys("revoke", kidOf(head.token))).code, 0);
+    assert.match(assertProblem(await inFlight, 403, "token_invalid").detail, /the key .* was revoked/);
+    for (const answer of [
+      await service.run("line", "1", { token: child.token }),
+      await service.request("GET", "/api/run/line/task", { token: null }),
+    ]) {
+      assert.match(assertProblem(answer, 403, "token_invalid").detail, /descends from is signed with a key/);
+    }
+  });
+
   it("makes a key where the one that signs is revoked, and the folder's token is good again", async () => {
     for (const { kid } of (await listed()).slice(1)) assert.equal((await keys("revoke", kid)).code, 0);
     await until(async () => (await published()).includes(kidOf(await admin())), "a new token lies in the folder");

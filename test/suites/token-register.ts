@@ -42,16 +42,20 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       assert.deepEqual(await register.list("", 9), []);
     });
 
-    promise("knows what was issued, by whom and when, also when it is opened again", async ({ register, reopen }) => {
-      const below = { ...issued(), parents: [randomUUID()] };
-      await register.record(below, "somebody", START_MS);
-      for (const turn of [() => register, reopen]) {
-        const each = await turn();
-        const found = await each.issued(below.jti);
-        assert.deepEqual([found?.issuedBy, found?.issuedAt], ["somebody", START_MS]);
-        assert.deepEqual([found?.claims.parents, found?.claims.exp], [below.parents, EXP_S]);
-      }
-    });
+    promise(
+      "knows what was issued, by whom, when and on which keys it hangs, also when it is opened again",
+      async ({ register, reopen }) => {
+        const below = { ...issued(), parents: [randomUUID()] };
+        await register.record(below, "somebody", START_MS, ["one", "other"]);
+        for (const turn of [() => register, reopen]) {
+          const each = await turn();
+          const found = await each.issued(below.jti);
+          assert.deepEqual([found?.issuedBy, found?.issuedAt], ["somebody", START_MS]);
+          assert.deepEqual(found?.kids, ["one", "other"]);
+          assert.deepEqual([found?.claims.parents, found?.claims.exp], [below.parents, EXP_S]);
+        }
+      },
+    );
 
     promise("lists all that was issued, in the order of their names, page by page", async ({ register, reopen }) => {
       const tokens = Array.from({ length: 25 }, issued);

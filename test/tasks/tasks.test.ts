@@ -7,6 +7,7 @@ import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import type { Tokens } from "../../src/tokens/authority.ts";
 import type { Claims } from "../../src/tokens/claims.ts";
+import { revokeKey, rotateKeys } from "../../src/tokens/key-rotation.ts";
 import { EmbeddedSecrets } from "../../src/tokens/secrets/embedded.ts";
 import { problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 
@@ -187,4 +188,24 @@ test("what stands for a task is no credential, though the service's own key had 
   const token = await signed(tokens.keys, JSON.stringify(payload));
   const problem = await problemOf(() => tokens.verifier.verify(token));
   assert.match(`${problem.code} ${problem.message}`, /token_invalid.*no credential/);
+});
+
+test("one ends with the key that the token above it was signed with, and begins anew when it is put again", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const file = join(tokens.folder, "keys.json");
+  const { kid } = tokens.keys.signing;
+  const { token } = await tokens.issue({ containers: ["acme"], can: ["run", "tasks"] }, "me");
+  await tasks.put(AT, { code: "1", public: true }, await tokens.verifier.verify(token), always);
+  const ended = async (): Promise<unknown> => tokens.verifier.endOf((await tasks.list("acme", "", 1))[0]!.claims);
+  await rotateKeys(file, tokens.clock.nowMs);
+  await tokens.keys.reload();
+  mustBeRunnable(await tasks.find("acme", "task"), null, tokens.verifier);
+  assert.deepEqual(await ended(), { expired: false, revoked: false });
+  await revokeKey(file, kid, tokens.clock.nowMs);
+  await tokens.keys.reload();
+  const problem = await problemOf(async () => mustBeRunnable(await tasks.find("acme", "task"), null, tokens.verifier));
+  assert.deepEqual([problem.code, /the task has ended: .* a key/.test(problem.message)], ["token_invalid", true]);
+  assert.deepEqual(await ended(), { expired: false, revoked: true });
+  await tasks.put(AT, { code: "1", public: true }, admin, always);
+  mustBeRunnable(await tasks.find("acme", "task"), null, tokens.verifier);
 });

@@ -146,18 +146,20 @@ test("an administrative token expires after a day too, unless exp is null", asyn
 
 test("the token is in the register when it is handed out", async (t) => {
   const tokens = await testTokens(t);
+  const { kid } = tokens.keys.signing;
   const { jti, claims } = await tokens.issue(
     { containers: ["demo"], limits: { token: { day: 5 } } },
     "an administrator",
   );
-  assert.deepEqual(tokens.registry.issued(jti), { claims, issuedBy: "an administrator", issuedAt: START_S * 1_000 });
+  const kept = { claims, issuedBy: "an administrator", issuedAt: START_S * 1_000, kids: [kid] };
+  assert.deepEqual(tokens.registry.issued(jti), kept);
 });
 
 test("no token leaves when it cannot be recorded", async (t) => {
   const { keys, vault } = await testTokens(t);
   const registry = Registry.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
   registry.close();
-  const context = { keys, registry, vault, issuedBy: "me", above: null, nowMs: START_S * 1_000 };
+  const context = { keys, registry, vault, issuedBy: "me", above: null, kidsAbove: [], nowMs: START_S * 1_000 };
   const problem = await problemOf(() => issue({ containers: ["demo"] }, context));
   assert.equal(problem.code, "store_unavailable");
 });
@@ -401,7 +403,7 @@ test("what is given to a token whose forebear is revoked meanwhile is not kept, 
     revocation: async (jti: string) => registry.revocation(jti),
   };
   const input = { containers: ["acme"], secretsReadable: true, secrets: { KEY: "1" } };
-  const context = { keys, vault, issuedBy: head.jti, above: head.claims, nowMs: clock.nowMs };
+  const context = { keys, vault, issuedBy: head.jti, above: head.claims, kidsAbove: [], nowMs: clock.nowMs };
   const problem = await problemOf(() => issue(input, { ...context, registry: slow as never }));
   assert.equal(problem.code, "token_invalid");
   assert.deepEqual(await vault.own({ jti: below, parents: [head.jti], exp: null }), {});

@@ -135,6 +135,33 @@ test("a token falls with the key that it was signed with, whether it was seen be
   assert.ok(!(verifier.verify(newer.token) instanceof Promise), "what another key has signed stays checked");
 });
 
+test("a token falls with the key that one above it was signed with, whichever signed itself", async (t) => {
+  const { folder, clock, keys, issue, verifier, registry } = await testTokens(t);
+  const file = join(folder, "keys.json");
+  const { kid: old } = keys.signing;
+  const issued = await issue({ containers: ["demo"], can: ["run", "issue"], depth: 2 }, "me");
+  const head = await verifier.verify(issued.token);
+  await rotateKeys(file, clock.nowMs);
+  await keys.reload();
+  const { kid: next } = keys.signing;
+  const child = await issue({ containers: ["demo"], can: ["run", "issue"], depth: 1 }, head);
+  const below = await issue({ containers: ["demo"] }, await verifier.verify(child.token));
+  const other = await issue({ containers: ["demo"] }, "me");
+  assert.deepEqual((await registry.issued(below.jti))!.kids, [next, old]);
+  const claims = await verifier.verify(below.token);
+  await revokeKey(file, old, clock.nowMs);
+  await keys.reload();
+  assert.equal(verifier.isSigned(claims), false);
+  const fresh = new Verifier(keys, registry, { nowMs: () => clock.nowMs });
+  for (const { token } of [child, below]) {
+    for (const each of [verifier, fresh]) {
+      assert.match((await problemOf(() => each.verify(token))).message, /descends from is signed with a key that/);
+    }
+  }
+  assert.match((await problemOf(() => verifier.mustBeInForce(claims))).message, /descends from is signed with a key/);
+  for (const each of [verifier, fresh]) assert.ok(await each.verify(other.token));
+});
+
 test("a key that goes while a signature is checked with it has gone", async (t) => {
   const { issue, verifier, keys } = await testTokens(t);
   const { token } = await issue({ containers: ["demo"] }, "me");
