@@ -54,22 +54,27 @@ export class RunLog {
   }
 }
 
-/** Timers and promises that a run leaves behind say something soon or never. */
-const MOST = 128;
+/** Of so many runs at least: at a few hundred a second, what they left behind has some seconds to say something. */
+const KEPT = 1_024;
 
-/** The logs of the runs that a guest answered last: what they left behind may still say something, and belongs to them. */
+/**
+ * The logs of the runs that a guest answered last: what they left behind may still say something, and belongs to them.
+ *
+ * Two tables that are only ever filled, and dropped whole: V8 keeps what one held that is filled and emptied all the time.
+ */
 export class PastLogs {
-  readonly #ids: number[] = [];
-  readonly #logs: RunLog[] = [];
-  #next = 0;
+  #last: Map<number, RunLog> = new Map();
+  #before: Map<number, RunLog> = new Map();
 
   add(id: number, log: RunLog): void {
-    this.#ids[this.#next] = id;
-    this.#logs[this.#next] = log;
-    this.#next = (this.#next + 1) % MOST;
+    if (this.#last.size >= KEPT) {
+      this.#before = this.#last;
+      this.#last = new Map();
+    }
+    this.#last.set(id, log);
   }
 
   get(id: number): RunLog | null {
-    return this.#logs[this.#ids.lastIndexOf(id)] ?? null;
+    return this.#last.get(id) ?? this.#before.get(id) ?? null;
   }
 }

@@ -55,3 +55,19 @@ describe("a line of which the guest cannot tell the run", () => {
     assert.deepEqual([first.heard, second.heard], [["log 1 hi", "result 1"], ["result 1"]]);
   });
 });
+
+describe("a line that comes after the answer of its run", () => {
+  it("is its own also when a thousand others have ended since, and none of them is taken for it", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const first = start(guest, "a");
+    puppet.say(FROM_GUEST.result, first.id, "1");
+    await first.ended;
+    for (let count = 0; count < 1_000; count++) {
+      const other = start(guest, "a");
+      puppet.say(FROM_GUEST.result, other.id, "1");
+      await other.ended;
+    }
+    puppet.say(FROM_GUEST.log, first.id, Uint8Array.of(1, 0x68, 0x69));
+    await first.toldLate("log 1 hi");
+  });
+});
