@@ -11,6 +11,8 @@ export const EXITED_BY_ANOTHER: Problem = new Problem("container_restarted", "an
 
 export const REPLACED: Problem = new Problem("container_restarted", "the container was replaced");
 
+export const MEMORY_HINT = "Hold less at a time, or have the operator raise --memory-limit.";
+
 /** What the runs of a guest that ended by itself are answered. */
 export function exitCause(exit: GuestExit, runs: number): Problem {
   const cause = new Error(exit.how);
@@ -19,8 +21,10 @@ export function exitCause(exit: GuestExit, runs: number): Problem {
     return new Problem("container_restarted", `the container ${why} while ${runs} runs were in flight`, { cause });
   }
   if (exit.outOfMemory) {
-    const hint = "Hold less at a time, or have the operator raise --memory-limit.";
-    return new Problem("task_memory", "the task needs more memory than its container has", { cause, hint });
+    return new Problem("task_memory", "the task needs more memory than its container has", {
+      cause,
+      hint: MEMORY_HINT,
+    });
   }
   if (exit.outOfDisk) {
     const hint = "Keep less in the temporary folder, or have the operator raise --tmp-limit.";

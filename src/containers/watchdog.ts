@@ -2,6 +2,7 @@ import { Problem } from "../errors.ts";
 import type { GuestStatus, Priority } from "../sandbox/sandbox.ts";
 import { formatDuration, formatSize } from "../units.ts";
 import type { Flight } from "./flight.ts";
+import { MEMORY_HINT } from "./guest-causes.ts";
 import type { Guest } from "./guest.ts";
 
 export interface WatchdogOptions {
@@ -217,7 +218,9 @@ export class Watchdog {
     if (status.memoryBytes > memoryBytes) {
       end(
         "memory",
-        new Problem("task_memory", `the task needs more than the ${formatSize(memoryBytes)} of its container`),
+        new Problem("task_memory", `the task needs more than the ${formatSize(memoryBytes)} of its container`, {
+          hint: MEMORY_HINT,
+        }),
       );
     } else if (status.threads > threads) {
       end("threads", new Problem("task_exited", `the task started more than the ${threads} threads of its container`));

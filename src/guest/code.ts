@@ -6,6 +6,7 @@ import { CodeFault, threwFault } from "./faults.ts";
 import { withBody } from "./gathered.ts";
 import { beforeLeaving, send } from "./link.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
+import { withNodeStacks } from "./node-stacks.ts";
 import { forgetStart } from "./places.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
@@ -116,7 +117,7 @@ export class Code {
   #compiled(): Reading {
     if (this.#fault) throw this.#fault;
     try {
-      this.#reading ??= compile(this.#id, this.#message, this.#text);
+      this.#reading ??= withNodeStacks(() => compile(this.#id, this.#message, this.#text));
       return this.#reading;
     } catch (error) {
       if (CodeFault.is(error)) this.#fault = error;

@@ -73,7 +73,7 @@ function withRest(error: unknown, bounds: Bounds, left: Allowance): ErrorMessage
   const list: ErrorMessage[] = [];
   for (let index = 0; index < errors.length && left.errors > 0; index += 1) {
     left.errors -= 1;
-    list.push(withRest(errors[index], INNER, left));
+    if (!left.seen.includes(errors[index] as object)) list.push(withRest(errors[index], INNER, left));
   }
   if (list.length > 0) told.errors = list;
   return told;

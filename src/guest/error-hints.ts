@@ -37,7 +37,7 @@ export function hintOf(error: ErrorMessage): string | undefined {
   const { message, cause, errors } = error;
   // Of a fetch that failed it is all that helps.
   if (cause) return `The cause: ${cause.message}`;
-  if (errors) return `The first of ${errors.length} causes: ${errors[0]!.message}`;
+  if (errors) return `The first of its causes: ${errors[0]!.message}`;
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {
     return "node:child_process and node:cluster have no meaning here: a task cannot start processes.";
   }

@@ -38,8 +38,9 @@ export function syntaxFault(text: string, failure: SyntaxFailure, hint?: string)
  * @param prefix What a wrapper put before it, on its first line.
  */
 export function syntaxFailure(error: unknown, text: string, prefix: string): SyntaxFailure {
-  const { message, stack } = error as Error;
-  const shown = (stack ?? "").split("\n");
+  const { message, stack } = error as { message: string; stack: unknown };
+  // A task may have taken care that it is something else.
+  const shown = (typeof stack === "string" ? stack : "").split("\n");
   const line = Number(/:(\d+)$/.exec(shown[0]!)?.[1]);
   if (!line) return { message, place: null };
   const lines = text.split("\n");

@@ -354,6 +354,7 @@ describe("where no control group holds a guest", () => {
     const run = start(guest, "const kept = Buffer.alloc(50 << 20, 1); await new Promise(() => {}); kept");
     assert.equal(await run.outcome(), "task_memory");
     assert.match(run.problems[0]!.message, /90MiB/);
+    assert.match(run.problems[0]!.options.hint!, /--memory-limit/);
     await guest.process.exited;
   });
 

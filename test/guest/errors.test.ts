@@ -97,8 +97,15 @@ describe("what a task throws", () => {
         ["Error", "b"],
       ],
     );
-    assert.equal(fault.hint, "The first of 2 causes: a");
+    assert.equal(fault.hint, "The first of its causes: a");
     assert.equal((await guest.fault("throw new AggregateError(Array(1e5).fill(1))")).error!.errors!.length, 16);
+    const own = await guest.fault(
+      "const e = new AggregateError([new Error('x')]); e.errors.push(e, e.errors[0]); throw e",
+    );
+    assert.deepEqual(
+      own.error!.errors!.map(({ message }) => message),
+      ["x"],
+    );
   });
 
   it("has those of its own properties that are JSON", async () => {

@@ -187,3 +187,22 @@ describe("the envelope's modules", () => {
     assert.match((await guest.fault("import _ from 'lodash'; export default 1")).detail, /no module "lodash"/);
   });
 });
+
+describe("what is read after a task has put its own in place of how stacks are written", () => {
+  const REPLACED = {
+    "by lists of call sites": "(error, sites) => sites",
+    "as a library for source maps does": "(error, sites) => error + sites.map((site) => '\\n    at ' + site).join('')",
+    "by one that throws": "() => { throw new Error('no') }",
+  };
+  for (const [how, replacement] of Object.entries(REPLACED)) {
+    it(`is told by line and caret all the same, and the task's own stays: ${how}`, async () => {
+      await using guest = await GuestProcess.start();
+      assert.equal(await guest.value(`Error.prepareStackTrace = globalThis.own = ${replacement}; return 1`), 1);
+      assert.equal(await guest.value("export default () => 42"), 42);
+      assert.equal(await guest.value("const n: number = 42; return n"), 42);
+      const { detail } = await guest.fault("let a = 1;\nlet x = ;");
+      assert.equal(detail, "Unexpected token ';' (line 2, column 9)\n  let x = ;\n          ^");
+      assert.equal(await guest.value("Error.prepareStackTrace === own"), true);
+    });
+  }
+});
