@@ -183,7 +183,10 @@ function refuseMeaningless(specifier: string): void {
 function missing(specifier: string, parent: string, code: MissingModule["code"]): MissingModule {
   if (specifier.startsWith("node:")) return new MissingModule(`Node has no module "${specifier}"`, code);
   const given = named.get(codeIdOf(parent));
-  const known = given ? `the request gives ${given.join(", ")}` : "the request gives no modules";
+  // Of an ES module that requires it is not known of which code it is.
+  const requires = parent === "" && isRelative(specifier);
+  const none = `the request gives no modules${requires ? ", or is an ES module, which has to import them" : ""}`;
+  const known = given ? `the request gives ${given.join(", ")}` : none;
   return new MissingModule(`there is no module "${specifier}": ${known}, and Node's own can be imported`, code);
 }
 
