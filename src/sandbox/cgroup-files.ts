@@ -2,9 +2,9 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-import { ALL_GUESTS_GROUP, GUEST_GROUP, LAST_GUESTS_GROUP, STARTING_GROUP } from "./cgroup.ts";
+import { ALL_GUESTS_GROUP, GUEST_GROUP, LAST_GUESTS_GROUP, SERVICE_GROUP } from "./cgroup.ts";
 import { killProcess } from "./leftovers.ts";
-import { isLeft, ownName } from "./own-name.ts";
+import { isLeft } from "./own-name.ts";
 
 /** The period over which the kernel doles out a quota of CPU, its own default. */
 export const CPU_PERIOD_US = 100_000;
@@ -35,31 +35,21 @@ export function isRefusal(error: unknown): boolean {
   return ["EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY", "EINVAL", "EOPNOTSUPP"].includes(code);
 }
 
-/** A group around guests of this process, made when the first of them needs it. */
-export class GroupOfGuests {
-  readonly #home: string;
+/** For what is wanted and not needed. */
+export async function ignoring(work: () => Promise<unknown>): Promise<void> {
+  await work().catch(() => {});
+}
+
+/** A group around others, or processes, of this service, made when the first of them needs it. */
+export class OwnGroup {
   readonly #folder: string;
   readonly #setUp: (folder: string) => Promise<void>;
   #made: Promise<string> | null = null;
-  #joined: string | null = null;
 
-  /**
-   * @param base where it is made.
-   * @param home the folder of the group that this process is in.
-   */
-  constructor(prefix: string, base: string, home: string, setUp: (folder: string) => Promise<void>) {
-    this.#home = home;
-    this.#folder = path.join(base, ownName(prefix));
+  /** @param base where it is made. */
+  constructor(name: string, base: string, setUp: (folder: string) => Promise<void>) {
+    this.#folder = path.join(base, name);
     this.#setUp = setUp;
-  }
-
-  /** Puts this process into a group among the guests', which weighs as much as one of them. */
-  async join(setUp: (folder: string) => Promise<void>): Promise<void> {
-    const folder = path.join(await this.make(), STARTING_GROUP);
-    await mkdir(folder, { recursive: true });
-    await setUp(folder);
-    await set(folder, "cgroup.procs", 0);
-    this.#joined = folder;
   }
 
   /** @returns its folder. */
@@ -72,17 +62,14 @@ export class GroupOfGuests {
     return this.#made;
   }
 
-  async remove(): Promise<void> {
-    if (this.#joined !== null) await this.#leave(this.#joined).catch(() => {});
-    if (this.#made) await removeEmpty(await this.#made).catch(() => {});
-    this.#made = null;
+  async add(pid: number): Promise<void> {
+    await set(await this.make(), "cgroup.procs", pid);
   }
 
-  /** Nobody can remove the group that it is in. */
-  async #leave(joined: string): Promise<void> {
-    await set(this.#home, "cgroup.procs", 0);
-    await removeEmpty(joined);
-    this.#joined = null;
+  /** @param home where members go that are not to end with it; without it all have gone. */
+  async remove(home?: string): Promise<void> {
+    if (this.#made) await removeGroup(await this.#made, home).catch(() => {});
+    this.#made = null;
   }
 
   async #make(): Promise<string> {
@@ -95,20 +82,37 @@ export class GroupOfGuests {
 
 /** Groups of a service that was killed, with what is left of its guests. */
 export async function removeLeftGroups(base: string): Promise<void> {
-  const prefixes = [GUEST_GROUP, ALL_GUESTS_GROUP, LAST_GUESTS_GROUP];
-  const left = (await readdir(base)).filter((name) => prefixes.some((prefix) => isLeft(name, prefix)));
+  const names = await readdir(base);
+  const left = (prefix: string): string[] => {
+    return names.filter((name) => isLeft(name, prefix)).map((name) => path.join(base, name));
+  };
   // One that stays is in nobody's way.
-  await Promise.allSettled(left.map((name) => removeLeftGroup(path.join(base, name))));
+  await Promise.allSettled([
+    ...[GUEST_GROUP, ALL_GUESTS_GROUP, LAST_GUESTS_GROUP].flatMap(left).map(removeLeftGroup),
+    // It may hold a service whose launcher was killed.
+    ...left(SERVICE_GROUP).map((folder) => removeGroup(folder, base)),
+  ]);
+}
+
+async function removeGroup(folder: string, home?: string): Promise<void> {
+  if (home !== undefined) {
+    for (const pid of await membersOf(folder)) await set(home, "cgroup.procs", pid).catch(() => {});
+  }
+  await removeEmpty(folder);
 }
 
 async function removeLeftGroup(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   const below = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(folder, name));
   await Promise.allSettled(below.map(removeLeftGroup));
-  const members = (await readFile(path.join(folder, "cgroup.procs"), "utf8").catch(() => "")).split("\n").map(Number);
-  // Members of which this PID namespace knows nothing have the id 0, which to kill(2) is the own process group.
-  for (const pid of members.filter((member) => member > 0)) killProcess(pid);
+  for (const pid of await membersOf(folder)) killProcess(pid);
   await removeEmpty(folder);
+}
+
+/** Without those of which this PID namespace knows nothing: they have the id 0, which to kill(2) is the own process group. */
+async function membersOf(folder: string): Promise<number[]> {
+  const members = (await readFile(path.join(folder, "cgroup.procs"), "utf8").catch(() => "")).split("\n").map(Number);
+  return members.filter((member) => member > 0);
 }
 
 /** A process that has ended stays a member for a moment, until the kernel has taken it apart. */

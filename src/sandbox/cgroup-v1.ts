@@ -3,25 +3,42 @@ import { access, mkdir, readFile, rmdir } from "node:fs/promises";
 import path from "node:path";
 
 import {
-  GroupOfGuests,
+  OwnGroup,
   countsKills,
   CPU_PERIOD_US,
   cpuQuotaUs,
   removeEmpty,
+  ignoring,
   removeLeftGroups,
   set,
   setWhereOffered,
 } from "./cgroup-files.ts";
 import type { GroupFolders } from "./cgroup-mounts.ts";
-import { ALL_GUESTS_GROUP, type Cgroup, type Cgroups, LAST_GUESTS_GROUP, type ResourceLimits } from "./cgroup.ts";
+import {
+  ALL_GUESTS_GROUP,
+  type Cgroup,
+  type Cgroups,
+  LAST_GUESTS_GROUP,
+  type ResourceLimits,
+  SERVICE_GROUP,
+  STARTING_GROUP,
+} from "./cgroup.ts";
+import { ownName } from "./own-name.ts";
 import type { Priority } from "./sandbox.ts";
 
-/** Of all guests together: they give way to the service and to all others, which have 1 024. */
+/** Of all guests together: they give way to all others, which have 1 024. */
 const ALL_CPU_SHARES = 512;
+/**
+ * Of the service and of who starts its guests. They need little, and at once: with as much as others they wait their turn
+ * on a machine that guests keep busy, each time that a run comes and that a guest answers.
+ */
+const SERVICE_CPU_SHARES = 8_192;
 /** Of those together that come after all others: what nobody else wants, and next to nothing else. */
 const LAST_CPU_SHARES = 32;
 /** Of one: nothing is at its side but others. The low one counts where it cannot be moved. */
 const CPU_SHARES: Readonly<Record<Priority, number>> = { normal: 256, low: 16 };
+/** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
+const STARTING_CPU_SHARES = 1_024;
 
 /**
  * Groups after Documentation/admin-guide/cgroup-v1/ of Linux: one hierarchy a controller, several in one where they are
@@ -39,17 +56,35 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   if (!memory || !pids) return null;
   const bases: Bases = { memory, pids, cpu: cpu ?? null };
   for (const base of foldersOf(bases)) await removeLeftGroups(base);
-  const all = around(bases, ALL_GUESTS_GROUP, ALL_CPU_SHARES);
-  const last = around(bases, LAST_GUESTS_GROUP, LAST_CPU_SHARES);
+  const around = cpuAlone(bases);
+  if (around === null) {
+    return {
+      version: 1,
+      create: (name) => create(bases, null, name, limits),
+      prefer: async () => {},
+      begin: async () => {},
+      close: async () => {},
+    };
+  }
+  const all = weighing(ownName(ALL_GUESTS_GROUP), around, ALL_CPU_SHARES);
+  const last = weighing(ownName(LAST_GUESTS_GROUP), around, LAST_CPU_SHARES);
+  const service = weighing(ownName(SERVICE_GROUP), around, SERVICE_CPU_SHARES);
+  let starting: OwnGroup | null = null;
   return {
     version: 1,
-    create: async (name) => create(all === null ? bases : { ...bases, cpu: await all.make() }, last, name, limits),
-    join: async () => {
-      await all?.join((folder) => set(folder, "cpu.shares", CPU_SHARES.normal)).catch(() => {});
+    create: async (name) => create({ ...bases, cpu: await all.make() }, last, name, limits),
+    prefer: (processes) => ignoring(() => Promise.all(processes.map((each) => service.add(each)))),
+    begin: (pid) => {
+      return ignoring(async () => {
+        starting ??= weighing(STARTING_GROUP, await all.make(), STARTING_CPU_SHARES);
+        await starting.add(pid);
+      });
     },
     close: async () => {
-      await all?.remove();
-      await last?.remove();
+      await starting?.remove();
+      await all.remove();
+      await last.remove();
+      await service.remove(around);
     },
   };
 }
@@ -61,9 +96,12 @@ interface Bases {
 }
 
 /** Null where CPU is not limited, or its hierarchy is also one of the others, in which a guest can be in one place only. */
-function around({ memory, pids, cpu }: Bases, prefix: string, shares: number): GroupOfGuests | null {
-  if (cpu === null || cpu === memory || cpu === pids) return null;
-  return new GroupOfGuests(prefix, cpu, cpu, (folder) => set(folder, "cpu.shares", shares));
+function cpuAlone({ memory, pids, cpu }: Bases): string | null {
+  return cpu === memory || cpu === pids ? null : cpu;
+}
+
+function weighing(name: string, base: string, shares: number): OwnGroup {
+  return new OwnGroup(name, base, (folder) => set(folder, "cpu.shares", shares));
 }
 
 /** Each once: controllers that are mounted together share a folder. */
@@ -71,7 +109,7 @@ function foldersOf({ memory, pids, cpu }: Bases): string[] {
   return [...new Set(cpu === null ? [memory, pids] : [memory, pids, cpu])];
 }
 
-async function create(bases: Bases, last: GroupOfGuests | null, name: string, limits: ResourceLimits): Promise<Cgroup> {
+async function create(bases: Bases, last: OwnGroup | null, name: string, limits: ResourceLimits): Promise<Cgroup> {
   const memory = path.join(bases.memory, name);
   const pids = path.join(bases.pids, name);
   const cpu = bases.cpu && path.join(bases.cpu, name);
@@ -116,14 +154,14 @@ async function limitCpu(folder: string, { cpuCores }: ResourceLimits): Promise<v
 /** Where the one process of a guest is, as far as CPU goes: among all guests, or among the last. */
 class Place {
   readonly #folder: string;
-  readonly #last: GroupOfGuests;
+  readonly #last: OwnGroup;
   readonly #limits: ResourceLimits;
   #pid = 0;
   #lastFolder: string | null = null;
   #moved: Promise<void> = Promise.resolve();
   #removed = false;
 
-  constructor(folder: string, last: GroupOfGuests, limits: ResourceLimits) {
+  constructor(folder: string, last: OwnGroup, limits: ResourceLimits) {
     this.#folder = folder;
     this.#last = last;
     this.#limits = limits;

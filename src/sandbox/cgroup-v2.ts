@@ -2,25 +2,31 @@ import { access, mkdir, readFile, rmdir } from "node:fs/promises";
 import path from "node:path";
 
 import {
-  GroupOfGuests,
+  OwnGroup,
   countsKills,
   CPU_PERIOD_US,
   cpuQuotaUs,
+  ignoring,
   isRefusal,
   removeEmpty,
   removeLeftGroups,
   set,
   setWhereOffered,
 } from "./cgroup-files.ts";
-import { ALL_GUESTS_GROUP, type Cgroup, type Cgroups, type ResourceLimits } from "./cgroup.ts";
+import { ALL_GUESTS_GROUP, type Cgroup, type Cgroups, type ResourceLimits, STARTING_GROUP } from "./cgroup.ts";
+import { ownName } from "./own-name.ts";
 import type { Priority } from "./sandbox.ts";
 
-/** Of all guests together: they give way to the service and to all others, which have 100. */
+/** Of all guests together: they give way to all others, which have 100. */
 const ALL_CPU_WEIGHT = 50;
+/** Of the service and of who starts its guests: they need little, and at once. */
+const SERVICE_CPU_WEIGHT = 800;
 /** Of one: nothing is at its side but others. */
 const CPU_WEIGHT: Readonly<Record<Priority, number>> = { normal: 25, low: 2 };
+/** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
+const STARTING_CPU_WEIGHT = 100;
 /** Where the service goes. It stays when the service ends: a process cannot remove the group that it is in. */
-const SERVICE_GROUP = "caisson-service";
+const LEAF = "caisson-service";
 
 /**
  * Groups after Documentation/admin-guide/cgroup-v2.rst of Linux.
@@ -39,17 +45,31 @@ export async function openVersion2(base: string | undefined, limits: ResourceLim
     const hasCpu = wanted.includes("cpu");
     const passOn = wanted.map((controller) => `+${controller}`).join(" ");
     await set(base, "cgroup.subtree_control", passOn);
-    const all = new GroupOfGuests(ALL_GUESTS_GROUP, base, home, async (folder) => {
+    const all = new OwnGroup(ownName(ALL_GUESTS_GROUP), base, async (folder) => {
       if (hasCpu) await set(folder, "cpu.weight", ALL_CPU_WEIGHT);
       await set(folder, "cgroup.subtree_control", passOn);
     });
+    let starting: OwnGroup | null = null;
     return {
       version: 2,
       create: async (name) => create(path.join(await all.make(), name), hasCpu, limits),
-      join: async () => {
-        if (hasCpu) await all.join((folder) => set(folder, "cpu.weight", CPU_WEIGHT.normal)).catch(() => {});
+      // In the root it has no group of its own, and weighs what its niceness says.
+      prefer: async () => {
+        if (hasCpu && home !== base) await ignoring(() => set(home, "cpu.weight", SERVICE_CPU_WEIGHT));
       },
-      close: () => all.remove(),
+      begin: (pid) => {
+        return ignoring(async () => {
+          if (!hasCpu) return;
+          starting ??= new OwnGroup(STARTING_GROUP, await all.make(), (folder) => {
+            return set(folder, "cpu.weight", STARTING_CPU_WEIGHT);
+          });
+          await starting.add(pid);
+        });
+      },
+      close: async () => {
+        await starting?.remove();
+        await all.remove();
+      },
     };
   } catch (error) {
     if (isRefusal(error)) return null;
@@ -70,7 +90,7 @@ async function isRoot(base: string): Promise<boolean> {
  * it. A group that strangers share is left alone: the next step then fails, and the weaker means are taken.
  */
 async function moveIntoLeaf(base: string): Promise<string> {
-  const leaf = path.join(base, SERVICE_GROUP);
+  const leaf = path.join(base, LEAF);
   await mkdir(leaf, { recursive: true });
   const members = new Set((await readFile(path.join(base, "cgroup.procs"), "utf8")).split("\n"));
   // 0 stands for all members that this PID namespace does not see.

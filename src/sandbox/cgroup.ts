@@ -12,10 +12,14 @@ export interface Cgroups {
   readonly version: 1 | 2;
   create(name: string): Promise<Cgroup>;
   /**
-   * Has this process, and what it starts from now on, take its CPU from what all guests share. Until it is in its own group
-   * a guest would else have as much as the service. Never fails: where it cannot be done, it is not.
+   * Has the processes of the service come before guests where CPU is short. Never fails: where it cannot be done, it is not.
    */
-  join(): Promise<void>;
+  prefer(pids: readonly number[]): Promise<void>;
+  /**
+   * Has a guest that is being started take its CPU from what all guests share. Until it is in its own group it would else
+   * have as much as who starts it. Never fails, as above.
+   */
+  begin(pid: number): Promise<void>;
   /** All groups that were made must be removed. */
   close(): Promise<void>;
 }
@@ -45,5 +49,8 @@ export const ALL_GUESTS_GROUP = "caisson-guests-";
  */
 export const LAST_GUESTS_GROUP = "caisson-last-";
 
-/** Below that of all guests: who starts guests, and those that are being started. */
+/** Below that of all guests: those that are being started. */
 export const STARTING_GROUP = "starting";
+
+/** How the name of the group begins that the service is in, and who starts its guests, as far as CPU goes. */
+export const SERVICE_GROUP = "caisson-service-";

@@ -143,7 +143,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
       const { home, policy } = prepare();
       return start(guestPlan(policy), words, home, frames);
     },
-    join: async () => cgroups?.join(),
+    prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
       await Promise.all(leaving);
       await homes.close();

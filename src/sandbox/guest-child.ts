@@ -54,6 +54,8 @@ export class GuestChild implements StartedGuest {
   readonly #createCgroup: (() => Promise<Cgroup>) | null;
   /** The guest's pid, as the host counts; bubblewrap's own is another. */
   readonly #pid: Promise<number>;
+  /** Whether it starts where guests start. */
+  readonly #begun: Promise<void>;
   #knownPid: number | null = null;
   /** Its pid may be another's by now. */
   #gone = false;
@@ -81,7 +83,10 @@ export class GuestChild implements StartedGuest {
     // What goes wrong with the socket shows as the end of the process.
     this.socket?.on("error", () => {});
     this.#pid = pid.then((known) => (this.#knownPid = known));
-    this.#pid.catch(() => {});
+    this.#begun = this.#pid.then(
+      (known) => cgroups?.begin(known),
+      () => {},
+    );
     (child.stdio[STDERR] as Socket).setEncoding("latin1").on("data", (chunk: string) => {
       if (this.#complaint.length < STDERR_BYTES) this.#complaint += chunk.slice(0, STDERR_BYTES);
     });
@@ -92,6 +97,8 @@ export class GuestChild implements StartedGuest {
     const pid = await this.#pid;
     this.#sealed = true;
     await dieFirst(pid);
+    // Else it might be put there last.
+    await this.#begun;
     if (this.#gone) throw new Error("the guest ended before it could be put under its limits");
     if (!this.#createCgroup) return;
     // Its end may come meanwhile, and waits for the group to be there: else nobody would remove it.

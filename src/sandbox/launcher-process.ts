@@ -23,7 +23,8 @@ const closed = once(process, "disconnect");
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 closeInheritedDescriptors();
 const wall = await open();
-await wall.join();
+// The one that it starts guests for, as long as that is who started this.
+await wall.prefer(process.connected ? [process.pid, process.ppid] : []);
 process.on("message", (request: Partial<Request> | null) => {
   // The service may be somebody else's by now.
   if (Number.isInteger(request?.guest) && REQUESTS.has(request!.do!)) void serve(request as Request);

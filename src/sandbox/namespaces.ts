@@ -76,7 +76,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
       threads: cgroups ? limits.threads : null,
     }),
     start: (frames) => start(node, nodeBytes, nodeWords, frames),
-    join: async () => cgroups?.join(),
+    prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
       await cgroups?.close();
       await folder.remove();

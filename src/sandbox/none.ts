@@ -53,7 +53,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
       return guest;
     },
-    join: async () => cgroups?.join(),
+    prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
       await cgroups?.close();
       await folder.remove();

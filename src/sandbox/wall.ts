@@ -38,8 +38,8 @@ export interface Wall extends WallFacts {
    * @throws {Error} when no process could be started.
    */
   start(frames: "pipe" | Socket): StartedGuest;
-  /** As `Cgroups.join`, for a process that does nothing but start guests. */
-  join(): Promise<void>;
+  /** As `Cgroups.prefer`. */
+  prefer(pids: readonly number[]): Promise<void>;
   /** All guests must be gone. */
   close(): Promise<void>;
 }

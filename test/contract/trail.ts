@@ -55,7 +55,8 @@ export class Trail {
   /** All of it, in words; empty when nothing is left. */
   async left(): Promise<string[]> {
     const processes = (await this.processes()).map(({ kind, pid }) => `${kind} ${pid}`);
-    const groups = [...this.groups(), ...this.#groupsNamed("caisson-guests-")];
+    const around = ["caisson-guests-", "caisson-last-", "caisson-service-"].flatMap((name) => this.#groupsNamed(name));
+    const groups = [...this.groups(), ...around];
     return [...processes, ...groups, ...(await this.files())];
   }
 

@@ -56,10 +56,10 @@ describe("control groups of version 2", () => {
       "cpu.max": "50000 100000",
       "cgroup.procs": "4711",
     });
-    await groups.join();
+    await groups.begin(4_712);
     assert.deepEqual(contents(path.join(all, STARTING_GROUP), "cpu.weight", "cgroup.procs"), {
-      "cpu.weight": "25",
-      "cgroup.procs": "0",
+      "cpu.weight": "100",
+      "cgroup.procs": "4712",
     });
     await group.setPriority("low");
     assert.equal(contents(made, "cpu.weight")["cpu.weight"], "2");
@@ -85,16 +85,18 @@ describe("control groups of version 2", () => {
 
   it("move the service out of the way, with what started it, and nobody else", async (t) => {
     const base = await standIn(t, { ...OTHER, "cgroup.procs": `0\n${process.ppid}\n${process.pid}\n` });
-    await openVersion2(base, LIMITS);
+    const groups = (await openVersion2(base, LIMITS))!;
+    await groups.prefer([process.pid]);
     // The last that was written: the kernel takes one at a time.
-    assert.deepEqual(contents(path.join(base, "caisson-service"), "cgroup.procs"), {
+    assert.deepEqual(contents(path.join(base, "caisson-service"), "cgroup.procs", "cpu.weight"), {
       "cgroup.procs": String(process.ppid),
+      "cpu.weight": "800",
     });
   });
 
   it("leave the service where it is in the root, which may have members", async (t) => {
     const base = await standIn(t, { ...ROOT, "cgroup.procs": `${process.pid}\n` });
-    await openVersion2(base, LIMITS);
+    await (await openVersion2(base, LIMITS))!.prefer([process.pid]);
     assert.ok(!existsSync(path.join(base, "caisson-service")));
   });
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
@@ -32,8 +35,9 @@ function read(file: string): string | null {
   return found === undefined ? null : readFileSync(found, "utf8").trim();
 }
 
-function ownGroups(): string {
-  return readFileSync("/proc/self/cgroup", "utf8");
+/** Of any process. */
+function groupsOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cgroup`, "utf8");
 }
 
 /** One a controller under version 1, and one more among the last. */
@@ -129,17 +133,51 @@ describe("the group of a guest", { skip }, () => {
   });
 });
 
-describe("a process that does nothing but start guests", { skip }, () => {
-  it("has its CPU from what all guests share, until its groups are closed", async () => {
-    const home = ownGroups();
-    const joined = (await openCgroups(RESOURCES))!;
-    await joined.join();
-    assert.match(ownGroups(), new RegExp(`/caisson-guests-${process.pid}-\\d+-/starting$`, "m"));
-    await joined.close();
-    assert.equal(ownGroups(), home);
-    assert.deepEqual(globSync(`/sys/fs/cgroup/**/caisson-guests-${process.pid}-*/starting`), []);
-  });
-});
+describe(
+  "groups beside those of the guests",
+  { skip: skip || (groups!.version === 2 && "version 2 has none in its root") },
+  () => {
+    let stranger: ChildProcess;
+
+    before(() => {
+      stranger = spawn("sleep", ["60"], { stdio: "ignore" });
+    });
+    after(() => stranger.kill());
+
+    it("have the service come before guests, and let it go unharmed when they are closed", async () => {
+      const home = groupsOf(process.pid);
+      const own = (await openCgroups(RESOURCES))!;
+      await own.prefer([process.pid, stranger.pid!]);
+      const place = new RegExp(`:cpu:(/caisson-service-${process.pid}-\\d+-)$`, "m");
+      const folder = `/sys/fs/cgroup/cpu${place.exec(groupsOf(process.pid))![1]}`;
+      assert.match(groupsOf(stranger.pid!), place);
+      assert.ok(Number(readFileSync(`${folder}/cpu.shares`, "utf8")) > 4 * 1_024);
+      await own.close();
+      assert.deepEqual([groupsOf(process.pid), existsSync(folder)], [home, false]);
+      assert.equal(stranger.exitCode ?? stranger.signalCode, null);
+    });
+
+    it("have a guest that is being started share with the others", async () => {
+      const own = (await openCgroups(RESOURCES))!;
+      await own.begin(stranger.pid!);
+      assert.match(groupsOf(stranger.pid!), new RegExp(`:cpu:/caisson-guests-${process.pid}-\\d+-/starting$`, "m"));
+      stranger.kill();
+      await once(stranger, "exit");
+      await own.close();
+      assert.deepEqual(globSync(`/sys/fs/cgroup/**/caisson-guests-${process.pid}-*/starting`), []);
+    });
+
+    it("let the service go that is in one of a launcher that is dead", async (t) => {
+      const service = spawn("sleep", ["60"], { stdio: "ignore" });
+      t.after(() => service.kill());
+      const folder = `/sys/fs/cgroup/cpu/caisson-service-${2 ** 22 + 1}-1-`;
+      await mkdir(folder);
+      await writeFile(`${folder}/cgroup.procs`, String(service.pid));
+      await (await openCgroups(RESOURCES))!.close();
+      assert.deepEqual([existsSync(folder), service.exitCode ?? service.signalCode], [false, null]);
+    });
+  },
+);
 
 describe("the group of a guest that may have few threads", { skip }, () => {
   it("stops a task that takes all threads, whose container answers on", async (t) => {
