@@ -66,11 +66,13 @@ function assertOwnHeaders(answer: Answer): void {
   assert.match(answer.headers["content-security-policy"]!, /^sandbox\b/);
   assert.ok(names.filter((name) => name === "content-length" || name === "transfer-encoding").length <= 1);
   const foreign = names.filter((name) =>
-    /^(?:set-cookie|x-accel-|x-sendfile|x-forwarded-|strict-transport|clear-site|access-control-allow-credentials)/.test(
+    /^(?:set-cookie|x-accel-(?!buffering$)|x-sendfile|x-forwarded-|strict-transport|clear-site|access-control-allow-credentials)/.test(
       name,
     ),
   );
   assert.deepEqual(foreign, []);
+  // The service's own, of a body that is not whole at its head: nginx must not gather it.
+  assert.ok(["no", undefined].includes(answer.headers["x-accel-buffering"]));
 }
 
 function problemOf(answer: Answer): ProblemDocument | null {

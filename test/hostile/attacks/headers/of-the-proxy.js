@@ -2,6 +2,6 @@
 // answers: 200 body
 return new Response("body", {
   headers: {
-    "x-accel-redirect": "/etc/passwd", "x-accel-buffering": "no", "x-sendfile": "/etc/passwd", "x-forwarded-host": "evil", "x-forwarded-for": "::1",
+    "x-accel-redirect": "/etc/passwd", "x-accel-buffering": "yes", "x-sendfile": "/etc/passwd", "x-forwarded-host": "evil", "x-forwarded-for": "::1",
   },
 });
