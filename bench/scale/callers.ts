@@ -17,6 +17,7 @@ export class Callers {
   #answers = new Map<number, number>();
   #longestMs = 0;
   #lastDecidedMs = performance.now();
+  #lastLostMs = 0;
   readonly #admitted = new Map<string, number>();
 
   constructor(port: number, token: string, callers: number, containers: number) {
@@ -34,6 +35,11 @@ export class Callers {
   /** When a run was last done, or refused by its limit, as `performance.now()` tells it. */
   get lastDecidedMs(): number {
     return this.#lastDecidedMs;
+  }
+
+  /** When a run was last neither, by the same clock. */
+  get lastLostMs(): number {
+    return this.#lastLostMs;
   }
 
   /** What came since the last time that this was asked. */
@@ -58,6 +64,7 @@ export class Callers {
       this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
       this.#longestMs = Math.max(this.#longestMs, nowMs - sentMs);
       if (status === 200 || status === 429) this.#lastDecidedMs = nowMs;
+      else this.#lastLostMs = nowMs;
       if (status === 200) {
         this.#admitted.set(container, (this.#admitted.get(container) ?? 0) + 1);
       }

@@ -26,6 +26,9 @@ export interface Trial {
   readonly counts: readonly { container: string; answered: number; counted: number; limit: number }[];
 }
 
+/** Longer than a node waits between two attempts to reach Redis. */
+const SETTLED_MS = 1_000;
+
 export const STOPPED = "a node is stopped (SIGTERM)";
 
 /** Loads the nodes, and takes away one part after the other. */
@@ -45,6 +48,8 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
     const mendedMs = performance.now();
     await until(() => callers.lastDecidedMs > mendedMs, `runs are decided after: ${name}`);
     const recoveredMs = performance.now() - mendedMs;
+    // Another node may still refuse, until it asks Redis again: that is not the next fault's.
+    await until(() => performance.now() - callers.lastLostMs > SETTLED_MS, `no run is lost after: ${name}`);
     await pause(options.quietMs);
     phases.push({ name, recoveredMs, ...callers.take() });
   };
