@@ -6,6 +6,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { it, type TestContext } from "node:test";
+import { setImmediate as immediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { lockDataFolder } from "../src/data-lock.ts";
 
@@ -47,6 +50,17 @@ it("a lock goes with its process, also when that was killed", async (t) => {
   child.kill("SIGKILL");
   await once(child, "exit");
   lockDataFolder(folder).release();
+});
+
+it("a lock stays when nothing refers to it any more", async (t) => {
+  const folder = await makeFolder(t);
+  lockDataFolder(folder);
+  setFlagsFromString("--expose-gc");
+  for (let turn = 0; turn < 3; turn++) {
+    await immediate();
+    runInNewContext("gc")();
+  }
+  assert.match((await other(t, folder)).said, IN_USE);
 });
 
 it("a lock that was released can be taken, by this process or another, and then holds again", async (t) => {

@@ -46,7 +46,7 @@ function makeCommand(): Command {
     "make a first key where the file is missing, and print its name; tokens of a lost file end with this",
   );
   return verb(command, async (config) => {
-    const kid = await alone(enter(fileOf(config)), (file) => makeKeys(file, Date.now()));
+    const kid = await alone(fileOf(config), (file) => makeKeys(file, Date.now()));
     process.stdout.write(`${kid}\n`);
     await taken(config, (kids) => kids.includes(kid));
   });
@@ -109,24 +109,20 @@ function fileOf({ keys, data }: Config): string {
 async function change<T>(config: Config, work: (file: string) => Promise<T>): Promise<T> {
   const file = fileOf(config);
   if (!existsSync(file)) throw missing(file);
-  return await alone(enter(file), work);
+  return await alone(file, work);
 }
 
+/** Its folder must be there. */
 async function alone<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
-  const lock = lockFile(`${file}.lock`, "another command changes the keys; try again", BUSY_MS);
+  if (!existsSync(path.dirname(file))) throw missing(file);
+  const name = path.basename(file);
+  const busy = "another command changes the keys; try again";
+  const lock = enterAsOwner(path.dirname(file), (made) => lockFile(`${name}.lock`, busy, BUSY_MS, made));
   try {
-    return await work(file);
+    return await work(name);
   } finally {
     lock.release();
   }
-}
-
-/** The name of the file for who may write it. Its folder must be there. */
-function enter(file: string): string {
-  if (!existsSync(path.dirname(file))) throw missing(file);
-  if (process.getuid?.() !== 0) return file;
-  enterAsOwner(path.dirname(file));
-  return path.basename(file);
 }
 
 interface Listed {

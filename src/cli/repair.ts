@@ -19,8 +19,7 @@ export function repairCommand(): Command {
     try {
       const data = path.resolve(settingsOf(command).data);
       if (!existsSync(path.join(data, "limits"))) throw new Error(`there are no counts in the data folder ${data}`);
-      enterAsOwner(data);
-      const lock = lockDataFolder(".", data);
+      const lock = enterAsOwner(data, (made) => lockDataFolder(".", data, made));
       const found = salvage("limits");
       process.stdout.write(describe(found));
       if (found.losses.length > 0) {

@@ -240,4 +240,26 @@ describe("the file of the keys", () => {
     }
     await alone[Symbol.asyncDispose]();
   });
+
+  it(
+    "is reached by root below a folder that is root's alone",
+    { skip: process.getuid!() !== 0 && "needs root" },
+    async () => {
+      const alone = await makeHome();
+      const file = path.join(alone.data, "keys.json");
+      await mkdir(alone.data, { mode: 0o700, recursive: true });
+      await writeFile(file, await readFile(path.join(home.data, "keys.json")), { mode: 0o600 });
+      for (const name of [alone.data, file]) await chown(name, 4_242, 4_242);
+      const above = path.dirname(alone.data);
+      await chown(above, 0, 0);
+      await chmod(above, 0o700);
+      for (const words of [["rotate"], ["revoke", "x".repeat(43)]]) {
+        const { stderr } = await command(["keys", ...words, "--data", alone.data, "--port", "1"]);
+        assert.doesNotMatch(stderr, /open database/, words[0]);
+      }
+      assert.equal((JSON.parse(await readFile(file, "utf8")) as { keys: unknown[] }).keys.length > 1, true);
+      assert.equal((await stat(`${file}.lock`)).uid, 4_242);
+      await alone[Symbol.asyncDispose]();
+    },
+  );
 });
