@@ -67,10 +67,15 @@ function exitTask(call: string): never {
 function onUncaught(error: unknown): void {
   if (exiting) return;
   const run = currentRun();
-  // Nobody can be told; the service answers all runs in flight when the guest is gone.
-  if (!run) return realExit(1);
+  if (!run) return exitFaulty();
   if (!run.over) return run.fault(threwFault(error));
   tellUnheard(run, "after its answer", error);
+}
+
+/** For a fault that nobody can be told of: what has been answered leaves, and the service answers the runs in flight. */
+function exitFaulty(): void {
+  exiting = true;
+  closeLink(() => realExit(1));
 }
 
 /** Node's own reads `/proc`, which the sandbox does not have. */

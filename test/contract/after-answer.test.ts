@@ -101,6 +101,25 @@ describe("what fails after the answer", () => {
   });
 });
 
+describe("what fails outside of any run", () => {
+  for (const bytes of [10, 4_000_000]) {
+    it(`takes nothing of an answer of ${bytes} bytes that was given before`, async () => {
+      const code = `
+        globalThis.kept = new FinalizationRegistry(() => { throw new Error("thrown by the collector"); });
+        for (let n = 0; n < 1_000; n++) kept.register({ n }, n);
+        require("node:v8").setFlagsFromString("--expose-gc");
+        require("node:vm").runInNewContext("gc")();
+        return "x".repeat(${bytes});`;
+      const answer = await service.run(`collected-${bytes}`, code);
+      assert.deepEqual([answer.status, answer.json()], [200, "x".repeat(bytes)]);
+      await until(
+        async () => (await service.run(`collected-${bytes}`, "typeof kept")).text === '"undefined"',
+        "its guest was replaced",
+      );
+    });
+  }
+});
+
 describe("ctx.waitUntil", () => {
   it("keeps a blank guest until its work is done, past the answer", async () => {
     const token = await service.issue({ containers: ["*"], fresh: true });
