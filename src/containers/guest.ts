@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 
 import { type Egress, Gateway, type GuestLink } from "../egress/gateway.ts";
@@ -43,6 +45,8 @@ const START_MS = 15_000;
 const MAX_ABANDONED = 64;
 /** Enough to write a line or to let go of something; a guest whose event loop is free needs a fraction. */
 const GRACE_MS = 100;
+/** The bytes that an ended process has left in a socket are read in a turn or two of the event loop. */
+const END_MS = 1_000;
 /** Within one tick of the watchdog. Aborted streams leave some hundreds. */
 const MAX_NOISE = 10_000;
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
@@ -113,7 +117,13 @@ export class Guest {
         this.crash(forgeryCause(error, this.flights.size));
       }
     });
-    void process.exited.then((exit) => this.crash(this.#endedBy ?? exitCause(exit, this.flights.size)));
+    const exited = async (): Promise<void> => {
+      const exit = await process.exited;
+      // It comes by another way than the frames, and may overtake the last of them.
+      await readToEnd(process.socket);
+      this.crash(this.#endedBy ?? exitCause(exit, this.flights.size));
+    };
+    void exited();
   }
 
   /** Resolves when the guest is warm and under its limits. @throws {Problem} `sandbox_failed` when it ends before. */
@@ -387,6 +397,13 @@ export class Guest {
   #break(what: string): never {
     throw new Error(what);
   }
+}
+
+/** Waits until all was read that the other end has written, which has ended. */
+async function readToEnd(socket: Socket): Promise<void> {
+  if (socket.closed) return;
+  const late = AbortSignal.timeout(END_MS);
+  await once(socket, "close", { signal: late }).catch(() => {});
 }
 
 function u32(value: number): Buffer {

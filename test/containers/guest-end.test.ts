@@ -106,6 +106,24 @@ describe("a guest that ends by itself", () => {
     }
   });
 
+  it("has said all that it wrote before, though its end is told first", async (t) => {
+    const { guest, puppet } = await makeGuest(t, { resultBytes: 2 ** 23 });
+    const [answered, other] = [start(guest, "a"), start(guest, "b")];
+    puppet.say(FROM_GUEST.result, answered.id, "1".repeat(2 ** 22));
+    puppet.exit();
+    assert.equal(await answered.outcome(), `result ${"1".repeat(2 ** 22)}`);
+    assert.equal(await other.outcome(), "task_exited");
+    assert.ok(guest.ended);
+  });
+
+  it("and leaves its socket open all the same, is given up", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const run = start(guest, "a");
+    puppet.exit({}, "open");
+    assert.equal(await run.outcome(), "task_exited");
+    assert.ok(puppet.socket.destroyed);
+  });
+
   it("blames none of several runs", async (t) => {
     for (const outOfMemory of [false, true]) {
       const { guest, puppet } = await makeGuest(t);

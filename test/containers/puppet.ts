@@ -95,7 +95,8 @@ export class Puppet implements GuestProcess {
     this.exit({ how: "signal SIGKILL" });
   }
 
-  exit({ how = "exit code 0", outOfMemory = false }: Partial<GuestExit> = {}): void {
+  exit({ how = "exit code 0", outOfMemory = false }: Partial<GuestExit> = {}, socket?: "open"): void {
+    if (socket !== "open") this.#end.end();
     this.#exit({ how, outOfMemory });
   }
 
