@@ -11,15 +11,17 @@ let outbox: Outbox | null = null;
 let flush: (() => void) | null = null;
 let urgent: (() => Buffer | null) | null = null;
 let end: ((done: () => void) => void) | null = null;
+let waitingBytes = (): number => 0;
 
 /** Queues one frame for the service; all frames of an event-loop turn leave in one write. */
 export function send(frame: Buffer): void {
   outbox?.push(frame);
 }
 
-/** Has what is queued leave now. */
-export function flushLink(): void {
+/** Has what is queued leave now, as far as the kernel takes it. @returns whether it took all. */
+export function flushLink(): boolean {
   flush?.();
+  return waitingBytes() === 0;
 }
 
 /** Has `step` called once, before what is queued leaves; the frame that it gives goes in front. */
@@ -49,6 +51,7 @@ export function openLink(events: LinkEvents): void {
   const socket = new Socket({ fd: DESCRIPTOR, readable: true, writable: true });
   const write = socket.write.bind(socket);
   end = socket.end.bind(socket);
+  waitingBytes = () => socket.writableLength;
   outbox = new Outbox((bytes) => {
     const frame = urgent?.();
     urgent = null;

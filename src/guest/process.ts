@@ -2,7 +2,7 @@ import v8 from "node:v8";
 
 import { uncurry } from "../wire/uncurry.ts";
 import { threwFault } from "./faults.ts";
-import { closeLink } from "./link.ts";
+import { closeLink, flushLink } from "./link.ts";
 import { tellUnheard } from "./logs.ts";
 import { currentRun } from "./run.ts";
 
@@ -72,10 +72,18 @@ function onUncaught(error: unknown): void {
   tellUnheard(run, "after its answer", error);
 }
 
-/** For a fault that nobody can be told of: what has been answered leaves, and the service answers the runs in flight. */
+/**
+ * For a fault that nobody can be told of: what has been answered leaves, and the service answers the runs in flight. At once
+ * where that can be: a task that has broken the tools of the harness may have broken all that could be waited for.
+ */
 function exitFaulty(): void {
   exiting = true;
-  closeLink(() => realExit(1));
+  try {
+    if (flushLink()) realExit(1);
+    closeLink(() => realExit(1));
+  } catch {
+    realExit(1);
+  }
 }
 
 /** Node's own reads `/proc`, which the sandbox does not have. */

@@ -111,7 +111,7 @@ describe("what fails outside of any run", () => {
         require("node:vm").runInNewContext("gc")();
         return "x".repeat(${bytes});`;
       const answer = await service.run(`collected-${bytes}`, code);
-      assert.deepEqual([answer.status, answer.json()], [200, "x".repeat(bytes)]);
+      assert.deepEqual([answer.status, answer.text.length], [200, bytes + 2], answer.text.slice(0, 300));
       await until(
         async () => (await service.run(`collected-${bytes}`, "typeof kept")).text === '"undefined"',
         "its guest was replaced",
