@@ -3,10 +3,8 @@ import { addCode, forgetCode, startRun } from "./runner.ts";
 
 /** Away from the ids of the service, which counts up from the bottom. */
 const FIRST_ID = 0xf000_0000;
-/** After the first everything is loaded and compiled once; each further one costs a guest that is waited for 3 ms of CPU. */
-const FIRST_ROUNDS = 2;
-/** V8 has its bytecode and inline caches of the whole way after about as many in all. */
-const FURTHER_ROUNDS = 18;
+/** V8 has its bytecode and inline caches of the whole way after about as many. */
+const FURTHER_ROUNDS = 19;
 
 const SLOW_PARTS = [
   `export default { fetch(request) { return new Response(request.method) } }`,
@@ -32,9 +30,12 @@ const STEP_MS = 20;
 const clear = clearTimeout;
 let nextId = FIRST_ID;
 
-/** Compiles and runs dummies of the common shapes, so that the first real run of a guest is not its slowest. */
+/**
+ * Compiles and runs dummies of the common shapes, so that the first real run of a guest is not its slowest. Once: after that
+ * all is loaded, and each further round costs a guest that is waited for 3 ms of CPU.
+ */
 export async function warm(): Promise<void> {
-  for (let round = 0; round < FIRST_ROUNDS; round += 1) await tryShapes(round);
+  await tryShapes(0);
 }
 
 let idle: NodeJS.Timeout | null = null;
@@ -49,7 +50,7 @@ export function warmFurther(): void {
 }
 
 async function takeSteps(taken: number): Promise<void> {
-  if (taken < FURTHER_ROUNDS) await tryShapes(taken);
+  if (taken < FURTHER_ROUNDS) await tryShapes(taken + 1);
   else await tryOut(SLOW_PARTS[taken - FURTHER_ROUNDS]!);
   if (runsCame || taken + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
   idle = setTimeout(() => void takeSteps(taken + 1), STEP_MS);

@@ -1,9 +1,9 @@
-import { chmod, constants, copyFile, mkdir, mkdtemp, realpath, stat, writeFile } from "node:fs/promises";
+import { chmod, constants, copyFile, mkdtemp, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { showLife } from "./alive.ts";
-import { bundle } from "./bundle.ts";
+import { makeFolder, makeProgram } from "./make-program.ts";
 import { ownName } from "./own-name.ts";
 import { playerProgram } from "./plan/player.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -14,7 +14,7 @@ export interface RunFolder {
   readonly path: string;
   /** The Node program of every guest. */
   readonly node: string;
-  /** The guest program, as JavaScript, its modules in one: its entry is `guest/main.js`. */
+  /** The guest program: its entry is `guest/main.js`. */
   readonly program: string;
   /** What a guest's process is at first. */
   readonly player: string;
@@ -23,10 +23,6 @@ export interface RunFolder {
 
 /** How its name begins; what follows tells a later start whose it was. */
 export const RUN_FOLDER = "caisson-run-";
-const SOURCE = path.dirname(import.meta.dirname);
-/** What is loaded by its path: the program itself, and what each thread of a task begins with. */
-const ENTRIES = ["guest/main", "guest/network/worker"];
-const PARTS = ["guest", "guest/network"];
 
 /**
  * Prepares the folder under the system's temporary one.
@@ -51,30 +47,6 @@ export async function prepareRunFolder(): Promise<RunFolder> {
       await removeTree(folder);
     },
   };
-}
-
-async function makeProgram(folder: string): Promise<void> {
-  for (const part of PARTS) {
-    await makeFolder(path.join(folder, part));
-    // The nearest package.json says that .js files are modules; there is none inside the sandbox but this.
-    await makeFile(path.join(folder, part, "package.json"), '{"type":"module"}\n');
-  }
-  await Promise.all(
-    ENTRIES.map(async (entry) =>
-      makeFile(path.join(folder, `${entry}.js`), await bundle(path.join(SOURCE, `${entry}.ts`))),
-    ),
-  );
-}
-
-// Modes are set and not asked for: the umask of the service may keep its files from guests' users.
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder);
-  await chmod(folder, 0o755);
-}
-
-async function makeFile(file: string, text: string): Promise<void> {
-  await writeFile(file, text);
-  await chmod(file, 0o644);
 }
 
 async function makePlayer(folder: string): Promise<string> {

@@ -3,7 +3,9 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { after, before, it } from "node:test";
+import { Script } from "node:vm";
 
+import { CACHE } from "../../src/sandbox/make-program.ts";
 import { prepareRunFolder, RUN_FOLDER, type RunFolder } from "../../src/sandbox/run-folder.ts";
 
 let folder: RunFolder;
@@ -22,13 +24,20 @@ it("the program is JavaScript that parses, and imports no file", () => {
   assert.ok(files.includes("guest/main.js"));
   assert.deepEqual(
     files.filter((name) => !/\.js$|package\.json$/.test(name)),
-    [],
+    [CACHE],
   );
   for (const name of files.filter((each) => each.endsWith(".js"))) {
     const file = path.join(folder.program, name);
     assert.equal(spawnSync(process.execPath, ["--check", file]).status, 0, name);
     assert.doesNotMatch(readFileSync(file, "utf8"), /^import\b|\bfrom "\./m, name);
   }
+});
+
+it("V8 takes what it is given of the program as compiled, and of another text it does not", () => {
+  const text = readFileSync(path.join(folder.program, "guest/program.js"), "latin1");
+  const cachedData = readFileSync(path.join(folder.program, CACHE));
+  assert.equal(new Script(text, { cachedData }).cachedDataRejected, false);
+  assert.equal(new Script(`${text} `, { cachedData }).cachedDataRejected, true);
 });
 
 it("any user of the host may read what a guest is started from, and write none of it", () => {

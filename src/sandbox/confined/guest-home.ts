@@ -17,28 +17,27 @@ export interface GuestHome {
 }
 
 /**
- * Makes a root for each guest: names for the files of a template, which all share, and a `/tmp` of its own. Whatever a
+ * Makes a root for each guest: names for files that all share, and a `/tmp` of its own. Whatever a
  * guest may write lies in a tree that no other has a name for.
  */
 export class RootMaker {
-  readonly #template: string;
   readonly #place: string;
-  readonly #files: readonly string[];
+  readonly #files: ReadonlyMap<string, string>;
   readonly #folders: readonly string[];
   #made = 0;
 
-  constructor(template: string, place: string, files: readonly string[]) {
-    this.#template = template;
+  /** @param files where each lies, by its name in a root. */
+  constructor(place: string, files: ReadonlyMap<string, string>) {
     this.#place = place;
     this.#files = files;
-    this.#folders = ["", ...foldersOf(files), "tmp"];
+    this.#folders = ["", ...foldersOf([...files.keys()]), "tmp"];
   }
 
   /** At once, because somebody waits for the guest: some seventy names take half a millisecond. */
   make({ uid, gid }: Identity): GuestHome {
     const root = path.join(this.#place, String(++this.#made));
     for (const folder of this.#folders) makeFolder(path.join(root, folder));
-    for (const file of this.#files) linkSync(path.join(this.#template, file), path.join(root, file));
+    for (const [name, file] of this.#files) linkSync(file, path.join(root, name));
     const tmp = path.join(root, "tmp");
     chownSync(tmp, uid, gid);
     return { root, tmp, owner: { uid, gid }, remove: () => removeTree(root).catch(ignore) };

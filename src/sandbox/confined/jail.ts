@@ -20,6 +20,7 @@ import path from "node:path";
 import { isAbandoned, showLife } from "../alive.ts";
 import { removeLeftovers } from "../leftovers.ts";
 import { sharedLibraries } from "../libraries.ts";
+import { CACHE } from "../make-program.ts";
 import { ownName } from "../own-name.ts";
 import { type Identity, ownIdentity } from "../privilege.ts";
 import { removeTree } from "../remove-tree.ts";
@@ -74,11 +75,11 @@ export async function openJail(place: string, folder: RunFolder): Promise<Jail> 
   await removeUnused(place);
   const roots = path.join(found, USERS, user);
   const life = await showLife(roots);
-  const maker = new RootMaker(
-    path.join(found, TEMPLATE),
-    roots,
-    parts.map(({ name }) => name),
-  );
+  const files = new Map(parts.map(({ name }) => [name, path.join(found, TEMPLATE, name)]));
+  // Of this start's own: each makes another that is as good.
+  const cache = path.join(roots, path.basename(CACHE));
+  await placePart(path.join(folder.program, CACHE), cache);
+  const maker = new RootMaker(roots, files.set(path.join("guest", CACHE), cache));
   return {
     path: found,
     makeRoot: (identity) => maker.make(identity),
@@ -95,7 +96,8 @@ async function collectParts({ node, program }: RunFolder): Promise<Part[]> {
   for (const library of sharedLibraries()) sources.set(library.slice(1), await realpath(library));
   for (const entry of await readdir(program, { recursive: true, withFileTypes: true })) {
     const file = path.join(entry.parentPath, entry.name);
-    if (entry.isFile()) sources.set(path.join("guest", path.relative(program, file)), file);
+    const name = path.relative(program, file);
+    if (entry.isFile() && name !== CACHE) sources.set(path.join("guest", name), file);
   }
   return Promise.all(
     [...sources].map(async ([name, source]) => {
@@ -151,10 +153,10 @@ async function isPartWhole(file: string, { stats, text }: Part): Promise<boolean
 async function buildJail(place: string, prefix: string, user: string, parts: readonly Part[]): Promise<string> {
   const building = await mkdtemp(path.join(place, ownName(BUILDING)));
   const life = await showLife(building);
-  for (const { name, source, stats } of parts) {
+  for (const { name, source } of parts) {
     const file = path.join(building, TEMPLATE, name);
     await mkdir(path.dirname(file), { recursive: true });
-    await placePart(source, stats, file);
+    await placePart(source, file);
   }
   await mkdir(path.join(building, USERS, user), { recursive: true });
   await chmod(building, 0o700);
@@ -165,7 +167,8 @@ async function buildJail(place: string, prefix: string, user: string, parts: rea
 }
 
 /** As a second name of the same file, so that guests share its memory with the service; else as a copy. */
-async function placePart(source: string, stats: Stats, file: string): Promise<void> {
+async function placePart(source: string, file: string): Promise<void> {
+  const stats = await stat(source);
   const isFit = (stats.mode & (OTHERS_WRITE | 0o005)) === 0o005 && [0, ownIdentity().uid].includes(stats.uid);
   if (isFit && (await succeeds(link(source, file)))) return;
   await copyFile(source, file, constants.COPYFILE_FICLONE);

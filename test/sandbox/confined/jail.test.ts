@@ -83,7 +83,12 @@ describe("a jail", () => {
     assert.equal((await stat(jail.path)).mode & 0o777, 0o700);
     const { root, tmp } = jail.makeRoot(identity);
     const all = await readdir(root!, { recursive: true });
-    for (const name of ["bin/node", "guest/guest/main.js", "guest/guest/network/worker.js"]) {
+    for (const name of [
+      "bin/node",
+      "guest/guest/main.js",
+      "guest/guest/program.cache",
+      "guest/guest/network/worker.js",
+    ]) {
       assert.ok(all.includes(name), name);
     }
     const outside = (await readdir(root!)).filter(

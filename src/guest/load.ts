@@ -1,0 +1,28 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { constants, Script } from "node:vm";
+
+/**
+ * What Node starts in a guest: the program beside it, with what V8 made of it once for all guests. That spares each of them
+ * the reading and compiling of it, a quarter of the processor time of a start. V8 looks itself whether a cache is of this
+ * text and this version, and compiles the text where it is not.
+ */
+const folder = import.meta.dirname;
+const cachedData = readIfThere(`${folder}/program.cache`);
+// Each byte a character: V8 reads a text of one byte a character with less work.
+const script = new Script(readFileSync(`${folder}/program.js`, "latin1"), {
+  filename: `${folder}/program.js`,
+  ...(cachedData && { cachedData }),
+  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+});
+const program = script.runInThisContext() as (folder: string) => Promise<void>;
+await program(folder);
+// Asked for by the service when it starts. By now it holds all functions that the warming called.
+if (process.argv.at(-1) === "cache") writeFileSync(1, script.createCachedData());
+
+function readIfThere(file: string): Buffer | null {
+  try {
+    return readFileSync(file);
+  } catch {
+    return null;
+  }
+}

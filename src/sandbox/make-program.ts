@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, open, writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import path from "node:path";
+
+import { bundle, toScript } from "./bundle.ts";
+
+const SOURCE = path.dirname(import.meta.dirname);
+const PARTS = ["guest", "guest/network"];
+/** What is loaded by its path, by the name of what it is made from: what Node starts, and what each thread of a task begins with. */
+const MODULES = { "guest/main.js": "guest/load.ts", "guest/network/worker.js": "guest/network/worker.ts" };
+/** What the first of them runs. */
+const SCRIPT = { "guest/program.js": "guest/main.ts" };
+/** What V8 made of it. Each making gives other bytes of the same worth. */
+export const CACHE = "guest/program.cache";
+/** It takes a tenth of a second; a busy machine takes longer. */
+const CACHE_MS = 15_000;
+
+/**
+ * Makes the files of the guest program, as JavaScript, its modules in one.
+ *
+ * @throws {Error} where Node cannot be started.
+ */
+export async function makeProgram(folder: string): Promise<void> {
+  for (const part of PARTS) {
+    await makeFolder(path.join(folder, part));
+    // The nearest package.json says that .js files are modules; there is none inside the sandbox but this.
+    await makeFile(path.join(folder, part, "package.json"), '{"type":"module"}\n');
+  }
+  for (const [file, entry] of Object.entries(MODULES)) {
+    await makeFile(path.join(folder, file), await bundle(path.join(SOURCE, entry)));
+  }
+  for (const [file, entry] of Object.entries(SCRIPT)) {
+    await makeFile(path.join(folder, file), toScript(await bundle(path.join(SOURCE, entry))));
+  }
+  await makeCache(folder);
+}
+
+/** Has a guest compile the program that nobody gives any code. It stands behind no wall for that. */
+async function makeCache(folder: string): Promise<void> {
+  await makeFile(path.join(folder, CACHE), "");
+  await using file = await open(path.join(folder, CACHE), "w");
+  const words = ["--no-addons", path.join(folder, "guest/main.js"), "cache"];
+  const child = spawn(process.execPath, words, {
+    stdio: ["ignore", file.fd, "ignore", "pipe"],
+    env: {},
+    timeout: CACHE_MS,
+    killSignal: "SIGKILL",
+  });
+  const socket = child.stdio[3] as Socket;
+  // It says that it is ready in the turn in which it writes the cache, and ends when it is left alone.
+  socket.once("data", () => socket.destroy()).on("error", () => {});
+  const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+  if (code !== 0) throw new Error(`Node cannot run the program of the guests (${signal ?? `exit code ${code}`})`);
+}
+
+// Modes are set and not asked for: the umask of the service may keep its files from guests' users.
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder);
+  await chmod(folder, 0o755);
+}
+
+async function makeFile(file: string, text: string): Promise<void> {
+  await writeFile(file, text);
+  await chmod(file, 0o644);
+}
