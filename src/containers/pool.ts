@@ -19,8 +19,11 @@ const RETRY_MS = 1_000;
 /** More waiting than this could not be served within a patient client's time. */
 const MAX_WAITING = 256;
 
-/** While many are asked for, as many lie ready as were asked for in so long, which is what a start takes on a busy machine. */
-const DEMAND_MS = 2_000;
+/**
+ * While many are asked for, as many lie ready as were asked for in so long. They come in bursts, and whoever comes when none
+ * is left waits for a start, which takes a tenth of a second and more where tasks burn the processor.
+ */
+const DEMAND_MS = 10_000;
 /** Times its size that a pool grows to at the most: a blank holds about 30 MiB. */
 export const MOST_GROWTH = 4;
 

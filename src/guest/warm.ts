@@ -27,7 +27,15 @@ const ALONE_MS = 3_000;
 /** Between two steps, so that a run that comes waits for one at the most. */
 const STEP_MS = 20;
 
+/**
+ * For the processor, in a step and until the next: then others want it, the slow parts would take many times as long, and
+ * a run that comes would wait for them.
+ */
+const WAITED_MS = 8;
+
 const clear = clearTimeout;
+const now = performance.now.bind(performance);
+const cpuUsage = process.cpuUsage.bind(process);
 let nextId = FIRST_ID;
 
 /**
@@ -50,10 +58,18 @@ export function warmFurther(): void {
 }
 
 async function takeSteps(taken: number): Promise<void> {
+  const startMs = now();
+  const start = cpuUsage();
   if (taken < FURTHER_ROUNDS) await tryShapes(taken + 1);
   else await tryOut(SLOW_PARTS[taken - FURTHER_ROUNDS]!);
   if (runsCame || taken + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
-  idle = setTimeout(() => void takeSteps(taken + 1), STEP_MS);
+  const { user, system } = cpuUsage(start);
+  const dueMs = startMs + (user + system) / 1_000 + STEP_MS;
+  const go = (): void => void takeSteps(taken + 1);
+  idle = setTimeout(() => {
+    if (now() - dueMs > WAITED_MS) idle = setTimeout(go, ALONE_MS);
+    else go();
+  }, STEP_MS);
 }
 
 /** A run has come. */

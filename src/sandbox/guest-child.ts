@@ -84,7 +84,11 @@ export class GuestChild implements StartedGuest {
     this.socket?.on("error", () => {});
     this.#pid = pid.then((known) => (this.#knownPid = known));
     this.#begun = this.#pid.then(
-      (known) => cgroups?.begin(known),
+      (known) => {
+        // bubblewrap's own: with it go the namespaces, which may take a tenth of a second.
+        if (known !== child.pid && !this.#gone) void cgroups?.begin(child.pid!);
+        return cgroups?.begin(known);
+      },
       () => {},
     );
     (child.stdio[STDERR] as Socket).setEncoding("latin1").on("data", (chunk: string) => {

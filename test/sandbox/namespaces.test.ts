@@ -9,6 +9,7 @@ import { openWall } from "../../src/sandbox/open-wall.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
+import { until } from "../contract/until.ts";
 
 const MIB = 2 ** 20;
 const OPTIONS: SandboxOptions = {
@@ -143,6 +144,16 @@ describe("a guest that is sealed", () => {
     for (const members of await read("cgroup.procs")) assert.equal(members, String(pid));
     const memory = [...(await read("memory.max")), ...(await read("memory.limit_in_bytes"))];
     assert.deepEqual([memory, await read("pids.max")], [[String(OPTIONS.memoryBytes)], [String(OPTIONS.threads)]]);
+  });
+
+  it("has its bubblewrap among the guests, and not among what comes before them", { skip: skipReason() }, async (t) => {
+    const guest = await launch(t);
+    await guest.seal();
+    const [pid] = await guestPids();
+    const [, wrapper] = /^PPid:\t(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))!;
+    const groups = async (): Promise<string> => readFile(`/proc/${wrapper}/cgroup`, "utf8");
+    await until(async () => (await groups()).includes("/starting"), "it was moved");
+    assert.equal((await readFile(`/proc/${wrapper}/comm`, "utf8")).trim(), "bwrap");
   });
 
   it("leaves no control group and no process behind when it is killed", async (t) => {
