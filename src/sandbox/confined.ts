@@ -1,6 +1,8 @@
+import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 
 import { GUEST_GROUP } from "./cgroup.ts";
+import { Ahead } from "./confined/ahead.ts";
 import { DiskWatch, type WatchedFolder } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
@@ -37,6 +39,14 @@ export interface Means {
   readonly landlockAbi: number;
 }
 
+/** All that is needed for the process of one more guest. */
+interface Prepared {
+  readonly home: GuestHome;
+  readonly plan: Plan;
+  /** The plan, as the player reads it. */
+  readonly bytes: Buffer;
+}
+
 /**
  * The rung for places where no namespace can be made, such as a container of an engine's default settings: a plan of
  * system calls that each process plays before it becomes a guest. It gives up every right, gets the seccomp filter and
@@ -63,8 +73,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     return { home, policy: guestPolicy(homes.files, home, identity, limits, cgroups, means.landlockAbi) };
   };
 
-  const start = (plan: Plan, own: readonly string[], home: GuestHome, frames: "pipe" | Socket): StartedGuest => {
-    const bytes = encodePlan(plan);
+  const start = ({ home, plan, bytes }: Prepared, own: readonly string[], frames: "pipe" | Socket): StartedGuest => {
     // The plan changes the user, and the folder: the player itself may lie where that user cannot go.
     const environment = home.root === null ? { TMPDIR: home.tmp } : {};
     const command = {
@@ -75,7 +84,13 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
       environment,
       cwd: "/",
     } as const;
-    const child = spawnGuest(command, frames);
+    let child: ChildProcess;
+    try {
+      child = spawnGuest(command, frames);
+    } catch (error) {
+      keep(leaving, home.remove());
+      throw error;
+    }
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
@@ -116,7 +131,10 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     const playAmongAll = (calls: readonly NotedCall[]): Promise<Played> => {
       const inside = prepare();
       const { program: _, ...others } = inside.policy;
-      return playAsGuest((plan) => start(plan, [], inside.home, "pipe"), guestPlan(others), calls);
+      const begin = (plan: Plan): StartedGuest => {
+        return start({ home: inside.home, plan, bytes: encodePlan(plan) }, [], "pipe");
+      };
+      return playAsGuest(begin, guestPlan(others), calls);
     };
     const counted = cgroups !== null || means.ownUsers;
     try {
@@ -132,6 +150,13 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     }
   };
 
+  // Home and plan are two milliseconds of work, which a start need not wait for.
+  const guests = new Ahead((): Prepared => {
+    const { home, policy } = prepare();
+    const plan = guestPlan(policy);
+    return { home, plan, bytes: encodePlan(plan) };
+  });
+
   return {
     rung: "confined",
     means: meansInWords(means),
@@ -139,12 +164,10 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     resources: resourcesInWords(cgroups),
     holdsResources: cgroups !== null,
     layers: await proveLayers(),
-    start: (frames) => {
-      const { home, policy } = prepare();
-      return start(guestPlan(policy), words, home, frames);
-    },
+    start: (frames) => start(guests.take(), words, frames),
     prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
+      guests.close();
       await Promise.all(leaving);
       await homes.close();
       await cgroups?.close();

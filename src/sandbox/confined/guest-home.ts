@@ -33,7 +33,7 @@ export class RootMaker {
     this.#folders = ["", ...foldersOf([...files.keys()]), "tmp"];
   }
 
-  /** At once, because somebody waits for the guest: some seventy names take half a millisecond. */
+  /** At once, because somebody may wait for the guest: it is a millisecond or two. */
   make({ uid, gid }: Identity): GuestHome {
     const root = path.join(this.#place, String(++this.#made));
     for (const folder of this.#folders) makeFolder(path.join(root, folder));
