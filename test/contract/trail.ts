@@ -2,6 +2,7 @@ import { globSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import path from "node:path";
 
+import { ownName } from "../../src/sandbox/own-name.ts";
 import type { Home } from "./service.ts";
 
 /** A process that belongs to a service, by its id on the host. */
@@ -25,18 +26,18 @@ export interface Trace {
 export class Trail {
   readonly #home: Home;
   /** With this process: a test may start guests without a service. */
-  readonly #seen: Set<number> = new Set([process.pid]);
+  readonly #seen: Set<string> = new Set([ownName("")]);
 
   constructor(home: Home) {
     this.#home = home;
   }
 
-  /** Those that live now. Their ids are remembered, by which their control groups are found when they have gone. */
+  /** Those that live now. They are remembered: their control groups are found when they have gone. */
   async processes(): Promise<Trace[]> {
     const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
     const traces = await Promise.all(ids.filter((pid) => pid !== process.pid).map((pid) => this.#trace(pid)));
     const found = traces.filter((trace) => trace !== null);
-    for (const { pid } of found) this.#seen.add(pid);
+    for (const { key } of found) this.#seen.add(`${key}-`);
     return found;
   }
 
@@ -72,7 +73,10 @@ export class Trail {
 
   #groupsNamed(prefix: string): string[] {
     const named = globSync(`/sys/fs/cgroup/**/${prefix}*`);
-    return named.filter((group) => this.#seen.has(Number.parseInt(path.basename(group).slice(prefix.length), 10)));
+    return named.filter((group) => {
+      const [whose] = /^\d+-\d+-/.exec(path.basename(group).slice(prefix.length)) ?? [];
+      return whose !== undefined && this.#seen.has(whose);
+    });
   }
 
   async #trace(pid: number): Promise<Trace | null> {
@@ -93,6 +97,6 @@ export class Trail {
     const isGuest = isFirst || isConfined;
     const kind =
       isPlayer || (isFirst && isBubblewrap) ? "unborn" : isGuest ? "guest" : isBubblewrap ? "bwrap" : "service";
-    return { pid, kind, key: `${pid}:${fields[18]}` };
+    return { pid, kind, key: `${pid}-${fields[18]}` };
   }
 }
