@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -37,11 +37,7 @@ export interface Lock {
  * @throws {Error} when another process has it.
  */
 export function lockFile(file: string, busy: string, waitMs = 0, made: Made = directly): Lock {
-  made(() => {
-    makeFile(file);
-    chmodSync(file, 0o600);
-  });
-  const database = openLocked(file, busy, waitMs);
+  const database = openLocked(file, busy, waitMs, made);
   held.add(database);
   return {
     release: () => {
@@ -51,9 +47,14 @@ export function lockFile(file: string, busy: string, waitMs = 0, made: Made = di
   };
 }
 
-function openLocked(file: string, busy: string, waitMs: number): DatabaseSync {
+function openLocked(file: string, busy: string, waitMs: number, made: Made): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
+    made(() => {
+      makeFile(file);
+      chmodSync(file, 0o600);
+      mustBePlain(file);
+    });
     // SQLite must make nothing: a link that was put in its place meanwhile would have it made elsewhere.
     database = new DatabaseSync(`${pathToFileURL(file).href}?mode=rw`, { timeout: waitMs });
     database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
@@ -74,6 +75,16 @@ function makeFile(file: string): void {
     closeSync(openSync(file, "wx", 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** SQLite may write to what belongs to a database, and it may be root who opens this one: for none of it there is a need. */
+function mustBePlain(file: string): void {
+  const found = lstatSync(file);
+  if (!found.isFile() || found.nlink > 1 || found.size > 0) throw new Error("it is no empty file of its own");
+  for (const ending of ["-journal", "-wal"]) {
+    if (lstatSync(`${file}${ending}`, { throwIfNoEntry: false }))
+      throw new Error(`there is a ${path.basename(file)}${ending}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -89,9 +89,23 @@ it("the folder and its lock are the owner's alone, whatever the file was before"
   assert.equal(mode(file), 0o600);
 });
 
+it("a lock that is, or has beside it, what SQLite would write to is not opened: root may be the one who does", async (t) => {
+  const strange: Record<string, (file: string) => void> = {
+    "it is no empty file of its own": (file) => linkSync(file, `${file}.other`),
+    "there is a lock-journal": (file) => writeFileSync(`${file}-journal`, "left by somebody"),
+    "there is a lock-wal": (file) => symlinkSync("/nowhere", `${file}-wal`),
+  };
+  for (const [why, plant] of Object.entries(strange)) {
+    const folder = await makeFolder(t);
+    lockDataFolder(folder).release();
+    plant(path.join(folder, "lock"));
+    assert.throws(() => lockDataFolder(folder), new RegExp(`lock cannot be locked \\(${why}\\); remove it`));
+  }
+});
+
 it("a lock that cannot be taken for another reason is not blamed on another service", async (t) => {
   const folder = await makeFolder(t);
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, "lock"), "no database at all, and long enough to be seen as none ".repeat(4));
-  assert.throws(() => lockDataFolder(folder), /cannot be locked \(file is not a database\)/);
+  assert.throws(() => lockDataFolder(folder), /cannot be locked \(it is no empty file of its own\); remove it/);
 });

@@ -119,6 +119,9 @@ export class Guest {
     });
     const exited = async (): Promise<void> => {
       const exit = await process.exited;
+      if (this.ended) return;
+      this.draining = true;
+      this.crashedMs ??= performance.now();
       // It comes by another way than the frames, and may overtake the last of them.
       await readToEnd(process.socket);
       this.crash(this.#endedBy ?? exitCause(exit, this.flights.size));

@@ -2,7 +2,7 @@ import v8 from "node:v8";
 
 import { uncurry } from "../wire/uncurry.ts";
 import { threwFault } from "./faults.ts";
-import { closeLink, flushLink } from "./link.ts";
+import { closeLink, flushLink, hasLeft } from "./link.ts";
 import { tellUnheard } from "./logs.ts";
 import { currentRun } from "./run.ts";
 
@@ -13,6 +13,11 @@ const { pid } = process;
 const getHeapStatistics = v8.getHeapStatistics.bind(v8);
 const RADIX = 36;
 const toText = uncurry(Number.prototype, "toString");
+
+/** What has left is read in a fraction of it. */
+const READ_MS = 10;
+const { wait } = Atomics;
+const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 let exiting = false;
 
@@ -56,7 +61,7 @@ function kill(target: number, signal: string | number = "SIGTERM"): true {
   return signal === 0 || exitTask(`process.kill(process.pid, ${signal})`);
 }
 
-/** Answers the run that asked for the end, and ends as soon as the answer has left. The throw unwinds the task's own code. */
+/** Answers the run that asked for the end, and ends as soon as the answer was read. The throw unwinds the task's own code. */
 function exitTask(call: string): never {
   exiting = true;
   currentRun()?.fault({ code: "task_exited", detail: `the task ended its process with ${call}`, retire: true });
@@ -79,8 +84,10 @@ function onUncaught(error: unknown): void {
 function exitFaulty(): void {
   exiting = true;
   try {
-    if (flushLink()) realExit(1);
-    closeLink(() => realExit(1));
+    flushLink();
+    if (!hasLeft()) return closeLink(() => realExit(1));
+    wait(nothing, 0, 0, READ_MS);
+    realExit(1);
   } catch {
     realExit(1);
   }

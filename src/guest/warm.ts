@@ -22,14 +22,14 @@ const REQUEST = Buffer.from(
   }),
 );
 
-/** Longer than a guest lies in the pool while many are asked for: then there is better to do with the processor. */
+/** Whoever is started beside it is ready by then, and whoever comes at once has come. */
 const ALONE_MS = 3_000;
 /** Between two steps, so that a run that comes waits for one at the most. */
 const STEP_MS = 20;
 
 /**
- * For the processor, in a step and until the next: then others want it, the slow parts would take many times as long, and
- * a run that comes would wait for them.
+ * For the processor, in a step or before the next: then others want it, the slow parts would take many times as long, and a
+ * run that comes would wait for them.
  */
 const WAITED_MS = 8;
 
@@ -54,22 +54,28 @@ let runsCame = false;
  * Only in a guest that is left alone for a while, step by step: one that is waited for must not be held up by it.
  */
 export function warmFurther(): void {
-  idle = setTimeout(() => void takeSteps(0), ALONE_MS);
+  takeLater(0, ALONE_MS);
 }
 
-async function takeSteps(taken: number): Promise<void> {
+function takeLater(step: number, afterMs: number): void {
+  idle = setTimeout(() => {
+    const dueMs = now() + STEP_MS;
+    idle = setTimeout(() => {
+      if (now() - dueMs > WAITED_MS) takeLater(step, ALONE_MS);
+      else void take(step);
+    }, STEP_MS);
+  }, afterMs);
+}
+
+async function take(step: number): Promise<void> {
   const startMs = now();
   const start = cpuUsage();
-  if (taken < FURTHER_ROUNDS) await tryShapes(taken + 1);
-  else await tryOut(SLOW_PARTS[taken - FURTHER_ROUNDS]!);
-  if (runsCame || taken + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
+  if (step < FURTHER_ROUNDS) await tryShapes(step + 1);
+  else await tryOut(SLOW_PARTS[step - FURTHER_ROUNDS]!);
+  if (runsCame || step + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
   const { user, system } = cpuUsage(start);
-  const dueMs = startMs + (user + system) / 1_000 + STEP_MS;
-  const go = (): void => void takeSteps(taken + 1);
-  idle = setTimeout(() => {
-    if (now() - dueMs > WAITED_MS) idle = setTimeout(go, ALONE_MS);
-    else go();
-  }, STEP_MS);
+  const waitedMs = now() - startMs - (user + system) / 1_000;
+  takeLater(step + 1, waitedMs > WAITED_MS ? ALONE_MS : 0);
 }
 
 /** A run has come. */

@@ -61,9 +61,13 @@ export async function bundle(entry: string): Promise<string> {
 /**
  * Makes of a bundle an expression that V8 can keep compiled, which Node offers for scripts and not for modules: a function
  * that gets the folder in which the module believes to lie, and gives a promise of its end. All of it is ASCII.
+ *
+ * @throws {Error} of what has another meaning once it is escaped.
  */
 export function toScript(bundled: string): string {
   const text = bundled.replaceAll("import.meta.dirname", "$folder");
+  if (/\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f]/.test(text))
+    throw new Error("a script cannot have what an escape would change");
   const ascii = text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return `(async ($folder) => {\n"use strict";\n${ascii}})\n`;
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmod, mkdir, open, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 
 import { bundle, toScript } from "./bundle.ts";
 
@@ -43,7 +44,7 @@ async function makeCache(folder: string): Promise<void> {
   await using file = await open(path.join(folder, CACHE), "w");
   const words = ["--no-addons", path.join(folder, "guest/main.js"), "cache"];
   const child = spawn(process.execPath, words, {
-    stdio: ["ignore", file.fd, "ignore", "pipe"],
+    stdio: ["ignore", file.fd, "pipe", "pipe"],
     env: {},
     timeout: CACHE_MS,
     killSignal: "SIGKILL",
@@ -51,8 +52,11 @@ async function makeCache(folder: string): Promise<void> {
   const socket = child.stdio[3] as Socket;
   // It says that it is ready in the turn in which it writes the cache, and ends when it is left alone.
   socket.once("data", () => socket.destroy()).on("error", () => {});
-  const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
-  if (code !== 0) throw new Error(`Node cannot run the program of the guests (${signal ?? `exit code ${code}`})`);
+  const said = text(child.stderr!);
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  if (code === 0) return;
+  const why = /^\w*Error: .*/m.exec(await said)?.[0] ?? signal ?? `exit code ${code}`;
+  throw new Error(`the program of the guests cannot be compiled into ${folder}: ${why}`);
 }
 
 // Modes are set and not asked for: the umask of the service may keep its files from guests' users.
@@ -61,7 +65,7 @@ export async function makeFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-async function makeFile(file: string, text: string): Promise<void> {
-  await writeFile(file, text);
+async function makeFile(file: string, content: string): Promise<void> {
+  await writeFile(file, content);
   await chmod(file, 0o644);
 }

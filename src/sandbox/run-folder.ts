@@ -36,17 +36,18 @@ export async function prepareRunFolder(): Promise<RunFolder> {
   await chmod(folder, 0o755);
   const program = path.join(folder, "program");
   await makeFolder(program);
-  await makeProgram(program);
-  return {
-    path: folder,
-    program,
-    player: await makePlayer(folder),
-    node: await reachableNode(folder),
-    remove: async () => {
-      await life.end();
-      await removeTree(folder);
-    },
+  const remove = async (): Promise<void> => {
+    await life.end();
+    await removeTree(folder);
   };
+  try {
+    const player = await makePlayer(folder);
+    const [node] = await Promise.all([reachableNode(folder), makeProgram(program)]);
+    return { path: folder, program, player, node, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
 
 async function makePlayer(folder: string): Promise<string> {

@@ -7,7 +7,7 @@ import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { until } from "../contract/until.ts";
 import { isLong } from "../long.ts";
 import { seeded } from "../seeded.ts";
-import { FuzzedGuest, type FuzzedRun, nextTurn } from "./fuzzed-guest.ts";
+import { FuzzedGuest, type FuzzedRun } from "./fuzzed-guest.ts";
 import { openFuzzedNetwork, PEER } from "./fuzzed-network.ts";
 import { cut, frameOf, honestFrame, mutatedFrame } from "./mutations.ts";
 
@@ -117,8 +117,7 @@ function meddle({ guest }: FuzzedGuest, run: FuzzedRun, what: number): void {
 async function finish({ guest, runs }: FuzzedGuest): Promise<void> {
   guest.process.kill();
   await guest.process.exited;
-  await nextTurn();
-  assert.ok(guest.ended);
+  await until(() => guest.ended, "the guest ends with its process");
   assert.equal(guest.flights.size, 0);
   for (const { answers, abandoned, wrongs } of runs) {
     assert.deepEqual(wrongs, []);

@@ -35,7 +35,10 @@ export class FuzzedGuest {
       seal: async () => {},
       setPriority: () => {},
       inspect: async () => IDLE,
-      kill: () => exit({ how: "signal SIGKILL", outOfMemory: false }),
+      kill: () => {
+        socket.destroy();
+        exit({ how: "signal SIGKILL", outOfMemory: false });
+      },
     };
     const guest = new Guest(process, LIMITS, egress);
     end.write(textFrame(FROM_GUEST.ready, 0, ""));

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { runInThisContext } from "node:vm";
 
-import { bundle } from "../../src/sandbox/bundle.ts";
+import { bundle, toScript } from "../../src/sandbox/bundle.ts";
 import { removeTree } from "../../src/sandbox/remove-tree.ts";
 
 /** A folder with these files, and the bundle of its main.ts. */
@@ -69,4 +70,21 @@ test("a bundle refuses what it would have to guess", async (t) => {
     ['import { x } from "./main.ts";', /circle/],
   ];
   for (const [text, names] of refused) await assert.rejects(bundled(t, { "main.ts": text }), names, text);
+});
+
+test("a script of a bundle is ASCII, does the same in a folder that it is told, and gives a promise of its end", async (t) => {
+  const { text } = await bundled(t, {
+    "main.ts": 'globalThis.bundledWords = ["…", /é+/.test("éé"), import.meta.dirname];\nawait null;',
+  });
+  const script = toScript(text);
+  assert.match(script, /^[\0-\x7f]*$/);
+  await (runInThisContext(script) as (folder: string) => Promise<void>)("/there");
+  assert.deepEqual(Reflect.get(globalThis, "bundledWords"), ["…", true, "/there"]);
+});
+
+test("what an escape would change is refused for a script", async (t) => {
+  for (const text of ["globalThis.x = /\\…/;", "globalThis.x = String.raw`…`;"]) {
+    const made = await bundled(t, { "main.ts": text });
+    assert.throws(() => toScript(made.text), /an escape would change/);
+  }
 });

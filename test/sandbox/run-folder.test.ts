@@ -3,10 +3,11 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { after, before, it } from "node:test";
-import { Script } from "node:vm";
 
+import { guestArguments } from "../../src/sandbox/guest-program.ts";
 import { CACHE } from "../../src/sandbox/make-program.ts";
 import { prepareRunFolder, RUN_FOLDER, type RunFolder } from "../../src/sandbox/run-folder.ts";
+import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 
 let folder: RunFolder;
 
@@ -33,11 +34,16 @@ it("the program is JavaScript that parses, and imports no file", () => {
   }
 });
 
-it("V8 takes what it is given of the program as compiled, and of another text it does not", () => {
-  const text = readFileSync(path.join(folder.program, "guest/program.js"), "latin1");
-  const cachedData = readFileSync(path.join(folder.program, CACHE));
-  assert.equal(new Script(text, { cachedData }).cachedDataRejected, false);
-  assert.equal(new Script(`${text} `, { cachedData }).cachedDataRejected, true);
+it("V8 takes what it is given of the program as compiled, under the flags of a guest, and of a longer text it does not", () => {
+  const script = `
+    const { Script } = require("node:vm");
+    const { readFileSync } = require("node:fs");
+    const text = readFileSync(${JSON.stringify(path.join(folder.program, "guest/program.js"))}, "latin1");
+    const cachedData = readFileSync(${JSON.stringify(path.join(folder.program, CACHE))});
+    const rejected = [text, text + " "].map((each) => new Script(each, { cachedData }).cachedDataRejected);
+    console.log(rejected.join());`;
+  const words = guestArguments("-", SANDBOX_OPTIONS);
+  assert.equal(execFileSync(folder.node, words, { input: script, encoding: "utf8", env: {} }), "false,true\n");
 });
 
 it("any user of the host may read what a guest is started from, and write none of it", () => {
