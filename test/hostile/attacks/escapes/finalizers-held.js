@@ -1,13 +1,13 @@
 // Throws where nobody is told, and replaces what a guest that ends would wait with.
 // strikes: later
 // answers: 200 /^"x+"$/
-const { Duplex } = require("node:stream");
+const { Socket } = require("node:net");
 globalThis.setImmediate = globalThis.setTimeout = () => {};
-Object.defineProperty(Duplex.prototype, "writableLength", { get: () => 1 });
+Object.defineProperty(Socket.prototype, "writableLength", { get: () => 1 });
 globalThis.kept = new FinalizationRegistry(() => {
   throw new Error("thrown by the collector");
 });
 for (let n = 0; n < 1_000; n++) kept.register({ n }, n);
 require("node:v8").setFlagsFromString("--expose-gc");
 require("node:vm").runInNewContext("gc")();
-return "x".repeat(4_000_000);
+return "x".repeat(1_000_000);
