@@ -40,7 +40,7 @@ async function timeNext({ service, tally }: Ground, token: string, container: st
   const startMs = performance.now();
   const answer = await service.run(container, "6 * 7", { token });
   if (DEADLY.has(code) && !isTurnedAway(answer)) tally.next.add(performance.now() - startMs);
-  // What a bomb that was answered, or threw, left running may end the guest with the run that comes next.
-  const isCaught = ["200", "task_threw"].includes(code) && DEADLY.has(codeOf(answer));
+  // What a bomb that was answered left running may end the guest with the run that comes next.
+  const isCaught = code === "200" && DEADLY.has(codeOf(answer));
   tally.judge(`the run after a bomb, ${code}`, answer, answer.text === "42" || isCaught);
 }
