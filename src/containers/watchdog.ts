@@ -1,6 +1,7 @@
 import { Problem } from "../errors.ts";
 import type { GuestStatus, Priority } from "../sandbox/sandbox.ts";
 import { formatDuration, formatSize } from "../units.ts";
+import { Burners } from "./burners.ts";
 import type { Flight } from "./flight.ts";
 import { MEMORY_HINT } from "./guest-causes.ts";
 import type { Guest } from "./guest.ts";
@@ -82,11 +83,13 @@ export class Watchdog {
   readonly #timer: NodeJS.Timeout;
   readonly #suspects: WeakMap<Guest, Suspicion> = new WeakMap();
   readonly #weights: WeakMap<Guest, Weight> = new WeakMap();
+  readonly #burners: Burners;
   #lastTickMs: number = performance.now();
 
   constructor(guests: ReadonlySet<Guest>, options: WatchdogOptions) {
     this.#guests = guests;
     this.#options = options;
+    this.#burners = new Burners(options.cpuCores);
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
@@ -105,6 +108,7 @@ export class Watchdog {
       // The service itself was held up: answers may lie unread in the sockets, so no pulse is judged before the next tick.
       // Nor that of a guest that is being started: a start has a time of its own, and on a busy machine takes most of it.
       if (!late && guest.warm) this.#checkPulse(guest, nowMs);
+      this.#burners.watch(guest, nowMs);
       void this.#weigh(guest, nowMs);
     }
   }
@@ -131,7 +135,7 @@ export class Watchdog {
 
   #checkPulse(guest: Guest, nowMs: number): void {
     if (guest.pulse.pingedMs === null) {
-      setPriority(guest, "normal");
+      setPriority(guest, this.#burners.isBusy(guest, nowMs) ? "busy" : "normal");
       const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
       if (nowMs - guest.pulse.lastPingMs >= every) guest.ping(nowMs);
       return;

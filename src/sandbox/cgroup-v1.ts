@@ -16,6 +16,7 @@ import {
 import type { GroupFolders } from "./cgroup-mounts.ts";
 import {
   ALL_GUESTS_GROUP,
+  BUSY_GROUP,
   type Cgroup,
   type Cgroups,
   LAST_GUESTS_GROUP,
@@ -36,7 +37,9 @@ const SERVICE_CPU_SHARES = 8_192;
 /** Of those together that come after all others: what nobody else wants, and next to nothing else. */
 const LAST_CPU_SHARES = 32;
 /** Of one: nothing is at its side but others. The low one counts where it cannot be moved. */
-const CPU_SHARES: Readonly<Record<Priority, number>> = { normal: 256, low: 16 };
+const CPU_SHARES: Readonly<Record<Priority, number>> = { normal: 256, busy: 48, low: 16 };
+/** Of those together that keep using the processor: as much as each of the others. */
+const BUSY_CPU_SHARES = 256;
 /** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
 const STARTING_CPU_SHARES = 1_024;
 
@@ -70,9 +73,14 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   const last = weighing(ownName(LAST_GUESTS_GROUP), around, LAST_CPU_SHARES);
   const service = weighing(ownName(SERVICE_GROUP), around, SERVICE_CPU_SHARES);
   let starting: OwnGroup | null = null;
+  let busy: OwnGroup | null = null;
+  const others: Others = {
+    busy: async () => (busy ??= weighing(BUSY_GROUP, await all.make(), BUSY_CPU_SHARES)).make(),
+    low: () => last.make(),
+  };
   return {
     version: 1,
-    create: async (name) => create({ ...bases, cpu: await all.make() }, last, name, limits),
+    create: async (name) => create({ ...bases, cpu: await all.make() }, others, name, limits),
     prefer: (processes) => ignoring(() => Promise.all(processes.map((each) => service.add(each)))),
     begin: (pid) => {
       return ignoring(async () => {
@@ -82,6 +90,7 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
     },
     close: async () => {
       await starting?.remove();
+      await busy?.remove();
       await all.remove();
       await last.remove();
       await service.remove(around);
@@ -109,7 +118,7 @@ function foldersOf({ memory, pids, cpu }: Bases): string[] {
   return [...new Set(cpu === null ? [memory, pids] : [memory, pids, cpu])];
 }
 
-async function create(bases: Bases, last: OwnGroup | null, name: string, limits: ResourceLimits): Promise<Cgroup> {
+async function create(bases: Bases, others: Others | null, name: string, limits: ResourceLimits): Promise<Cgroup> {
   const memory = path.join(bases.memory, name);
   const pids = path.join(bases.pids, name);
   const cpu = bases.cpu && path.join(bases.cpu, name);
@@ -128,7 +137,7 @@ async function create(bases: Bases, last: OwnGroup | null, name: string, limits:
     await Promise.allSettled(folders.map((folder) => rmdir(folder)));
     throw error;
   }
-  const place = cpu && last ? new Place(cpu, last, limits) : null;
+  const place = cpu && others ? new Place(cpu, others, limits) : null;
   return {
     add: async (pid) => {
       await Promise.all(folders.map((folder) => set(folder, "cgroup.procs", pid)));
@@ -151,19 +160,23 @@ async function limitCpu(folder: string, { cpuCores }: ResourceLimits): Promise<v
   await set(folder, "cpu.cfs_quota_us", cpuQuotaUs(cpuCores));
 }
 
-/** Where the one process of a guest is, as far as CPU goes: among all guests, or among the last. */
+/** Where guests go for their CPU that do not have the normal priority: makes the group around them, and gives its folder. */
+type Others = Readonly<Record<Exclude<Priority, "normal">, () => Promise<string>>>;
+
+/** Where the one process of a guest is, as far as CPU goes. */
 class Place {
   readonly #folder: string;
-  readonly #last: OwnGroup;
+  readonly #others: Others;
   readonly #limits: ResourceLimits;
+  readonly #made: Map<Priority, string> = new Map();
   #pid = 0;
-  #lastFolder: string | null = null;
   #moved: Promise<void> = Promise.resolve();
   #removed = false;
 
-  constructor(folder: string, last: OwnGroup, limits: ResourceLimits) {
+  /** @param folder of its group among all guests. */
+  constructor(folder: string, others: Others, limits: ResourceLimits) {
     this.#folder = folder;
-    this.#last = last;
+    this.#others = others;
     this.#limits = limits;
   }
 
@@ -179,18 +192,20 @@ class Place {
   async remove(): Promise<void> {
     this.#removed = true;
     await this.#moved.catch(() => {});
-    if (this.#lastFolder !== null) await removeEmpty(this.#lastFolder);
+    await Promise.all([...this.#made.values()].map((folder) => removeEmpty(folder)));
   }
 
   async #move(priority: Priority): Promise<void> {
     if (this.#removed || this.#pid === 0) return;
-    const folder = priority === "low" ? (this.#lastFolder ??= await this.#make()) : this.#folder;
-    await set(folder, "cgroup.procs", this.#pid);
+    await set(priority === "normal" ? this.#folder : await this.#make(priority), "cgroup.procs", this.#pid);
   }
 
-  async #make(): Promise<string> {
-    const folder = path.join(await this.#last.make(), path.basename(this.#folder));
+  async #make(priority: keyof Others): Promise<string> {
+    const made = this.#made.get(priority);
+    if (made !== undefined) return made;
+    const folder = path.join(await this.#others[priority](), path.basename(this.#folder));
     await mkdir(folder);
+    this.#made.set(priority, folder);
     await limitCpu(folder, this.#limits);
     return folder;
   }

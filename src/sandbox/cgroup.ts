@@ -49,6 +49,9 @@ export const ALL_GUESTS_GROUP = "caisson-guests-";
  */
 export const LAST_GUESTS_GROUP = "caisson-last-";
 
+/** Below that of all guests: those that keep using the processor, where a process can be moved for its CPU alone. */
+export const BUSY_GROUP = "busy";
+
 /** Below that of all guests: those that are being started. */
 export const STARTING_GROUP = "starting";
 

@@ -1,11 +1,11 @@
-import type { GuestExit, GuestStatus, WallFacts } from "./sandbox.ts";
+import { type GuestExit, type GuestStatus, PRIORITIES, type Priority, type WallFacts } from "./sandbox.ts";
 
 /**
  * What a service that has given up root may ask of its launcher, over the channel between them. It says no path, no
  * program and no user: whoever takes the service over can start and end guests, and nothing else.
  */
 export interface Request {
-  readonly do: "launch" | "seal" | "normal" | "low" | "inspect" | "kill";
+  readonly do: "launch" | "seal" | Priority | "inspect" | "kill";
   /** The guest's number, which the service gives and counts up. */
   readonly guest: number;
 }
@@ -13,8 +13,7 @@ export interface Request {
 export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>([
   "launch",
   "seal",
-  "normal",
-  "low",
+  ...PRIORITIES,
   "inspect",
   "kill",
 ]);

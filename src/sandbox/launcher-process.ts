@@ -57,6 +57,7 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
     case "seal":
       return reply({ is: "sealed", guest: number, fault: guest ? await faultOf(guest.seal()) : "the guest is gone" });
     case "normal":
+    case "busy":
     case "low":
       return guest?.setPriority(what);
     case "inspect":

@@ -58,8 +58,12 @@ export interface GuestHandle {
   kill(): void;
 }
 
-/** `low` is for one that holds its processor and answers nobody: what others ask comes first. */
-export type Priority = "normal" | "low";
+/**
+ * `busy` is for one that goes on using most of a processor: all of them together have as much as any other guest alone, so
+ * that they take the time of each other. `low` is for one that holds its processor and answers nobody: it comes after all.
+ */
+export type Priority = (typeof PRIORITIES)[number];
+export const PRIORITIES = ["normal", "busy", "low"] as const;
 
 export interface GuestExit {
   /** In words, for the log. */

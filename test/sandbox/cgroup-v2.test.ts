@@ -61,6 +61,8 @@ describe("control groups of version 2", () => {
       "cpu.weight": "100",
       "cgroup.procs": "4712",
     });
+    await group.setPriority("busy");
+    assert.equal(contents(made, "cpu.weight")["cpu.weight"], "5");
     await group.setPriority("low");
     assert.equal(contents(made, "cpu.weight")["cpu.weight"], "2");
     await group.setPriority("normal");

@@ -31,7 +31,7 @@ function foldersOfGuests(): string[] {
 /** What the kernel says in a file of the groups, which only one of the controllers has. */
 function read(file: string): string | null {
   const files = globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*/${file}`);
-  const found = files.find((each) => !each.includes("/caisson-last-"));
+  const found = files.find((each) => !each.includes("/caisson-last-") && !each.includes("/busy/"));
   return found === undefined ? null : readFileSync(found, "utf8").trim();
 }
 
@@ -40,16 +40,19 @@ function groupsOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cgroup`, "utf8");
 }
 
-/** One a controller under version 1, and one more among the last. */
-const FOLDERS_OF_ONE = 4;
+/** One a controller under version 1, one more among the busy, and one among the last. */
+const FOLDERS_OF_ONE = 5;
 
 function folders(): string[] {
   return globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*`);
 }
 
-/** The folder of the group after all others that has a member, or null. */
-function lastGroup(): string | null {
-  const files = globSync(`/sys/fs/cgroup/**/caisson-last-${process.pid}-*/caisson-guest-*/cgroup.procs`);
+const LAST = `caisson-last-${process.pid}-*`;
+const BUSY = `caisson-guests-${process.pid}-*/busy`;
+
+/** The folder of a guest's group below these that has a member, or null. */
+function groupBelow(above: string): string | null {
+  const files = globSync(`/sys/fs/cgroup/**/${above}/caisson-guest-*/cgroup.procs`);
   const found = files.find((file) => readFileSync(file, "utf8") !== "");
   return found === undefined ? null : path.dirname(found);
 }
@@ -97,20 +100,42 @@ describe("the group of a guest", { skip }, () => {
       return;
     }
     guest.setPriority("low");
-    await until(() => lastGroup() !== null, "it is among the last");
-    const last = lastGroup()!;
+    await until(() => groupBelow(LAST) !== null, "it is among the last");
+    const last = groupBelow(LAST)!;
     assert.ok(Number(readFileSync(path.join(last, "../cpu.shares"), "utf8")) < 50);
     assert.equal(readFileSync(path.join(last, "cpu.cfs_quota_us"), "utf8"), quota());
     guest.setPriority("normal");
-    await until(() => lastGroup() === null, "it is among all again");
+    await until(() => groupBelow(LAST) === null, "it is among all again");
     guest.setPriority("low");
-    await until(() => lastGroup() !== null, "it is among the last once more");
+    await until(() => groupBelow(LAST) !== null, "it is among the last once more");
     guest.setPriority("normal");
-    await until(() => lastGroup() === null, "and among all");
+    await until(() => groupBelow(LAST) === null, "and among all");
   });
 
-  it("leaves nothing where it ends while it comes after all others", async () => {
+  it("shares with all that are busy what another has alone while it is one of them", async () => {
+    if (groups!.version === 2) {
+      guest.setPriority("busy");
+      await until(() => read("cpu.weight") === "5", "its share is less");
+      guest.setPriority("normal");
+      await until(() => read("cpu.weight") === "25", "its share is the usual one again");
+      return;
+    }
+    guest.setPriority("busy");
+    await until(() => groupBelow(BUSY) !== null, "it is among the busy");
+    const busy = groupBelow(BUSY)!;
+    assert.equal(readFileSync(path.join(busy, "../cpu.shares"), "utf8").trim(), read("cpu.shares"));
+    assert.equal(readFileSync(path.join(busy, "cpu.cfs_quota_us"), "utf8"), quota());
+    guest.setPriority("low");
+    await until(() => groupBelow(BUSY) === null && groupBelow(LAST) !== null, "it is among the last");
+    guest.setPriority("busy");
+    await until(() => groupBelow(BUSY) !== null && groupBelow(LAST) === null, "it is among the busy again");
+    guest.setPriority("normal");
+    await until(() => groupBelow(BUSY) === null, "and among all");
+  });
+
+  it("leaves nothing where it ends while it is among others", async () => {
     const other = await real.make();
+    other.setPriority("busy");
     other.setPriority("low");
     other.end(REPLACED);
     await other.process.exited;
