@@ -15,6 +15,8 @@ const script = new Script(readFileSync(`${folder}/program.js`, "latin1"), {
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 const program = script.runInThisContext() as (folder: string) => Promise<void>;
+// Of a task no module is the main one.
+delete process.mainModule;
 await program(folder);
 // Asked for by the service when it starts. By now it holds all functions that the warming called.
 if (process.argv.at(-1) === "cache") writeFileSync(1, script.createCachedData());

@@ -1,4 +1,5 @@
 import { encodeCode } from "../wire/messages.ts";
+import { now } from "./clock.ts";
 import { addCode, forgetCode, startRun } from "./runner.ts";
 
 /** Away from the ids of the service, which counts up from the bottom. */
@@ -34,7 +35,6 @@ const STEP_MS = 20;
 const WAITED_MS = 8;
 
 const clear = clearTimeout;
-const now = performance.now.bind(performance);
 const cpuUsage = process.cpuUsage.bind(process);
 let nextId = FIRST_ID;
 

@@ -72,6 +72,11 @@ export function toScript(bundled: string): string {
   return `(async ($folder) => {\n"use strict";\n${ascii}})\n`;
 }
 
+/** Makes of a bundle a CommonJS module, which gives nothing out. It may wait at its top level, and nobody waits for that. */
+export function toCommonJs(bundled: string): string {
+  return `${toScript(bundled).trimEnd()}(__dirname);\n`;
+}
+
 async function inOrder(entry: string): Promise<Module[]> {
   const ordered = new Map<string, Module>();
   const visit = async (file: string, above: readonly string[]): Promise<void> => {

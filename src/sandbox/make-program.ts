@@ -5,14 +5,17 @@ import type { Socket } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
-import { bundle, toScript } from "./bundle.ts";
+import { bundle, toCommonJs, toScript } from "./bundle.ts";
 
 const SOURCE = path.dirname(import.meta.dirname);
-const PARTS = ["guest", "guest/network"];
-/** What is loaded by its path, by the name of what it is made from: what Node starts, and what each thread of a task begins with. */
-const MODULES = { "guest/main.js": "guest/load.ts", "guest/network/worker.js": "guest/network/worker.ts" };
-/** What the first of them runs. */
-const SCRIPT = { "guest/program.js": "guest/main.ts" };
+/** By their folders what .js files are to Node, which says the nearest package.json; there is none inside the sandbox but these. */
+const PARTS = { guest: "commonjs", "guest/network": "module" };
+/** What Node starts. It begins with an ES module after 4 ms more of processor time, of some 60. */
+const MAIN = { name: "guest/main.js", source: "guest/load.ts" };
+/** What that runs. */
+const PROGRAM = { name: "guest/program.js", source: "guest/main.ts" };
+/** What each thread of a task begins with. */
+const WORKER = { name: "guest/network/worker.js", source: "guest/network/worker.ts" };
 /** What V8 made of it. Each making gives other bytes of the same worth. */
 export const CACHE = "guest/program.cache";
 /** It takes a tenth of a second; a busy machine takes longer. */
@@ -24,17 +27,16 @@ const CACHE_MS = 15_000;
  * @throws {Error} where Node cannot be started.
  */
 export async function makeProgram(folder: string): Promise<void> {
-  for (const part of PARTS) {
+  const make = async ({ name, source }: typeof MAIN, as: (bundled: string) => string): Promise<void> => {
+    await makeFile(path.join(folder, name), as(await bundle(path.join(SOURCE, source))));
+  };
+  for (const [part, type] of Object.entries(PARTS)) {
     await makeFolder(path.join(folder, part));
-    // The nearest package.json says that .js files are modules; there is none inside the sandbox but this.
-    await makeFile(path.join(folder, part, "package.json"), '{"type":"module"}\n');
+    await makeFile(path.join(folder, part, "package.json"), `${JSON.stringify({ type })}\n`);
   }
-  for (const [file, entry] of Object.entries(MODULES)) {
-    await makeFile(path.join(folder, file), await bundle(path.join(SOURCE, entry)));
-  }
-  for (const [file, entry] of Object.entries(SCRIPT)) {
-    await makeFile(path.join(folder, file), toScript(await bundle(path.join(SOURCE, entry))));
-  }
+  await make(MAIN, toCommonJs);
+  await make(PROGRAM, toScript);
+  await make(WORKER, (module) => module);
   await makeCache(folder);
 }
 
@@ -42,7 +44,7 @@ export async function makeProgram(folder: string): Promise<void> {
 async function makeCache(folder: string): Promise<void> {
   await makeFile(path.join(folder, CACHE), "");
   await using file = await open(path.join(folder, CACHE), "w");
-  const words = ["--no-addons", path.join(folder, "guest/main.js"), "cache"];
+  const words = ["--no-addons", path.join(folder, MAIN.name), "cache"];
   const child = spawn(process.execPath, words, {
     stdio: ["ignore", file.fd, "pipe", "pipe"],
     env: {},
