@@ -31,16 +31,24 @@ export async function bombs(ground: Ground, signal: AbortSignal, slot: number): 
     known.took.add(tookMs);
     const deadlineMs = deadlines[bomb.ends];
     if (deadlineMs !== null) known.late.add(tookMs - deadlineMs);
-    await timeNext(ground, token, container, code);
+    await timeNext(ground, token, container, bomb, code);
   }
 }
 
 /** The run after an attack in the same container has to be answered, and soon, also when its guest is gone. */
-async function timeNext({ service, tally }: Ground, token: string, container: string, code: string): Promise<void> {
+async function timeNext(
+  { service, tally }: Ground,
+  token: string,
+  container: string,
+  bomb: Bomb,
+  code: string,
+): Promise<void> {
   const startMs = performance.now();
   const answer = await service.run(container, "6 * 7", { token });
   if (DEADLY.has(code) && !isTurnedAway(answer)) tally.next.add(performance.now() - startMs);
-  // What a bomb that was answered left running may end the guest with the run that comes next.
-  const isCaught = code === "200" && DEADLY.has(codeOf(answer));
+  // What a bomb that was answered left running may end the guest with the run that comes next: threads go on also where
+  // the task threw, because no more of them could be started.
+  const leavesWork = code === "200" || bomb.kind === "workers";
+  const isCaught = leavesWork && DEADLY.has(codeOf(answer));
   tally.judge(`the run after a bomb, ${code}`, answer, answer.text === "42" || isCaught);
 }

@@ -1,0 +1,137 @@
+/**
+ * Measures what a wall adds to the start of a guest: until it says that it is ready, against a bare Node that loads the
+ * same program behind no wall. By turns, in another order each round, and with a rest between two, because what a guest
+ * leaves is removed after its end. Machines are shared and noisy: what counts is what lies between the two, and all of it
+ * at several quantiles.
+ *
+ *   npm run bench:start [-- <rounds>]
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
+
+import { openConfined } from "../src/sandbox/confined.ts";
+import { guestArguments } from "../src/sandbox/guest-program.ts";
+import { openNamespaces } from "../src/sandbox/namespaces.ts";
+import { landlockAbi } from "../src/sandbox/plan/play.ts";
+import { mayChangeRoot } from "../src/sandbox/privilege.ts";
+import { prepareRunFolder } from "../src/sandbox/run-folder.ts";
+import type { Architecture } from "../src/sandbox/system-calls.ts";
+import type { GuestResources, Wall } from "../src/sandbox/wall.ts";
+
+const [rounds = 60] = process.argv.slice(2).map(Number);
+/** Of the walls that need no privilege. */
+const BUDGET_MS = 4;
+const REST_MS = 120;
+const QUANTILES = [0.1, 0.25, 0.5] as const;
+const MIB = 2 ** 20;
+const LIMITS: GuestResources = {
+  memoryBytes: 128 * MIB,
+  threads: 48,
+  cpuCores: 1,
+  tmpBytes: 64 * MIB,
+  descriptors: 256,
+  resultBytes: MIB,
+  logs: { bytes: MIB, linesPerSecond: 1_000 },
+};
+
+/** Starts one, waits until it is ready, and ends it. @returns how long the first two took, in milliseconds. */
+type Start = () => Promise<number>;
+
+const folder = await prepareRunFolder();
+const walls = await openWalls();
+const contestants = new Map<string, Start>([["bare Node", startBare]]);
+for (const [name, wall] of walls) contestants.set(name, () => startBehind(wall));
+report(await measure());
+for (const wall of walls.values()) await wall.close();
+await folder.remove();
+
+/** Those that this machine and this user can have. */
+async function openWalls(): Promise<ReadonlyMap<string, Wall>> {
+  const opened = new Map<string, Wall>();
+  const add = async (name: string, opening: Promise<Wall>): Promise<void> => {
+    try {
+      opened.set(name, await opening);
+    } catch (error) {
+      console.log(`${name}: cannot be had here: ${(error as Error).message}`);
+    }
+  };
+  await add("namespaces", openNamespaces(await prepareRunFolder(), LIMITS));
+  if (mayChangeRoot()) await add("confined, root and user of its own", openConfined(await prepareRunFolder(), LIMITS));
+  const abi = await landlockAbi(folder.player, process.arch as Architecture);
+  const means = { ownUsers: false, jail: false, landlockAbi: abi };
+  await add("confined, the service's user", openConfined(await prepareRunFolder(), LIMITS, means));
+  return opened;
+}
+
+async function measure(): Promise<ReadonlyMap<string, readonly number[]>> {
+  const times = new Map([...contestants.keys()].map((name) => [name, [] as number[]]));
+  // The first of each is for the caches of the kernel.
+  for (let round = -1; round < rounds; round++) {
+    for (const [name, start] of shuffled([...contestants])) {
+      await setTimeout(REST_MS);
+      const ms = await start();
+      if (round >= 0) times.get(name)!.push(ms);
+    }
+  }
+  return times;
+}
+
+async function startBare(): Promise<number> {
+  const words = ["--openssl-config=/nonexistent", ...guestArguments(`${folder.program}/guest/main.js`, LIMITS)];
+  const startMs = performance.now();
+  const child = spawn(folder.node, words, {
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+    cwd: "/",
+    env: {},
+    detached: true,
+  });
+  await once(child.stdio[3] as Readable, "data");
+  const tookMs = performance.now() - startMs;
+  child.kill("SIGKILL");
+  await once(child, "close");
+  return tookMs;
+}
+
+async function startBehind(wall: Wall): Promise<number> {
+  const startMs = performance.now();
+  const guest = wall.start("pipe");
+  await once(guest.socket!, "data");
+  const tookMs = performance.now() - startMs;
+  guest.kill();
+  await guest.exited;
+  return tookMs;
+}
+
+function report(times: ReadonlyMap<string, readonly number[]>): void {
+  const [[, bare] = ["", []]] = times;
+  console.log(
+    `${rounds} starts each until ready, ms at quantiles ${QUANTILES.join(", ")}; in brackets: more than bare Node`,
+  );
+  for (const [name, all] of times) {
+    const cells = QUANTILES.map((q) => {
+      const ms = quantile(all, q);
+      return all === bare ? ms.toFixed(1) : `${ms.toFixed(1)} (${signed(ms - quantile(bare, q))})`;
+    });
+    console.log(`  ${name.padEnd(36)} ${cells.join("   ")}`);
+  }
+  console.log(`  budget of what is confined: ${BUDGET_MS} ms more than bare Node`);
+}
+
+function signed(ms: number): string {
+  return (ms < 0 ? "" : "+") + ms.toFixed(1);
+}
+
+function quantile(values: readonly number[], q: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * q)]!;
+}
+
+/** After Fisher and Yates. */
+function shuffled<Item>(items: Item[]): Item[] {
+  for (let at = items.length - 1; at > 0; at--) {
+    const other = Math.floor(Math.random() * (at + 1));
+    [items[at], items[other]] = [items[other]!, items[at]!];
+  }
+  return items;
+}
