@@ -27,12 +27,16 @@ const REQUEST = Buffer.from(
 const ALONE_MS = 3_000;
 /** Between two steps, so that a run that comes waits for one at the most. */
 const STEP_MS = 20;
+/** Where others want the processor, they keep wanting it for a while, and blanks are taken before they are this old. */
+const BUSY_MS = 10_000;
 
 /**
  * For the processor, in a step or before the next: then others want it, the slow parts would take many times as long, and a
  * run that comes would wait for them.
  */
-const WAITED_MS = 8;
+const WAITED_MS = 4;
+/** So often in a row it must be there at once before one of the slow parts. */
+const SLOW_LOOKS = 10;
 
 const clear = clearTimeout;
 const cpuUsage = process.cpuUsage.bind(process);
@@ -58,13 +62,17 @@ export function warmFurther(): void {
 }
 
 function takeLater(step: number, afterMs: number): void {
+  const looks = step < FURTHER_ROUNDS ? 1 : SLOW_LOOKS;
+  idle = setTimeout(() => look(step, looks), afterMs);
+}
+
+function look(step: number, looks: number): void {
+  const dueMs = now() + STEP_MS;
   idle = setTimeout(() => {
-    const dueMs = now() + STEP_MS;
-    idle = setTimeout(() => {
-      if (now() - dueMs > WAITED_MS) takeLater(step, ALONE_MS);
-      else void take(step);
-    }, STEP_MS);
-  }, afterMs);
+    if (now() - dueMs > WAITED_MS) takeLater(step, BUSY_MS);
+    else if (looks > 1) look(step, looks - 1);
+    else void take(step);
+  }, STEP_MS);
 }
 
 async function take(step: number): Promise<void> {
@@ -75,7 +83,7 @@ async function take(step: number): Promise<void> {
   if (runsCame || step + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
   const { user, system } = cpuUsage(start);
   const waitedMs = now() - startMs - (user + system) / 1_000;
-  takeLater(step + 1, waitedMs > WAITED_MS ? ALONE_MS : 0);
+  takeLater(step + 1, waitedMs > WAITED_MS ? BUSY_MS : 0);
 }
 
 /** A run has come. */

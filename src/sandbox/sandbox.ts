@@ -59,8 +59,8 @@ export interface GuestHandle {
 }
 
 /**
- * `busy` is for one that goes on using most of a processor: all of them together have as much as any other guest alone, so
- * that they take the time of each other. `low` is for one that holds its processor and answers nobody: it comes after all.
+ * `busy` is for one that goes on using most of a processor: those that need it now and then come first. `low` is for one
+ * that holds it and answers nobody: what others ask comes first.
  */
 export type Priority = (typeof PRIORITIES)[number];
 export const PRIORITIES = ["normal", "busy", "low"] as const;

@@ -1,0 +1,97 @@
+import { Problem } from "../errors.ts";
+import type { GuestStatus } from "../sandbox/sandbox.ts";
+import { formatDuration, formatSize } from "../units.ts";
+import { MEMORY_HINT } from "./guest-causes.ts";
+import type { Guest } from "./guest.ts";
+
+/** What a guest may hold, and who sees to it. */
+export interface Holding {
+  readonly memoryBytes: number;
+  readonly threads: number;
+  /** The quota of a guest, which may be less than its one main thread could use. */
+  readonly cpuCores: number;
+  /** False where no control group holds memory and threads: then they are looked at. */
+  readonly kernelHoldsResources: boolean;
+  /**
+   * Where no control group gives a guest its share of the processors, it may use more for so long, as a quota would not
+   * let it.
+   */
+  readonly cpuWindowMs?: number;
+}
+
+interface Weight {
+  firstBytes: number;
+  atMs: number;
+  runs: number;
+  /** Since when the processors are counted that the guest uses, and what it had used by then. */
+  cpu: { sinceMs: number; usedMs: number } | null;
+}
+
+const WEIGH_MS = 5_000;
+/** Where no control group holds it, also what a guest does after its answers has to be seen. */
+const IDLE_WEIGH_MS = 1_000;
+const CPU_WINDOW_MS = 10_000;
+/** A guest of one busy thread also collects garbage and compiles beside it. */
+const CPU_SLACK = 1.5;
+
+/** Weighs guests now and then: what they have grown to, and what they use where no control group holds it. */
+export class Scales {
+  readonly #options: Holding;
+  readonly #weights: WeakMap<Guest, Weight> = new WeakMap();
+
+  constructor(options: Holding) {
+    this.#options = options;
+  }
+
+  /** Replaces a guest that has grown past half its limit, and ends one that the kernel does not hold. */
+  async weigh(guest: Guest, nowMs: number): Promise<void> {
+    const last = this.#weights.get(guest);
+    if (last && !this.#isDue(guest, last, nowMs)) return;
+    const weight = last ?? { firstBytes: 0, atMs: nowMs, runs: 0, cpu: null };
+    this.#weights.set(guest, weight);
+    weight.atMs = nowMs;
+    weight.runs = guest.runs;
+    const status = await guest.process.inspect();
+    if (!status || guest.ended) return;
+    weight.firstBytes ||= status.memoryBytes;
+    if (!this.#options.kernelHoldsResources) this.#hold(guest, status, this.#coresUsed(weight, status));
+    if (status.memoryBytes - weight.firstBytes > this.#options.memoryBytes / 2) guest.retire();
+  }
+
+  #isDue(guest: Guest, last: Weight, nowMs: number): boolean {
+    const sinceMs = nowMs - last.atMs;
+    if (this.#options.kernelHoldsResources) return last.runs !== guest.runs && sinceMs >= WEIGH_MS;
+    return guest.flights.size > 0 || sinceMs >= IDLE_WEIGH_MS;
+  }
+
+  /** Of the window that has just ended; 0 while one lasts. */
+  #coresUsed(weight: Weight, { processCpuMs }: GuestStatus): number {
+    const nowMs = performance.now();
+    const { cpu } = weight;
+    if (cpu && nowMs - cpu.sinceMs < (this.#options.cpuWindowMs ?? CPU_WINDOW_MS)) return 0;
+    weight.cpu = { sinceMs: nowMs, usedMs: processCpuMs };
+    return cpu ? (processCpuMs - cpu.usedMs) / (nowMs - cpu.sinceMs) : 0;
+  }
+
+  #hold(guest: Guest, status: GuestStatus, coresUsed: number): void {
+    const { memoryBytes, threads, cpuCores, cpuWindowMs = CPU_WINDOW_MS } = this.#options;
+    const culprit = guest.flights.only;
+    const end = (what: string, cause: Problem): void => {
+      const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
+      guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause });
+    };
+    if (status.memoryBytes > memoryBytes) {
+      end(
+        "memory",
+        new Problem("task_memory", `the task needs more than the ${formatSize(memoryBytes)} of its container`, {
+          hint: MEMORY_HINT,
+        }),
+      );
+    } else if (status.threads > threads) {
+      end("threads", new Problem("task_exited", `the task started more than the ${threads} threads of its container`));
+    } else if (coresUsed > cpuCores * CPU_SLACK) {
+      const told = `more than ${cpuCores} processors for ${formatDuration(cpuWindowMs)}`;
+      end("processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
+    }
+  }
+}
