@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { constants, Script } from "node:vm";
 
 /**
@@ -15,8 +16,10 @@ const script = new Script(readFileSync(`${folder}/program.js`, "latin1"), {
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 const program = script.runInThisContext() as (folder: string) => Promise<void>;
-// Of a task no module is the main one.
+// To a task no module is the main one, and none was loaded before its own.
 delete process.mainModule;
+const main = `${folder}/main.js`;
+delete createRequire(main).cache[main];
 await program(folder);
 // Asked for by the service when it starts. By now it holds all functions that the warming called.
 if (process.argv.at(-1) === "cache") writeFileSync(1, script.createCachedData());

@@ -1,0 +1,8 @@
+// Requires the guest's own program a second time, past what was loaded already, and calls what waits in it.
+// answers: 200 "loaded"
+// answers: 500 task_threw
+// answers: 500 task_exited
+// strikes: later
+for (const name of Object.keys(require.cache)) delete require.cache[name];
+require("/guest/guest/main.js");
+return "loaded";
