@@ -16,11 +16,12 @@ import { guestArguments } from "../src/sandbox/guest-program.ts";
 import { openNamespaces } from "../src/sandbox/namespaces.ts";
 import { landlockAbi } from "../src/sandbox/plan/play.ts";
 import { mayChangeRoot } from "../src/sandbox/privilege.ts";
-import { prepareRunFolder } from "../src/sandbox/run-folder.ts";
+import { prepareRunFolder, type RunFolder } from "../src/sandbox/run-folder.ts";
 import type { Architecture } from "../src/sandbox/system-calls.ts";
 import type { GuestResources, Wall } from "../src/sandbox/wall.ts";
 
 const [rounds = 60] = process.argv.slice(2).map(Number);
+if (!(rounds >= 1)) throw new TypeError("usage: npm run bench:start [-- <rounds>]");
 /** Of the walls that need no privilege. */
 const BUDGET_MS = 4;
 const REST_MS = 120;
@@ -50,18 +51,20 @@ await folder.remove();
 /** Those that this machine and this user can have. */
 async function openWalls(): Promise<ReadonlyMap<string, Wall>> {
   const opened = new Map<string, Wall>();
-  const add = async (name: string, opening: Promise<Wall>): Promise<void> => {
+  const add = async (name: string, open: (own: RunFolder) => Promise<Wall>): Promise<void> => {
+    const own = await prepareRunFolder();
     try {
-      opened.set(name, await opening);
+      opened.set(name, await open(own));
     } catch (error) {
+      await own.remove();
       console.log(`${name}: cannot be had here: ${(error as Error).message}`);
     }
   };
-  await add("namespaces", openNamespaces(await prepareRunFolder(), LIMITS));
-  if (mayChangeRoot()) await add("confined, root and user of its own", openConfined(await prepareRunFolder(), LIMITS));
+  await add("namespaces", (own) => openNamespaces(own, LIMITS));
+  if (mayChangeRoot()) await add("confined, root and user of its own", (own) => openConfined(own, LIMITS));
   const abi = await landlockAbi(folder.player, process.arch as Architecture);
   const means = { ownUsers: false, jail: false, landlockAbi: abi };
-  await add("confined, the service's user", openConfined(await prepareRunFolder(), LIMITS, means));
+  await add("confined, the service's user", (own) => openConfined(own, LIMITS, means));
   return opened;
 }
 

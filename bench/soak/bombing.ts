@@ -48,7 +48,7 @@ async function timeNext(
   if (DEADLY.has(code) && !isTurnedAway(answer)) tally.next.add(performance.now() - startMs);
   // What a bomb that was answered left running may end the guest with the run that comes next: threads go on also where
   // the task threw, because no more of them could be started.
-  const leavesWork = code === "200" || bomb.kind === "workers";
+  const leavesWork = code === "200" || (bomb.kind === "workers" && !DEADLY.has(code));
   const isCaught = leavesWork && DEADLY.has(codeOf(answer));
   tally.judge(`the run after a bomb, ${code}`, answer, answer.text === "42" || isCaught);
 }

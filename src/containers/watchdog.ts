@@ -84,8 +84,8 @@ export class Watchdog {
       // The service itself was held up: answers may lie unread in the sockets, so no pulse is judged before the next tick.
       // Nor that of a guest that is being started: a start has a time of its own, and on a busy machine takes most of it.
       if (!late && guest.warm) this.#checkPulse(guest, nowMs);
-      this.#burners.watch(guest, nowMs);
       void this.#scales.weigh(guest, nowMs);
+      this.#burners.watch(guest, nowMs);
     }
   }
 
@@ -111,7 +111,7 @@ export class Watchdog {
 
   #checkPulse(guest: Guest, nowMs: number): void {
     if (guest.pulse.pingedMs === null) {
-      setPriority(guest, this.#burners.isBusy(guest, nowMs) ? "busy" : "normal");
+      setPriority(guest, this.#burners.isBusy(guest) ? "busy" : "normal");
       const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
       if (nowMs - guest.pulse.lastPingMs >= every) guest.ping(nowMs);
       return;

@@ -20,7 +20,10 @@ const program = script.runInThisContext() as (folder: string) => Promise<void>;
 delete process.mainModule;
 const main = `${folder}/main.js`;
 delete createRequire(main).cache[main];
+// As Node would say of a module: one that does not come to its end has failed.
+process.exitCode = 13;
 await program(folder);
+process.exitCode = undefined;
 // Asked for by the service when it starts. By now it holds all functions that the warming called.
 if (process.argv.at(-1) === "cache") writeFileSync(1, script.createCachedData());
 

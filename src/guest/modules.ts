@@ -34,7 +34,7 @@ const { parse } = JSON;
 /** By code and name: `12/lib.ts`. */
 const virtual = safeMap<string, VirtualModule>();
 const named = safeMap<number, readonly string[]>();
-/** As `os.tmpdir()` would say, without its module: that costs each start of a guest a third of a millisecond. */
+/** What `os.tmpdir()` says in a guest, without its module: that costs each start a third of a millisecond. */
 export const ownFolder: string = process.env["TMPDIR"] ?? "/tmp";
 export const ownFile: string = path.join(ownFolder, "task.js");
 /** What is not submitted resolves from the task's own folder. */

@@ -75,7 +75,13 @@ export class OwnGroup {
   async #make(): Promise<string> {
     // Two sandboxes of one process share it.
     await mkdir(this.#folder, { recursive: true });
-    await this.#setUp(this.#folder);
+    try {
+      await this.#setUp(this.#folder);
+    } catch (error) {
+      // It stays where the other sandbox has something in it.
+      await rmdir(this.#folder).catch(() => {});
+      throw error;
+    }
     return this.#folder;
   }
 }

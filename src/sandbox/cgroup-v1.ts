@@ -36,7 +36,7 @@ const ALL_CPU_SHARES = 512;
 const SERVICE_CPU_SHARES = 8_192;
 /** Of those together that come after all others: what nobody else wants, and next to nothing else. */
 const LAST_CPU_SHARES = 32;
-/** Of one: nothing is at its side but others. The low one counts where it cannot be moved. */
+/** Of one: nothing is at its side but others. But for the normal one they count where it cannot be moved. */
 const CPU_SHARES: Readonly<Record<Priority, number>> = { normal: 256, busy: 48, low: 16 };
 /** Of those together that keep using the processor: as much as each of the others. */
 const BUSY_CPU_SHARES = 256;
@@ -205,8 +205,13 @@ class Place {
     if (made !== undefined) return made;
     const folder = path.join(await this.#others[priority](), path.basename(this.#folder));
     await mkdir(folder);
+    try {
+      await limitCpu(folder, this.#limits);
+    } catch (error) {
+      await rmdir(folder);
+      throw error;
+    }
     this.#made.set(priority, folder);
-    await limitCpu(folder, this.#limits);
     return folder;
   }
 }

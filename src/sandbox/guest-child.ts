@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 
 import type { Cgroup, Cgroups } from "./cgroup.ts";
 import { killProcess } from "./leftovers.ts";
@@ -13,6 +14,7 @@ const STDERR = 2;
 const FRAMES = 3;
 
 const STDERR_BYTES = 16_384;
+const MOVE_RETRY_MS = 1_000;
 const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
 
 export interface GuestCommand {
@@ -61,7 +63,10 @@ export class GuestChild implements StartedGuest {
   #gone = false;
   /** Also one that is being made: a guest may end meanwhile. */
   #cgroup: Promise<Cgroup> | null = null;
-  #weighed: Promise<void> = Promise.resolve();
+  /** What it is to have, and what it has. */
+  #wanted: Priority = "normal";
+  #priority: Priority = "normal";
+  #moving = false;
   #complaint = "";
 
   /** @param explain says in words what an exit code of a guest means that was never sealed, or gives null. */
@@ -111,12 +116,28 @@ export class GuestChild implements StartedGuest {
   }
 
   setPriority(priority: Priority): void {
-    // One after the other: the last word counts. Its group may be gone by then, and so is who had the processor.
-    this.#weighed = this.#weighed.then(async () => (await this.#cgroup)?.setPriority(priority)).catch(() => {});
+    this.#wanted = priority;
+    if (!this.#moving) void this.#move();
   }
 
   async inspect(): Promise<GuestStatus | null> {
     return this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
+  }
+
+  /** To where the last word says. What fails is tried again: else a guest might stay behind all others for nothing. */
+  async #move(): Promise<void> {
+    this.#moving = true;
+    while (this.#wanted !== this.#priority && !this.#gone) {
+      const wanted = this.#wanted;
+      try {
+        // Before it is sealed it has none yet.
+        if (this.#createCgroup) await (await this.#cgroup)!.setPriority(wanted);
+        this.#priority = wanted;
+      } catch {
+        await setTimeout(MOVE_RETRY_MS, null, { ref: false });
+      }
+    }
+    this.#moving = false;
   }
 
   kill(): void {

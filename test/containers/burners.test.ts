@@ -25,43 +25,92 @@ function watch(t: TestContext, guest: Guest, cpuCores = 1): void {
   t.after(() => watchdog.close());
 }
 
-/** A guest that answers its pings at once, and what it uses of a processor. */
-async function lively(t: TestContext): Promise<{ guest: Guest; puppet: Puppet; uses: (share: number) => void }> {
-  const { guest, puppet } = await makeGuest(t);
-  let [sinceMs, usedMs, share] = [performance.now(), 0, 0];
-  const processCpuMs = (): number => usedMs + (performance.now() - sinceMs) * share;
-  puppet.status = (): GuestStatus => ({ ...IDLE, state: "R", processCpuMs: processCpuMs() });
-  puppet.take = ({ type, id }) => {
-    if (type !== TO_GUEST.ping) return false;
-    puppet.say(FROM_GUEST.pong, id);
-    return true;
-  };
-  const uses = (now: number): void => {
-    [usedMs, sinceMs, share] = [processCpuMs(), performance.now(), now];
-  };
-  return { guest, puppet, uses };
+/** A guest that answers its pings at once. */
+class Lively {
+  readonly guest: Guest;
+  readonly puppet: Puppet;
+  /** How often the kernel was asked of it. The first time is the scales'. */
+  looks = 0;
+  #state = "S";
+  #share = 0;
+  #sinceMs = 0;
+  #usedMs = 0;
+
+  constructor({ guest, puppet }: { guest: Guest; puppet: Puppet }) {
+    this.guest = guest;
+    this.puppet = puppet;
+    puppet.take = ({ type, id }) => {
+      if (type === TO_GUEST.ping) puppet.say(FROM_GUEST.pong, id);
+      return type === TO_GUEST.ping;
+    };
+    puppet.status = (): GuestStatus => {
+      this.looks++;
+      return { ...IDLE, state: this.#state, processCpuMs: this.#processCpuMs() };
+    };
+  }
+
+  /** @param share of a processor that it has from now on. */
+  uses(share: number, state: "R" | "S"): void {
+    this.#usedMs = this.#processCpuMs();
+    this.#sinceMs = performance.now();
+    this.#share = share;
+    this.#state = state;
+  }
+
+  #processCpuMs(): number {
+    return this.#usedMs + (performance.now() - this.#sinceMs) * this.#share;
+  }
 }
 
-describe("a guest that goes on using most of a processor", () => {
-  it("is busy, has a chance now and then, and is busy again until it needs less", async (t) => {
-    const { guest, puppet, uses } = await lively(t);
-    uses(0.8);
-    start(guest, "a");
-    watch(t, guest);
-    await until(() => puppet.priorities.length === 3, "it was busy, had its chance, and is busy again");
-    assert.deepEqual(puppet.priorities, ["busy", "normal", "busy"]);
-    uses(0.1);
-    await until(() => guest.priority === "normal", "it is as others");
+async function lively(t: TestContext): Promise<Lively> {
+  return new Lively(await makeGuest(t));
+}
+
+describe("a guest that goes on using the processor", () => {
+  it("is busy until it neither uses much nor wants more, however little it gets meanwhile", async (t) => {
+    const one = await lively(t);
+    one.uses(0.8, "R");
+    start(one.guest, "a");
+    watch(t, one.guest);
+    await until(() => one.guest.priority === "busy", "it is busy");
+    one.uses(0.05, "R");
+    await pause(1_000);
+    assert.deepEqual(one.puppet.priorities, ["busy"]);
+    one.uses(0.4, "S");
+    await until(() => one.guest.priority === "normal", "it is as others");
     await pause(600);
-    assert.deepEqual(puppet.priorities, ["busy", "normal", "busy", "normal"]);
+    assert.deepEqual(one.puppet.priorities, ["busy", "normal"]);
+  });
+
+  it("is busy on a full machine, too, where it gets little: by wanting it all the time", async (t) => {
+    const one = await lively(t);
+    one.uses(0.2, "R");
+    start(one.guest, "a");
+    watch(t, one.guest);
+    await until(() => one.guest.priority === "busy", "it is busy");
   });
 
   it("is busy where it uses most of a small quota", async (t) => {
-    const { guest, uses } = await lively(t);
-    uses(0.2);
-    start(guest, "a");
-    watch(t, guest, 0.25);
-    await until(() => guest.priority === "busy", "it is busy");
+    const one = await lively(t);
+    one.uses(0.2, "S");
+    start(one.guest, "a");
+    watch(t, one.guest, 0.25);
+    await until(() => one.guest.priority === "busy", "it is busy");
+  });
+
+  it("is busy behind its answer, until it is done", async (t) => {
+    const one = await lively(t);
+    one.uses(0.9, "S");
+    const run = start(one.guest, "a");
+    one.puppet.say(FROM_GUEST.result, run.id, "1");
+    assert.equal(await run.outcome(), "result 1");
+    watch(t, one.guest);
+    await until(() => one.guest.priority === "busy", "it is busy");
+    one.uses(0, "S");
+    await until(() => one.guest.priority === "normal", "it is as others");
+    const { looks } = one;
+    await pause(600);
+    assert.ok(one.looks <= looks + 1, "nobody looks at it any more");
   });
 
   it("is busy though it lets go of its event loop, and though only its other threads burn", async (t) => {
@@ -69,8 +118,7 @@ describe("a guest that goes on using most of a processor", () => {
       "for (const end = Date.now() + 3_000; Date.now() < end; ) await new Promise(setImmediate)",
       `const { Worker } = require("node:worker_threads");
        const worker = new Worker("for (;;);", { eval: true });
-       await new Promise((end) => setTimeout(end, 3_000));
-       await worker.terminate()`,
+       setTimeout(() => worker.terminate(), 3_000);`,
     ];
     for (const code of ways) {
       const guest = await real.make();
@@ -81,54 +129,49 @@ describe("a guest that goes on using most of a processor", () => {
       await until(() => guest.priority === "normal", "it is as others");
     }
   });
-
-  it("is busy also when its answer came first", async (t) => {
-    const { guest, puppet, uses } = await lively(t);
-    uses(0.9);
-    const run = start(guest, "a");
-    let looks = 0;
-    const { status } = puppet;
-    puppet.status = () => {
-      // The first is for what it weighs. By the third its run is over.
-      if (++looks === 2) puppet.say(FROM_GUEST.result, run.id, "1");
-      return status();
-    };
-    watch(t, guest);
-    assert.equal(await run.outcome(), "result 1");
-    await until(() => guest.priority === "busy", "it is busy");
-  });
 });
 
-describe("a guest that waits", () => {
-  it("is looked at less and less often, and is as others", async (t) => {
-    const { guest, puppet, uses } = await lively(t);
-    uses(0.3);
-    let looks = 0;
-    const { status } = puppet;
-    puppet.status = () => {
-      looks++;
-      return status();
-    };
-    start(guest, "a");
-    watch(t, guest);
-    // The first is for what it weighs; the fifth comes after six tenths of a second.
-    await until(() => looks === 4, "it was looked at");
-    await pause(500);
-    assert.equal(looks, 4);
-    assert.deepEqual(puppet.priorities, []);
+describe("a guest that needs the processor now and then", () => {
+  it("is as others with less than half of one", async (t) => {
+    const one = await lively(t);
+    one.uses(0.4, "S");
+    start(one.guest, "a");
+    watch(t, one.guest);
+    await pause(1_200);
+    assert.deepEqual(one.puppet.priorities, []);
   });
 
-  it("is not looked at where it has no run", async (t) => {
-    const { guest, puppet, uses } = await lively(t);
-    uses(0.9);
+  it("is not taken for another with a small quota, for the ten milliseconds that the kernel counts by", async (t) => {
+    const one = await lively(t);
     let looks = 0;
-    puppet.status = () => {
-      looks++;
-      return IDLE;
-    };
-    watch(t, guest);
-    await pause(500);
-    // For what it weighs.
-    assert.deepEqual([looks, puppet.priorities], [1, []]);
+    one.puppet.status = () => ({ ...IDLE, processCpuMs: 10 * ++looks });
+    start(one.guest, "a");
+    watch(t, one.guest, 0.1);
+    await until(() => looks >= 4, "it was looked at");
+    assert.deepEqual(one.puppet.priorities, []);
+  });
+
+  it("is looked at less and less often while it waits, and at once when it begins to burn", async (t) => {
+    const one = await lively(t);
+    start(one.guest, "a");
+    watch(t, one.guest);
+    await pause(2_000);
+    // After 0.05, 0.2, 0.5 s and then each half second, and once by the scales.
+    assert.ok(one.looks <= 8, String(one.looks));
+    one.uses(0.9, "R");
+    await until(() => one.guest.priority === "busy", "it is busy");
+  });
+
+  it("is not looked at while it has no run, and not any more when it is calm after one", async (t) => {
+    const one = await lively(t);
+    watch(t, one.guest);
+    await pause(400);
+    assert.equal(one.looks, 1);
+    const run = start(one.guest, "a");
+    one.puppet.say(FROM_GUEST.result, run.id, "1");
+    await run.outcome();
+    await until(() => one.looks === 3, "it was looked at twice");
+    await pause(400);
+    assert.equal(one.looks, 3);
   });
 });
