@@ -4,6 +4,7 @@
  *
  *   npm run bench:journal [-- <rounds> <seconds>]
  */
+import { median } from "./figures.ts";
 import { load } from "./load.ts";
 import { cpuMs, type MeasuredService, startChanged, startService } from "./processes.ts";
 
@@ -48,8 +49,4 @@ function report(what: string, at: number): void {
   console.log(
     `${what}: ${ratio.toFixed(3)} of the runs; ${perSecond.toFixed(0)}/s, ${cpuUs.toFixed(1)} µs of its process`,
   );
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

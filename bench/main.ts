@@ -7,6 +7,7 @@
 import { request } from "node:http";
 import { setTimeout } from "node:timers/promises";
 
+import { median } from "./figures.ts";
 import { load, type Load } from "./load.ts";
 import { cpuMs, type Measured, type MeasuredService, startBare, startService } from "./processes.ts";
 
@@ -128,9 +129,4 @@ function timeRun(
       .on("error", reject)
       .end("6 * 7");
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

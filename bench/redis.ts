@@ -8,6 +8,7 @@ import { RedisStore } from "../src/limits/stores/redis.ts";
 import { limitVector, type LimitVector } from "../src/limits/windows.ts";
 import { redisScript } from "../src/redis/link.ts";
 import { startRedis } from "../test/redis/server.ts";
+import { median } from "./figures.ts";
 
 const [rounds = 5, decisions = 40_000] = process.argv.slice(2).map(Number);
 /** Decisions a second of one core. */
@@ -81,8 +82,4 @@ async function usedUs(): Promise<number> {
   const info = await server.client.info("cpu");
   const seconds = (name: string): number => Number(new RegExp(`^${name}:(\\S+)`, "m").exec(info)![1]);
   return 1e6 * (seconds("used_cpu_user") + seconds("used_cpu_sys"));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

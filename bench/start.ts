@@ -19,6 +19,7 @@ import { mayChangeRoot } from "../src/sandbox/privilege.ts";
 import { prepareRunFolder, type RunFolder } from "../src/sandbox/run-folder.ts";
 import type { Architecture } from "../src/sandbox/system-calls.ts";
 import type { GuestResources, Wall } from "../src/sandbox/wall.ts";
+import { Times } from "./figures.ts";
 
 const [rounds = 60] = process.argv.slice(2).map(Number);
 if (!(rounds >= 1)) throw new TypeError("usage: npm run bench:start [-- <rounds>]");
@@ -26,6 +27,7 @@ if (!(rounds >= 1)) throw new TypeError("usage: npm run bench:start [-- <rounds>
 const BUDGET_MS = 4;
 const REST_MS = 120;
 const QUANTILES = [0.1, 0.25, 0.5] as const;
+const BARE = "bare Node";
 const MIB = 2 ** 20;
 const LIMITS: GuestResources = {
   memoryBytes: 128 * MIB,
@@ -42,7 +44,7 @@ type Start = () => Promise<number>;
 
 const folder = await prepareRunFolder();
 const walls = await openWalls();
-const contestants = new Map<string, Start>([["bare Node", startBare]]);
+const contestants = new Map<string, Start>([[BARE, startBare]]);
 for (const [name, wall] of walls) contestants.set(name, () => startBehind(wall));
 report(await measure());
 for (const wall of walls.values()) await wall.close();
@@ -68,14 +70,14 @@ async function openWalls(): Promise<ReadonlyMap<string, Wall>> {
   return opened;
 }
 
-async function measure(): Promise<ReadonlyMap<string, readonly number[]>> {
-  const times = new Map([...contestants.keys()].map((name) => [name, [] as number[]]));
+async function measure(): Promise<ReadonlyMap<string, Times>> {
+  const times = new Map([...contestants.keys()].map((name) => [name, new Times()]));
   // The first of each is for the caches of the kernel.
   for (let round = -1; round < rounds; round++) {
     for (const [name, start] of shuffled([...contestants])) {
       await setTimeout(REST_MS);
       const ms = await start();
-      if (round >= 0) times.get(name)!.push(ms);
+      if (round >= 0) times.get(name)!.add(ms);
     }
   }
   return times;
@@ -107,15 +109,15 @@ async function startBehind(wall: Wall): Promise<number> {
   return tookMs;
 }
 
-function report(times: ReadonlyMap<string, readonly number[]>): void {
-  const [[, bare] = ["", []]] = times;
+function report(times: ReadonlyMap<string, Times>): void {
+  const bare = times.get(BARE)!;
   console.log(
     `${rounds} starts each until ready, ms at quantiles ${QUANTILES.join(", ")}; in brackets: more than bare Node`,
   );
   for (const [name, all] of times) {
     const cells = QUANTILES.map((q) => {
-      const ms = quantile(all, q);
-      return all === bare ? ms.toFixed(1) : `${ms.toFixed(1)} (${signed(ms - quantile(bare, q))})`;
+      const ms = all.percentile(q);
+      return all === bare ? ms.toFixed(1) : `${ms.toFixed(1)} (${signed(ms - bare.percentile(q))})`;
     });
     console.log(`  ${name.padEnd(36)} ${cells.join("   ")}`);
   }
@@ -124,10 +126,6 @@ function report(times: ReadonlyMap<string, readonly number[]>): void {
 
 function signed(ms: number): string {
   return (ms < 0 ? "" : "+") + ms.toFixed(1);
-}
-
-function quantile(values: readonly number[], q: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * q)]!;
 }
 
 /** After Fisher and Yates. */

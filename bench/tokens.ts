@@ -13,6 +13,7 @@ import path from "node:path";
 
 import { openTokens, type Tokens } from "../src/tokens/authority.ts";
 import { Verifier } from "../src/tokens/verify.ts";
+import { median } from "./figures.ts";
 
 const [rounds = 15] = process.argv.slice(2).map(Number);
 const BUDGET_US = 1;
@@ -117,8 +118,4 @@ function signatureUs([message, key, signature]: Signed): number {
 function report(what: string, us: readonly number[], alone: readonly number[]): void {
   const ratio = median(us.map((value, round) => value / alone[round]!));
   console.log(`${what}: ${median(us).toFixed(3)} µs, ${ratio.toFixed(4)} of a signature`);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -1,4 +1,4 @@
-import { median, type Times } from "./figures.ts";
+import { median, type Times } from "../figures.ts";
 import type { Sample } from "./sampler.ts";
 import type { Tally } from "./tally.ts";
 

@@ -1,6 +1,7 @@
 import type { Answer } from "../../test/contract/http.ts";
 import { outcomeOf } from "../../test/hostile/expectation.ts";
-import { Counts, Times } from "./figures.ts";
+import { Times } from "../figures.ts";
+import { Counts } from "./counts.ts";
 
 /** Told in full; of the rest only how many. */
 const TOLD = 20;

@@ -85,7 +85,8 @@ export class Watchdog {
       // Nor that of a guest that is being started: a start has a time of its own, and on a busy machine takes most of it.
       if (!late && guest.warm) this.#checkPulse(guest, nowMs);
       void this.#scales.weigh(guest, nowMs);
-      this.#burners.watch(guest, nowMs);
+      // Without a control group there is no priority to be set.
+      if (this.#options.kernelHoldsResources) this.#burners.watch(guest, nowMs);
     }
   }
 

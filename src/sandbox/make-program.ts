@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { bundle, toCommonJs, toScript } from "./bundle.ts";
 
 const SOURCE = path.dirname(import.meta.dirname);
-/** By their folders what .js files are to Node, which says the nearest package.json; there is none inside the sandbox but these. */
+/** What .js files are to Node, by their folders: it asks the nearest package.json, and inside the sandbox there are these. */
 const PARTS = { guest: "commonjs", "guest/network": "module" };
 /** What Node starts. It begins with an ES module after 4 ms more of processor time, of some 60. */
 const MAIN = { name: "guest/main.js", source: "guest/load.ts" };
