@@ -9,16 +9,14 @@ const DEADLY: ReadonlySet<string> = new Set(["task_blocked", "task_memory", "tas
 
 /** Attacks on what a container may use, each timed against its deadline. */
 export async function bombs(ground: Ground, signal: AbortSignal, slot: number): Promise<void> {
-  const { service, tally, blockMs, wallMs } = ground;
+  const { service, timed, tally, blockMs, wallMs } = ground;
   const token = await service.issue({ containers: ["bomb-*"] });
   const deadlines: Record<Bomb["ends"], number | null> = { block: blockMs, wall: wallMs, itself: null };
   // Each slot begins elsewhere, so that different ones meet.
   for (let n = slot * 7; !signal.aborted; n++) {
     const bomb = BOMBS[n % BOMBS.length]!;
     const container = `bomb-${slot}-${n % BOMB_CONTAINERS}`;
-    const startMs = performance.now();
-    const answer = await service.run(container, bomb.code, { token });
-    const tookMs = performance.now() - startMs;
+    const { answer, tookMs } = await timed.run(container, bomb.code, token);
     const code = codeOf(answer);
     tally.judgeAttack(`the bomb ${bomb.kind}: ${bomb.code}`, answer, bomb.answers.includes(code));
     if (isTurnedAway(answer)) {
@@ -37,15 +35,14 @@ export async function bombs(ground: Ground, signal: AbortSignal, slot: number): 
 
 /** The run after an attack in the same container has to be answered, and soon, also when its guest is gone. */
 async function timeNext(
-  { service, tally }: Ground,
+  { timed, tally }: Ground,
   token: string,
   container: string,
   bomb: Bomb,
   code: string,
 ): Promise<void> {
-  const startMs = performance.now();
-  const answer = await service.run(container, "6 * 7", { token });
-  if (DEADLY.has(code) && !isTurnedAway(answer)) tally.next.add(performance.now() - startMs);
+  const { answer, tookMs } = await timed.run(container, "6 * 7", token);
+  if (DEADLY.has(code) && !isTurnedAway(answer)) tally.next.add(tookMs);
   // What a bomb that was answered left running may end the guest with the run that comes next: threads go on also where
   // the task threw, because no more of them could be started.
   const leavesWork = code === "200" || (bomb.kind === "workers" && !DEADLY.has(code));

@@ -4,10 +4,12 @@ import type { Answer } from "../../test/contract/http.ts";
 import type { Service } from "../../test/contract/service.ts";
 import type { Canaries } from "../../test/hostile/canaries.ts";
 import type { Tally } from "./tally.ts";
+import type { TimedRuns } from "./timed-runs.ts";
 
 /** Whom and what a soak is about. */
 export interface Ground {
   readonly service: Service;
+  readonly timed: TimedRuns;
   readonly canaries: Canaries;
   readonly tally: Tally;
   readonly blockMs: number;

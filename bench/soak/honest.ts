@@ -10,13 +10,11 @@ const GOOD_CONTAINERS = 4;
 
 /** Runs the same over and over in a container of its own, and takes the time: the neighbour of the contract. */
 export async function neighbour(ground: Ground, signal: AbortSignal, isQuiet: () => boolean): Promise<void> {
-  const { service, tally } = ground;
+  const { service, timed, tally } = ground;
   const token = await service.issue({ containers: ["neighbour"] });
   for (; !signal.aborted; await setTimeout(NEIGHBOUR_PAUSE_MS)) {
     const beganQuiet = isQuiet();
-    const startMs = performance.now();
-    const answer = await service.run("neighbour", "6 * 7", { token });
-    const tookMs = performance.now() - startMs;
+    const { answer, tookMs } = await timed.run("neighbour", "6 * 7", token);
     // One that began before the first attack and ended after it says nothing of either.
     if (beganQuiet === isQuiet()) (beganQuiet ? tally.quiet : tally.attacked).add(tookMs);
     tally.judge("the neighbour's run", answer, answer.status === 200 && answer.text === "42");

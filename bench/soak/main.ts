@@ -10,6 +10,7 @@ import { setTimeout } from "node:timers/promises";
 import { makeHome, type Service, startService } from "../../test/contract/service.ts";
 import { until } from "../../test/contract/until.ts";
 import { type Canaries, setOutCanaries } from "../../test/hostile/canaries.ts";
+import { type HostTicks, hostShare, hostTicks } from "../host.ts";
 import { bombs } from "./bombing.ts";
 import { callers } from "./callers.ts";
 import { corpus } from "./corpus.ts";
@@ -19,6 +20,7 @@ import { INSPECTABLE, LiveHeap } from "./live-heap.ts";
 import { report } from "./report.ts";
 import { type Sample, sample } from "./sampler.ts";
 import { Tally } from "./tally.ts";
+import { TimedRuns } from "./timed-runs.ts";
 
 const [minutes = 10] = process.argv.slice(2).map(Number);
 if (!(minutes > 0)) throw new TypeError("usage: npm run soak [-- <minutes>]");
@@ -62,7 +64,8 @@ async function comeFirst(first: boolean): Promise<void> {
 
 async function soak(service: Service, set: Canaries): Promise<string[]> {
   const tally = new Tally();
-  const ground = { service, canaries: set, tally, blockMs: BLOCK_MS, wallMs: WALL_MS };
+  const timed = await TimedRuns.open(service.port);
+  const ground = { service, timed, canaries: set, tally, blockMs: BLOCK_MS, wallMs: WALL_MS };
   const { signal } = stopping;
   try {
     const heap = await LiveHeap.open(service);
@@ -81,20 +84,26 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
     const loops = [tell(ground, over, samples, () => isQuiet), neighbour(ground, over, () => isQuiet)];
     for (let n = 0; n < GOOD_LOOPS; n++) loops.push(good(ground, over, n));
     const running = loops.map(watched);
+    const host = [await hostTicks()];
     await wait(QUIET_MS, over);
     isQuiet = false;
+    host.push(await hostTicks());
     running.push(...attack(ground, over).map(watched));
     const attackMs = TOTAL_MS - QUIET_MS;
     await wait(attackMs / 4, over);
     const early = await heap.mib();
     await wait((attackMs * 3) / 4, over);
     const late = await heap.mib();
+    host.push(await hostTicks());
     ended.abort();
     await Promise.all(running);
     heap.close();
+    await timed.close();
     if (broken) throw broken as Error;
     const after = await rest(service);
-    const wrong = report({ minutes, tally, samples, before, after, live: [early, late] });
+    const [quiet, attacked, end] = host as [HostTicks, HostTicks, HostTicks];
+    const hostShares = [hostShare(quiet, attacked), hostShare(attacked, end)] as const;
+    const wrong = report({ minutes, tally, samples, before, after, live: [early, late], hostShares });
     return [...wrong, ...faultOf(() => set.assertUntouched()), ...(await stopped(service))];
   } catch (error) {
     return [`the soak broke off: ${(error as Error).message}`, ...tally.faults, ...(await stopped(service))];

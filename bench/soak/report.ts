@@ -24,6 +24,8 @@ export interface Soak {
   readonly after: Sample;
   /** What was alive in the heap when the attacks had gone on for a quarter of their time, and at their end. */
   readonly live: readonly [early: number, late: number];
+  /** Of the machine, from 0 to 1. */
+  readonly hostShares: readonly [quiet: number, attacked: number];
 }
 
 /** Prints the figures. @returns what is wrong: a wrong answer, an escape, a leak. A budget that is missed is only said. */
@@ -36,6 +38,8 @@ export function report(soak: Soak): string[] {
   console.log(`  good: ${tally.good.inWords()}`);
   console.log(`  bad: ${tally.bad.inWords()}`);
   console.log(`escapes: ${tally.escapes.size}`);
+  const [quiet, attacked] = soak.hostShares.map((share) => `${(share * 100).toFixed(1)} %`);
+  console.log(`the host took ${quiet} of the machine in the quiet, and ${attacked} under attack`);
   reportClasses(tally);
   reportNeighbour(tally);
   budget("next run of a container that lost its guest", tally.next, BUDGETS.nextMs);
