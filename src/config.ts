@@ -252,7 +252,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   pool: one(
     "--pool <number>",
     4,
-    "blank guests kept warm for containers that come; up to four times as many while many come",
+    "blank guests kept warm for containers that come; up to eight times as many while many come and memory is free",
     integer(0, 1_000),
   ),
 

@@ -9,7 +9,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 
 import type { Config } from "./config.ts";
 import { Guest, type GuestLimits } from "./containers/guest.ts";
-import { MOST_GROWTH, Pool } from "./containers/pool.ts";
+import { mostBlanks, Pool } from "./containers/pool.ts";
 import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watchdog.ts";
@@ -90,7 +90,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const resources = sandboxOptions(config);
   // Begun now and awaited when it is needed: it takes the longest.
   const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
-  const counted = maxContainers + config.pool * MOST_GROWTH;
+  const blanks = mostBlanks(config.pool, freemem());
+  const counted = maxContainers + blanks;
   const opening = openSandbox({ ...resources, mostGuests: counted * ENDING + PROBES }, lost.resolve);
   // Whoever awaits it hears of a failure; until then nobody does.
   opening.catch(ignore);
@@ -138,7 +139,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
   }
 
-  const pool = closers.adopt(new Pool(launch, config.pool), (open) => open.close());
+  const pool = closers.adopt(new Pool(launch, config.pool, blanks), (open) => open.close());
   const containers = closers.adopt(
     new Registry(pool, {
       concurrency: config.concurrency,

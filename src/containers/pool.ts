@@ -23,12 +23,20 @@ const MAX_WAITING = 256;
  * While many are asked for, as many lie ready as were asked for in so long. They come in bursts, and whoever comes when none
  * is left waits for a start, which takes a tenth of a second and more where tasks burn the processor.
  */
-const DEMAND_MS = 10_000;
-/** Times its size that a pool grows to at the most: a blank holds about 30 MiB. */
-export const MOST_GROWTH = 4;
+const DEMAND_MS = 30_000;
+/** Times its size that a pool grows to at the most. A token may have sixteen containers, and each end its guest at once. */
+const MOST_GROWTH = 8;
+const BLANK_BYTES = 30 * 2 ** 20;
+/** Of the memory that is free, for those beyond its size. */
+const MEMORY_SHARE = 1 / 16;
 
 /** Of runs that were counted, and so are not told that they can be tried again for nothing. */
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
+
+/** How many blanks a pool of this size may grow to, with so much memory free. */
+export function mostBlanks(size: number, freeBytes: number): number {
+  return size + Math.min(size * (MOST_GROWTH - 1), Math.floor((freeBytes * MEMORY_SHARE) / BLANK_BYTES));
+}
 
 /**
  * Blank guests, kept warm so that a container that comes need not wait for a process to start. They are more while many
@@ -37,6 +45,7 @@ const STOPPED = new Problem("sandbox_failed", "the service stopped before the ru
 export class Pool {
   readonly #launch: () => Promise<Guest>;
   readonly #size: number;
+  readonly #most: number;
   readonly #blanks: Guest[] = [];
   /** When guests were asked for, the latest last. */
   #asked: number[] = [];
@@ -46,10 +55,19 @@ export class Pool {
   #later: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
   readonly #now: () => number;
 
-  /** @param now in milliseconds that never go back. */
-  constructor(launch: () => Promise<Guest>, size: number, now: () => number = () => performance.now()) {
+  /**
+   * @param size blanks lie ready in any case. @param most do while many are asked for.
+   * @param now in milliseconds that never go back.
+   */
+  constructor(
+    launch: () => Promise<Guest>,
+    size: number,
+    most: number = size,
+    now: () => number = () => performance.now(),
+  ) {
     this.#launch = launch;
     this.#size = size;
+    this.#most = most;
     this.#now = now;
   }
 
@@ -98,7 +116,7 @@ export class Pool {
   #wanted(): number {
     const sinceMs = this.#now() - DEMAND_MS;
     this.#asked = this.#asked.filter((each) => each >= sinceMs);
-    return Math.min(Math.max(this.#size, this.#asked.length), this.#size * MOST_GROWTH);
+    return Math.min(Math.max(this.#size, this.#asked.length), this.#most);
   }
 
   async #start(): Promise<void> {

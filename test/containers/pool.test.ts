@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
 import type { Guest } from "../../src/containers/guest.ts";
-import { Pool } from "../../src/containers/pool.ts";
+import { mostBlanks, Pool } from "../../src/containers/pool.ts";
 import { makeGuest } from "./puppet.ts";
 
 /** A pool whose launches wait until the test lets them come to something. */
 function makePool(t: TestContext, size: number, now?: () => number): { pool: Pool; launches: Launches } {
   const launches = new Launches();
-  const pool = new Pool(launches.launch, size, now);
+  const pool = new Pool(launches.launch, size, 4 * size, now);
   t.after(() => pool.close());
   return { pool, launches };
 }
@@ -89,7 +89,7 @@ describe("a pool", () => {
     assert.equal(launches.total, 2);
   });
 
-  it("holds as many as were asked for lately, up to four times its size, and lets them go when nobody comes", async (t) => {
+  it("holds as many as were asked for lately, up to the most that it may, and lets them go when nobody comes", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     let nowMs = 0;
     const pass = async (ms: number): Promise<void> => {
@@ -106,12 +106,18 @@ describe("a pool", () => {
     const ready = await Promise.all(Array.from({ length: 4 }, () => launches.succeed(t)));
     await pass(100);
     assert.equal(launches.total, 13);
-    await pass(10_000);
+    await pass(30_000);
     assert.deepEqual(
       ready.map(({ ended }) => ended),
       [false, true, true, true],
     );
     assert.deepEqual(pool.take(), { guest: ready[0], start: "new" });
+  });
+
+  it("may grow to eight times its size, where a sixteenth of the free memory holds what it has more", () => {
+    const [mib, gib] = [2 ** 20, 2 ** 30];
+    assert.deepEqual([mostBlanks(4, 24 * gib), mostBlanks(4, 2 * gib), mostBlanks(4, 100 * mib)], [32, 8, 4]);
+    assert.deepEqual([mostBlanks(0, 24 * gib), mostBlanks(1, 24 * gib)], [0, 8]);
   });
 
   it("tells one waiter of a start that failed, and goes on for the others", async (t) => {
