@@ -69,11 +69,13 @@ export class Guest {
   /** When its tasks broke it, on the clock of `performance.now()`; null as long as it lives, and when it was replaced. */
   crashedMs: number | null = null;
   runs = 0;
+  /** When it was given its first run; infinite before. */
+  begunMs: number = Number.POSITIVE_INFINITY;
   /** Runs that it ended itself, and outlived. */
   answered = 0;
   /** What its party's tokens leave of the egress policy; set when it is given to one, before any run. */
   net: NetClaim = null;
-  priority: Priority = "normal";
+  priority: Priority = "high";
   readonly pulse: Pulse = new Pulse();
   /** Frames that nobody asked for, since the watchdog last looked. */
   noise = 0;
@@ -163,7 +165,7 @@ export class Guest {
     const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
     const flight = new Flight(listener, nowMs + this.#limits.wallMs, known);
     const id = this.flights.add(flight);
-    this.runs++;
+    if (this.runs++ === 0) this.begunMs = nowMs;
     // Code that never reads its context reads no body either.
     if (!body || !known.needsContext) this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
     else {

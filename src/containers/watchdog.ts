@@ -23,10 +23,13 @@ const HELD_UP = 0.5;
  */
 const BURNED_ENOUGH = 1 / 8;
 const LONG_STEP_MS = 250;
-/** From this part of the limit on it has its full share again, until it has burned so much: by the limit it can be judged. */
-const HURRY = 1 / 2;
+/** From this part of the limit on it comes before others, until it has burned so much: by the limit it can be judged. */
+const HURRY = 1 / 4;
 /** For as long an honest guest may compute in one go and have all of its share of the processor. */
 const SLOW_MS = 100;
+
+/** For as long, from its first run on, a guest that has answered none comes before others: it may stand in for a lost one. */
+const NEW_MS = 150;
 
 /** What the kernel has said of a guest since it owes the answer to a ping. */
 interface Suspicion {
@@ -46,7 +49,7 @@ interface Suspicion {
  * no processor, the machine is busy, and it is given time: until it has burned, by and by, an eighth of the processor
  * time that the limit is long, or its quota's share of it. Threads of its own are thus no place to hide. From the first
  * tenth of a second on, one that owes an answer has the processor only after those that do not; but where it got too
- * little to be judged, it has its share back from half the limit on.
+ * little to be judged, it comes before others from a quarter of the limit on.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -112,7 +115,7 @@ export class Watchdog {
 
   #checkPulse(guest: Guest, nowMs: number): void {
     if (guest.pulse.pingedMs === null) {
-      setPriority(guest, this.#burners.isBusy(guest) ? "busy" : "normal");
+      setPriority(guest, this.#priorityOf(guest, nowMs));
       const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
       if (nowMs - guest.pulse.lastPingMs >= every) guest.ping(nowMs);
       return;
@@ -120,6 +123,11 @@ export class Watchdog {
     const silentMs = nowMs - guest.pulse.pingedMs;
     if (silentMs < Math.min(SLOW_MS, this.#options.blockMs / 4)) return;
     void this.#suspect(guest, guest.pulse.pingedMs);
+  }
+
+  #priorityOf(guest: Guest, nowMs: number): Priority {
+    if (this.#burners.isBusy(guest)) return "busy";
+    return guest.answered > 0 || nowMs - guest.begunMs > NEW_MS ? "normal" : "high";
   }
 
   async #suspect(guest: Guest, pingedMs: number): Promise<void> {
@@ -142,7 +150,7 @@ export class Watchdog {
     const { blockMs, cpuCores } = this.#options;
     const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
     const hurries = atMs - pingedMs >= blockMs * HURRY && burnedMs < enoughMs(blockMs);
-    setPriority(guest, hurries ? "normal" : "low");
+    setPriority(guest, hurries ? "high" : "low");
     if (atMs - pingedMs < blockMs) return;
     const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
     if (heldUp <= HELD_UP || burnedMs >= enoughMs(blockMs)) this.#endBlocked(guest, status.title);

@@ -37,7 +37,7 @@ const SERVICE_CPU_SHARES = 8_192;
 /** Of those together that come after all others: what nobody else wants, and next to nothing else. */
 const LAST_CPU_SHARES = 32;
 /** Of one: nothing is at its side but others. But for the normal one they count where it cannot be moved. */
-const CPU_SHARES: Readonly<Record<Priority, number>> = { normal: 256, busy: 48, low: 16 };
+const CPU_SHARES: Readonly<Record<Priority, number>> = { high: 512, normal: 256, busy: 48, low: 16 };
 /** Of those together that keep using the processor: as much as each of the others. */
 const BUSY_CPU_SHARES = 256;
 /** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
@@ -155,13 +155,15 @@ async function create(bases: Bases, others: Others | null, name: string, limits:
 }
 
 async function limitCpu(folder: string, { cpuCores }: ResourceLimits): Promise<void> {
-  await set(folder, "cpu.shares", CPU_SHARES.normal);
+  await set(folder, "cpu.shares", CPU_SHARES.high);
   await set(folder, "cpu.cfs_period_us", CPU_PERIOD_US);
   await set(folder, "cpu.cfs_quota_us", cpuQuotaUs(cpuCores));
 }
 
-/** Where guests go for their CPU that do not have the normal priority: makes the group around them, and gives its folder. */
-type Others = Readonly<Record<Exclude<Priority, "normal">, () => Promise<string>>>;
+/** Where guests go for their CPU that come after others: makes the group around them, and gives its folder. */
+type Others = Readonly<Record<"busy" | "low", () => Promise<string>>>;
+
+const isElsewhere = (priority: Priority): priority is keyof Others => priority === "busy" || priority === "low";
 
 /** Where the one process of a guest is, as far as CPU goes. */
 class Place {
@@ -197,7 +199,9 @@ class Place {
 
   async #move(priority: Priority): Promise<void> {
     if (this.#removed || this.#pid === 0) return;
-    await set(priority === "normal" ? this.#folder : await this.#make(priority), "cgroup.procs", this.#pid);
+    if (isElsewhere(priority)) return set(await this.#make(priority), "cgroup.procs", this.#pid);
+    await set(this.#folder, "cpu.shares", CPU_SHARES[priority]);
+    await set(this.#folder, "cgroup.procs", this.#pid);
   }
 
   async #make(priority: keyof Others): Promise<string> {

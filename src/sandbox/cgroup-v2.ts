@@ -22,7 +22,7 @@ const ALL_CPU_WEIGHT = 50;
 /** Of the service and of who starts its guests: they need little, and at once. */
 const SERVICE_CPU_WEIGHT = 800;
 /** Of one: nothing is at its side but others. */
-const CPU_WEIGHT: Readonly<Record<Priority, number>> = { normal: 25, busy: 5, low: 2 };
+const CPU_WEIGHT: Readonly<Record<Priority, number>> = { high: 50, normal: 25, busy: 5, low: 2 };
 /** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
 const STARTING_CPU_WEIGHT = 100;
 /** Where the service goes. It stays when the service ends: a process cannot remove the group that it is in. */
@@ -113,7 +113,7 @@ async function create(folder: string, hasCpu: boolean, limits: ResourceLimits): 
     await setWhereOffered(folder, "memory.oom.group", 1);
     await set(folder, "pids.max", limits.threads);
     if (hasCpu) {
-      await set(folder, "cpu.weight", CPU_WEIGHT.normal);
+      await set(folder, "cpu.weight", CPU_WEIGHT.high);
       await set(folder, "cpu.max", `${cpuQuotaUs(limits.cpuCores)} ${CPU_PERIOD_US}`);
     }
   } catch (error) {

@@ -64,8 +64,8 @@ export class GuestChild implements StartedGuest {
   /** Also one that is being made: a guest may end meanwhile. */
   #cgroup: Promise<Cgroup> | null = null;
   /** What it is to have, and what it has. */
-  #wanted: Priority = "normal";
-  #priority: Priority = "normal";
+  #wanted: Priority = "high";
+  #priority: Priority = "high";
   #moving = false;
   #complaint = "";
 

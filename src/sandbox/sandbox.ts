@@ -59,11 +59,11 @@ export interface GuestHandle {
 }
 
 /**
- * `busy` is for one that goes on using most of a processor: those that need it now and then come first. `low` is for one
+ * `high` is what every guest begins with: whoever is given one has waited for it. `busy` is for one that goes on using most of a processor: those that need it now and then come first. `low` is for one
  * that holds it and answers nobody: what others ask comes first.
  */
 export type Priority = (typeof PRIORITIES)[number];
-export const PRIORITIES = ["normal", "busy", "low"] as const;
+export const PRIORITIES = ["high", "normal", "busy", "low"] as const;
 
 export interface GuestExit {
   /** In words, for the log. */

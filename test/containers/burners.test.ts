@@ -75,11 +75,11 @@ describe("a guest that goes on using the processor", () => {
     await until(() => one.guest.priority === "busy", "it is busy");
     one.uses(0.05, "R");
     await pause(1_000);
-    assert.deepEqual(one.puppet.priorities, ["busy"]);
+    assert.deepEqual(one.puppet.priorities, ["normal", "busy"]);
     one.uses(0.4, "S");
     await until(() => one.guest.priority === "normal", "it is as others");
     await pause(600);
-    assert.deepEqual(one.puppet.priorities, ["busy", "normal"]);
+    assert.deepEqual(one.puppet.priorities, ["normal", "busy", "normal"]);
   });
 
   it("is busy on a full machine, too, where it gets little: by wanting it all the time", async (t) => {
@@ -138,7 +138,7 @@ describe("a guest that needs the processor now and then", () => {
     start(one.guest, "a");
     watch(t, one.guest);
     await pause(1_200);
-    assert.deepEqual(one.puppet.priorities, []);
+    assert.deepEqual(one.puppet.priorities, ["normal"]);
   });
 
   it("is not taken for another with a small quota, for the ten milliseconds that the kernel counts by", async (t) => {
@@ -148,7 +148,7 @@ describe("a guest that needs the processor now and then", () => {
     start(one.guest, "a");
     watch(t, one.guest, 0.1);
     await until(() => looks >= 4, "it was looked at");
-    assert.deepEqual(one.puppet.priorities, []);
+    assert.deepEqual(one.puppet.priorities, ["normal"]);
   });
 
   it("is looked at less and less often while it waits, and at once when it begins to burn", async (t) => {

@@ -50,6 +50,41 @@ async function makeWatched(t: TestContext, options: Partial<WatchdogOptions> = {
   return watch(t, await real.make({ wallMs, streamMs }), options);
 }
 
+/** A watched guest that was never given a run, and answers its pings. */
+async function makeBlank(t: TestContext): Promise<{ guest: Guest; puppet: Puppet }> {
+  const made = await makeGuest(t);
+  const { guest, puppet } = made;
+  puppet.take = ({ type, id }) => {
+    if (type === TO_GUEST.ping) puppet.say(FROM_GUEST.pong, id);
+    return type === TO_GUEST.ping;
+  };
+  watch(t, guest);
+  await pause(300);
+  assert.equal(guest.priority, "high", "a blank keeps it, however long it waits");
+  return made;
+}
+
+describe("the first run of a guest", () => {
+  it("comes before what others go on with until it is answered", async (t) => {
+    const { guest, puppet } = await makeBlank(t);
+    start(guest, "a");
+    const { id } = await puppet.next(TO_GUEST.run);
+    puppet.say(FROM_GUEST.result, id, "1");
+    await until(() => guest.priority === "normal", "it is as others");
+    start(guest, "b");
+    await pause(200);
+    assert.deepEqual(puppet.priorities, ["normal"], "another run changes nothing");
+  });
+
+  it("comes before them for a moment and no longer where its answer does not come", async (t) => {
+    const { guest, puppet } = await makeBlank(t);
+    start(guest, "a");
+    await until(() => guest.priority === "normal", "it is as others");
+    await pause(200);
+    assert.deepEqual(puppet.priorities, ["normal"]);
+  });
+});
+
 describe("work that a run gave to waitUntil", () => {
   it("ends with the deadline of the run, which has its answer, and its guest takes no new run", async (t) => {
     const guest = await makeWatched(t, { wallMs: 500 });
@@ -189,13 +224,13 @@ describe("a guest that is blocked", () => {
     assert.equal(await run.outcome(), "task_blocked");
   });
 
-  it("that got too little to be judged has its share back from half the limit on, until it has burned enough", async (t) => {
+  it("that got too little to be judged comes before others from a quarter of the limit on, until it has burned enough", async (t) => {
     const { guest, puppet } = await makeGuest(t);
-    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: puppet.priorities.includes("normal") ? 260 : 0 });
+    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: puppet.priorities.includes("high") ? 260 : 0 });
     const run = start(guest, "a");
     watch(t, guest, { blockMs: 800 });
     assert.equal(await run.outcome(), "task_blocked");
-    assert.deepEqual(puppet.priorities, ["low", "normal", "low"]);
+    assert.deepEqual(puppet.priorities, ["low", "high", "low"]);
   });
 
   it("has the processor after all others from early on, and its share again when it answers in time to be spared", async (t) => {

@@ -52,7 +52,7 @@ describe("control groups of version 2", () => {
       "memory.swap.max": "0",
       "memory.oom.group": "1",
       "pids.max": "64",
-      "cpu.weight": "25",
+      "cpu.weight": "50",
       "cpu.max": "50000 100000",
       "cgroup.procs": "4711",
     });

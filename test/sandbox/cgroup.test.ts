@@ -79,15 +79,21 @@ describe("the group of a guest", { skip }, () => {
   it("has a share of CPU below everybody's, and no memory in the swap", () => {
     const memory = String(RESOURCES.memoryBytes);
     if (groups!.version === 2) {
-      assert.deepEqual([read("cpu.weight"), read("memory.swap.max"), read("memory.max")], ["25", "0", memory]);
+      assert.deepEqual([read("cpu.weight"), read("memory.swap.max"), read("memory.max")], ["50", "0", memory]);
       return;
     }
-    assert.equal(read("cpu.shares"), "256");
+    assert.equal(read("cpu.shares"), "512");
     const [all] = globSync(`/sys/fs/cgroup/**/caisson-guests-${process.pid}-*/cpu.shares`);
     assert.equal(readFileSync(all!, "utf8").trim(), "512");
     assert.equal(read("memory.limit_in_bytes"), memory);
     // Kernels without swap accounting have no such file.
     assert.equal(read("memory.memsw.limit_in_bytes") ?? memory, memory);
+  });
+
+  it("weighs half as much when its first moments are over", async () => {
+    guest.setPriority("normal");
+    const [file, usual] = groups!.version === 2 ? ["cpu.weight", "25"] : ["cpu.shares", "256"];
+    await until(() => read(file) === usual, "its share is the usual one");
   });
 
   it("has next to nothing of the processor beside others while that is asked for", async () => {
