@@ -56,14 +56,12 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
   switch (what) {
     case "seal":
       return reply({ is: "sealed", guest: number, fault: guest ? await faultOf(guest.seal()) : "the guest is gone" });
-    case "normal":
-    case "busy":
-    case "low":
-      return guest?.setPriority(what);
     case "inspect":
       return reply({ is: "inspected", guest: number, status: (await guest?.inspect()) ?? null });
     case "kill":
       return guest?.kill();
+    default:
+      return guest?.setPriority(what);
   }
 }
 

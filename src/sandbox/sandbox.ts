@@ -59,8 +59,9 @@ export interface GuestHandle {
 }
 
 /**
- * `high` is what every guest begins with: whoever is given one has waited for it. `busy` is for one that goes on using most of a processor: those that need it now and then come first. `low` is for one
- * that holds it and answers nobody: what others ask comes first.
+ * `high` is what every guest begins with: who is given one may wait for it, in place of one that was lost. `busy` is for
+ * one that goes on using most of a processor: those that need it now and then come first. `low` is for one that holds it
+ * and answers nobody: what others ask comes first.
  */
 export type Priority = (typeof PRIORITIES)[number];
 export const PRIORITIES = ["high", "normal", "busy", "low"] as const;

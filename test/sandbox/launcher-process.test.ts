@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,7 +9,10 @@ import path from "node:path";
 import { it, type TestContext } from "node:test";
 
 import type { Reply } from "../../src/sandbox/launcher-messages.ts";
+import { openCgroups } from "../../src/sandbox/open-cgroups.ts";
+import { PRIORITIES } from "../../src/sandbox/sandbox.ts";
 import type { SandboxOptions } from "../../src/sandbox/wall.ts";
+import { until } from "../contract/until.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "../../src/sandbox/launcher-process.ts");
@@ -123,4 +127,45 @@ it("a launcher has no more guests at once than it was told, however many are ask
   );
   assert.deepEqual(ended, [1]);
   assert.equal(connections, mostGuests + 1);
+});
+
+/** Where the guest of a launcher is for its CPU, and what it weighs there. */
+function shareOf(launcher: ChildProcess): string | null {
+  for (const folder of globSync(`/sys/fs/cgroup/**/caisson-guest-${launcher.pid}-*`)) {
+    const weight = ["cpu.shares", "cpu.weight"].map((file) => path.join(folder, file)).find((file) => existsSync(file));
+    if (!weight || readFileSync(path.join(folder, "cgroup.procs"), "utf8") === "") continue;
+    return `${path.basename(path.dirname(folder))} ${readFileSync(weight, "utf8").trim()}`;
+  }
+  return null;
+}
+
+const groups = await openCgroups({ ...SANDBOX_OPTIONS });
+await groups?.close();
+const skip = groups === null && "no control group can be made here";
+
+it("a launcher gives a guest each priority that it is asked for", { skip }, async (t) => {
+  const { launcher, exit } = await forkLauncher(t, (socket) => void socket.on("error", () => {}).resume());
+  const faults: unknown[] = [];
+  const shares = new Set<string | null>();
+  const check = async (): Promise<void> => {
+    shares.add(shareOf(launcher));
+    for (const priority of [...PRIORITIES.slice(1), PRIORITIES[0]]) {
+      const before = shareOf(launcher);
+      launcher.send({ do: priority, guest: 1 });
+      await until(() => ![before, null].includes(shareOf(launcher)), `it has the priority ${priority}`);
+      shares.add(shareOf(launcher));
+    }
+  };
+  launcher.on("message", async (reply: Reply) => {
+    if (reply.is === "open") {
+      for (const what of ["launch", "seal"]) launcher.send({ do: what, guest: 1 });
+    } else if (reply.is === "sealed") {
+      await check().catch((fault: unknown) => faults.push(fault));
+      launcher.disconnect();
+    }
+  });
+  assert.deepEqual(await exit, [0, null]);
+  assert.deepEqual(faults, []);
+  // The last one is that which it began with.
+  assert.equal(shares.size, PRIORITIES.length);
 });
