@@ -23,7 +23,7 @@ const HELD_UP = 0.5;
  */
 const BURNED_ENOUGH = 1 / 8;
 const LONG_STEP_MS = 250;
-/** From this part of the limit on it comes before others, until it has burned so much: by the limit it can be judged. */
+/** From this part of the limit on it has its full share again, until it has burned so much: by the limit it can be judged. */
 const HURRY = 1 / 4;
 /** For as long an honest guest may compute in one go and have all of its share of the processor. */
 const SLOW_MS = 100;
@@ -49,7 +49,7 @@ interface Suspicion {
  * no processor, the machine is busy, and it is given time: until it has burned, by and by, an eighth of the processor
  * time that the limit is long, or its quota's share of it. Threads of its own are thus no place to hide. From the first
  * tenth of a second on, one that owes an answer has the processor only after those that do not; but where it got too
- * little to be judged, it comes before others from a quarter of the limit on.
+ * little to be judged, it has its share back from a quarter of the limit on.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -150,7 +150,7 @@ export class Watchdog {
     const { blockMs, cpuCores } = this.#options;
     const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
     const hurries = atMs - pingedMs >= blockMs * HURRY && burnedMs < enoughMs(blockMs);
-    setPriority(guest, hurries ? "high" : "low");
+    setPriority(guest, hurries ? "normal" : "low");
     if (atMs - pingedMs < blockMs) return;
     const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
     if (heldUp <= HELD_UP || burnedMs >= enoughMs(blockMs)) this.#endBlocked(guest, status.title);

@@ -224,13 +224,13 @@ describe("a guest that is blocked", () => {
     assert.equal(await run.outcome(), "task_blocked");
   });
 
-  it("that got too little to be judged comes before others from a quarter of the limit on, until it has burned enough", async (t) => {
+  it("that got too little to be judged has its share back from a quarter of the limit on, until it has burned enough", async (t) => {
     const { guest, puppet } = await makeGuest(t);
-    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: puppet.priorities.includes("high") ? 260 : 0 });
+    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: puppet.priorities.includes("normal") ? 260 : 0 });
     const run = start(guest, "a");
     watch(t, guest, { blockMs: 800 });
     assert.equal(await run.outcome(), "task_blocked");
-    assert.deepEqual(puppet.priorities, ["low", "high", "low"]);
+    assert.deepEqual(puppet.priorities, ["low", "normal", "low"]);
   });
 
   it("has the processor after all others from early on, and its share again when it answers in time to be spared", async (t) => {
