@@ -4,7 +4,6 @@
  *
  *   npm run soak [-- <minutes>]
  */
-import { writeFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 
 import { makeHome, type Service, startService } from "../../test/contract/service.ts";
@@ -45,22 +44,13 @@ const CORPUS_SLOTS = 2;
 const stopping = new AbortController();
 process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
 
-// A caller that waits for the processor measures itself: real ones sit elsewhere (sched(7), the autogroup feature). So it
-// comes before all guests, and after the service, which must not wait for its caller either.
-await comeFirst(true);
 const canaries = await setOutCanaries();
 // Of its own process group: Ctrl-C is for this process, which then stops the service.
 await using home = { ...(await makeHome()), detached: true, nodeOptions: INSPECTABLE };
 const faults = await soak(await startService(FLAGS, home), canaries);
 await canaries[Symbol.asyncDispose]();
-await comeFirst(false);
 console.log(faults.length === 0 ? "\nnothing is wrong" : `\nWRONG:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
 process.exitCode = faults.length === 0 ? 0 : 1;
-
-async function comeFirst(first: boolean): Promise<void> {
-  // Needs root, and the feature.
-  await writeFile("/proc/self/autogroup", first ? "-5" : "0").catch(() => {});
-}
 
 async function soak(service: Service, set: Canaries): Promise<string[]> {
   const tally = new Tally();
@@ -98,7 +88,7 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
     ended.abort();
     await Promise.all(running);
     heap.close();
-    await timed.close();
+    timed.close();
     if (broken) throw broken as Error;
     const after = await rest(service);
     const [quiet, attacked, end] = host as [HostTicks, HostTicks, HostTicks];

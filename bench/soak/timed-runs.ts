@@ -1,5 +1,6 @@
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
+import { writeFile } from "node:fs/promises";
 
 import type { Answer } from "../../test/contract/http.ts";
 
@@ -9,7 +10,7 @@ export interface Timed {
   readonly tookMs: number;
 }
 
-/** To the thread: a run, in `container`. */
+/** To the process: a run, in `container`. */
 export interface Ask {
   readonly id: number;
   readonly container: string;
@@ -17,47 +18,56 @@ export interface Ask {
   readonly token: string;
 }
 
-/** From the thread. Functions cannot be sent, and an answer's `json` is none that a soak asks for. */
+/** From the process. Functions cannot be sent, and an answer's `json` is none that a soak asks for. */
 export type Told = { readonly id: number } & (
   | { readonly answer: Omit<Answer, "json">; readonly tookMs: number }
   | { readonly error: string }
 );
 
 /**
- * Runs whose time is taken. They are sent from a thread that does nothing else: while this one makes the load and reads
+ * Runs whose time is taken. They are sent from a process that does nothing else: while this one makes the load and reads
  * megabytes of answers, an answer that is there would wait for it, and that is no time of the service.
+ *
+ * Real callers sit elsewhere, and wait for no processor of the service's. So that process comes before all guests, and
+ * after the service, which must not wait for its caller either (sched(7), the autogroup feature); the one that makes the
+ * load is a process as any other.
  */
 export class TimedRuns {
-  readonly #thread: Worker;
+  readonly #caller: ChildProcess;
   readonly #asked: Map<number, PromiseWithResolvers<Timed>> = new Map();
   #last = 0;
 
-  private constructor(thread: Worker) {
-    this.#thread = thread;
-    thread.on("message", (told: Told) => this.#hear(told));
-    thread.on("error", (error) => {
-      for (const { reject } of this.#asked.values()) reject(error);
+  private constructor(caller: ChildProcess) {
+    this.#caller = caller;
+    caller.on("message", (told: Told) => this.#hear(told));
+    caller.once("exit", () => {
+      for (const { reject } of this.#asked.values()) reject(new Error("the process that takes times has ended"));
     });
   }
 
   static async open(port: number): Promise<TimedRuns> {
-    const thread = new Worker(new URL("timed-runs-thread.ts", import.meta.url), { workerData: port });
-    // A soak that breaks off ends.
-    thread.unref();
-    await once(thread, "online");
-    return new TimedRuns(thread);
+    // A session of its own is an autogroup of its own.
+    const own = { detached: true, serialization: "advanced" } as const;
+    const caller = fork(new URL("timed-runs-process.ts", import.meta.url), [String(port)], own);
+    await once(caller, "spawn");
+    // A soak that breaks off ends, and it with the channel between them.
+    caller.unref();
+    caller.channel?.unref();
+    // Needs root, and the feature.
+    await writeFile(`/proc/${caller.pid}/autogroup`, "-5").catch(() => {});
+    return new TimedRuns(caller);
   }
 
   run(container: string, code: string, token: string): Promise<Timed> {
     const id = ++this.#last;
     const asked = Promise.withResolvers<Timed>();
     this.#asked.set(id, asked);
-    this.#thread.postMessage({ id, container, code, token } satisfies Ask, []);
+    this.#caller.send({ id, container, code, token } satisfies Ask);
     return asked.promise;
   }
 
-  async close(): Promise<void> {
-    await this.#thread.terminate();
+  close(): void {
+    this.#caller.disconnect();
   }
 
   #hear(told: Told): void {

@@ -24,6 +24,8 @@ const MAX_WAITING = 256;
  * is left waits for a start, which takes a tenth of a second and more where tasks burn the processor.
  */
 const DEMAND_MS = 30_000;
+/** Between looks at whether there are more than that. */
+const TRIM_MS = 5_000;
 /** Times its size that a pool grows to at the most. A token may have sixteen containers, and each end its guest at once. */
 const MOST_GROWTH = 8;
 const BLANK_BYTES = 30 * 2 ** 20;
@@ -99,7 +101,7 @@ export class Pool {
       this.#starting++;
       void this.#start();
     }
-    if (this.#blanks.length > this.#size) this.#fillLater(DEMAND_MS);
+    if (this.#blanks.length > this.#size) this.#fillLater(TRIM_MS);
   }
 
   close(): void {

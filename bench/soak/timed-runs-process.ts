@@ -1,12 +1,11 @@
-import { parentPort, workerData } from "node:worker_threads";
-
 import { request } from "../../test/contract/http.ts";
 import type { Ask, Told } from "./timed-runs.ts";
 
-const port = workerData as number;
-const tell = (told: Told): void => parentPort!.postMessage(told, []);
+const port = Number(process.argv[2]);
+const tell = (told: Told): void => void process.send?.(told);
 
-parentPort!.on("message", async ({ id, container, code, token }: Ask) => {
+process.on("disconnect", () => process.exit());
+process.on("message", async ({ id, container, code, token }: Ask) => {
   const startMs = performance.now();
   try {
     const answer = await request(port, "POST", `/api/run/${container}`, { token, body: code });
