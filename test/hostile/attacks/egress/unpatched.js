@@ -2,6 +2,8 @@
 // answers: 200 /^"E[A-Z_]+"$/
 // answers: 500 task_threw
 // answers: 500 task_exited
+// Right after a start, its guest at times lives on and can say nothing, not even that it lives:
+// answers: 500 task_blocked
 const { Socket } = require("node:net");
 for (const name of ["connect", "_read", "_write", "_writev", "_final", "_destroy"]) delete Socket.prototype[name];
 const { TCP, constants } = process.binding("tcp_wrap");
