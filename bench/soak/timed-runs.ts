@@ -29,8 +29,8 @@ export type Told = { readonly id: number } & (
  * megabytes of answers, an answer that is there would wait for it, and that is no time of the service.
  *
  * Real callers sit elsewhere, and wait for no processor of the service's. So that process comes before all guests, and
- * after the service, which must not wait for its caller either (sched(7), the autogroup feature); the one that makes the
- * load is a process as any other.
+ * after the service, which must not wait for its caller either (sched(7), the autogroup feature). The one that makes the
+ * load has no such place.
  */
 export class TimedRuns {
   readonly #caller: ChildProcess;

@@ -27,7 +27,6 @@ const LONG_STEP_MS = 250;
 const HURRY = 1 / 4;
 /** For as long an honest guest may compute in one go and have all of its share of the processor. */
 const SLOW_MS = 100;
-
 /** For as long, from its first run on, a guest that has answered none comes before others: it may stand in for a lost one. */
 const NEW_MS = 150;
 

@@ -139,7 +139,7 @@ function shareOf(launcher: ChildProcess): string | null {
   return null;
 }
 
-const groups = await openCgroups({ ...SANDBOX_OPTIONS });
+const groups = await openCgroups(SANDBOX_OPTIONS);
 await groups?.close();
 const skip = groups === null && "no control group can be made here";
 
