@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 
 import type { GuestStatus } from "./sandbox.ts";
 
@@ -6,14 +6,14 @@ import type { GuestStatus } from "./sandbox.ts";
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
-/** Reads `/proc/<pid>/task/<pid>/stat` and `/proc/<pid>/stat` (proc(5)), or null when there is no such process. */
-export async function processStatus(pid: number): Promise<GuestStatus | null> {
+/**
+ * Reads `/proc/<pid>/task/<pid>/stat` and `/proc/<pid>/stat` (proc(5)), or null when there is no such process. At once: the
+ * kernel makes them up in some microseconds, and the threads that would read them beside may all wait for a control group.
+ */
+export function processStatus(pid: number): GuestStatus | null {
   try {
-    const [thread, whole] = await Promise.all([
-      readFile(`/proc/${pid}/task/${pid}/stat`, "latin1"),
-      readFile(`/proc/${pid}/stat`, "latin1"),
-    ]);
-    return parseStat(thread, whole);
+    const thread = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
+    return parseStat(thread, readFileSync(`/proc/${pid}/stat`, "latin1"));
   } catch {
     return null;
   }
