@@ -74,7 +74,7 @@ function revokeCommand(): Command {
     .description(
       "take a key away, which ends every token that was signed with it and all below those, at once and for good",
     )
-    .argument("<kid>", "the name of the key, as keys list gives it");
+    .argument("<kid>", "the name of the key, as keys list gives it; behind -- where it begins with a hyphen");
   return verb(command, async (config, kid) => {
     const made = await change(config, (file) => revokeKey(file, kid!, Date.now()));
     if (made !== null) process.stdout.write(`${made}\n`);

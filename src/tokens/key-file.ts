@@ -76,11 +76,16 @@ export async function writeKeyFile(
   return await writePrivate(file, `${JSON.stringify({ keys }, null, 2)}\n`, options);
 }
 
-/** @param nbf Unix seconds from which on it signs, when that is not now. */
+/**
+ * Its name, which is made of it, begins with no hyphen: on a command line it would be taken for an option.
+ *
+ * @param nbf Unix seconds from which on it signs, when that is not now.
+ */
 export async function newStoredKey(nowMs: number, nbf?: number): Promise<StoredKey> {
   const { privateKey } = await generateKeyPair(ALGORITHM, { crv: "Ed25519", extractable: true });
   const { x, d } = (await exportJWK(privateKey)) as { x: string; d: string };
   const kid = await calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x });
+  if (kid.startsWith("-")) return newStoredKey(nowMs, nbf);
   const iat = Math.floor(nowMs / 1_000);
   const times = nbf === undefined ? { iat } : { iat, nbf };
   return { kty: "OKP", crv: "Ed25519", x, d, kid, alg: ALGORITHM, use: "sig", ...times };

@@ -171,7 +171,10 @@ describe("keys revoke", () => {
   });
 
   it("makes a key where the one that signs is revoked, and the folder's token is good again", async () => {
-    for (const { kid } of (await listed()).slice(1)) assert.equal((await keys("revoke", kid)).code, 0);
+    for (const { kid } of (await listed()).slice(1)) {
+      const { code, stderr } = await keys("revoke", kid);
+      assert.equal(code, 0, stderr);
+    }
     await until(async () => (await published()).includes(kidOf(await admin())), "a new token lies in the folder");
     const stolen = await admin();
     const { code, stdout } = await keys("revoke", kidOf(stolen));

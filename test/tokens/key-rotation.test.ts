@@ -103,3 +103,11 @@ test("no more keys are made than are read", async (t) => {
   await assert.rejects(rotateKeys(file, START_MS), /holds 100 keys, .* revoke some/);
   assert.equal((await kidsOf(file)).length, MAX_KEYS);
 });
+
+test("no key has a name that a command line would take for an option, as one of 64 would have", async () => {
+  const made = await Promise.all(Array.from({ length: 1_000 }, () => newStoredKey(START_MS)));
+  assert.deepEqual(
+    made.filter(({ kid }) => kid.startsWith("-")),
+    [],
+  );
+});
