@@ -29,6 +29,7 @@ export class Compartment {
   readonly #pool: Pool;
   readonly #crashes = new CrashLoop();
   #warm: Taken | null = null;
+  /** 0 as long as it has had none. */
   #warmSinceMs = 0;
   #arriving: Promise<Taken> | null = null;
   #draining: Guest[] = [];
@@ -100,7 +101,7 @@ export class Compartment {
 
   async #take(): Promise<Taken> {
     try {
-      const taken = await this.#pool.take();
+      const taken = await this.#pool.take(this.#warmSinceMs > 0);
       // Before it gets any code.
       taken.guest.net = this.party.net;
       this.#warm = { guest: taken.guest, start: "warm" };

@@ -10,6 +10,14 @@ export interface Taken {
   readonly start: Start;
 }
 
+interface Asked {
+  readonly atMs: number;
+  /** Whether in place of a guest that its container has lost. */
+  readonly replaces: boolean;
+}
+
+interface Waiter extends PromiseWithResolvers<Taken>, Pick<Asked, "replaces"> {}
+
 /** More at once only slow each other down: a start is mostly processor time. */
 const STARTS_AT_ONCE = 2;
 /** Spawning blocks for a millisecond or two: the run that took the blank is answered first. */
@@ -26,6 +34,11 @@ const MAX_WAITING = 256;
 const DEMAND_MS = 30_000;
 /** Between looks at whether there are more than that. */
 const TRIM_MS = 5_000;
+/**
+ * As many blanks as lately took the place of a lost guest are kept for such, up to this part of what is wanted: who opens
+ * containers by the dozen then waits for starts, and not who had one that a task has ended.
+ */
+const MOST_KEPT = 1 / 2;
 /** Times its size that a pool grows to at the most. A token may have sixteen containers, and each end its guest at once. */
 const MOST_GROWTH = 8;
 const BLANK_BYTES = 30 * 2 ** 20;
@@ -49,9 +62,9 @@ export class Pool {
   readonly #size: number;
   readonly #most: number;
   readonly #blanks: Guest[] = [];
-  /** When guests were asked for, the latest last. */
-  #asked: number[] = [];
-  readonly #waiting: PromiseWithResolvers<Taken>[] = [];
+  /** The latest last. */
+  readonly #asked: Asked[] = [];
+  readonly #waiting: Waiter[] = [];
   #starting = 0;
   #closed = false;
   #later: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
@@ -78,18 +91,24 @@ export class Pool {
     return this.#waiting.length >= MAX_WAITING;
   }
 
-  /** @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `sandbox_failed`. */
-  take(): Taken | Promise<Taken> {
+  /**
+   * @param replaces says that the container has lost the guest that it had: it comes before those that had none.
+   * @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `sandbox_failed`.
+   */
+  take(replaces: boolean): Taken | Promise<Taken> {
     if (this.#closed) throw STOPPED;
-    this.#asked.push(this.#now());
-    // The oldest first: it is the warmest.
-    for (let guest = this.#blanks.shift(); guest; guest = this.#blanks.shift()) {
+    this.#asked.push({ atMs: this.#now(), replaces });
+    const kept = replaces ? 0 : this.#kept();
+    while (this.#blanks.length > kept) {
+      // The oldest first: it is the warmest.
+      const guest = this.#blanks.shift()!;
       if (guest.ended) continue;
       this.#fillLater();
       return { guest, start: "new" };
     }
-    const waiter = Promise.withResolvers<Taken>();
-    this.#waiting.push(waiter);
+    const waiter = { ...Promise.withResolvers<Taken>(), replaces };
+    const ahead = replaces ? this.#waiting.findIndex((each) => !each.replaces) : -1;
+    this.#waiting.splice(ahead < 0 ? this.#waiting.length : ahead, 0, waiter);
     this.fill();
     return waiter.promise;
   }
@@ -117,8 +136,14 @@ export class Pool {
 
   #wanted(): number {
     const sinceMs = this.#now() - DEMAND_MS;
-    this.#asked = this.#asked.filter((each) => each >= sinceMs);
+    const old = this.#asked.findIndex(({ atMs }) => atMs >= sinceMs);
+    this.#asked.splice(0, old < 0 ? this.#asked.length : old);
     return Math.min(Math.max(this.#size, this.#asked.length), this.#most);
+  }
+
+  #kept(): number {
+    const most = Math.floor(this.#wanted() * MOST_KEPT);
+    return Math.min(most, this.#asked.filter(({ replaces }) => replaces).length);
   }
 
   async #start(): Promise<void> {

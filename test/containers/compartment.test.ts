@@ -62,6 +62,19 @@ it("a guest that drains or has ended takes no run, and another arrives in its pl
   assert.notEqual((await compartment.arrive()).guest, guest);
 });
 
+it("a guest in place of a lost one is asked for as such, and the first is not", async (t) => {
+  const asked: boolean[] = [];
+  const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
+  t.after(() => pool.close());
+  const take = pool.take.bind(pool);
+  pool.take = (replaces) => (asked.push(replaces), take(replaces));
+  const compartment = new Compartment(new Container("demo"), FREE, holder(), pool);
+  const { guest } = await compartment.arrive();
+  guest.retire();
+  await compartment.arrive();
+  assert.deepEqual(asked, [false, true]);
+});
+
 it("a guest is replaced after twenty minutes, once its runs have ended", async (t) => {
   const compartment = makeCompartment(t);
   const { guest } = await compartment.arrive();

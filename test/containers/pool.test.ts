@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
 import type { Guest } from "../../src/containers/guest.ts";
-import { mostBlanks, Pool } from "../../src/containers/pool.ts";
+import { mostBlanks, Pool, type Taken } from "../../src/containers/pool.ts";
 import { makeGuest } from "./puppet.ts";
 
 /** A pool whose launches wait until the test lets them come to something. */
@@ -65,7 +65,7 @@ describe("a pool", () => {
     pool.fill();
     const oldest = await launches.succeed(t);
     await launches.succeed(t);
-    assert.deepEqual(pool.take(), { guest: oldest, start: "new" });
+    assert.deepEqual(pool.take(false), { guest: oldest, start: "new" });
     await launches.succeed(t);
     assert.equal(launches.total, 3);
   });
@@ -76,17 +76,39 @@ describe("a pool", () => {
     const dead = await launches.succeed(t);
     const alive = await launches.succeed(t);
     dead.retire();
-    assert.deepEqual(pool.take(), { guest: alive, start: "new" });
+    assert.deepEqual(pool.take(false), { guest: alive, start: "new" });
   });
 
   it("starts one for whoever finds it empty, as cold, first come first served", async (t) => {
     const { pool, launches } = makePool(t, 0);
-    const first = pool.take();
-    const second = pool.take();
+    const first = pool.take(false);
+    const second = pool.take(false);
     const [one, two] = [await launches.succeed(t), await launches.succeed(t)];
     assert.deepEqual(await first, { guest: one, start: "cold" });
     assert.deepEqual(await second, { guest: two, start: "cold" });
     assert.equal(launches.total, 2);
+  });
+
+  it("keeps as many for those that lost their guest as lately did, up to half of what it is to hold", async (t) => {
+    let nowMs = 0;
+    const { pool, launches } = makePool(t, 4, () => nowMs);
+    pool.fill();
+    const blanks = [];
+    for (let n = 0; n < 4; n++) blanks.push(await launches.succeed(t));
+    assert.deepEqual(pool.take(true), { guest: blanks[0], start: "new" });
+    assert.deepEqual(pool.take(false), { guest: blanks[1], start: "new" });
+    assert.deepEqual(pool.take(false), { guest: blanks[2], start: "new" });
+    const newcomer = pool.take(false) as Promise<Taken>;
+    assert.deepEqual(pool.take(true), { guest: blanks[3], start: "new" });
+    const bereft = pool.take(true) as Promise<Taken>;
+    const [one, two] = [await launches.succeed(t), await launches.succeed(t)];
+    assert.deepEqual(await bereft, { guest: one, start: "cold" }, "it came last, and is first");
+    assert.deepEqual(await newcomer, { guest: two, start: "cold" });
+    const [last] = [await launches.succeed(t), await launches.succeed(t), await launches.succeed(t)];
+    nowMs += 30_001;
+    assert.deepEqual(pool.take(false), { guest: last, start: "new" });
+    assert.equal((pool.take(false) as Taken).start, "new");
+    assert.equal((pool.take(false) as Taken).start, "new", "nothing is kept when none was lost lately");
   });
 
   it("holds as many as were asked for lately, up to the most that it may, and lets them go when nobody comes", async (t) => {
@@ -98,7 +120,7 @@ describe("a pool", () => {
       await turn();
     };
     const { pool, launches } = makePool(t, 1, () => nowMs);
-    const takes = Array.from({ length: 9 }, async () => pool.take());
+    const takes = Array.from({ length: 9 }, async () => pool.take(false));
     for (const each of takes) {
       await launches.succeed(t);
       await each;
@@ -111,7 +133,7 @@ describe("a pool", () => {
       ready.map(({ ended }) => ended),
       [false, true, true, true],
     );
-    assert.deepEqual(pool.take(), { guest: ready[0], start: "new" });
+    assert.deepEqual(pool.take(false), { guest: ready[0], start: "new" });
   });
 
   it("may grow to eight times its size, where a sixteenth of the free memory holds what it has more", () => {
@@ -122,9 +144,9 @@ describe("a pool", () => {
 
   it("tells one waiter of a start that failed, and goes on for the others", async (t) => {
     const { pool, launches } = makePool(t, 0);
-    const first = assert.rejects(async () => pool.take(), /no more processes/);
-    const second = pool.take();
-    const third = pool.take();
+    const first = assert.rejects(async () => pool.take(false), /no more processes/);
+    const second = pool.take(false);
+    const third = pool.take(false);
     (await launches.next()).reject(new Error("no more processes"));
     await first;
     await launches.succeed(t);
@@ -140,14 +162,14 @@ describe("a pool", () => {
     await turn();
     assert.equal(launches.total, 1);
     const guest = await launches.succeed(t);
-    assert.deepEqual(pool.take(), { guest, start: "new" });
+    assert.deepEqual(pool.take(false), { guest, start: "new" });
   });
 
   it("is full when so many wait that one more could not be served in a patient client's time", async (t) => {
     const { pool, launches } = makePool(t, 0);
     const taken = Array.from({ length: 256 }, () => {
       assert.equal(pool.full, false);
-      return pool.take();
+      return pool.take(false);
     });
     assert.equal(pool.full, true);
     const guest = await launches.succeed(t);
@@ -166,12 +188,12 @@ describe("a pool that is closed", () => {
     const blank = await launches.succeed(t);
     pool.close();
     assert.ok(blank.ended);
-    assert.throws(() => pool.take(), { code: "sandbox_failed", message: /stopped/ });
+    assert.throws(() => pool.take(false), { code: "sandbox_failed", message: /stopped/ });
   });
 
   it("tells those that wait, ends a guest whose start it could not stop, and starts no other", async (t) => {
     const { pool, launches } = makePool(t, 3);
-    const waiting = assert.rejects(async () => pool.take(), { code: "sandbox_failed", message: /stopped/ });
+    const waiting = assert.rejects(async () => pool.take(false), { code: "sandbox_failed", message: /stopped/ });
     pool.close();
     await waiting;
     const late = await launches.succeed(t);

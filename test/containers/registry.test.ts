@@ -150,11 +150,11 @@ it("a run that is refused for want of guests costs no other container its own", 
   const warm = (await makeGuest(t)).guest;
   let given = false;
   const take = pool.take.bind(pool);
-  pool.take = () => (given ? take() : ((given = true), { guest: warm, start: "new" as const }));
+  pool.take = () => (given ? take(false) : ((given = true), { guest: warm, start: "new" as const }));
   const registry = new Registry(pool, { ...OPTIONS, maxContainers: 1 });
   t.after(() => registry.close());
   const { compartment, guest } = await used(registry, "settled", 0);
-  while (!pool.full) void Promise.resolve(pool.take()).catch(() => {});
+  while (!pool.full) void Promise.resolve(pool.take(false)).catch(() => {});
   assert.throws(() => reserve(registry, "newcomer", 1), { code: "overloaded" });
   assert.equal(guest.ended, false);
   assert.equal(reserve(registry, "settled", 2).compartment, compartment);
