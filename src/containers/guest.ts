@@ -48,7 +48,7 @@ const GRACE_MS = 100;
 /** The bytes that an ended process has left in a socket are read in a turn or two of the event loop. */
 const END_MS = 1_000;
 /** Within one tick of the watchdog. Aborted streams leave some hundreds. */
-const MAX_NOISE = 10_000;
+const MAX_NOISE = 5_000;
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
 const unknown = (type: number): string => `a frame of the unknown type ${type}`;
 
@@ -71,6 +71,8 @@ export class Guest {
   runs = 0;
   /** When it was given its first run; infinite before. */
   begunMs: number = Number.POSITIVE_INFINITY;
+  /** When it was given its last one; 0 before. */
+  ranMs = 0;
   /** Runs that it ended itself, and outlived. */
   answered = 0;
   /** What its party's tokens leave of the egress policy; set when it is given to one, before any run. */
@@ -166,6 +168,7 @@ export class Guest {
     const flight = new Flight(listener, nowMs + this.#limits.wallMs, known);
     const id = this.flights.add(flight);
     if (this.runs++ === 0) this.begunMs = nowMs;
+    this.ranMs = nowMs;
     // Code that never reads its context reads no body either.
     if (!body || !known.needsContext) this.#outbox.push(bytesFrame(TO_GUEST.run, id, ...parts));
     else {
@@ -219,6 +222,7 @@ export class Guest {
   }
 
   setPriority(priority: Priority): void {
+    if (this.priority === priority) return;
     this.priority = priority;
     this.process.setPriority(priority);
   }

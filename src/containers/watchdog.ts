@@ -1,10 +1,11 @@
 import { Problem } from "../errors.ts";
-import type { GuestStatus, Priority } from "../sandbox/sandbox.ts";
+import type { Priority } from "../sandbox/sandbox.ts";
 import { formatDuration } from "../units.ts";
 import { Burners } from "./burners.ts";
 import type { Flight } from "./flight.ts";
 import type { Guest } from "./guest.ts";
 import { type Holding, Scales } from "./scales.ts";
+import { Suspects } from "./suspects.ts";
 
 export interface WatchdogOptions extends Holding {
   readonly wallMs: number;
@@ -12,43 +13,18 @@ export interface WatchdogOptions extends Holding {
   readonly blockMs: number;
 }
 
-const TICK_MS = 50;
+const TICK_MS = 25;
+/** A tick that comes so much later than the one before means that the service was held up. */
+const LATE_MS = 200;
+/** After the ping before, to one that was given a run since. */
+const NEW_PING_MS = 50;
 const BUSY_PING_MS = 100;
 const IDLE_PING_MS = 1_000;
-/** A guest that was kept waiting by the machine for more than so much of the time may be innocent. */
-const HELD_UP = 0.5;
-/**
- * But not once it has burned so much of the limit, and as much as no honest step takes: on a machine whose processors many
- * share, one that blocks would else wait for its end, and have its share of them, all the longer.
- */
-const BURNED_ENOUGH = 1 / 8;
-const LONG_STEP_MS = 250;
-/** From this part of the limit on it has its full share again, until it has burned so much: by the limit it can be judged. */
-const HURRY = 1 / 4;
-/** For as long an honest guest may compute in one go and have all of its share of the processor. */
-const SLOW_MS = 100;
 /** For as long, from its first run on, a guest that has answered none comes before others: it may stand in for a lost one. */
 const NEW_MS = 150;
 
-/** What the kernel has said of a guest since it owes the answer to a ping. */
-interface Suspicion {
-  readonly pingedMs: number;
-  readonly sinceMs: number;
-  readonly first: GuestStatus;
-  looks: number;
-  /** Looks at which its main thread slept. */
-  asleep: number;
-  looking: boolean;
-}
-
 /**
  * Watches all guests from outside: the deadlines of their runs, and whether their event loops still turn.
- *
- * A guest that does not answer a ping is blocked when its main thread burns CPU or sleeps. When it is runnable and gets
- * no processor, the machine is busy, and it is given time: until it has burned, by and by, an eighth of the processor
- * time that the limit is long, or its quota's share of it. Threads of its own are thus no place to hide. From the first
- * tenth of a second on, one that owes an answer has the processor only after those that do not; but where it got too
- * little to be judged, it has its share back from a quarter of the limit on.
  *
  * A task that reads the descriptor of its guest can answer pings in place of the event loop that it blocks. Nothing seen
  * from outside tells that loop from Node's. It gains the time from its block limit to its deadline, in a guest that only
@@ -58,7 +34,7 @@ export class Watchdog {
   readonly #guests: ReadonlySet<Guest>;
   readonly #options: WatchdogOptions;
   readonly #timer: NodeJS.Timeout;
-  readonly #suspects: WeakMap<Guest, Suspicion> = new WeakMap();
+  readonly #suspects: Suspects;
   readonly #burners: Burners;
   readonly #scales: Scales;
   #lastTickMs: number = performance.now();
@@ -68,6 +44,7 @@ export class Watchdog {
     this.#options = options;
     this.#burners = new Burners(options.cpuCores);
     this.#scales = new Scales(options);
+    this.#suspects = new Suspects(options, (guest, title) => this.#endBlocked(guest, title));
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
@@ -77,7 +54,7 @@ export class Watchdog {
 
   #tick(): void {
     const nowMs = performance.now();
-    const late = nowMs - this.#lastTickMs > 4 * TICK_MS;
+    const late = nowMs - this.#lastTickMs > LATE_MS;
     this.#lastTickMs = nowMs;
     for (const guest of this.#guests) {
       if (guest.ended) continue;
@@ -90,6 +67,7 @@ export class Watchdog {
       // Without a control group there is no priority to be set.
       if (this.#options.kernelHoldsResources) this.#burners.watch(guest, nowMs);
     }
+    this.#suspects.takeTurns(nowMs);
   }
 
   /** A run that waits too long ends alone; its guest takes no new one, because what the run left behind is still there. */
@@ -113,46 +91,15 @@ export class Watchdog {
   }
 
   #checkPulse(guest: Guest, nowMs: number): void {
-    if (guest.pulse.pingedMs === null) {
-      setPriority(guest, this.#priorityOf(guest, nowMs));
-      const every = guest.flights.size > 0 ? BUSY_PING_MS : IDLE_PING_MS;
-      if (nowMs - guest.pulse.lastPingMs >= every) guest.ping(nowMs);
-      return;
-    }
-    const silentMs = nowMs - guest.pulse.pingedMs;
-    if (silentMs < Math.min(SLOW_MS, this.#options.blockMs / 4)) return;
-    void this.#suspect(guest, guest.pulse.pingedMs);
+    const { pingedMs, lastPingMs } = guest.pulse;
+    if (pingedMs !== null) return this.#suspects.watch(guest, pingedMs, nowMs);
+    guest.setPriority(this.#priorityOf(guest, nowMs));
+    if (nowMs - lastPingMs >= pingEveryMs(guest)) guest.ping(nowMs);
   }
 
   #priorityOf(guest: Guest, nowMs: number): Priority {
     if (this.#burners.isBusy(guest)) return "busy";
     return guest.answered > 0 || nowMs - guest.begunMs > NEW_MS ? "normal" : "high";
-  }
-
-  async #suspect(guest: Guest, pingedMs: number): Promise<void> {
-    const known = this.#suspects.get(guest);
-    const suspicion = known?.pingedMs === pingedMs ? known : null;
-    if (suspicion?.looking) return;
-    if (suspicion) suspicion.looking = true;
-    const status = await guest.process.inspect();
-    if (suspicion) suspicion.looking = false;
-    // It may have answered, or ended, while the kernel was asked.
-    if (!status || guest.ended || guest.pulse.pingedMs !== pingedMs) return;
-    const atMs = performance.now();
-    if (!suspicion) {
-      setPriority(guest, "low");
-      this.#suspects.set(guest, { pingedMs, sinceMs: atMs, first: status, looks: 0, asleep: 0, looking: false });
-      return;
-    }
-    suspicion.looks++;
-    if (SLEEPS.has(status.state)) suspicion.asleep++;
-    const { blockMs, cpuCores } = this.#options;
-    const burnedMs = (status.cpuMs - suspicion.first.cpuMs) / Math.min(1, cpuCores);
-    const hurries = atMs - pingedMs >= blockMs * HURRY && burnedMs < enoughMs(blockMs);
-    setPriority(guest, hurries ? "normal" : "low");
-    if (atMs - pingedMs < blockMs) return;
-    const heldUp = 1 - suspicion.asleep / suspicion.looks - burnedMs / (atMs - suspicion.sinceMs);
-    if (heldUp <= HELD_UP || burnedMs >= enoughMs(blockMs)) this.#endBlocked(guest, status.title);
   }
 
   #endBlocked(guest: Guest, title: string): void {
@@ -178,17 +125,11 @@ function hintOf({ code, streaming }: Flight): string | null {
   return "cb was never called, or with a promise that does not settle: a function of (cb) or (context, cb) answers by cb(error, result), on every path. A Node handler has three parameters, (context, req, res).";
 }
 
-function setPriority(guest: Guest, priority: Priority): void {
-  if (guest.priority !== priority) guest.setPriority(priority);
+/** Soon after a run has begun: a block counts from the first ping that it leaves unanswered. */
+function pingEveryMs({ flights, ranMs, pulse }: Guest): number {
+  if (flights.size === 0) return IDLE_PING_MS;
+  return ranMs > pulse.lastPingMs ? NEW_PING_MS : BUSY_PING_MS;
 }
-
-/** Of a short limit it is what an innocent one at the edge would burn within it. */
-function enoughMs(blockMs: number): number {
-  return Math.min(blockMs * (1 - HELD_UP), Math.max(blockMs * BURNED_ENOUGH, LONG_STEP_MS));
-}
-
-/** Waiting for something, for the disk, or stopped. One that is just ending is none of these: its own cause comes. */
-const SLEEPS: ReadonlySet<string> = new Set(["S", "D", "T", "t"]);
 
 /** The run that the guest says it has entered (`r` and its id in base 36), or the only one there is; null: untold. */
 function blockedRun(guest: Guest, title: string): number | null {
