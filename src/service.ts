@@ -132,10 +132,10 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   let server: Server | null = null;
   const egress = openEgress(config, () => listeningPorts(server));
   const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources }, egress);
-  const { holdsResources } = sandbox;
+  const { rung, held, layers } = sandbox.facts;
   // Where there is no wall nothing is claimed that could be proven.
-  if (sandbox.rung !== "none") {
-    const promised = { ...resources, rung: sandbox.rung, holdsResources, layers: sandbox.layers };
+  if (rung !== "none") {
+    const promised = { ...resources, rung, held, layers };
     refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
   }
 
@@ -156,7 +156,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     (open) => open.close(),
   );
   const blockMs = config.blockLimit;
-  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs, kernelHoldsResources: holdsResources });
+  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs, held });
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
@@ -176,7 +176,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     runIds: new RunIds(),
     runCounts: runCounts(),
     running: config.killRevoked ? new Running(tokens.registry, tokens.verifier) : null,
-    isolation: sandbox,
+    isolation: sandbox.facts,
     trouble: () => {
       if (draining) return "draining";
       return link?.lost && config.onStoreLoss === "deny" ? "store_unavailable" : null;
@@ -191,7 +191,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   if (identity) giveUpRoot(identity);
   return {
     url: urlOf(server, config),
-    isolation: sandbox,
+    isolation: sandbox.facts,
     adminTokenFile,
     lost: lost.promise,
     stop: async () => {

@@ -1,5 +1,5 @@
 import { Problem } from "../errors.ts";
-import type { GuestStatus } from "../sandbox/sandbox.ts";
+import type { GuestStatus, Held } from "../sandbox/sandbox.ts";
 import { formatDuration, formatSize } from "../units.ts";
 import { MEMORY_HINT } from "./guest-causes.ts";
 import type { Guest } from "./guest.ts";
@@ -10,8 +10,8 @@ export interface Holding {
   readonly threads: number;
   /** The quota of a guest, which may be less than its one main thread could use. */
   readonly cpuCores: number;
-  /** False where no control group holds memory and threads: then they are looked at. */
-  readonly kernelHoldsResources: boolean;
+  /** By control groups; what is not is looked at. */
+  readonly held: Held;
   /**
    * Where no control group gives a guest its share of the processors, it may use more for so long, as a quota would not
    * let it.
@@ -54,14 +54,17 @@ export class Scales {
     const status = await guest.process.inspect();
     if (!status || guest.ended) return;
     weight.firstBytes ||= status.memoryBytes;
-    if (!this.#options.kernelHoldsResources) this.#hold(guest, status, this.#coresUsed(weight, status));
+    const { held } = this.#options;
+    if (!held.memory) this.#holdMemory(guest, status);
+    if (!held.cpu) this.#holdCpu(guest, this.#coresUsed(weight, status));
     if (status.memoryBytes - weight.firstBytes > this.#options.memoryBytes / 2) guest.retire();
   }
 
   #isDue(guest: Guest, last: Weight, nowMs: number): boolean {
     const sinceMs = nowMs - last.atMs;
-    if (this.#options.kernelHoldsResources) return last.runs !== guest.runs && sinceMs >= WEIGH_MS;
-    return guest.flights.size > 0 || sinceMs >= IDLE_WEIGH_MS;
+    const { held } = this.#options;
+    if (held.memory && held.cpu) return last.runs !== guest.runs && sinceMs >= WEIGH_MS;
+    return (!held.memory && guest.flights.size > 0) || sinceMs >= IDLE_WEIGH_MS;
   }
 
   /** Of the window that has just ended; 0 while one lasts. */
@@ -73,25 +76,32 @@ export class Scales {
     return cpu ? (processCpuMs - cpu.usedMs) / (nowMs - cpu.sinceMs) : 0;
   }
 
-  #hold(guest: Guest, status: GuestStatus, coresUsed: number): void {
-    const { memoryBytes, threads, cpuCores, cpuWindowMs = CPU_WINDOW_MS } = this.#options;
-    const culprit = guest.flights.only;
-    const end = (what: string, cause: Problem): void => {
-      const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
-      guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause });
-    };
+  #holdMemory(guest: Guest, status: GuestStatus): void {
+    const { memoryBytes, threads } = this.#options;
     if (status.memoryBytes > memoryBytes) {
       end(
+        guest,
         "memory",
         new Problem("task_memory", `the task needs more than the ${formatSize(memoryBytes)} of its container`, {
           hint: MEMORY_HINT,
         }),
       );
     } else if (status.threads > threads) {
-      end("threads", new Problem("task_exited", `the task started more than the ${threads} threads of its container`));
-    } else if (coresUsed > cpuCores * CPU_SLACK) {
-      const told = `more than ${cpuCores} processors for ${formatDuration(cpuWindowMs)}`;
-      end("processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
+      const started = `the task started more than the ${threads} threads of its container`;
+      end(guest, "threads", new Problem("task_exited", started));
     }
   }
+
+  #holdCpu(guest: Guest, coresUsed: number): void {
+    const { cpuCores, cpuWindowMs = CPU_WINDOW_MS } = this.#options;
+    if (guest.ended || coresUsed <= cpuCores * CPU_SLACK) return;
+    const told = `more than ${cpuCores} processors for ${formatDuration(cpuWindowMs)}`;
+    end(guest, "processors", new Problem("task_exited", `the task used ${told}, which is what its container has`));
+  }
+}
+
+function end(guest: Guest, what: string, cause: Problem): void {
+  const culprit = guest.flights.only;
+  const restarted = new Problem("container_restarted", `the container used more than its ${what}`);
+  guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause });
 }

@@ -65,7 +65,7 @@ export class Watchdog {
       if (!late && guest.warm) this.#checkPulse(guest, nowMs);
       void this.#scales.weigh(guest, nowMs);
       // Without a control group there is no priority to be set.
-      if (this.#options.kernelHoldsResources) this.#burners.watch(guest, nowMs);
+      if (this.#options.held.cpu) this.#burners.watch(guest, nowMs);
     }
     this.#suspects.takeTurns(nowMs);
   }

@@ -15,12 +15,12 @@ export async function examineWall(config: Config): Promise<{ rung: Rung | null; 
   let sandbox: Sandbox | null = null;
   try {
     sandbox = await openSandbox(options, () => {});
-    const { rung, holdsResources, layers: shown } = sandbox;
-    const promised = { ...options, rung, holdsResources, layers: shown };
+    const { rung, held, layers: shown } = sandbox.facts;
+    const promised = { ...options, rung, held, layers: shown };
     const checks = await testWall(probeGuests(sandbox, options.resultBytes), promised);
     const looked = new Set(checks.map(({ layer }) => layer));
     const layers = (Object.keys(LAYERS) as Layer[]).filter((layer) => looked.has(layer));
-    return { rung, findings: [overall(sandbox), ...layers.map((layer) => findingOf(layer, checks, rung))] };
+    return { rung, findings: [overall(sandbox.facts), ...layers.map((layer) => findingOf(layer, checks, rung))] };
   } catch (error) {
     return { rung: null, findings: [unopened(error as Error, config)] };
   } finally {

@@ -63,6 +63,7 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   if (around === null) {
     return {
       version: 1,
+      limitsCpu: cpu != null,
       create: (name) => create(bases, null, name, limits),
       prefer: async () => {},
       begin: async () => {},
@@ -80,6 +81,7 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   };
   return {
     version: 1,
+    limitsCpu: true,
     create: async (name) => create({ ...bases, cpu: await all.make() }, others, name, limits),
     prefer: (processes) => ignoring(() => Promise.all(processes.map((each) => service.add(each)))),
     begin: (pid) => {

@@ -25,17 +25,19 @@ const SERVICE_CPU_WEIGHT = 800;
 const CPU_WEIGHT: Readonly<Record<Priority, number>> = { high: 50, normal: 25, busy: 5, low: 2 };
 /** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
 const STARTING_CPU_WEIGHT = 100;
-/** Where the service goes. It stays when the service ends: a process cannot remove the group that it is in. */
+/** Where the service goes. It stays when the service ends: a group with members, as who started it is one, cannot be removed. */
 const LEAF = "caisson-service";
 
 /**
  * Groups after Documentation/admin-guide/cgroup-v2.rst of Linux.
  *
- * @param base is the folder of the service's own group.
+ * @param own is the folder of the service's own group. Where that is the one that a service before it went to, with the
+ * shell that started both, the groups are made beside it as they were then.
  * @returns null where memory or threads cannot be limited.
  */
-export async function openVersion2(base: string | undefined, limits: ResourceLimits): Promise<Cgroups | null> {
-  if (base === undefined) return null;
+export async function openVersion2(own: string | undefined, limits: ResourceLimits): Promise<Cgroups | null> {
+  if (own === undefined) return null;
+  const base = path.basename(own) === LEAF ? path.dirname(own) : own;
   try {
     const offered = (await readFile(path.join(base, "cgroup.controllers"), "utf8")).trim().split(/\s+/);
     if (!offered.includes("memory") || !offered.includes("pids")) return null;
@@ -52,6 +54,7 @@ export async function openVersion2(base: string | undefined, limits: ResourceLim
     let starting: OwnGroup | null = null;
     return {
       version: 2,
+      limitsCpu: hasCpu,
       create: async (name) => create(path.join(await all.make(), name), hasCpu, limits),
       // In the root it has no group of its own, and weighs what its niceness says.
       prefer: async () => {

@@ -1,4 +1,4 @@
-import type { Priority } from "./sandbox.ts";
+import type { Held, Priority } from "./sandbox.ts";
 
 /** What one guest may use. */
 export interface ResourceLimits {
@@ -10,6 +10,8 @@ export interface ResourceLimits {
 /** Makes control groups below the service's own (cgroups(7)). */
 export interface Cgroups {
   readonly version: 1 | 2;
+  /** Whether CPU is among what they limit: memory and threads always are. */
+  readonly limitsCpu: boolean;
   create(name: string): Promise<Cgroup>;
   /**
    * Has the processes of the service come before guests where CPU is short. Never fails: where it cannot be done, it is not.
@@ -32,6 +34,10 @@ export interface Cgroup {
   ranOutOfMemory(): Promise<boolean>;
   /** Works once no member is left. */
   remove(): Promise<void>;
+}
+
+export function heldBy(cgroups: Cgroups | null): Held {
+  return { memory: cgroups !== null, cpu: cgroups?.limitsCpu ?? false };
 }
 
 /** How the name of a guest's group begins; what follows tells whose it is, and which guest's. */

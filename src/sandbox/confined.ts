@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 
-import { GUEST_GROUP } from "./cgroup.ts";
+import { GUEST_GROUP, heldBy } from "./cgroup.ts";
 import { Ahead } from "./confined/ahead.ts";
 import { DiskWatch, type WatchedFolder } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
@@ -158,12 +158,14 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
   });
 
   return {
-    rung: "confined",
-    means: meansInWords(means),
-    passedOver: null,
-    resources: resourcesInWords(cgroups),
-    holdsResources: cgroups !== null,
-    layers: await proveLayers(),
+    facts: {
+      rung: "confined",
+      means: meansInWords(means),
+      passedOver: null,
+      resources: resourcesInWords(cgroups),
+      held: heldBy(cgroups),
+      layers: await proveLayers(),
+    },
     start: (frames) => start(guests.take(), words, frames),
     prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {

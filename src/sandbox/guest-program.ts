@@ -14,5 +14,7 @@ export function guestArguments(program: string, limits: GuestResources): string[
 
 /** How memory, threads and CPU are held, for people. */
 export function resourcesInWords(cgroups: Cgroups | null): string {
-  return cgroups ? `cgroup v${cgroups.version}` : "rlimits and the watchdog (no cgroup can be written)";
+  if (!cgroups) return "rlimits and the watchdog (no cgroup can be written)";
+  const groups = `cgroup v${cgroups.version}`;
+  return cgroups.limitsCpu ? groups : `${groups}, and the watchdog for CPU (no group limits it)`;
 }

@@ -6,7 +6,7 @@ import path from "node:path";
 import { closeInheritedDescriptors } from "./descriptors.ts";
 import { GREETING_BYTES, type Reply, type Request, REQUESTS } from "./launcher-messages.ts";
 import { openWall } from "./open-wall.ts";
-import { endAll, factsOf, refuseMore, type SandboxOptions, type StartedGuest, type Wall } from "./wall.ts";
+import { endAll, refuseMore, type SandboxOptions, type StartedGuest, type Wall } from "./wall.ts";
 
 /**
  * The process that keeps root beside a service that has given it up: starts guests and ends them, and reads nothing that
@@ -29,7 +29,7 @@ process.on("message", (request: Partial<Request> | null) => {
   // The service may be somebody else's by now.
   if (Number.isInteger(request?.guest) && REQUESTS.has(request!.do!)) void serve(request as Request);
 });
-reply({ is: "open", facts: factsOf(wall) });
+reply({ is: "open", facts: wall.facts });
 await closed;
 await endAll((await Promise.all(guests.values())).filter((guest) => guest !== null));
 await wall.close();

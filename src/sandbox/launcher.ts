@@ -49,7 +49,7 @@ export async function openLauncher(options: SandboxOptions, lost: (error: Error)
     const launcher = new Launcher(child, server);
     void ended.then(() => launcher.lose(lost));
     return {
-      ...opened.facts,
+      facts: opened.facts,
       launch: () => launcher.launch(),
       close: async () => {
         launcher.close();

@@ -4,7 +4,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { findBubblewrap } from "./bubblewrap.ts";
-import { type Cgroups, GUEST_GROUP } from "./cgroup.ts";
+import { type Cgroups, GUEST_GROUP, heldBy } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { sharedLibraries } from "./libraries.ts";
@@ -62,19 +62,21 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
   const nodeBytes = encodePlan(node);
   const nodeWords = [NODE, ...guestArguments("/guest/guest/main.js", limits)];
   return {
-    rung: "namespaces",
-    means: abi > 0 ? `bubblewrap, Landlock ${abi}` : "bubblewrap",
-    passedOver: null,
-    resources: resourcesInWords(cgroups),
-    holdsResources: cgroups !== null,
-    layers: await testLayers({
-      player: folder.player,
-      policy,
-      playAmongAll: (calls) => {
-        return playAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(policy), calls);
-      },
-      threads: cgroups ? limits.threads : null,
-    }),
+    facts: {
+      rung: "namespaces",
+      means: abi > 0 ? `bubblewrap, Landlock ${abi}` : "bubblewrap",
+      passedOver: null,
+      resources: resourcesInWords(cgroups),
+      held: heldBy(cgroups),
+      layers: await testLayers({
+        player: folder.player,
+        policy,
+        playAmongAll: (calls) => {
+          return playAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(policy), calls);
+        },
+        threads: cgroups ? limits.threads : null,
+      }),
+    },
     start: (frames) => start(node, nodeBytes, nodeWords, frames),
     prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {

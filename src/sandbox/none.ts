@@ -1,7 +1,7 @@
 import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 
-import { GUEST_GROUP } from "./cgroup.ts";
+import { GUEST_GROUP, heldBy } from "./cgroup.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { openCgroups } from "./open-cgroups.ts";
@@ -22,12 +22,14 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
   const group = ownName(GUEST_GROUP);
   let started = 0;
   return {
-    rung: "none",
-    means: "Node's permission flags",
-    passedOver: null,
-    resources: resourcesInWords(cgroups),
-    holdsResources: cgroups !== null,
-    layers: [],
+    facts: {
+      rung: "none",
+      means: "Node's permission flags",
+      passedOver: null,
+      resources: resourcesInWords(cgroups),
+      held: heldBy(cgroups),
+      layers: [],
+    },
     start: (frames) => {
       const tmp = mkdtempSync(path.join(folder.path, "tmp-"));
       const identity = nextIdentity();

@@ -33,7 +33,10 @@ async function openStrongest(folder: RunFolder, options: SandboxOptions): Promis
   if (missing === null) return openNamespaces(folder, options);
   const wall = openConfined(folder, options);
   const alsoMissing = await faultOf(wall);
-  if (alsoMissing === null) return { ...(await wall), passedOver: `namespaces: ${missing}` };
+  if (alsoMissing === null) {
+    const { facts, ...others } = await wall;
+    return { ...others, facts: { ...facts, passedOver: `namespaces: ${missing}` } };
+  }
   throw new Error(
     `no wall can be made: namespaces: ${missing} (${await userNamespaceRemedy()}); confined: ${alsoMissing}`,
   );

@@ -1,4 +1,4 @@
-import type { Cgroups } from "./cgroup.ts";
+import { type Cgroups, heldBy } from "./cgroup.ts";
 import type { RlimitName } from "./plan/guest-plan.ts";
 import type { GuestResources } from "./wall.ts";
 
@@ -20,6 +20,7 @@ export function guestLimits(
   cgroups: Cgroups | null,
   ownUser: boolean,
 ): { rlimits: Partial<Record<RlimitName, number>>; niceness?: number } {
+  const held = heldBy(cgroups);
   const rlimits = {
     core: 0,
     nofile: limits.descriptors,
@@ -29,8 +30,10 @@ export function guestLimits(
     sigpending: PENDING_SIGNALS,
     ...(ownUser ? { nproc: limits.threads } : {}),
   };
-  if (cgroups) return { rlimits };
-  return { rlimits: { ...rlimits, data: limits.memoryBytes + DATA_HEADROOM_BYTES }, niceness: NICENESS };
+  return {
+    rlimits: held.memory ? rlimits : { ...rlimits, data: limits.memoryBytes + DATA_HEADROOM_BYTES },
+    ...(held.cpu ? {} : { niceness: NICENESS }),
+  };
 }
 
 /**
@@ -40,8 +43,9 @@ export function guestLimits(
 export function underLimits(limits: GuestResources, cgroups: Cgroups | null): string[] {
   const values: Record<string, number> = { c: 0, n: limits.descriptors, f: Math.ceil(limits.tmpBytes / 512) };
   // Only where no control group holds memory: under it a worker thread does not start, for want of a code range.
-  if (!cgroups) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
+  const held = heldBy(cgroups);
+  if (!held.memory) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
   const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);
-  const become = cgroups ? 'exec "$0" "$@"' : `exec nice -n ${NICENESS} "$0" "$@"`;
+  const become = held.cpu ? 'exec "$0" "$@"' : `exec nice -n ${NICENESS} "$0" "$@"`;
   return ["/bin/sh", "-c", `${steps.join(" && ")} && ${become}`];
 }

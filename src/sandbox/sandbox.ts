@@ -14,14 +14,22 @@ export interface WallFacts {
   readonly passedOver: string | null;
   /** How memory, threads and CPU are held, for people: `cgroup v2`, or the weaker means. */
   readonly resources: string;
-  /** Whether the kernel holds each guest's memory and threads; where it does not, the service has to watch them. */
-  readonly holdsResources: boolean;
+  readonly held: Held;
   /** What its layers have shown one by one as it was opened: by whoever may make them. */
   readonly layers: readonly Check[];
 }
 
+/** What control groups hold of each guest; the service has to watch what they do not. */
+export interface Held {
+  /** And threads: neither is held without the other. */
+  readonly memory: boolean;
+  /** By a quota and by weights. Some hosts pass on memory and threads alone. */
+  readonly cpu: boolean;
+}
+
 /** The seam: something that starts guest processes behind a wall. */
-export interface Sandbox extends WallFacts {
+export interface Sandbox {
+  readonly facts: WallFacts;
   /**
    * Starts a guest. It runs only our code until it is given some.
    *

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 import type { ResourceLimits } from "./cgroup.ts";
-import type { Rung } from "./sandbox.ts";
+import type { Held, Rung } from "./sandbox.ts";
 import { type Account, readAccount } from "./self-test/account.ts";
 import { attackSource, judgeAttacks, type Places } from "./self-test/attacks.ts";
 import type { Check } from "./self-test/check.ts";
@@ -17,8 +17,7 @@ export interface Promised extends ResourceLimits {
   readonly rung: Rung;
   readonly tmpBytes: number;
   readonly descriptors: number;
-  /** Whether control groups were made. */
-  readonly holdsResources: boolean;
+  readonly held: Held;
   /** What the layers have shown one by one. */
   readonly layers: readonly Check[];
 }
@@ -40,7 +39,7 @@ export async function testWall(make: MakeProbeGuest, promised: Promised): Promis
     const kernel = await askKernel(guest, spent, promised);
     const [attacks, memory] = await Promise.all([
       attackToTheEnd(guest, promised),
-      exhaustMemory(spent, promised.memoryBytes, promised.holdsResources),
+      exhaustMemory(spent, promised.memoryBytes, promised.held.memory),
     ]);
     return [...kernel, ...attacks, ...memory, ...promised.layers];
   } finally {

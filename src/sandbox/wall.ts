@@ -32,7 +32,8 @@ export function refuseMore(alive: number, { mostGuests = Infinity }: Pick<Sandbo
 }
 
 /** What a rung is made of: it starts guests from this very process. */
-export interface Wall extends WallFacts {
+export interface Wall {
+  readonly facts: WallFacts;
   /**
    * @param frames the guest's end of its connection to the service, or `pipe` to make one.
    * @throws {Error} when no process could be started.
@@ -54,7 +55,7 @@ export function sandboxBehind(wall: Wall, options: Pick<SandboxOptions, "mostGue
   const guests = new Set<GuestHandle>();
   let closed = false;
   return {
-    ...factsOf(wall),
+    facts: wall.facts,
     launch: async () => {
       if (closed) throw new Error("no process could be started: the sandbox is closed");
       refuseMore(guests.size, options);
@@ -69,10 +70,6 @@ export function sandboxBehind(wall: Wall, options: Pick<SandboxOptions, "mostGue
       await wall.close();
     },
   };
-}
-
-export function factsOf({ rung, means, passedOver, resources, holdsResources, layers }: WallFacts): WallFacts {
-  return { rung, means, passedOver, resources, holdsResources, layers };
 }
 
 /** Ends guests and waits until the kernel has taken them away, so that their control groups can go too. */

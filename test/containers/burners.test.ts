@@ -19,7 +19,7 @@ after(() => real.close());
 
 function watch(t: TestContext, guest: Guest, cpuCores = 1): void {
   const watchdog = new Watchdog(new Set([guest]), {
-    ...{ wallMs: 60_000, streamMs: 60_000, blockMs: 30_000, cpuCores, kernelHoldsResources: true },
+    ...{ wallMs: 60_000, streamMs: 60_000, blockMs: 30_000, cpuCores, held: { memory: true, cpu: true } },
     ...{ memoryBytes: RESOURCES.memoryBytes, threads: RESOURCES.threads },
   });
   t.after(() => watchdog.close());

@@ -29,7 +29,7 @@ const OPTIONS: WatchdogOptions = {
   memoryBytes: RESOURCES.memoryBytes,
   threads: RESOURCES.threads,
   cpuCores: 1,
-  kernelHoldsResources: true,
+  held: { memory: true, cpu: true },
 };
 
 let real: RealGuests;
@@ -382,10 +382,10 @@ describe("a code that answers by something else than its value", () => {
 });
 
 describe("where no control group holds a guest", () => {
-  const held = { kernelHoldsResources: false };
+  const unheld = { held: { memory: false, cpu: false } };
 
   it("the watchdog ends one that takes more memory than it may", async (t) => {
-    const guest = await makeWatched(t, { ...held, memoryBytes: 90 * MIB });
+    const guest = await makeWatched(t, { ...unheld, memoryBytes: 90 * MIB });
     const run = start(guest, "const kept = Buffer.alloc(50 << 20, 1); await new Promise(() => {}); kept");
     assert.equal(await run.outcome(), "task_memory");
     assert.match(run.problems[0]!.message, /90MiB/);
@@ -394,7 +394,7 @@ describe("where no control group holds a guest", () => {
   });
 
   it("the watchdog ends one whose threads use more processors than it has for long, and none of one busy thread", async (t) => {
-    const window = { ...held, cpuWindowMs: 200 };
+    const window = { held: { memory: true, cpu: false }, cpuWindowMs: 200 };
     const outcomes = [1, 2].map(async (cores) => {
       const { guest, puppet } = await makeGuest(t);
       const sinceMs = performance.now();
@@ -416,7 +416,7 @@ describe("where no control group holds a guest", () => {
   it("the watchdog ends one that starts more threads than it may, and blames none of several runs", async (t) => {
     const guest = await real.make();
     const { threads } = (await guest.process.inspect())!;
-    watch(t, guest, { ...held, threads: threads + 2 });
+    watch(t, guest, { ...unheld, threads: threads + 2 });
     const waits = start(guest, "await new Promise(() => {})");
     const greedy = start(
       guest,
@@ -426,7 +426,7 @@ describe("where no control group holds a guest", () => {
     );
     for (const run of [waits, greedy]) assert.equal(await run.outcome(), "container_restarted");
     // Where no control group could be made, the data limit is in force, and a worker finds no room for its code range.
-    assert.match(greedy.problems[0]!.message, real.sandbox.holdsResources ? /threads/ : /threads|memory/);
+    assert.match(greedy.problems[0]!.message, real.sandbox.facts.held.memory ? /threads/ : /threads|memory/);
     await guest.process.exited;
   });
 
@@ -438,7 +438,7 @@ describe("where no control group holds a guest", () => {
       return { ...IDLE, memoryBytes };
     };
     const run = start(guest, "a");
-    watch(t, guest, { ...held, blockMs: 60_000 });
+    watch(t, guest, { ...unheld, blockMs: 60_000 });
     await until(() => guest.draining, "the guest is retired");
     assert.deepEqual([guest.ended, run.heard], [false, []]);
     puppet.say(FROM_GUEST.result, run.id, "1");

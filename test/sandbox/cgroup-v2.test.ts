@@ -6,7 +6,13 @@ import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
 import { openVersion2 } from "../../src/sandbox/cgroup-v2.ts";
-import { ALL_GUESTS_GROUP, GUEST_GROUP, STARTING_GROUP, type ResourceLimits } from "../../src/sandbox/cgroup.ts";
+import {
+  ALL_GUESTS_GROUP,
+  GUEST_GROUP,
+  heldBy,
+  STARTING_GROUP,
+  type ResourceLimits,
+} from "../../src/sandbox/cgroup.ts";
 import { ownName } from "../../src/sandbox/own-name.ts";
 
 const LIMITS: ResourceLimits = { memoryBytes: 256 * 2 ** 20, threads: 64, cpuCores: 0.5 };
@@ -37,6 +43,7 @@ describe("control groups of version 2", () => {
     const base = await standIn(t, ROOT);
     const groups = (await openVersion2(base, LIMITS))!;
     assert.equal(groups.version, 2);
+    assert.deepEqual(heldBy(groups), { memory: true, cpu: true });
     assert.equal(contents(base, "cgroup.subtree_control")["cgroup.subtree_control"], "+memory +pids +cpu");
     const group = await groups.create("caisson-guest-1-1");
     await group.add(4_711);
@@ -71,7 +78,9 @@ describe("control groups of version 2", () => {
 
   it("do without a limit of CPU where that is not offered, and are none where memory or threads are not", async (t) => {
     const noCpu = await standIn(t, { "cgroup.controllers": "memory pids\n" });
-    await (await openVersion2(noCpu, LIMITS))!.create("group");
+    const groups = (await openVersion2(noCpu, LIMITS))!;
+    assert.deepEqual(heldBy(groups), { memory: true, cpu: false });
+    await groups.create("group");
     assert.deepEqual(contents(path.join(noCpu, ownName(ALL_GUESTS_GROUP), "group"), "pids.max", "cpu.max"), {
       "pids.max": "64",
       "cpu.max": null,
@@ -94,6 +103,20 @@ describe("control groups of version 2", () => {
       "cgroup.procs": String(process.ppid),
       "cpu.weight": "800",
     });
+  });
+
+  it("are made where they were before by a service that the same shell starts anew", async (t) => {
+    const base = await standIn(t, { ...OTHER, "cgroup.procs": "" });
+    const leaf = path.join(base, "caisson-service");
+    await mkdir(leaf);
+    await writeFile(path.join(leaf, "cgroup.controllers"), "memory pids cpu\n");
+    await writeFile(path.join(leaf, "cgroup.procs"), `${process.ppid}\n${process.pid}\n`);
+    const groups = (await openVersion2(leaf, LIMITS))!;
+    await groups.create("group");
+    assert.ok(existsSync(path.join(base, ownName(ALL_GUESTS_GROUP), "group")));
+    await groups.prefer([process.pid]);
+    assert.equal(contents(leaf, "cpu.weight")["cpu.weight"], "800");
+    assert.ok(!existsSync(path.join(leaf, "caisson-service")), "and not deeper with each start");
   });
 
   it("leave the service where it is in the root, which may have members", async (t) => {

@@ -14,6 +14,7 @@ async function makeChild(t: TestContext, setPriority: (priority: Priority) => Pr
   const child = spawnGuest({ ...command, environment: {}, cwd: "/" }, "pipe");
   const cgroups: Cgroups = {
     version: 1,
+    limitsCpu: true,
     create: async () => ({ add: nothing, setPriority, ranOutOfMemory: async () => false, remove: nothing }),
     prefer: nothing,
     begin: nothing,

@@ -147,8 +147,17 @@ describe("a wall whose limits are not what was promised", () => {
     assert.deepEqual(openOnes(checks), [
       "memory: its control group",
       "threads: its control group",
+      "processor: its control group",
       "memory: take more than that",
     ]);
-    assert.equal(checks.find(({ layer }) => layer === "processor")!.outcome, "weak");
+  });
+
+  it("is weak, and not open, where no group was to limit the time", { skip: !isRoot }, async () => {
+    const checks = await testThinnedWall("", { cpuCores: 0.5, held: { memory: true, cpu: false } });
+    assert.deepEqual(openOnes(checks), []);
+    assert.deepEqual(
+      checks.filter(({ layer }) => layer === "processor").map(({ outcome }) => outcome),
+      ["weak"],
+    );
   });
 });

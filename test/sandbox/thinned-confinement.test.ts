@@ -23,7 +23,7 @@ const PROMISED = {
   threads: 8,
   cpuCores: 1,
   tmpBytes: 2 ** 24,
-  holdsResources: false,
+  held: { memory: false, cpu: false },
 } as const;
 const LIMITS = {
   "core file size": 0,

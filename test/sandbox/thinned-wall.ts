@@ -58,9 +58,7 @@ export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> 
   try {
     return await testWall(probeGuests(sandbox, RESOURCES.resultBytes), {
       ...RESOURCES,
-      rung: sandbox.rung,
-      holdsResources: sandbox.holdsResources,
-      layers: sandbox.layers,
+      ...sandbox.facts,
       ...promised,
     });
   } finally {

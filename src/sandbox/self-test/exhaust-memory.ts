@@ -10,14 +10,14 @@ const STEP_BYTES = 32 * 2 ** 20;
 /**
  * Has a guest take more memory than it may have, which it does not survive, or is refused.
  *
- * @param holdsResources whether a control group counts what is touched; else only what is mapped is limited.
+ * @param isHeld whether a control group counts what is touched; else only what is mapped is limited.
  */
-export async function exhaustMemory(guest: ProbeGuest, limitBytes: number, holdsResources: boolean): Promise<Check[]> {
-  if (holdsResources && limitBytes > MOST_FILLED_BYTES) return [];
+export async function exhaustMemory(guest: ProbeGuest, limitBytes: number, isHeld: boolean): Promise<Check[]> {
+  if (isHeld && limitBytes > MOST_FILLED_BYTES) return [];
   const check = { layer: "memory", tried: "take more than that" } as const;
-  const bytes = limitBytes + (holdsResources ? STEP_BYTES : MARGIN_BYTES);
+  const bytes = limitBytes + (isHeld ? STEP_BYTES : MARGIN_BYTES);
   try {
-    const found = String(await guest.run(`return (${take.toString()})(${bytes}, ${STEP_BYTES}, ${holdsResources})`));
+    const found = String(await guest.run(`return (${take.toString()})(${bytes}, ${STEP_BYTES}, ${isHeld})`));
     return [{ ...check, outcome: found === "got through" ? "open" : "held", found }];
   } catch {
     const { how, outOfMemory } = await guest.process.exited;

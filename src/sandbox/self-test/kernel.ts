@@ -1,6 +1,6 @@
 import { formatSize } from "../../units.ts";
 import type { ResourceLimits } from "../cgroup.ts";
-import type { Rung } from "../sandbox.ts";
+import type { Held, Rung } from "../sandbox.ts";
 import { type Account, type NamespaceKind, NAMESPACES } from "./account.ts";
 import type { Check, Layer } from "./check.ts";
 
@@ -28,8 +28,7 @@ export interface Accounts {
 /** What a rung has promised. */
 export interface PromisedOfKernel extends ResourceLimits {
   readonly rung: Rung;
-  /** Whether control groups were made for the limits. */
-  readonly holdsResources: boolean;
+  readonly held: Held;
   readonly tmpBytes: number;
 }
 
@@ -136,7 +135,7 @@ function judgeLimits({ limits }: Account, { tmpBytes }: PromisedOfKernel): Check
 
 function judgeGroup({ group, limits: own }: Account, limits: PromisedOfKernel): Check[] {
   const tried = "its control group";
-  if (!limits.holdsResources) {
+  if (!limits.held.memory) {
     const data = own["data size"] ?? Infinity;
     const bound = data === Infinity ? "nothing" : `${formatSize(data)} of data`;
     return [
@@ -147,14 +146,11 @@ function judgeGroup({ group, limits: own }: Account, limits: PromisedOfKernel): 
         found: `none; the kernel stops it at ${bound}, a poll of the service earlier`,
       },
       judgeThreads(own["processes"] ?? Infinity, limits),
-      { layer: "processor", tried, outcome: "weak", found: "none; a poll ends who uses more for long" },
+      unheldCpu("none"),
     ];
   }
   const memoryHolds = group.memoryBytes <= limits.memoryBytes && group.memoryBytes > limits.memoryBytes - PAGE_BYTES;
-  const cpu = asked("processor", tried, group.cpuCores <= limits.cpuCores * 1.01, {
-    held: `a quota of ${group.cpuCores}`,
-    open: "no quota",
-  });
+  const cpuHolds = group.cpuCores <= limits.cpuCores * 1.01;
   return [
     asked("memory", tried, memoryHolds, {
       held: formatSize(group.memoryBytes),
@@ -164,9 +160,22 @@ function judgeGroup({ group, limits: own }: Account, limits: PromisedOfKernel): 
       held: String(group.threads),
       open: String(group.threads),
     }),
-    // Some hosts pass on memory and pids alone.
-    cpu.outcome === "open" ? { ...cpu, outcome: "weak" } : cpu,
+    limits.held.cpu
+      ? asked("processor", tried, cpuHolds, {
+          held: `a quota of ${group.cpuCores}`,
+          open: Number.isFinite(group.cpuCores) ? `a quota of ${group.cpuCores}` : "no quota",
+        })
+      : unheldCpu("no quota"),
   ];
+}
+
+function unheldCpu(found: string): Check {
+  return {
+    layer: "processor",
+    tried: "its control group",
+    outcome: "weak",
+    found: `${found}; a poll ends who uses more for long`,
+  };
 }
 
 /** The kernel counts the threads of a user: of a guest alone, where that user is its own. */
