@@ -175,6 +175,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     log,
     runIds: new RunIds(),
     runCounts: runCounts(),
+    egressCounts: egress.counts,
     running: config.killRevoked ? new Running(tokens.registry, tokens.verifier) : null,
     isolation: sandbox.facts,
     trouble: () => {
@@ -235,9 +236,10 @@ async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
 
 /** The way out, which all guests share, and `task_url` with them. @param ownPorts where the service itself listens. */
 function openEgress(config: Config, ownPorts: () => number[]): Egress {
-  const { egressAllow: allow, egressPorts: ports } = config;
+  const { egress: mode, egressAllow: allow, egressPorts: ports } = config;
+  const ownPlaces = config.redis?.hosts ?? [];
   return {
-    policy: egressPolicy({ mode: config.egress, allow, ports, ownPorts }),
+    policy: egressPolicy({ mode, allow, ports, ownPorts, ownPlaces }),
     limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
     maxConnections: egressConnectionLimit(),
     counts: egressCounts(),

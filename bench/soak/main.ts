@@ -47,7 +47,7 @@ process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.ab
 const canaries = await setOutCanaries();
 // Of its own process group: Ctrl-C is for this process, which then stops the service.
 await using home = { ...(await makeHome()), detached: true, nodeOptions: INSPECTABLE };
-const faults = await soak(await startService(FLAGS, home), canaries);
+const faults = await soak(await startService([...FLAGS, ...canaries.flags], home), canaries);
 await canaries[Symbol.asyncDispose]();
 console.log(faults.length === 0 ? "\nnothing is wrong" : `\nWRONG:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -37,6 +37,8 @@ export interface EgressOptions {
   ownAddresses?: () => readonly string[];
   /** Ports at which the service itself listens on this machine: an allowed name that leads to them is refused. */
   ownPorts?: () => readonly number[];
+  /** Where the service keeps what is its own, such as a Redis: refused although public, or allowed by a name. */
+  ownPlaces?: readonly { readonly host: string; readonly port: number }[];
   /** Ports that may be dialled at public addresses. The default keeps untrusted code from mail, DNS and databases. */
   ports?: readonly number[];
   /** Instead of DNS. */
@@ -45,7 +47,7 @@ export interface EgressOptions {
 
 /**
  * The reason for a refusal: the host is none, there is no egress at all, the token does not name it, the port or an
- * address is not allowed, or it is the service itself.
+ * address is not allowed, or it is the service itself or its Redis.
  */
 export type DenialReason = "host" | "mode" | "claim" | "port" | "address" | "self";
 
@@ -67,6 +69,7 @@ const WEB_PORTS: readonly number[] = [80, 443, 8_080, 8_443];
 /** Whoever owns a name can give it thousands of addresses, and so have thousands dialled. All are checked, these are given. */
 const MAX_ADDRESSES = 16;
 const SELF = "leads to this service itself, which has to be allowed by its address";
+const OWN_PLACE = "leads to where this service keeps what is its own, which has to be allowed by its address";
 
 /**
  * Decides what may be dialled from here.
@@ -80,6 +83,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
   const ownAddresses = options.ownAddresses ?? interfaceAddresses;
   const publicNames = dnsNames();
   const ownPorts = options.ownPorts ?? (() => []);
+  const ownPlaces = options.ownPlaces ?? [];
 
   const addressesOf = async (name: string, trusted: boolean): Promise<readonly string[]> => {
     if (isIP(name) !== 0) return [name];
@@ -99,6 +103,15 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
     const own = ownAddresses();
     if (addresses.some((address) => isThisMachine(address, own))) throw new EgressDenied(host, "self", SELF);
   };
+  /** Asked anew each time, as the service does when it connects: only for places whose port is that of one of them. */
+  const mustNotBeOwnPlace = async (host: string, port: number, addresses: readonly string[]): Promise<void> => {
+    for (const place of ownPlaces.filter((each) => each.port === port)) {
+      const name = canonicalHost(place.host)!;
+      if (name === nameOf(host)) throw new EgressDenied(host, "self", OWN_PLACE);
+      const own = await addressesOf(name, true).catch(() => []);
+      if (addresses.some((address) => isOwn(address, own))) throw new EgressDenied(host, "self", OWN_PLACE);
+    }
+  };
 
   return {
     async resolve(host, port, known) {
@@ -114,6 +127,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
       const addresses = known ?? (await addressesOf(name, trusted));
       if (trusted) mustNotBeSelf(host, name, port, addresses);
       else mustBePublic(host, addresses);
+      if (!trusted || isIP(name) === 0) await mustNotBeOwnPlace(host, port, addresses);
       return checked(addresses);
     },
 

@@ -8,14 +8,16 @@ const JWKS_TYPE = "application/jwk-set+json";
 const JWKS_CACHE = "public, max-age=60";
 
 /** What is asked for without a token. */
-export function servePublic(api: Api, { tokens, trouble, isolation, runCounts }: ApiDependencies): void {
+export function servePublic(api: Api, { tokens, trouble, isolation, runCounts, egressCounts }: ApiDependencies): void {
   const health = (): Response => {
     const reason = trouble();
     const { rung, passedOver } = isolation;
     const why = passedOver === null ? {} : { insteadOf: passedOver };
     const { failedUnheard } = runCounts;
     const failures = failedUnheard === 0 ? {} : { failedUnheard };
-    const body = { status: reason ?? "ok", isolation: rung, ...why, ...failures, version: VERSION };
+    const { refused } = egressCounts;
+    const denials = Object.keys(refused).length === 0 ? {} : { egressRefused: refused };
+    const body = { status: reason ?? "ok", isolation: rung, ...why, ...failures, ...denials, version: VERSION };
     return json(reason === null ? 200 : 503, body, reason === null ? [] : ["Caisson-Fault", "service"]);
   };
   resource(api, "/healthz", { GET: health });

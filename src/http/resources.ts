@@ -9,6 +9,7 @@ import { Problem } from "../errors.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { PolicyStore } from "../policies/policy.ts";
 import type { Tasks } from "../tasks/tasks.ts";
+import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { Tokens } from "../tokens/authority.ts";
@@ -31,6 +32,7 @@ export interface ApiDependencies {
   readonly containers: Registry;
   readonly log: Log;
   readonly runCounts: RunCounts;
+  readonly egressCounts: Pick<EgressCounts, "refused">;
   /** Why no run would be taken now, or null when one would. */
   readonly trouble: () => string | null;
   /** The rung, and why no stronger one was taken. */

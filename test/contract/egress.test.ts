@@ -51,7 +51,8 @@ function holdEgress(rung: string): void {
     for (const [name, server] of Object.entries(servers)) ports[name] = await listen(server);
     const allowed = Object.entries(ports).filter(([name]) => name !== "forbidden");
     const flags = allowed.flatMap(([, port]) => ["--egress-allow", `127.0.0.1:${port}`]);
-    service = await startService(["--isolation", rung, ...flags]);
+    const dialled = ["--egress-ports", ["80,443", ports["forbidden"], ports["web"]].join(",")];
+    service = await startService(["--isolation", rung, ...flags, ...dialled]);
   });
   after(async () => {
     await service.stop();
@@ -64,6 +65,11 @@ function holdEgress(rung: string): void {
     const answer = await service.run("egress", prelude() + code, token === undefined ? {} : { token });
     assert.equal(answer.status, 200, answer.text);
     return answer.json();
+  }
+
+  async function refusedFor(reason: string): Promise<number> {
+    const health = await service.request("GET", "/healthz", { token: null });
+    return (health.json() as { egressRefused?: Record<string, number> }).egressRefused?.[reason] ?? 0;
   }
 
   for (const [title, code, expected] of [
@@ -174,6 +180,7 @@ function holdEgress(rung: string): void {
   });
 
   it("refuses every other place, however it is written", async () => {
+    const already = await refusedFor("address");
     const forbidden = ports["forbidden"];
     const urls = [
       ...["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "[::1]", "[::]"],
@@ -197,6 +204,7 @@ function holdEgress(rung: string): void {
       urls.map((url) => [url, "EGRESS_DENIED"]),
     );
     assert.equal(forbiddenConnections, 0);
+    assert.equal(await refusedFor("address"), already + urls.length);
   });
 
   it("refuses every client alike, and says what and why", async () => {
@@ -231,8 +239,20 @@ function holdEgress(rung: string): void {
     assert.equal(forbiddenConnections, 0);
   });
 
-  it("refuses the service itself", async () => {
-    assert.equal(await value(`return refusal(fetch("http://127.0.0.1:${service.port}/healthz"))`), "EGRESS_DENIED");
+  it("refuses the service itself, also on a port that may be dialled", async () => {
+    // Below those that the kernel gives out.
+    const port = 20_000 + (process.pid % 10_000);
+    const itself = await startService(["--isolation", rung, "--port", `${port}`, "--egress-ports", `${port}`]);
+    try {
+      for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
+        const answer = await itself.run("egress", `${HELPERS} return refusal(fetch("http://${host}:${port}/healthz"))`);
+        assert.equal(answer.text, '"EGRESS_DENIED"', host);
+      }
+      const health = (await itself.request("GET", "/healthz", { token: null })).json() as object;
+      assert.deepEqual((health as { egressRefused: object }).egressRefused, { address: 4 });
+    } finally {
+      await itself.stop();
+    }
   });
 
   it("refuses all that the token does not name", async () => {

@@ -129,13 +129,9 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
           await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
           await assertNextLeavesNothing(trail);
         });
-      }
 
-      const noLauncher = !hasLauncher && "it has no launcher";
-      it(
-        "that loses its launcher under load ends, and nothing stays after the next start",
-        { skip: noLauncher },
-        async () => {
+        const bereft = `that loses its launcher under load ends, and nothing stays after the next start (${round})`;
+        it(bereft, { skip: !hasLauncher && "it has no launcher" }, async () => {
           const service = await startService(flags, home);
           const { trail, pid } = service;
           const launcher = (await trail.processes()).find((trace) => trace.kind === "service" && trace.pid !== pid);
@@ -148,8 +144,8 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
           await load.stop();
           assert.match(service.stderr(), /the launcher ended/);
           await assertNextLeavesNothing(trail);
-        },
-      );
+        });
+      }
 
       it("outlives the death of any guest and of any bubblewrap, and nothing of them stays", async () => {
         const service = await startService(flags, home);

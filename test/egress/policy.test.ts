@@ -163,6 +163,31 @@ describe("an allowed place", () => {
     for (const host of ["localhost", "127.0.0.1", "10.0.0.7"]) await policy.resolve(host, 7_070);
   });
 
+  it("is no Redis of the service, public or allowed by a name, unless it is allowed by its address", async () => {
+    const names = {
+      "redis.test": [PUBLIC_ADDRESS],
+      "other.test": ["8.8.8.8", PUBLIC_ADDRESS],
+      "db.internal": ["10.0.0.5"],
+    };
+    const allow = [
+      { host: "db.internal", port: 6_379 },
+      { host: "10.0.0.5", port: 6_379 },
+    ];
+    const ownPlaces = [
+      { host: "Redis.test", port: 6_379 },
+      { host: "10.0.0.5", port: 6_379 },
+    ];
+    const { policy, asked } = policyOver(names, { allow, ownPlaces, ports: [80, 6_379] });
+    for (const host of ["redis.test", "other.test", PUBLIC_ADDRESS, "db.internal"]) {
+      await assert.rejects(policy.resolve(host, 6_379), denied("self"), host);
+    }
+    await policy.resolve("10.0.0.5", 6_379);
+    await policy.resolve("8.8.8.8", 6_379);
+    asked.length = 0;
+    await policy.resolve("other.test", 80);
+    assert.deepEqual(asked, ["other.test"], "of another port nothing more is asked");
+  });
+
   it("may be looked up, whatever its port, and nothing else that is private", async () => {
     const allow = [{ host: "db.internal", port: 5432 }];
     for (const mode of ["none", "public"] as const) {

@@ -12,6 +12,8 @@ import path from "node:path";
 export interface Canaries extends AsyncDisposable {
   /** Stands in a file and in the service's own environment. No answer and no log may hold it. */
   readonly secret: string;
+  /** Has a service dial the ports of its servers, so that only their addresses are in the way. */
+  readonly flags: readonly string[];
   /** Puts the places of the canaries, and the service's port, into the text of an attack, which names them in capitals. */
   fill(text: string, port: number): string;
   /** @throws {AssertionError} naming every canary that was touched. */
@@ -50,8 +52,10 @@ export async function setOutCanaries(): Promise<Canaries> {
     MARK: mark,
     ...listeners.ports,
   };
+  const { CANARY_PORT, CANARY_PORT6 } = listeners.ports;
   return {
     secret,
+    flags: ["--egress-ports", `80,443,${CANARY_PORT},${CANARY_PORT6}`],
     fill: (text, port) => {
       const known = { ...places, SERVICE_PORT: port };
       return text.replaceAll(/\b(?:CANARY_[A-Z0-9_]+|SERVICE_(?:PID|PORT)|MARK)\b/g, (name) => literal(known, name));

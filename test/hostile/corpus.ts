@@ -52,8 +52,8 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
   before(async () => {
     canaries = await setOutCanaries();
     targets = {
-      "ends by itself": await start(rung, await make(), WALL["ends by itself"]),
-      "lasts for ever": await start(rung, await make(), WALL["lasts for ever"]),
+      "ends by itself": await start(rung, await make(), WALL["ends by itself"], canaries),
+      "lasts for ever": await start(rung, await make(), WALL["lasts for ever"], canaries),
     };
   });
   after(async () => {
@@ -83,6 +83,15 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
       }
     });
 
+    it("what asked for the machine's own network was refused for the address that it led to", async () => {
+      if (!rows.some(({ kind }) => kind === "egress")) return;
+      const { service } = targets["ends by itself"];
+      const { egressRefused } = (await service.request("GET", "/healthz", { token: null })).json() as {
+        egressRefused: Record<string, number>;
+      };
+      assert.ok(egressRefused["address"]! > 100, JSON.stringify(egressRefused));
+    });
+
     it("no guest is left but those of the pool", async () => {
       for (const { service } of Object.values(targets)) {
         // Those that were attacked, and the neighbour, are closed when nobody has used them for a while; the pool, which
@@ -95,12 +104,12 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
   });
 }
 
-async function start(rung: string, home: Home, wall: string): Promise<Target> {
+async function start(rung: string, home: Home, wall: string, { flags }: Canaries): Promise<Target> {
   const limits = Object.entries({ ...LIMITS, wall, stream: wall }).flatMap(([name, value]) => [
     `--${name}-limit`,
     value,
   ]);
-  const service = await startService(["--isolation", rung, "--pool", String(POOL), ...limits], home);
+  const service = await startService(["--isolation", rung, "--pool", String(POOL), ...flags, ...limits], home);
   return { home, service, programs: digestOf(home.tmp) };
 }
 

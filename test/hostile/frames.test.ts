@@ -9,12 +9,16 @@ import { until } from "../contract/until.ts";
 
 /** What a task writes to its guest's own descriptor, as the service reads it. */
 const FORGE = `${readFileSync(path.join(import.meta.dirname, "preludes/frames.js"), "utf8")}\n`;
+/** The one that takes runs, and those that drain. */
+const MOST_GUESTS = 3;
 const FOREVER = "return new Promise(() => {})";
+
+const LIMITS = ["--wall-limit", "5s", "--stream-limit", "5s"];
 
 let service: Service;
 
 before(async () => {
-  service = await startService(["--wall-limit", "5s", "--stream-limit", "5s"]);
+  service = await startService(LIMITS);
 });
 after(() => service.stop());
 
@@ -65,9 +69,26 @@ describe("a task that forges", () => {
   it("the wish to be replaced, again and again, does not gather guests", async () => {
     const stream = "new ReadableStream({ start(c) { c.enqueue('x') } })";
     const retire = JSON.stringify({ code: "task_threw", detail: "", retire: true });
-    const open = `${FORGE} setTimeout(() => forge(69, own, ${JSON.stringify(retire)}), 50); return new Response(${stream})`;
-    const cut = await Promise.allSettled(Array.from({ length: 8 }, () => service.run("gatherer", open)));
-    assert.equal(cut.length, 8);
-    await until(async () => (await service.run("gatherer", "6 * 7")).text === "42", "its container answers");
+    const wish = `setTimeout(() => forge(69, own, ${JSON.stringify(retire)}), 50)`;
+    const open = `${FORGE} globalThis.runs = (globalThis.runs ?? 0) + 1; ${wish}; return new Response(${stream})`;
+    // No pool: all guests are the container's.
+    const alone = await startService([...LIMITS, "--pool", "0"]);
+    const held: Promise<unknown>[] = [];
+    try {
+      for (let n = 0; n < 8; n++) {
+        held.push(alone.run("gatherer", open).catch(() => null));
+        // One that answers this is not the one that was to be replaced.
+        await until(
+          async () => (await alone.run("gatherer", "globalThis.runs ?? 0")).text === "0",
+          `another after ${n}`,
+        );
+        const guests = (await alone.trail.processes()).filter(({ kind }) => kind === "guest").length;
+        assert.ok(guests <= MOST_GUESTS, `${guests} guests after ${n + 1} runs`);
+      }
+      assert.equal((await alone.run("gatherer", "6 * 7")).text, "42");
+    } finally {
+      await alone.stop();
+      await Promise.all(held);
+    }
   });
 });

@@ -36,7 +36,7 @@ export function mutatedFrame(random: Seeded, targets: Targets): Buffer {
   const frame = isEgress
     ? frameOf(type, 1 + random.below(3), egressPayload(random, type, targets))
     : frameOf(type, someId(random, targets.runs), somePayload(random));
-  switch (random.below(60)) {
+  switch (random.below(40)) {
     case 0:
       frame.writeUInt32LE(random.pick(LENGTHS), 0);
       return frame;

@@ -1,4 +1,7 @@
 // Asks for names that mean the service's own machine.
 // after: egress
 // answers: 200 []
-return undenied(["localhost", "LOCALHOST", "localhost.", "a.localhost", "metadata.google.internal", "metadata"].map((host) => `http://${host}:${CANARY_PORT}/`));
+return undenied([
+  ...["localhost", "LOCALHOST", "localhost.", "a.localhost"].map((host) => `http://${host}:${CANARY_PORT}/`),
+  ...["metadata.google.internal", "metadata"].map((host) => `http://${host}:8775/`),
+]);
