@@ -67,28 +67,31 @@ describe("a task that forges", () => {
   });
 
   it("the wish to be replaced, again and again, does not gather guests", async () => {
-    const stream = "new ReadableStream({ start(c) { c.enqueue('x') } })";
+    const hold = `globalThis.held = true; return new Response(new ReadableStream({ start(c) { c.enqueue("x") } }))`;
     const retire = JSON.stringify({ code: "task_threw", detail: "", retire: true });
-    const wish = `setTimeout(() => forge(69, own, ${JSON.stringify(retire)}), 50)`;
-    const open = `${FORGE} globalThis.runs = (globalThis.runs ?? 0) + 1; ${wish}; return new Response(${stream})`;
+    const wish = `${FORGE} forge(69, own, ${JSON.stringify(retire)}); ${FOREVER}`;
     // No pool: all guests are the container's.
-    const alone = await startService([...LIMITS, "--pool", "0"]);
+    const alone = await startService(["--pool", "0"]);
+    const leaving = new AbortController();
     const held: Promise<unknown>[] = [];
     try {
       for (let n = 0; n < 8; n++) {
-        held.push(alone.run("gatherer", open).catch(() => null));
-        // One that answers this is not the one that was to be replaced.
-        await until(
-          async () => (await alone.run("gatherer", "globalThis.runs ?? 0")).text === "0",
-          `another after ${n}`,
-        );
-        const guests = (await alone.trail.processes()).filter(({ kind }) => kind === "guest").length;
-        assert.ok(guests <= MOST_GUESTS, `${guests} guests after ${n + 1} runs`);
+        const whetherHeld = async (): Promise<string> => (await alone.run("gatherer", "globalThis.held ?? false")).text;
+        // Without a run that goes on, a guest that drains would end.
+        held.push(alone.run("gatherer", hold, { signal: leaving.signal }).catch(() => null));
+        await until(async () => (await whetherHeld()) === "true", "a run holds the guest");
+        await alone.run("gatherer", wish);
+        await until(async () => (await whetherHeld()) === "false", `another is there after ${n}`);
+        const guests = async (): Promise<number> => {
+          return (await alone.trail.processes()).filter(({ kind }) => kind === "guest").length;
+        };
+        await until(async () => (await guests()) <= MOST_GUESTS, `no more than ${MOST_GUESTS} are left`);
       }
       assert.equal((await alone.run("gatherer", "6 * 7")).text, "42");
     } finally {
-      await alone.stop();
+      leaving.abort();
       await Promise.all(held);
+      await alone.stop();
     }
   });
 });
