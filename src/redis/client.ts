@@ -4,8 +4,6 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 
 import type { RedisPlace } from "../config/redis-place.ts";
 
-/** How long a command may take, in milliseconds; after that nobody waits for it. */
-export const COMMAND_MS = 250;
 const CONNECT_MS = 2_000;
 const RECONNECT_MS = 500;
 

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-import { COMMAND_MS } from "./client.ts";
 import { type RedisLink, redisScript, unavailable } from "./link.ts";
 import { ServerTime } from "./server-time.ts";
 
@@ -72,7 +71,7 @@ export class Feed {
    */
   async publish(topic: string, member: string, value: string | null, forgetAt: number | null = null): Promise<boolean> {
     const sentMs = performance.now();
-    const byMs = this.#serverTime.at(sentMs + COMMAND_MS);
+    const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
     const words = [byMs, member, value === null ? "0" : "1", value ?? "", forgetAt ?? ""];
     const [verdict, serverMs] = (await this.#link.run(PUBLISH, this.#keys(topic), words)) as [number, number];
     this.#serverTime.told(serverMs, sentMs, verdict < 0);

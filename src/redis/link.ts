@@ -4,8 +4,10 @@ import { type Cluster, type Redis, ReplyError } from "ioredis";
 
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
-import { COMMAND_MS, redisClient } from "./client.ts";
+import { redisClient } from "./client.ts";
 
+/** How long a command may take where nothing else is said, in milliseconds. */
+export const COMMAND_MS = 250;
 /** How often a Redis that does not answer is asked whether it does again, in milliseconds. */
 const PROBE_MS = 500;
 /** So many unanswered probes in a row, and the connection itself is given up: a network may swallow it without a word. */
@@ -19,6 +21,8 @@ export interface LinkOptions {
   readonly realm: string;
   /** A file of certificates that the server's is checked against, or null for the system's. */
   readonly authority?: string | null;
+  /** How long a command may take, in milliseconds; after that nobody waits for it. */
+  readonly commandMs?: number;
   /** Told when it is lost, with the reason, and when it is back, with `null`. */
   readonly onChange?: (reason: Error | null) => void;
 }
@@ -34,6 +38,7 @@ type Command = readonly [name: string, ...words: Word[]];
  * half second finds out when to close it again. No command is ever sent twice.
  */
 export class RedisLink {
+  readonly commandMs: number;
   readonly #client: Redis | Cluster;
   readonly #place: RedisPlace;
   readonly #tag: string;
@@ -61,6 +66,7 @@ export class RedisLink {
 
   private constructor(place: RedisPlace, options: LinkOptions) {
     this.#place = place;
+    this.commandMs = options.commandMs ?? COMMAND_MS;
     this.#client = redisClient(place, options.authority ?? null);
     // In a cluster the part in braces chooses the node: all keys of a decision must be on one.
     this.#tag = `caisson:{${options.realm}}:`;
@@ -97,7 +103,7 @@ export class RedisLink {
   async call(...[name, ...words]: Command): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
-      return await inTime(this.#client.call(name, ...words));
+      return await inTime(this.#client.call(name, ...words), this.commandMs);
     } catch (error) {
       throw this.#failed(error);
     }
@@ -122,6 +128,7 @@ export class RedisLink {
           if (isRefusal(error) && error.message.startsWith("NOSCRIPT") && !this.#lost) return ask("eval", text);
           throw error;
         }),
+        this.commandMs,
       );
     } catch (error) {
       throw this.#failed(error);
@@ -168,7 +175,7 @@ export class RedisLink {
   async #probe(): Promise<void> {
     const begunMs = performance.now();
     try {
-      await inTime(this.#client.call("PING"));
+      await inTime(this.#client.call("PING"), this.commandMs);
       this.#lost = null;
       if (!this.#closed) this.#onChange(null);
     } catch {
@@ -199,10 +206,10 @@ export function redisScript(text: string): Script {
  * The answer, when it comes in time. A node that was kept from its work finds it waiting: so what has arrived is read
  * before it is called late, which the client's own limit would not do.
  */
-function inTime<T>(answer: Promise<T>): Promise<T> {
+function inTime<T>(answer: Promise<T>, commandMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error(`it did not answer in ${COMMAND_MS} ms`));
-    const timer = setTimeout(() => setImmediate(late), COMMAND_MS);
+    const late = (): void => reject(new Error(`it did not answer in ${commandMs} ms`));
+    const timer = setTimeout(() => setImmediate(late), commandMs);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -6,6 +6,7 @@ import { Container } from "../../src/containers/container.ts";
 import { Guest } from "../../src/containers/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts";
+import type { Priority } from "../../src/sandbox/sandbox.ts";
 import { FROM_GUEST, TO_GUEST } from "../../src/wire/messages.ts";
 import { pause, until } from "../contract/until.ts";
 import { FREE, holder } from "./parties.ts";
@@ -50,14 +51,11 @@ async function makeWatched(t: TestContext, options: Partial<WatchdogOptions> = {
   return watch(t, await real.make({ wallMs, streamMs }), options);
 }
 
-/** A watched guest that was never given a run, and answers its pings. */
+/** A watched guest that was never given a run, and is not asked whether it answers. */
 async function makeBlank(t: TestContext): Promise<{ guest: Guest; puppet: Puppet }> {
   const made = await makeGuest(t);
-  const { guest, puppet } = made;
-  puppet.take = ({ type, id }) => {
-    if (type === TO_GUEST.ping) puppet.say(FROM_GUEST.pong, id);
-    return type === TO_GUEST.ping;
-  };
+  const { guest } = made;
+  guest.ping = () => {};
   watch(t, guest);
   await pause(300);
   assert.equal(guest.priority, "high", "a blank keeps it, however long it waits");
@@ -87,13 +85,16 @@ describe("the first run of a guest", () => {
 
 describe("work that a run gave to waitUntil", () => {
   it("ends with the deadline of the run, which has its answer, and its guest takes no new run", async (t) => {
-    const guest = await makeWatched(t, { wallMs: 500 });
+    const guest = await makeWatched(t, { wallMs: 2_000 });
     const code = `module.exports = (context) => {
       context.signal.onabort = () => console.log("aborted");
       context.waitUntil(new Promise(() => {}));
       return 1;
     }`;
     const run = start(guest, code, () => CONTEXT);
+    await pause(1_000);
+    // Else its guest would have no longer for its last words than the grace after the deadline.
+    start(guest, "await new Promise(() => {})");
     await run.isOver.promise;
     await run.toldLate("log 1 aborted");
     assert.deepEqual(run.heard.toSorted(), [
@@ -226,11 +227,13 @@ describe("a guest that is blocked", () => {
 
   it("that got too little to be judged has its share back from a quarter of the limit on, until it has burned enough", async (t) => {
     const { guest, puppet } = await makeGuest(t);
-    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: puppet.priorities.includes("normal") ? 260 : 0 });
+    /** On a busy machine it is as others before it is first looked at. */
+    const sinceSetBack = (): Priority[] => puppet.priorities.slice(puppet.priorities.indexOf("low"));
+    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: sinceSetBack().includes("normal") ? 260 : 0 });
     const run = start(guest, "a");
     watch(t, guest, { blockMs: 800 });
     assert.equal(await run.outcome(), "task_blocked");
-    assert.deepEqual(puppet.priorities, ["low", "normal", "low"]);
+    assert.deepEqual(sinceSetBack(), ["low", "normal", "low"]);
   });
 
   it("has the processor after all others from early on, and its share again when it answers in time to be spared", async (t) => {
@@ -239,10 +242,9 @@ describe("a guest that is blocked", () => {
     start(guest, "a");
     watch(t, guest);
     const ping = await puppet.next(TO_GUEST.ping);
-    await until(() => puppet.priorities.length > 0, "it is set back");
+    await until(() => guest.priority === "low", "it is set back");
     puppet.say(FROM_GUEST.pong, ping.id);
     await until(() => guest.priority === "normal", "it has its share again");
-    assert.equal(puppet.priorities[0], "low");
     assert.equal(guest.ended, false);
   });
 
@@ -274,7 +276,8 @@ describe("a guest that is blocked", () => {
   it("keeps a run that comes meanwhile from being sent to it: the replacement gets it", async (t) => {
     const guests: Guest[] = [];
     const pool = new Pool(async () => {
-      const guest = await makeWatched(t);
+      // The time between being silent and being blocked is what is looked at.
+      const guest = await makeWatched(t, { blockMs: 1_500 });
       guests.push(guest);
       return guest;
     }, 0);
@@ -364,7 +367,7 @@ describe("a run past its deadline", () => {
 
 describe("a code that answers by something else than its value", () => {
   it("is told at its deadline what it has perhaps left out", async (t) => {
-    const guest = await makeWatched(t, { wallMs: 500, streamMs: 500 });
+    const guest = await makeWatched(t, { wallMs: 2_000, streamMs: 2_000 });
     const runs = [
       "(context, cb) => {}",
       "(context, req, res) => {}",

@@ -19,15 +19,22 @@ const LIMITS = { wall: `${WALL_MS}ms`, stream: `${WALL_MS}ms`, block: `${BLOCK_M
 let service: Service;
 /** With a deadline so far away that a busy machine does not come to it before it has judged what else ends a run. */
 let patient: Service;
+/** The same, and one that takes long steps for none that blocks. */
+let stoic: Service;
 
 function startWith(limits: object): Promise<Service> {
   return startService(Object.entries(limits).flatMap(([name, value]) => [`--${name}-limit`, String(value)]));
 }
 
 before(async () => {
-  [service, patient] = await Promise.all([startWith(LIMITS), startWith({ ...LIMITS, wall: `${FAR_MS}ms` })]);
+  const far = { ...LIMITS, wall: `${FAR_MS}ms` };
+  [service, patient, stoic] = (await Promise.all([LIMITS, far, { ...far, block: "20s" }].map(startWith))) as [
+    Service,
+    Service,
+    Service,
+  ];
 });
-after(() => Promise.all([service.stop(), patient.stop()]));
+after(() => Promise.all([service, patient, stoic].map((each) => each.stop())));
 
 /** Runs code that does harm; holds that neighbours answer meanwhile, and its container afterwards. */
 async function harm(container: string, code: string, on = service, wallMs = WALL_MS): Promise<Answer> {
@@ -138,13 +145,9 @@ describe("a task that takes too much", () => {
   };
   for (const [what, code] of Object.entries(greedy)) {
     it(`ends for want of memory: ${what}`, async () => {
-      // It lets go of its event loop between, so that only memory can end it.
-      const answer = await harm(
-        `greedy-${what}`,
-        `const breath = () => new Promise(setImmediate);\n${code}`,
-        patient,
-        FAR_MS,
-      );
+      // It lets go of its event loop between, but where V8 collects for the last time: only memory can end it.
+      const breath = "const breath = () => new Promise(setImmediate);";
+      const answer = await harm(`greedy-${what}`, `${breath}\n${code}`, stoic, FAR_MS);
       assertProblem(answer, 500, "task_memory");
     });
   }
@@ -160,10 +163,12 @@ describe("a task that takes too much", () => {
   it("finds no room for ever more threads", async () => {
     const code = `const { Worker } = require('node:worker_threads');
       let started = 0;
-      const ends = Array.from({ length: 300 }, () => new Promise((end) => {
+      const ends = [];
+      for (let n = 0; n < 300; n++) {
         const worker = new Worker('setInterval(() => {}, 1000)', { eval: true });
-        worker.on('online', () => end(started++)).on('error', end).on('exit', end);
-      }));
+        ends.push(new Promise((end) => worker.on('online', () => end(started++)).on('error', end).on('exit', end)));
+        await new Promise(setImmediate);
+      }
       await Promise.all(ends); return started`;
     const answer = await harm("threads", code, patient, FAR_MS);
     if (answer.status === 200) assert.ok(Number(answer.text) < THREADS, answer.text);

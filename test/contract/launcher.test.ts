@@ -11,6 +11,7 @@ import { until } from "./until.ts";
 
 interface Process {
   readonly pid: number;
+  readonly parent: number;
   readonly uid: number;
   readonly capabilities: string;
 }
@@ -30,6 +31,7 @@ async function processesOf(home: Home): Promise<Record<"service" | "launcher" | 
     const status = await readFile(`${folder}/status`, "utf8").catch(() => "");
     found[kind].push({
       pid: Number(path.basename(folder)),
+      parent: Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]),
       uid: Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]),
       capabilities: /^CapEff:\s+(\S+)/m.exec(status)?.[1] ?? "",
     });
@@ -106,8 +108,8 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
   it("ends with an error when its launcher is killed, and leaves no guest", async () => {
     const { home, service } = await open();
     const { launcher } = await processesOf(home);
-    // A guest that it is just starting looks like it for a moment, and is younger.
-    process.kill(Math.min(...launcher.map(({ pid }) => pid)), "SIGKILL");
+    // A guest that it is just starting looks like it for a moment.
+    process.kill(launcher.find(({ parent }) => parent === service.pid)!.pid, "SIGKILL");
     await until(async () => {
       const found = await processesOf(home);
       return found.service.length + found.launcher.length + found.wrapper.length === 0;

@@ -17,6 +17,8 @@ interface Streamed {
   /** What the client got, paused. */
   readonly got: IncomingMessage;
   readonly response: ServerResponse;
+  /** The answer has ended, whole or not. */
+  readonly closed: Promise<unknown>;
 }
 
 /** An answer whose body the guest has made to its end when its head has left. */
@@ -25,6 +27,7 @@ async function made(t: TestContext, streamMs: number): Promise<Streamed> {
   const port = await listening(t, { request: (_, response) => asked.resolve(response) });
   const answered = respond(port, "GET", "/", {});
   const response = await asked.promise;
+  const closed = once(response, "close");
   const execution = new Execution({
     over: ignore,
     broke: ignore,
@@ -36,15 +39,15 @@ async function made(t: TestContext, streamMs: number): Promise<Streamed> {
   new RunAnswer(response, "run", "token", false, performance.now()).send(await execution.outcome, streamMs);
   execution.data(BODY);
   execution.end();
-  return { got: await answered, response };
+  return { got: await answered, response, closed };
 }
 
 const LONG = { timeout: 30_000 };
 it("a body that nobody reads is cut at the limit of streams, also when its task is done with it", LONG, async (t) => {
-  const { got, response } = await made(t, 50);
+  const { got, response, closed } = await made(t, 50);
   // Not by the client, which would give up some time.
   got.setTimeout(0);
-  await once(response, "close");
+  await closed;
   assert.equal(response.writableFinished, false);
   assert.equal((await collect(got)).complete, false);
 });

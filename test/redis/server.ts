@@ -8,7 +8,7 @@ import path from "node:path";
 import { Redis } from "ioredis";
 
 import { redisPlace, type RedisPlace } from "../../src/config/redis-place.ts";
-import { RedisLink } from "../../src/redis/link.ts";
+import { type LinkOptions, RedisLink } from "../../src/redis/link.ts";
 import { until } from "../contract/until.ts";
 
 /** The servers that speak the protocol, where they are installed. */
@@ -28,6 +28,8 @@ export async function missing(program: string): Promise<string | false> {
   return `${program} is not installed`;
 }
 
+const PATIENCE_MS = 10_000;
+
 /** A server of a test's own, with a folder of its own, on a free port of loopback. */
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
@@ -35,8 +37,11 @@ export interface RedisServer extends AsyncDisposable {
   readonly pid: number;
   /** A plain client, for what the service never does. */
   readonly client: Redis;
+  /** It waits for answers that come late, as they do on a busy machine. */
   link(realm?: string): Promise<RedisLink>;
-  /** Of all that `link` has given. */
+  /** One that gives up as soon as a service does. */
+  hastyLink(): Promise<RedisLink>;
+  /** Of all that these have given. */
   closeLinks(): void;
   /** Whether the kernel has stopped it. */
   isStopped(): Promise<boolean>;
@@ -81,6 +86,11 @@ export async function startRedis(
     client.disconnect();
     throw error;
   }
+  const open = async (options: LinkOptions): Promise<RedisLink> => {
+    const link = await RedisLink.open(placeOf(url), options);
+    links.push(link);
+    return link;
+  };
   const kill = async (): Promise<void> => {
     const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
     child.kill("SIGKILL");
@@ -93,11 +103,8 @@ export async function startRedis(
       return child.pid!;
     },
     client,
-    link: async (realm = "test") => {
-      const link = await RedisLink.open(placeOf(url), { realm });
-      links.push(link);
-      return link;
-    },
+    link: (realm = "test") => open({ realm, commandMs: PATIENCE_MS }),
+    hastyLink: () => open({ realm: "test" }),
     closeLinks: () => {
       for (const link of links.splice(0)) link.close();
     },

@@ -119,13 +119,13 @@ for (const [name, means] of await confinements()) {
         "a folder that is renamed without a pause": `fs.mkdirSync("0"); let n = 0;
           const move = () => fs.renameSync(String(n), String(++n));
           for (let file = 0; file < 24; file++) { fs.writeFileSync(n + "/" + file, Buffer.alloc(1 << 20)); move() }
-          for (let more = 0; more < 300_000; more++) move();`,
+          for (;;) move();`,
         "names that are no text": `for (let n = 0; n < 24; n++) fs.writeFileSync(Buffer.from([255, 65 + n]), Buffer.alloc(1 << 20));
-          await new Promise((resolve) => setTimeout(resolve, 3_000));`,
+          await new Promise(() => {});`,
       };
       for (const [what, code] of Object.entries(attempts)) {
         const guest = await ready(t, means);
-        const outcome = await start(guest, `const fs = require("node:fs"); ${code} return "unseen"`).outcome();
+        const outcome = await start(guest, `const fs = require("node:fs"); ${code}`).outcome();
         assert.equal(outcome, "task_exited", what);
         assert.equal((await guest.process.exited).outOfDisk, true, what);
       }

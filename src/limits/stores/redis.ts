@@ -1,4 +1,3 @@
-import { COMMAND_MS } from "../../redis/client.ts";
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
 import { ServerTime } from "../../redis/server-time.ts";
 import { conclude } from "../decide.ts";
@@ -130,7 +129,7 @@ export class RedisStore implements LimitStore {
   async #run(what: string, logs: readonly string[], words: readonly (string | Buffer)[]): Promise<Answer> {
     const keys = [this.#clockKey, this.#namesKey, ...logs];
     const sentMs = performance.now();
-    const byMs = this.#serverTime.at(sentMs + COMMAND_MS);
+    const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
     const answer = new Answer((await this.#link.runPacked(this.#script, keys, [what, byMs, ...words])) as Buffer[]);
     this.#serverTime.told(answer.serverMs, sentMs, !answer.inTime);
     if (!answer.inTime) throw unavailable(new Error("the time of Redis had gone on when it came to the decision"));

@@ -5,7 +5,7 @@ import { Problem } from "../../../src/errors.ts";
 import type { Decision, LimitStore } from "../../../src/limits/limiter.ts";
 import { LenientStore } from "../../../src/limits/stores/lenient.ts";
 import { RedisStore } from "../../../src/limits/stores/redis.ts";
-import { COMMAND_MS } from "../../../src/redis/client.ts";
+import { COMMAND_MS } from "../../../src/redis/link.ts";
 import { pause, until } from "../../contract/until.ts";
 import { missing, type RedisServer, startRedis } from "../../redis/server.ts";
 import { charge } from "../../suites/limit-store.ts";
@@ -44,7 +44,7 @@ async function halt(server: RedisServer): Promise<void> {
 describe("a Redis that is lost", { skip: await missing("redis-server") }, () => {
   it("counts nothing that was asked while it stood still, and goes on by itself", async () => {
     await using server = await startRedis();
-    const link = await server.link();
+    const link = await server.hastyLink();
     const store = new RedisStore(link);
     assert.equal(await answered(many(store, 10)), 10);
     await halt(server);
@@ -65,7 +65,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("resets nothing that was asked while it stood still", async () => {
     await using server = await startRedis();
-    const link = await server.link();
+    const link = await server.hastyLink();
     const store = new RedisStore(link);
     await Promise.all(many(store, 3));
     await halt(server);
@@ -77,7 +77,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("forgets no answered run when it is killed under load and started again, and counts none twice", async () => {
     await using server = await startRedis();
-    const link = await server.link();
+    const link = await server.hastyLink();
     const store = new RedisStore(link);
     let decisions = 0;
     let unanswered = 0;
@@ -109,7 +109,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("is asked once for all decisions of a turn, and a bounded number at a time", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.link());
+    const store = new RedisStore(await server.hastyLink());
     const calls = async (): Promise<number> =>
       Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.client.info("commandstats"))?.[1] ?? 0);
     await Promise.all(many(store, 1));
@@ -123,7 +123,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("fails a decision over what it cannot read, and none of those that were asked with it", async () => {
     await using server = await startRedis();
-    const link = await server.link();
+    const link = await server.hastyLink();
     const store = new RedisStore(link);
     await server.client.hset(link.hashedKey("t:other"), "some", "thing");
     await server.client.set(link.hashedKey("t:short"), "too short");
@@ -151,7 +151,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("is told of a script that it has forgotten", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.link());
+    const store = new RedisStore(await server.hastyLink());
     await Promise.all(many(store, 1));
     await server.client.script("FLUSH");
     await Promise.all(many(store, 5));
@@ -160,7 +160,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("does not fail the requests of a node whose idea of the time is wrong more than once", async () => {
     await using server = await startRedis();
-    const link = await server.link();
+    const link = await server.hastyLink();
     const store = new RedisStore(link);
     await Promise.all(many(store, 1));
     const now = performance.now.bind(performance);
@@ -177,7 +177,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("does not take for lost what a busy node had no time to read", async () => {
     await using server = await startRedis();
-    const link = await server.link();
+    const link = await server.hastyLink();
     const store = new RedisStore(link);
     await Promise.all(many(store, 1));
     const asked = many(store, 30);
@@ -191,7 +191,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("does not stop the runs of a lenient store, which counts again as soon as it can", async () => {
     await using server = await startRedis();
-    const link = await server.link();
+    const link = await server.hastyLink();
     const store = new LenientStore(new RedisStore(link));
     await server.kill();
     for (const decision of await Promise.all(many(store, 20))) {
@@ -206,7 +206,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("refuses while it starts again, and where it may not be written", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.link());
+    const store = new RedisStore(await server.hastyLink());
     await server.client.config("SET", "maxmemory", "1");
     await assert.rejects(store.admit([KEY]), (error: Problem) => error.code === "store_unavailable");
     await server.client.config("SET", "maxmemory", "0");
