@@ -18,6 +18,8 @@ export interface Phase extends Span {
   readonly name: string;
   /** From the end of the fault until a run was done, or refused by its limit, again. */
   readonly recoveredMs: number;
+  /** How often a node found that Redis did not answer in time, as it does when the machine stands still, too. */
+  readonly storeLosses: number;
 }
 
 export interface Trial {
@@ -28,6 +30,9 @@ export interface Trial {
 
 /** Longer than a node waits between two attempts to reach Redis. */
 const SETTLED_MS = 1_000;
+
+/** In the words of the log. */
+const STORE_LOST = "does not answer; on-store-loss";
 
 export const STOPPED = "a node is stopped (SIGTERM)";
 
@@ -42,7 +47,9 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
   const { token } = issued.json() as { token: string };
   const callers = new Callers(port, token, options.callers, options.containers);
   const phases: Phase[] = [];
+  const losses = (): number => nodes.reduce((sum, { stderr }) => sum + stderr.split(STORE_LOST).length - 1, 0);
   const phase = async (name: string, fault: () => Promise<void>): Promise<void> => {
+    const lossesBefore = losses();
     await pause(options.quietMs);
     await fault();
     const mendedMs = performance.now();
@@ -51,7 +58,7 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
     // Another node may still refuse, until it asks Redis again: that is not the next fault's.
     await until(() => performance.now() - callers.lastLostMs > SETTLED_MS, `no run is lost after: ${name}`);
     await pause(options.quietMs);
-    phases.push({ name, recoveredMs, ...callers.take() });
+    phases.push({ name, recoveredMs, storeLosses: losses() - lossesBefore, ...callers.take() });
   };
   const halted = async (stop: () => void, go: () => void): Promise<void> => {
     stop();
