@@ -16,6 +16,10 @@ export class Times {
     return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
   }
 
+  countOver(ms: number): number {
+    return this.#values.filter((each) => each > ms).length;
+  }
+
   inWords(): string {
     if (this.count === 0) return "none";
     const [p50, p95, max] = [0.5, 0.95, 1].map((share) => this.percentile(share).toFixed(1));

@@ -18,7 +18,7 @@ export async function bombs(ground: Ground, signal: AbortSignal, slot: number): 
     const container = `bomb-${slot}-${n % BOMB_CONTAINERS}`;
     const { answer, tookMs } = await timed.run(container, bomb.code, token);
     const code = codeOf(answer);
-    tally.judgeAttack(`the bomb ${bomb.kind}: ${bomb.code}`, answer, bomb.answers.includes(code));
+    tally.judgeAttack(bomb.kind, `the bomb ${bomb.kind}: ${bomb.code}`, answer, bomb.answers.includes(code));
     if (isTurnedAway(answer)) {
       await waitAsAsked(answer, signal);
       continue;

@@ -48,7 +48,7 @@ async function submit(
   if (`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret)) {
     tally.escapes.add(`${container} was told the secret`);
   }
-  tally.judgeAttack(`the attack ${container}`, answer, fits(answer, step));
+  tally.judgeAttack(attack.kind, `the attack ${container}`, answer, fits(answer, step));
   return true;
 }
 

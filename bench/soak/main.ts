@@ -93,7 +93,7 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
     const after = await rest(service);
     const [quiet, attacked, end] = host as [HostTicks, HostTicks, HostTicks];
     const hostShares = [hostShare(quiet, attacked), hostShare(attacked, end)] as const;
-    const wrong = report({ minutes, tally, samples, before, after, live: [early, late], hostShares });
+    const wrong = report({ minutes, wallMs: WALL_MS, tally, samples, before, after, live: [early, late], hostShares });
     return [...wrong, ...faultOf(() => set.assertUntouched()), ...(await stopped(service))];
   } catch (error) {
     return [`the soak broke off: ${(error as Error).message}`, ...tally.faults, ...(await stopped(service))];

@@ -8,14 +8,22 @@ const BUDGETS = { neighbourRatio: 3, neighbourFloorMs: 20, lateMs: 250, nextMs: 
 const SLACK: Omit<Sample, "rssMiB"> = { descriptors: 24, processes: 40, guests: 20, groups: 20, files: 1 };
 /** Of what is alive in the service's heap. */
 const LIVE_SLACK_MIB = 8;
+/** The heap may grow to four times what is alive before it is collected; a leak beside it goes on for as long as the soak. */
+const RSS_SLACK_MIB = 96;
 /** What may differ between the quiet before and the quiet after. */
 const REST_SLACK: Partial<Sample> = { descriptors: 4, processes: 0, guests: 0, groups: 0, files: 0 };
 
 /** In less than this the service is still warming up, and its growth says nothing. */
 const JUDGED_FROM_MINUTES = 5;
 
+/** Of one class, by a deadline that was not what they are for. */
+const MOST_OVERDUE = 1 / 2;
+const JUDGED_FROM_ATTACKS = 20;
+
 export interface Soak {
   readonly minutes: number;
+  /** The deadline of every run. */
+  readonly wallMs: number;
   readonly tally: Tally;
   /** Taken under attack, in order. */
   readonly samples: readonly Sample[];
@@ -34,7 +42,6 @@ export function report(soak: Soak): string[] {
   console.log(
     `\nruns: ${tally.right} answered as they should be, ${tally.wrong} wrong, ${tally.turnedAway} turned away`,
   );
-  console.log(`attacks that a deadline ended before they had come to what they are for: ${tally.overdue}`);
   console.log(`  good: ${tally.good.inWords()}`);
   console.log(`  bad: ${tally.bad.inWords()}`);
   console.log(`escapes: ${tally.escapes.size}`);
@@ -43,7 +50,36 @@ export function report(soak: Soak): string[] {
   reportClasses(tally);
   reportNeighbour(tally);
   budget("next run of a container that lost its guest", tally.next, BUDGETS.nextMs);
-  return [...tally.faults, ...tally.escapes, ...reportGrowth(soak)];
+  return [...tally.faults, ...tally.escapes, ...reportOverdue(soak), ...reportGrowth(soak)];
+}
+
+/** Whatever an attack is for, its run has a deadline; and it should come to what it is for before that, but now and then. */
+function reportOverdue({ tally: { classes }, wallMs }: Soak): string[] {
+  const faults: string[] = [];
+  const late: string[] = [];
+  const overdue: string[] = [];
+  let all = 0;
+  for (const [kind, { took, overdue: ended }] of classes) {
+    all += took.count;
+    const beyond = took.countOver(wallMs + BUDGETS.lateMs);
+    if (beyond > 0) late.push(`${kind} ${beyond}`);
+    if (ended > 0) overdue.push(`${kind} ${ended}`);
+    if (took.count >= JUDGED_FROM_ATTACKS && ended > took.count * MOST_OVERDUE) {
+      faults.push(
+        `${ended} of ${took.count} attacks of the class ${kind} were ended by a deadline, and not by what they took`,
+      );
+    }
+  }
+  const most = `${wallMs} ms, the deadline of every run, and ${BUDGETS.lateMs} ms`;
+  console.log(
+    `\nattacks of all classes that were answered later than ${most} after they were sent, of ${all} (a stream has as long from its head on): ${listed(late)}`,
+  );
+  console.log(`attacks that a deadline ended before they had come to what they are for: ${listed(overdue)}`);
+  return faults;
+}
+
+function listed(counts: readonly string[]): string {
+  return counts.length === 0 ? "none" : counts.join(", ");
 }
 
 function reportClasses({ classes }: Tally): void {
@@ -86,8 +122,13 @@ function reportGrowth({ minutes, samples, before, after, live }: Soak): string[]
   const isLevel = !isJudged || late - early <= LIVE_SLACK_MIB;
   console.log(`  alive in the heap, MiB: ${early.toFixed(1)} and ${late.toFixed(1)}: ${isLevel ? "flat" : "GROWS"}`);
   if (!isLevel) faults.push(`what is alive in the heap grew under attack from ${early} to ${late} MiB`);
-  const rss = [first, last].map((part) => median(part.map(({ rssMiB }) => rssMiB)).toFixed(0));
-  console.log(`  RSS, MiB: ${rss.join(" and ")}; ${before.rssMiB.toFixed(0)} and ${after.rssMiB.toFixed(0)}`);
+  const rss = [first, last].map((part) => median(part.map(({ rssMiB }) => rssMiB)));
+  const [rssFirst, rssLast] = rss as [number, number];
+  const isBounded = !isJudged || rssLast - rssFirst <= RSS_SLACK_MIB;
+  console.log(
+    `  RSS, MiB: ${rssFirst.toFixed(0)} and ${rssLast.toFixed(0)}; ${before.rssMiB.toFixed(0)} and ${after.rssMiB.toFixed(0)}: ${isBounded ? "bounded" : "GROWS"}`,
+  );
+  if (!isBounded) faults.push(`RSS grew under attack from ${rssFirst} to ${rssLast} MiB`);
   for (const key of Object.keys(SLACK) as (keyof typeof SLACK)[]) {
     const [one, other] = [first, last].map((part) => median(part.map((sample) => sample[key])));
     const isFlat = !isJudged || !(other! - one! > SLACK[key]);

@@ -16,6 +16,8 @@ export class ClassTally {
   readonly took: Times = new Times();
   /** From the deadline to the end of the answer, of those that only a deadline ends. */
   readonly late: Times = new Times();
+  /** Those that a deadline ended before they had come to what they are for: on a machine that is very busy, a few. */
+  overdue = 0;
 }
 
 /** All figures of one soak. */
@@ -31,8 +33,6 @@ export class Tally {
   /** Turned away with a wait: 429 and 503. They are right answers, and say nothing else. */
   turnedAway = 0;
   right = 0;
-  /** Attacks that a deadline ended before they had come to what they are for: a machine that is very busy. */
-  overdue = 0;
   wrong = 0;
   /** The first of them, in words. */
   readonly faults: string[] = [];
@@ -50,9 +50,9 @@ export class Tally {
     if (this.faults.length < TOLD) this.faults.push(what);
   }
 
-  /** As `judge`, for an attack: one that got too little of the machine may also end by a deadline. */
-  judgeAttack(what: string, answer: Answer, isRight: boolean): void {
-    if (!isRight && DEADLINES.has(codeOf(answer))) this.overdue++;
+  /** As `judge`, for an attack of a class: one that got too little of the machine may also end by a deadline. */
+  judgeAttack(kind: string, what: string, answer: Answer, isRight: boolean): void {
+    if (!isRight && DEADLINES.has(codeOf(answer))) this.of(kind).overdue++;
     else this.judge(what, answer, isRight);
   }
 

@@ -13,12 +13,15 @@ import { ownName } from "./own-name.ts";
 import { confinementFault, encodePlan } from "./plan/encode.ts";
 import { type GuestPolicy, guestPlan } from "./plan/guest-plan.ts";
 import type { LandlockRule } from "./plan/landlock.ts";
-import { landlockAbi, sendPlan } from "./plan/play.ts";
+import type { NotedCall } from "./plan/notes.ts";
+import { landlockAbi, type Played, sendPlan } from "./plan/play.ts";
 import { PLAN_DESCRIPTOR } from "./plan/player.ts";
 import type { Plan } from "./plan/steps.ts";
 import { guestLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
+import type { Check } from "./self-test/check.ts";
 import { testLayers } from "./self-test/layers.ts";
+import { testNesting } from "./self-test/nesting.ts";
 import { playAsGuest } from "./self-test/play-as-guest.ts";
 import type { Architecture } from "./system-calls.ts";
 import { guestUids } from "./uids.ts";
@@ -57,6 +60,23 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
     return new GuestChild(child, pid, cgroups, `${group}${++started}`, (code) => confinementFault(plan, code));
   };
 
+  const playUnder = (around: GuestPolicy, calls: readonly NotedCall[]): Promise<Played> => {
+    return playAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(around), calls);
+  };
+  const proveLayers = async (): Promise<Check[]> => {
+    const { filter: _, ...unfiltered } = policy;
+    const [nesting, layers] = await Promise.all([
+      testNesting(ARCHITECTURE, (calls) => playUnder(unfiltered, calls)),
+      testLayers({
+        player: folder.player,
+        policy,
+        playAmongAll: (calls) => playUnder(policy, calls),
+        threads: cgroups ? limits.threads : null,
+      }),
+    ]);
+    return [nesting, ...layers];
+  };
+
   const node = guestPlan({ ...policy, program: NODE });
   // The same for all guests.
   const nodeBytes = encodePlan(node);
@@ -68,14 +88,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
       passedOver: null,
       resources: resourcesInWords(cgroups),
       held: heldBy(cgroups),
-      layers: await testLayers({
-        player: folder.player,
-        policy,
-        playAmongAll: (calls) => {
-          return playAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(policy), calls);
-        },
-        threads: cgroups ? limits.threads : null,
-      }),
+      layers: await proveLayers(),
     },
     start: (frames) => start(node, nodeBytes, nodeWords, frames),
     prefer: async (pids) => cgroups?.prefer(pids),
