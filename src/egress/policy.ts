@@ -99,7 +99,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
   };
   /** An allowed name is its owner's, who may point it at this machine: then it must not be a way to the service. */
   const mustNotBeSelf = (host: string, name: string, port: number, addresses: readonly string[]): void => {
-    if (isIP(name) !== 0 || name === "localhost" || !ownPorts().includes(port)) return;
+    if (isNamedExactly(name) || !ownPorts().includes(port)) return;
     const own = ownAddresses();
     if (addresses.some((address) => isThisMachine(address, own))) throw new EgressDenied(host, "self", SELF);
   };
@@ -127,7 +127,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
       const addresses = known ?? (await addressesOf(name, trusted));
       if (trusted) mustNotBeSelf(host, name, port, addresses);
       else mustBePublic(host, addresses);
-      if (!trusted || isIP(name) === 0) await mustNotBeOwnPlace(host, port, addresses);
+      if (!trusted || !isNamedExactly(name)) await mustNotBeOwnPlace(host, port, addresses);
       return checked(addresses);
     },
 
@@ -140,6 +140,11 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
       return checked(addresses);
     },
   };
+}
+
+/** Nobody but the operator who allowed it says where it leads. */
+function isNamedExactly(name: string): boolean {
+  return isIP(name) !== 0 || name === "localhost";
 }
 
 function nameOf(host: string): string {

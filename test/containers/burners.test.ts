@@ -113,10 +113,10 @@ describe("a guest that goes on using the processor", () => {
 
   it("is busy though it lets go of its event loop, and though only its other threads burn", async (t) => {
     const ways = [
-      "for (const end = Date.now() + 3_000; Date.now() < end; ) await new Promise(setImmediate)",
+      "for (const end = Date.now() + 5_000; Date.now() < end; ) await new Promise(setImmediate)",
       `const { Worker } = require("node:worker_threads");
        const worker = new Worker("for (;;);", { eval: true });
-       setTimeout(() => worker.terminate(), 3_000);`,
+       setTimeout(() => worker.terminate(), 5_000);`,
     ];
     for (const code of ways) {
       const guest = await real.make();
@@ -153,9 +153,11 @@ describe("a guest that needs the processor now and then", () => {
     const one = await lively(t);
     start(one.guest, "a");
     watch(t, one.guest);
+    const sinceMs = performance.now();
     await pause(2_000);
     // After 0.05, 0.2, 0.5 s and then each half second, and once by the scales.
-    assert.ok(one.looks <= 8, String(one.looks));
+    const most = 4 + Math.ceil((performance.now() - sinceMs) / 500);
+    assert.ok(one.looks <= most, `${one.looks} of ${most}`);
     one.uses(0.9, "R");
     await until(() => one.guest.priority === "busy", "it is busy");
   });

@@ -8,6 +8,8 @@ import { type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const WAITS_FOR_ITS_CALLER = "(context) => new Promise((end) => context.signal.addEventListener('abort', end))";
+/** Of a pool of one. */
+const MOST_BLANKS = 8;
 const COUNTS = "globalThis.turn = (globalThis.turn ?? 0) + 1";
 
 function busy(answer: Answer, message: RegExp): number {
@@ -159,6 +161,34 @@ describe("a tenant that takes what it can", () => {
       assert.equal((await service.run(`name-${name}`, COUNTS, { token: walker })).text, "1");
     }
     assert.deepEqual([await turn("mine-1"), await turn("mine-2")], ["2", "2"]);
+  });
+
+  it("walks through a thousand names, and comes to no more than may come alive in a minute", async () => {
+    const bounded = await startService(["--pool", "1", "--max-containers", "6", "--token-new-containers", "20"]);
+    try {
+      const [walker, neighbour] = [
+        await bounded.issue({ containers: ["*"] }),
+        await bounded.issue({ containers: ["mine"] }),
+      ];
+      const turn = async (): Promise<string> => (await bounded.run("mine", COUNTS, { token: neighbour })).text;
+      assert.equal(await turn(), "1");
+      const startMs = performance.now();
+      let served = 0;
+      for (let name = 0; name < 1_000; name++) {
+        const answer = await bounded.run(`name-${name}`, COUNTS, { token: walker });
+        if (answer.status === 200) served++;
+        else assertProblem(answer, 429, "container_busy");
+      }
+      const earned = Math.ceil(((performance.now() - startMs) / 60_000) * 20);
+      assert.ok(served >= 20 && served <= 20 + earned, `${served} of 1000 were served`);
+      assert.equal(await turn(), "2", "its neighbour's guest is warm");
+      const guests = async (): Promise<number> => {
+        return (await bounded.trail.processes()).filter(({ kind }) => kind === "guest").length;
+      };
+      await until(async () => (await guests()) <= 6 + MOST_BLANKS, "there are no more guests than there may be");
+    } finally {
+      await bounded.stop();
+    }
   });
 
   it("holds all places of its containers: its neighbours in others are served meanwhile", async () => {
