@@ -1,17 +1,10 @@
-import type { Socket } from "node:net";
-
 import type { GuestLink } from "../egress/gateway.ts";
-import type { Outbox } from "../wire/frames.ts";
 import type { Flight } from "./flight.ts";
 import type { Flights } from "./flights.ts";
+import type { GuestLine } from "./guest-line.ts";
 
 /** What the gateway of a guest may know of the guest, and do to it. */
-export function egressLink(
-  flights: Flights<Flight>,
-  outbox: Outbox,
-  socket: Socket,
-  broken: (error: Error) => void,
-): GuestLink {
+export function egressLink(flights: Flights<Flight>, line: GuestLine, broken: (error: Error) => void): GuestLink {
   return {
     runs: {
       get size() {
@@ -21,9 +14,9 @@ export function egressLink(
       any: () => flights.any,
     },
     get waitingBytes() {
-      return outbox.waitingBytes + socket.writableLength;
+      return line.waitingBytes;
     },
-    push: (frame) => outbox.push(frame),
+    push: (frame) => line.push(frame),
     break: broken,
   };
 }

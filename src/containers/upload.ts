@@ -1,9 +1,18 @@
 import type { Readable } from "node:stream";
 
-import { DATA_BYTES, DATA_FRAME_COST_BYTES, WINDOW_BYTES } from "../wire/messages.ts";
+import { bytesFrame } from "../wire/frames.ts";
+import { DATA_BYTES, DATA_FRAME_COST_BYTES, TO_GUEST, WINDOW_BYTES } from "../wire/messages.ts";
+import type { GuestLine } from "./guest-line.ts";
 
 /** Of what a guest has been sent and has not taken from its socket: one that asks without reading is sent no more. */
 const MAX_WAITING_BYTES = 2 * WINDOW_BYTES;
+
+/** The body of a request, apart from its context. */
+export interface RequestBody {
+  readonly source: Readable;
+  /** Bytes of it that a task may hold which needs all of it at once. */
+  readonly mostHeld: number;
+}
 
 /** Where the body of a request goes. */
 export interface UploadTarget {
@@ -74,6 +83,17 @@ export class Upload {
     this.#over = true;
     this.#target.end();
   }
+}
+
+/** Where the body of this run goes. */
+export function bodyTarget(line: GuestLine, id: number): UploadTarget {
+  return {
+    get waitingBytes() {
+      return line.waitingBytes;
+    },
+    data: (bytes) => line.push(bytesFrame(TO_GUEST.body, id, bytes)),
+    end: () => line.push(bytesFrame(TO_GUEST.bodyEnd, id)),
+  };
 }
 
 function ignore(): void {}

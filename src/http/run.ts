@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Config } from "../config.ts";
 import { codeOf } from "../containers/codes.ts";
-import type { RequestBody } from "../containers/guest.ts";
 import type { Party } from "../containers/party.ts";
 import type { Registry } from "../containers/registry.ts";
+import type { RequestBody } from "../containers/upload.ts";
 import { Problem } from "../errors.ts";
 import type { Holder, KeyUsage, Limiter } from "../limits/limiter.ts";
 import { readSubmission, type Submission } from "../source/body.ts";

@@ -1,0 +1,122 @@
+import type { Gateway } from "../egress/gateway.ts";
+import type { Problem } from "../errors.ts";
+import { FROM_GUEST } from "../wire/messages.ts";
+import type { CodeTable } from "./codes.ts";
+import type { Flight } from "./flight.ts";
+import type { Flights } from "./flights.ts";
+import type { GuestLimits } from "./guest-limits.ts";
+import { parseFault } from "./messages.ts";
+import type { Pulse } from "./pulse.ts";
+import type { PastLogs } from "./run-log.ts";
+import type { Upload } from "./upload.ts";
+
+/** A guest, as far as what it says can change it. */
+export interface Speaker {
+  readonly limits: GuestLimits;
+  readonly flights: Flights<Flight>;
+  /** The logs of runs that are over. */
+  readonly past: PastLogs;
+  readonly codes: CodeTable;
+  readonly pulse: Pulse;
+  readonly gateway: Gateway;
+  readonly draining: boolean;
+  /** Frames that nobody asked for, since the watchdog last looked. */
+  noise: number;
+  /** Its start is over. */
+  warmedUp(): void;
+  retire(): void;
+  /** A run has told all of its answer. */
+  answeredWhole(id: number, flight: Flight): void;
+  /** @param breaks says that its guest is none for others any more. */
+  failed(id: number, flight: Flight, problem: Problem, breaks: boolean): void;
+  /** The work that a run went on with behind its answer has ended. */
+  finished(id: number, flight: Flight): void;
+}
+
+/** Within one tick of the watchdog. Aborted streams leave some hundreds. */
+const MAX_NOISE = 5_000;
+const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
+
+/**
+ * Takes a frame of a guest. All of it is hostile input.
+ *
+ * @throws {Error} when honest code could not have sent it: that is the end of the guest, and costs nobody else anything.
+ */
+export function hear(guest: Speaker, type: number, id: number, payload: Buffer): void {
+  switch (type) {
+    case FROM_GUEST.ready:
+      return guest.warmedUp();
+    case FROM_GUEST.pong:
+      return guest.pulse.take(id) ? undefined : hearNoise(guest);
+    case FROM_GUEST.retire:
+      return guest.draining ? hearNoise(guest) : guest.retire();
+    case FROM_GUEST.compiled:
+      return guest.codes.compiled(id, payload) ? undefined : hearNoise(guest);
+    case FROM_GUEST.log:
+    case FROM_GUEST.unheard:
+      return hearAside(guest, type, id, payload);
+  }
+  if (type >= FROM_GUEST.open && type <= FROM_GUEST.lookup) {
+    return guest.gateway.receive(type, id, payload) ? undefined : hearNoise(guest);
+  }
+  // Before anything is parsed: what nobody waits for is not worth it.
+  const flight = guest.flights.get(id);
+  if (type === FROM_GUEST.bodyMore) return flight?.upload ? hearMore(flight.upload, payload) : hearNoise(guest);
+  if (type === FROM_GUEST.done) return flight?.answered ? guest.finished(id, flight) : hearNoise(guest);
+  if (flight && !flight.answered) return hearAnswer(guest, type, id, flight, payload);
+  return KNOWN_TYPES.has(type) ? hearNoise(guest) : refuse(unknown(type));
+}
+
+function hearMore(upload: Upload, payload: Buffer): void {
+  if (payload.length !== 4) return refuse("a window that is no number");
+  upload.more(payload.readUInt32LE());
+}
+
+function hearAnswer(guest: Speaker, type: number, id: number, flight: Flight, payload: Buffer): void {
+  switch (type) {
+    case FROM_GUEST.waits:
+      flight.waits = true;
+      return;
+    case FROM_GUEST.result:
+      if (flight.streaming) return refuse("a result after a head");
+      flight.listener.result(payload);
+      return guest.answeredWhole(id, flight);
+    case FROM_GUEST.head:
+      return flight.head(payload, guest.limits.streamMs);
+    case FROM_GUEST.data:
+      return flight.data(payload);
+    case FROM_GUEST.end:
+      if (!flight.streaming) return refuse("an end before its head");
+      flight.listener.end();
+      return guest.answeredWhole(id, flight);
+    case FROM_GUEST.fault: {
+      const { problem, retire } = parseFault(payload);
+      return guest.failed(id, flight, problem, retire);
+    }
+    default:
+      return refuse(unknown(type));
+  }
+}
+
+/** What a run says beside its answer, perhaps when it is over. Of no run it is the only one's there is. */
+function hearAside(guest: Speaker, type: number, id: number, payload: Buffer): void {
+  const { flights, past } = guest;
+  const { logs } = guest.limits;
+  const of = id === 0 ? (flights.only ?? 0) : id;
+  const log = flights.get(of)?.log ?? past.get(of);
+  const heard = type === FROM_GUEST.log ? log?.line(payload, logs) : log?.unheard(payload, logs);
+  if (!heard) hearNoise(guest);
+}
+
+/** A frame that nobody asked for: honest when it crossed with an abort, an attack on the service's time in masses. */
+function hearNoise(guest: Speaker): void {
+  if (++guest.noise > MAX_NOISE) refuse(`more than ${MAX_NOISE} frames that nobody asked for`);
+}
+
+function unknown(type: number): string {
+  return `a frame of the unknown type ${type}`;
+}
+
+function refuse(what: string): never {
+  throw new Error(what);
+}
