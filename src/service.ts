@@ -1,14 +1,12 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { freemem } from "node:os";
 import path from "node:path";
-import { setImmediate, setTimeout } from "node:timers/promises";
 
 import type { Config } from "./config.ts";
-import { Guest, type GuestLimits } from "./containers/guest.ts";
+import type { GuestLimits } from "./containers/guest-limits.ts";
+import { Guest } from "./containers/guest.ts";
 import { mostBlanks, Pool } from "./containers/pool.ts";
 import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
@@ -21,6 +19,7 @@ import { Authenticator } from "./http/authenticator.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { Running } from "./http/running.ts";
+import { drained, listen, urlOf } from "./http/serving.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
 import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
@@ -67,10 +66,6 @@ const PROBES = 16;
 const MAX_EGRESS = 4_096;
 /** A server that is slow holds a place of its caller's container for no longer; redirects hide where code is from. */
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
-const DRAIN_MS = 30_000;
-const DRAIN_STEP_MS = 20;
-/** For those who are connected when the service is told to stop, and have not sent all of their request. */
-const LAST_ORDERS_MS = 2_000;
 
 /** The one place that wires everything. @throws {Error} when something that is needed is not there. */
 export async function startService(config: Config): Promise<Service> {
@@ -191,7 +186,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Before the first byte of the network is read. Ports below 1024, certificates and the launcher needed it.
   if (identity) giveUpRoot(identity);
   return {
-    url: urlOf(server, config),
+    url: urlOf(server, config.tlsCert !== null),
     isolation: sandbox.facts,
     adminTokenFile,
     lost: lost.promise,
@@ -262,48 +257,6 @@ function listeningPorts(server: Server | null): number[] {
 }
 
 function ignore(): void {}
-
-async function listen(server: Server, { host, port }: Config): Promise<void> {
-  try {
-    server.listen(port, host);
-    // Rejects when the server emits an error.
-    await once(server, "listening");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    throw new Error(`port ${port} of ${host} is in use; give another with --port`, { cause: error });
-  }
-}
-
-function urlOf(server: Server, config: Config): string {
-  const { address, port, family } = server.address() as AddressInfo;
-  const everywhere = address === "0.0.0.0" || address === "::";
-  const host = everywhere ? "127.0.0.1" : family === "IPv6" ? `[${address}]` : address;
-  return `${config.tlsCert === null ? "http" : "https"}://${host}:${port}`;
-}
-
-/**
- * Lets nobody in any more, serves those who are in, and waits until every answer has been read, not only made: a slow
- * client is in flight too. So is what a run gave to `waitUntil`, which holds its place.
- */
-async function drained(server: Server, containers: Registry): Promise<void> {
-  const closed = once(server, "close");
-  const idle = Promise.withResolvers<void>();
-  // The kernel resets what waits to be accepted when the listener is closed. Right after a look at it that is nothing.
-  await setImmediate();
-  await setImmediate();
-  server.close();
-  const sweep = setInterval(() => {
-    // A connection that is kept alive is idle as soon as its answer has been read.
-    server.closeIdleConnections();
-    if (containers.taken === 0) idle.resolve();
-  }, DRAIN_STEP_MS);
-  // Whoever was let in has asked by then; one that never pauses would else keep the service from its end.
-  const late = globalThis.setTimeout(() => containers.drain(), LAST_ORDERS_MS);
-  await Promise.race([Promise.all([closed, idle.promise]), setTimeout(DRAIN_MS, undefined, { ref: false })]);
-  clearTimeout(late);
-  containers.drain();
-  clearInterval(sweep);
-}
 
 /**
  * Leaves descriptors for guests: strangers need no token to hold a connection, and a service that has no descriptor left
