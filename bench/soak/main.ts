@@ -131,14 +131,14 @@ async function tell(ground: Ground, signal: AbortSignal, samples: Sample[], isQu
 async function rest(service: Service): Promise<Sample> {
   // Before that none is closed, and a pool that is being filled could make up the number.
   await setTimeout(IDLE_MS);
-  let last = await sample(service);
   const isBack = async (): Promise<boolean> => {
-    last = await sample(service);
-    return last.guests === POOL && [0, POOL].includes(last.groups);
+    const { guests, groups } = await sample(service);
+    return guests === POOL && [0, POOL].includes(groups);
   };
   // Where it never comes to that, the report says so.
   await until(isBack, "only the pool is left", WALL_MS + 4 * IDLE_MS).catch(() => {});
-  return last;
+  // Its parts are counted one after the other: of those that found it so the first may be from before.
+  return sample(service);
 }
 
 async function stopped(service: Service): Promise<string[]> {
