@@ -5,6 +5,9 @@ import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import { FrameReader, type OnFrame, Outbox } from "../wire/frames.ts";
 import { FROM_GUEST } from "../wire/messages.ts";
 
+/** The bytes that an ended process has left in a socket are read in a turn or two of the event loop. */
+const END_MS = 1_000;
+
 export interface LineEvents {
   /** A frame of the guest. What it throws is what `broken` gets. */
   frame: OnFrame;
@@ -69,6 +72,3 @@ export class GuestLine {
     await once(this.#socket, "close", { signal: late }).catch(() => {});
   }
 }
-
-/** The bytes that an ended process has left in a socket are read in a turn or two of the event loop. */
-const END_MS = 1_000;

@@ -108,8 +108,11 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
     for (const place of ownPlaces.filter((each) => each.port === port)) {
       const name = canonicalHost(place.host)!;
       if (name === nameOf(host)) throw new EgressDenied(host, "self", OWN_PLACE);
-      const own = await addressesOf(name, true).catch(() => []);
-      if (addresses.some((address) => isOwn(address, own))) throw new EgressDenied(host, "self", OWN_PLACE);
+      const own = await addressesOf(name, true).catch(() => null);
+      // Where it is cannot be known now: then it may be this one.
+      if (own === null || addresses.some((address) => isOwn(address, own))) {
+        throw new EgressDenied(host, "self", OWN_PLACE);
+      }
     }
   };
 

@@ -235,6 +235,7 @@ describe("a guest that is blocked", () => {
     watch(t, guest, { blockMs: 800 });
     assert.equal(await run.outcome(), "task_blocked");
     assert.deepEqual(sinceSetBack(), ["low", "normal", "low"]);
+    assert.ok(puppet.priorities.indexOf("low") <= 1);
   });
 
   it("has the processor after all others from early on, and its share again when it answers in time to be spared", async (t) => {

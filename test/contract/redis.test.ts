@@ -121,24 +121,37 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     assert.equal((await nodes[0].run("again", "1", { token })).status, 200);
   });
 
-  it("know of a revocation at once where it was made, and soon on the other", async () => {
+  it("know of a revocation at once where it was made, and within two seconds on the other", async () => {
     const token = await nodes[0].issue({ containers: ["ended"] });
     const { jti } = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string };
     for (const node of nodes) assert.equal((await node.run("ended", "1", { token })).status, 200);
     assert.equal((await nodes[0].request("DELETE", `/api/tokens/${jti}`)).status, 200);
     assert.equal((await nodes[0].run("ended", "1", { token })).status, 403);
-    const ended = async (): Promise<boolean> => (await nodes[1].run("ended", "1", { token })).status === 403;
-    await until(ended, "the other node refuses the token");
+    const sinceMs = performance.now();
+    await until(async () => {
+      const isLate = performance.now() - sinceMs > 2_000;
+      const { status } = await nodes[1].run("ended", "1", { token });
+      // On a machine that was busy for as long it says that it cannot know.
+      assert.ok(!isLate || status !== 200, "a run was begun after two seconds");
+      return status === 403;
+    }, "the other node refuses the token");
   });
 
   it("hold the policies of containers together", async () => {
     const json = { limits: { hour: 2 } };
     assert.equal((await nodes[0].request("PUT", "/api/containers/ruled", { json })).status, 200);
-    const known = async (): Promise<boolean> => {
+    const known = async (): Promise<boolean | null> => {
       const answer = await nodes[1].request("GET", "/api/containers/ruled");
+      if (answer.status === 503) return null;
       return (answer.json() as { limits: { hour?: number } }).limits.hour === 2;
     };
-    await until(known, "the other node has the policy");
+    const sinceMs = performance.now();
+    await until(async () => {
+      const isLate = performance.now() - sinceMs > 2_000;
+      const isKnown = await known();
+      assert.ok(!isLate || isKnown !== false, "the other node did not know after two seconds");
+      return isKnown === true;
+    }, "the other node has the policy");
     const statuses = [];
     for (let run = 0; run < 4; run++) statuses.push((await nodes[run % 2]!.run("ruled", "1")).status);
     assert.deepEqual(statuses, [200, 200, 429, 429]);

@@ -183,6 +183,8 @@ describe("an allowed place", () => {
     }
     await policy.resolve("10.0.0.5", 6_379);
     await policy.resolve("8.8.8.8", 6_379);
+    const lost = policyOver({}, { ownPlaces: [{ host: "gone.test", port: 6_379 }], ports: [6_379] });
+    await assert.rejects(lost.policy.resolve("8.8.8.8", 6_379), denied("self"), "it cannot be known where it is");
     asked.length = 0;
     await policy.resolve("other.test", 80);
     assert.deepEqual(asked, ["other.test"], "of another port nothing more is asked");
