@@ -16,7 +16,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import { type Claims, type Pin, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import type { Claims, Pin } from "../tokens/claims.ts";
 import { mayHaveSecrets, type RunSecrets } from "../tokens/secrets/vault.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { bodySource } from "./body-source.ts";
@@ -24,6 +24,7 @@ import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
 import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
+import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { findTask, holderOfTask, mustBeRunnable, mustNotHaveEnded, type RunPlace } from "./named-run.ts";
 import { partyOf } from "./party.ts";
 import type { Proxies } from "./proxies.ts";
@@ -54,8 +55,6 @@ export interface RunDependencies {
 
 /** An envelope may hold data beside its code, and escapes make code longer than it is. */
 const ENVELOPE_FACTOR = 4;
-/** A page must not make a browser load a task's answer as code, whatever the task says that it is. */
-const REFUSED_DESTINATIONS = new Set(["script", "style", "worker", "sharedworker", "serviceworker", "object", "embed"]);
 
 /** One request, once it is known that its token may run code in its container. */
 interface Call {
@@ -287,17 +286,6 @@ function abandonWithClient(response: ServerResponse, execution: Execution): void
 /** All that it is counted for. */
 function tokensOf({ claims, bearer }: Call): Claims[] {
   return bearer === null || bearer === claims ? [claims] : [claims, bearer];
-}
-
-function refuseAsSubresource(request: IncomingMessage): void {
-  const destination = request.headers["sec-fetch-dest"];
-  if (typeof destination !== "string" || !REFUSED_DESTINATIONS.has(destination)) return;
-  throw new Problem("request_invalid", `a result is data; a page cannot load it as ${destination}`);
-}
-
-function authorize(claims: Claims, container: string): void {
-  if (permitsContainer(claims, container) && permitsVerb(claims, "run")) return;
-  throw new Problem("token_forbidden", "the token does not permit runs in this container");
 }
 
 function requireUrl(url: string | null): null {
