@@ -24,7 +24,7 @@ export async function examineRedis(config: Config): Promise<Finding[]> {
   }
   try {
     const sentMs = performance.now();
-    await new RedisStore(link).read(NOBODY);
+    await new RedisStore(link).read([NOBODY]);
     const tookMs = performance.now() - sentMs;
     const keeping = await keepingOf(link);
     const version = keeping.version === null ? "" : ` ${keeping.version},`;

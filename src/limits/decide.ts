@@ -23,6 +23,14 @@ export function decide(charges: readonly Charge[], logs: readonly (CellLog | und
 
 /** What follows from the use of all keys before the run. Makes it, when the run is admitted, the use after the run. */
 export function conclude(usage: readonly OpenUsage[]): Decision {
+  const refused = refusal(usage);
+  if (refused) return refused;
+  for (const key of usage) spendOne(key);
+  return { admitted: true, usage, retryAfterMs: 0, violations: NONE };
+}
+
+/** The refusal that follows from the use of all keys, or null when each tracked window has a run left. */
+export function refusal(usage: readonly KeyUsage[]): Decision | null {
   let violations: Violation[] | undefined;
   let retryAfterMs = 0;
   for (const key of usage) {
@@ -35,9 +43,7 @@ export function conclude(usage: readonly OpenUsage[]): Decision {
       if (waitMs > retryAfterMs) retryAfterMs = waitMs;
     }
   }
-  if (violations) return { admitted: false, usage, retryAfterMs, violations };
-  for (const key of usage) spendOne(key);
-  return { admitted: true, usage, retryAfterMs: 0, violations: NONE };
+  return violations ? { admitted: false, usage, retryAfterMs, violations } : null;
 }
 
 /** What is left of a key at `now`, in milliseconds since 1970; without a log it was never used. */

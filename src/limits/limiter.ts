@@ -1,3 +1,4 @@
+import { refusal } from "./decide.ts";
 import { limitVector, type Limits, type LimitVector, type WindowName } from "./windows.ts";
 
 export type KeyClass = "container" | "token";
@@ -52,8 +53,8 @@ export interface LimitStore {
    * @throws {Problem} `store_unavailable` when it cannot be kept: then nothing is counted, and nothing may run.
    */
   admit(charges: readonly Charge[]): Promise<Decision>;
-  /** What is left of a key. Makes no state. */
-  read(charge: Charge): Promise<KeyReading>;
+  /** What is left of each key, at one time. Makes no state. */
+  read(charges: readonly Charge[]): Promise<KeyReading[]>;
   /** Clears all six windows of a key at once. */
   reset(key: string): Promise<void>;
   /**
@@ -113,14 +114,26 @@ export class Limiter {
     return this.#store.admit([this.#containerCharge(container, holder, account), ...account.tokens]);
   }
 
+  /**
+   * Tells what `admit` would decide now, and counts nothing. It is a look: what it admits may be refused a moment later.
+   *
+   * @returns as `admit`.
+   * @throws {Problem} `store_unavailable`
+   */
+  async look(container: string, holder: Holder): Promise<Decision> {
+    const account = this.#account(holder);
+    const usage = await this.#store.read([this.#containerCharge(container, holder, account), ...account.tokens]);
+    return refusal(usage) ?? { admitted: true, usage, retryAfterMs: 0, violations: [] };
+  }
+
   /** What is left of a container for this token. */
   container(container: string, holder: Holder): Promise<KeyReading> {
-    return this.#store.read(this.#containerCharge(container, holder, this.#account(holder)));
+    return this.#read(this.#containerCharge(container, holder, this.#account(holder)));
   }
 
   /** What has been used of a container, whatever limits it. */
   use(container: string): Promise<KeyReading> {
-    return this.#store.read({ key: containerKey(container), class: "container", limits: NONE });
+    return this.#read({ key: containerKey(container), class: "container", limits: NONE });
   }
 
   /** The names of containers that runs count against, the first `count` after `after`, in order. */
@@ -131,7 +144,7 @@ export class Limiter {
 
   /** What is left of a token. `limits` are those of its claim. */
   token(jti: string, limits: Limits | undefined): Promise<KeyReading> {
-    return this.#store.read(this.#tokenCharge(jti, limits));
+    return this.#read(this.#tokenCharge(jti, limits));
   }
 
   /** Clears the use of a container. Audit is the caller's. */
@@ -142,6 +155,11 @@ export class Limiter {
   /** Clears the use of a token. Audit is the caller's. */
   resetToken(jti: string): Promise<void> {
     return this.#store.reset(tokenKey(jti));
+  }
+
+  async #read(charge: Charge): Promise<KeyReading> {
+    const [reading] = await this.#store.read([charge]);
+    return reading!;
   }
 
   #account(holder: Holder): Account {

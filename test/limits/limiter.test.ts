@@ -134,7 +134,7 @@ describe("the limiter", () => {
           asked.push(charges);
           return store.admit(charges);
         },
-        read: (charge) => store.read(charge),
+        read: (charges) => store.read(charges),
         reset: (key) => store.reset(key),
         keys: (prefix, after, count) => store.keys(prefix, after, count),
         close: () => store.close(),

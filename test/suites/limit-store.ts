@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 
 import type { Charge, Decision, KeyReading, KeyUsage, LimitStore } from "../../src/limits/limiter.ts";
 import { limitVector, type Limits, LONGEST_MS } from "../../src/limits/windows.ts";
+import { readOne } from "../limits/read-one.ts";
 
 /** A store and the clock that it goes by. */
 export interface StoreUnderTest {
@@ -53,10 +54,10 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       const container = charge("c", { minute: 5 }, "container");
       const token = charge("t", { minute: 2 });
       assert.equal(await admitted(store, 4, container, token), 2);
-      assert.equal(remaining(await store.read(container), 1), 3);
+      assert.equal(remaining(await readOne(store, container), 1), 3);
       const other = charge("o", { minute: 9 });
       assert.equal(await admitted(store, 9, container, other), 3);
-      assert.equal(remaining(await store.read(other), 1), 6);
+      assert.equal(remaining(await readOne(store, other), 1), 6);
     });
 
     promise("tells the exact wait, the longest of all violated windows, and each of them", async ({ store, pass }) => {
@@ -81,17 +82,17 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
 
     promise("tells what is left after the decision, and when it grows", async ({ store, pass }) => {
       const key = charge("a", { second: 3, day: 9 });
-      assert.deepEqual(await store.read(key), unused(key, [3, 0, 0, 9, 0, 0]));
+      assert.deepEqual(await readOne(store, key), unused(key, [3, 0, 0, 9, 0, 0]));
       await admitOrFail(store, key);
       await pass(400);
       const decision = await admitOrFail(store, key);
       assert.deepEqual(decision.usage, [usage(key, [1, 0, 0, 7, 0, 0], [600, 0, 0, 86_399_600, 0, 0])]);
-      assert.deepEqual(await store.read(key), { ...decision.usage[0], used: [2, 2, 2, 2, 2, 2] });
+      assert.deepEqual(await readOne(store, key), { ...decision.usage[0], used: [2, 2, 2, 2, 2, 2] });
     });
 
     promise("counts windows that are not tracked, for a limit that comes later", async ({ store, pass }) => {
       assert.equal(await admitted(store, 7, charge("a", {})), 7);
-      const reading = await store.read(charge("a", { second: 10, month: 10 }));
+      const reading = await readOne(store, charge("a", { second: 10, month: 10 }));
       assert.deepEqual(
         [reading.remaining, reading.used],
         [
@@ -100,7 +101,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
         ],
       );
       await pass(60_000);
-      assert.deepEqual((await store.read(charge("a", {}))).used, [0, 0, 7, 7, 7, 7]);
+      assert.deepEqual((await readOne(store, charge("a", {}))).used, [0, 0, 7, 7, 7, 7]);
     });
 
     promise("leaves nothing when a limit is lowered below the use, and waits until it is undercut", async (under) => {
@@ -111,7 +112,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       }
       const lowered = charge("a", { minute: 2 });
       const left = usage(lowered, [0, 0, 0, 0, 0, 0], [0, 58_000, 0, 0, 0, 0]);
-      assert.deepEqual(await store.read(lowered), { ...left, used: [0, 5, 5, 5, 5, 5] });
+      assert.deepEqual(await readOne(store, lowered), { ...left, used: [0, 5, 5, 5, 5, 5] });
       assert.equal((await store.admit([lowered])).retryAfterMs, 58_000);
       await pass(57_999);
       assert.equal(await admitted(store, 1, lowered), 0);
@@ -124,10 +125,10 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       const full = charge("b", { minute: 1 });
       await admitOrFail(store, full);
       for (let again = 0; again < 3; again++) {
-        assert.equal(remaining(await store.read(empty), 1), 3);
+        assert.equal(remaining(await readOne(store, empty), 1), 3);
         assert.equal((await store.admit([empty, full])).admitted, false);
       }
-      assert.deepEqual(await store.read(empty), unused(empty, [0, 3, 0, 0, 0, 0]));
+      assert.deepEqual(await readOne(store, empty), unused(empty, [0, 3, 0, 0, 0, 0]));
     });
 
     promise("resets all windows of a key at once, of that key alone, as often as it is asked", async ({ store }) => {
@@ -136,8 +137,8 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       await store.reset("a");
       await store.reset("a");
       await store.reset("never used");
-      assert.deepEqual((await store.read(charge("a", limits))).remaining, [1, 1, 1, 1, 1, 1]);
-      assert.deepEqual((await store.read(charge("b", limits))).remaining, [0, 0, 0, 0, 0, 0]);
+      assert.deepEqual((await readOne(store, charge("a", limits))).remaining, [1, 1, 1, 1, 1, 1]);
+      assert.deepEqual((await readOne(store, charge("b", limits))).remaining, [0, 0, 0, 0, 0, 0]);
       assert.equal(await admitted(store, 2, charge("a", limits)), 1);
     });
 
@@ -149,7 +150,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       await reset;
       assert.equal((await Promise.all(before)).filter((decision) => decision.admitted).length, 10);
       assert.equal((await Promise.all(after)).filter((decision) => decision.admitted).length, 4);
-      assert.equal(remaining(await store.read(key), 1), 6);
+      assert.equal(remaining(await readOne(store, key), 1), 6);
     });
 
     promise("keeps names apart, whatever is in them", async ({ store }) => {
@@ -164,7 +165,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       await admitOrFail(store, charge("t:b", {}));
       for (const name of ["b", "a", "C", "b2", "_", "b"]) await admitOrFail(store, charge(`c:${name}`, {}));
       await store.reset("c:b2");
-      await store.read(charge("c:read", { day: 1 }));
+      await readOne(store, charge("c:read", { day: 1 }));
       assert.deepEqual(await store.keys("c:", "c:", 2), ["c:C", "c:_"]);
       assert.deepEqual(await store.keys("c:", "c:_", 9), ["c:a", "c:b", "c:gone"]);
       await pass(1_000);

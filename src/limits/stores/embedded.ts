@@ -110,8 +110,9 @@ export class EmbeddedStore implements LimitStore {
     });
   }
 
-  read(charge: Charge): Promise<KeyReading> {
-    return Promise.resolve(usageOf(charge, this.#table.find(charge.key), this.#clock.now()));
+  read(charges: readonly Charge[]): Promise<KeyReading[]> {
+    const now = this.#clock.now();
+    return Promise.resolve(charges.map((charge) => usageOf(charge, this.#table.find(charge.key), now)));
   }
 
   reset(key: string): Promise<void> {

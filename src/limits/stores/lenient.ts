@@ -21,8 +21,8 @@ export class LenientStore implements LimitStore {
     }
   }
 
-  read(charge: Charge): Promise<KeyReading> {
-    return this.#store.read(charge);
+  read(charges: readonly Charge[]): Promise<KeyReading[]> {
+    return this.#store.read(charges);
   }
 
   reset(key: string): Promise<void> {

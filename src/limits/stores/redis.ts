@@ -51,10 +51,13 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  async read(charge: Charge): Promise<KeyReading> {
+  async read(charges: readonly Charge[]): Promise<KeyReading[]> {
     this.#flush();
-    const answer = await this.#ask("read", [[charge]]);
-    return made(() => answer.reading(charge));
+    const answer = await this.#ask(
+      "read",
+      charges.map((charge) => [charge]),
+    );
+    return charges.map((charge) => made(() => answer.reading(charge)));
   }
 
   async reset(key: string): Promise<void> {

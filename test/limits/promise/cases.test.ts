@@ -6,6 +6,7 @@ import type { Limits } from "../../../src/limits/windows.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
 import { NaiveLog, type StoreTime } from "./naive.ts";
 import { withRestarts } from "./restarting.ts";
+import { readOne } from "../read-one.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -79,7 +80,7 @@ describe("a window with more runs than it lists", () => {
         assert.equal(await admitted(store, 1, charge("a", {})), 1);
         time.pass(spacing);
       }
-      await body(async () => (await store.read(charge("a", {}))).used[1]!, time);
+      await body(async () => (await readOne(store, charge("a", {}))).used[1]!, time);
     });
   };
 

@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
 import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
+import { readOne } from "../read-one.ts";
 
 const month = { month: 1_000 };
 const compactAtBytes = 20_000;
@@ -44,7 +45,7 @@ describe("the compaction of the embedded store", () => {
             if (!(await copyAtOnce(folder, copy))) return;
             copies++;
             await withStore(copy, { clock }, async (reopened) => {
-              assert.equal(1e6 - (await reopened.read(charge("all", limits))).remaining.at(-1)!, answered);
+              assert.equal(1e6 - (await readOne(reopened, charge("all", limits))).remaining.at(-1)!, answered);
             });
           });
         }
@@ -74,7 +75,7 @@ describe("the compaction of the embedded store", () => {
         clock.time += 1;
         await admitted(store, 210, charge("busy", month));
         assert.equal(store.size, 1);
-        assert.equal((await store.read(charge("busy", month))).remaining.at(-1), 680);
+        assert.equal((await readOne(store, charge("busy", month))).remaining.at(-1), 680);
       });
     });
   });
@@ -87,7 +88,7 @@ describe("the compaction of the embedded store", () => {
         clock.time += 31 * 86_400_000;
         for (let key = 0; key < 100; key++) await admitted(store, 1, charge(`new ${key}`, month));
         assert.equal(store.size, 100);
-        assert.equal((await store.read(charge("new 0", month))).remaining.at(-1), 999);
+        assert.equal((await readOne(store, charge("new 0", month))).remaining.at(-1), 999);
       });
     });
   });
@@ -114,7 +115,7 @@ async function work(store: EmbeddedStore, folder: string, clock: HandClock): Pro
 
 async function check(store: EmbeddedStore, expected: ReadonlyMap<string, number>): Promise<void> {
   for (const [key, count] of expected) {
-    const { remaining } = await store.read(charge(key, { month: 1e6 }));
+    const { remaining } = await readOne(store, charge(key, { month: 1e6 }));
     assert.equal(1e6 - remaining.at(-1)!, count, key);
   }
 }

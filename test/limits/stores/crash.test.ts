@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 
 import { charge } from "../../suites/limit-store.ts";
 import { inFolder, withStore } from "./folder.ts";
+import { readOne } from "../read-one.ts";
 
 const SPENDER = join(import.meta.dirname, "spender.ts");
 const KILLS = 6;
@@ -41,7 +42,7 @@ async function spend(
 async function usedIn(folder: string): Promise<number> {
   let used = 0;
   await withStore(folder, {}, async (store) => {
-    used = 1e9 - (await store.read(charge("all", { month: 1e9 }))).remaining.at(-1)!;
+    used = 1e9 - (await readOne(store, charge("all", { month: 1e9 }))).remaining.at(-1)!;
   });
   return used;
 }

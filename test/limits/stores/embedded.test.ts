@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
 import { admitted, charge, limitStoreSuite } from "../../suites/limit-store.ts";
 import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
+import { readOne } from "../read-one.ts";
 
 for (const fsync of [false, true]) {
   limitStoreSuite(`the embedded store${fsync ? " with fsync" : ""}`, async () => {
@@ -29,7 +30,7 @@ for (const fsync of [false, true]) {
 const month = { month: 1_000 };
 
 function used(store: EmbeddedStore, key = "a"): Promise<number> {
-  return store.read(charge(key, month)).then((usage) => 1_000 - usage.remaining.at(-1)!);
+  return readOne(store, charge(key, month)).then((usage) => 1_000 - usage.remaining.at(-1)!);
 }
 
 describe("the embedded store over restarts", () => {

@@ -7,6 +7,7 @@ import type { EmbeddedStore as Store } from "../../../src/limits/stores/embedded
 import { charge } from "../../suites/limit-store.ts";
 import { disk, type Fault, type Operation, openStore } from "./disk.ts";
 import { HandClock, inFolder } from "./folder.ts";
+import { readOne } from "../read-one.ts";
 
 const LIMIT = 1e6;
 const limits = { month: LIMIT };
@@ -58,7 +59,7 @@ function knownOf(ledger: Ledger, key: string): Known {
 /** @param exact whether nothing may be counted but what was answered */
 async function check(store: Store, ledger: Ledger, what: string, exact: boolean): Promise<void> {
   for (const [key, { answered, perhaps }] of ledger) {
-    const used = LIMIT - (await store.read(charge(key, limits))).remaining.at(-1)!;
+    const used = LIMIT - (await readOne(store, charge(key, limits))).remaining.at(-1)!;
     const most = exact ? answered : answered + perhaps;
     assert.ok(
       used >= answered && used <= most,

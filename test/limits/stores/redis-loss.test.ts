@@ -9,11 +9,12 @@ import { COMMAND_MS } from "../../../src/redis/link.ts";
 import { pause, until } from "../../contract/until.ts";
 import { missing, type RedisServer, startRedis } from "../../redis/server.ts";
 import { charge } from "../../suites/limit-store.ts";
+import { readOne } from "../read-one.ts";
 
 const KEY = charge("c:busy", { month: 100_000 }, "container");
 
 async function used(store: LimitStore): Promise<number> {
-  return (await store.read(KEY)).used.at(-1)!;
+  return (await readOne(store, KEY)).used.at(-1)!;
 }
 
 /** The decisions that were answered; all else must be that the store cannot be reached. */
@@ -144,7 +145,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
       if (outcome.status === "rejected") assert.equal((outcome.reason as Problem).code, "store_unavailable");
     }
     assert.match(String((outcomes[1] as PromiseRejectedResult).reason.cause), /WRONGTYPE/);
-    await assert.rejects(store.read(other), (error: Problem) => error.code === "store_unavailable");
+    await assert.rejects(readOne(store, other), (error: Problem) => error.code === "store_unavailable");
     assert.equal(await used(store), 3);
     assert.equal(link.lost, null);
   });
@@ -197,7 +198,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     for (const decision of await Promise.all(many(store, 20))) {
       assert.deepEqual([decision.admitted, decision.usage], [true, []]);
     }
-    await assert.rejects(store.read(KEY), Problem);
+    await assert.rejects(readOne(store, KEY), Problem);
     await server.restart();
     await until(() => link.lost === null, "the link is back");
     const [decision] = await Promise.all(many(store, 1));

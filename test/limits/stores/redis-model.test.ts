@@ -21,6 +21,7 @@ import { RedisStore } from "../../../src/limits/stores/redis.ts";
 import { limitVector, LONGEST_MS } from "../../../src/limits/windows.ts";
 import { isLong } from "../../long.ts";
 import { missing, SERVERS, startRedis } from "../../redis/server.ts";
+import { readOne } from "../read-one.ts";
 
 const HAND_CLOCK = 'tonumber(redis.call("GET", "hand"))';
 const START_MS = 1_700_000_000_000;
@@ -111,7 +112,7 @@ for (const program of SERVERS) {
         await server.client.set("hand", now);
         for (const each of steps) {
           if ("pass" in each) await server.client.set("hand", (now += each.pass));
-          else if ("read" in each) assert.deepEqual(await node().read(each.read), model.read(each.read, now));
+          else if ("read" in each) assert.deepEqual(await readOne(node(), each.read), model.read(each.read, now));
           else if ("together" in each) {
             const asked = node();
             const decisions = await Promise.all(each.together.map((charges) => asked.admit(charges)));

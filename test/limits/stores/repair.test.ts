@@ -7,6 +7,7 @@ import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
 import { salvage } from "../../../src/limits/stores/embedded/repair.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
 import { HandClock, inFolder, withStore } from "./folder.ts";
+import { readOne } from "../read-one.ts";
 
 const LIMIT = 1e6;
 const month = { month: LIMIT };
@@ -20,7 +21,7 @@ const VERSION_1 =
   "AAIAAAALAAAAYm5nR84zKin7AFBcGKMBAAAAAA==";
 
 async function used(store: EmbeddedStore, key: string): Promise<number> {
-  return LIMIT - (await store.read(charge(key, month))).remaining.at(-1)!;
+  return LIMIT - (await readOne(store, charge(key, month))).remaining.at(-1)!;
 }
 
 /** Calls with a folder of counts: of each key as many runs, one record each. */

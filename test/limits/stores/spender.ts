@@ -7,6 +7,7 @@ import { writeSync } from "node:fs";
 import { Problem } from "../../../src/errors.ts";
 import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
 import { charge } from "../../suites/limit-store.ts";
+import { readOne } from "../read-one.ts";
 
 const [folder, fsync, compactAtBytes] = process.argv.slice(2);
 const store = await EmbeddedStore.open(folder!, { fsync: fsync === "fsync", compactAtBytes: Number(compactAtBytes) });
@@ -20,7 +21,7 @@ for (let turn = 0; ; turn++) {
   const outcomes = await Promise.allSettled(runs);
   answered += outcomes.filter(({ status }) => status === "fulfilled").length;
   const refused = outcomes.find(({ status }) => status === "rejected");
-  const inMemory = 1e9 - (await store.read(charge("all", limits))).remaining.at(-1)!;
+  const inMemory = 1e9 - (await readOne(store, charge("all", limits))).remaining.at(-1)!;
   writeSync(1, `${answered} ${inMemory} ${refused ? codeOf(refused) : "ok"}\n`);
 }
 

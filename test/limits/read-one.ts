@@ -1,0 +1,7 @@
+import type { Charge, KeyReading, LimitStore } from "../../src/limits/limiter.ts";
+
+/** What is left of one key. */
+export async function readOne(store: Pick<LimitStore, "read">, charge: Charge): Promise<KeyReading> {
+  const [reading] = await store.read([charge]);
+  return reading!;
+}
