@@ -31,18 +31,22 @@ export interface SubmissionLimits {
  *
  * @throws {Problem} `request_invalid`, `code_missing`, `code_too_large` or `code_pinned`.
  */
-export function readSubmission(body: Buffer, contentType: string | undefined, limits: SubmissionLimits): Submission {
+export async function readSubmission(
+  body: Buffer,
+  contentType: string | undefined,
+  limits: SubmissionLimits,
+): Promise<Submission> {
   const mediaType = contentType === undefined ? "" : mediaTypeOf(contentType);
   if (mediaType === "application/json") {
     refuseOtherCharsets(contentType!);
-    const { code, modules, data } = readEnvelope(body, limits.jsonDepth);
+    const { code, modules, data } = await readEnvelope(body, limits.jsonDepth);
     const bytes = Buffer.from(code);
     let size = bytes.length;
     for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);
     refuseTooLarge(size, limits.codeBytes);
     const source = sourceOf(bytes);
     requirePinned(bytes, modules, limits.sha256);
-    return { source, typescript: false, modules, data: data === undefined ? null : JSON.stringify(data) };
+    return { source, typescript: false, modules, data };
   }
   refuseTooLarge(body.length, limits.codeBytes);
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });

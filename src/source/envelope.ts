@@ -1,35 +1,38 @@
 import { z } from "zod";
 
 import { Problem } from "../errors.ts";
-import { memberLimit } from "./envelope-members.ts";
-import { parseJson } from "./json.ts";
+import { EnvelopeMembers } from "./envelope-members.ts";
+import { checkJson } from "./json.ts";
 
 /** The members of an `application/json` body. */
 export interface Envelope {
   code: string;
   modules: Record<string, string> | null;
-  data: unknown;
+  /** As JSON, as it was sent; null when there is none. */
+  data: string | null;
 }
 
 /**
  * Reads the envelope `{code, data?, modules?}`. A lone surrogate is refused in code and modules, which become UTF-8, and
- * kept in `data`, which stays JSON. `data` may have a member `__proto__`: it is an own property and changes nothing else.
+ * kept in `data`, which stays the text that it is.
  *
  * @throws {Problem} `request_invalid` with every fault, or `code_missing` when the only fault is that `code` is not there.
  */
-export function readEnvelope(body: Buffer, maxDepth: number): Envelope {
-  const value = parseJson(body, maxDepth, memberLimit(body));
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+export async function readEnvelope(body: Buffer, maxDepth: number): Promise<Envelope> {
+  const members = new EnvelopeMembers(body);
+  await checkJson(body, maxDepth, members);
+  if (!members.isObject) {
     throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", { hint: HINT });
   }
+  const { value } = members;
   const result = ENVELOPE.safeParse(value);
   const faults = result.success ? [] : result.error.issues.flatMap(faultsOf);
   if ("modules" in value && hasProtoMember(value.modules)) {
     faults.push({ detail: BAD_SPECIFIER, pointer: pointer(["modules", "__proto__"]) });
   }
   if (result.success && faults.length === 0) {
-    const { code, modules, data } = result.data;
-    return { code, modules: modules ?? null, data };
+    const { code, modules } = result.data;
+    return { code, modules: modules ?? null, data: members.data };
   }
   if (faults.length === 1 && !Object.hasOwn(value, "code")) {
     throw new Problem("code_missing", "the body has no member code", { hint: HINT });
@@ -69,7 +72,7 @@ const specifier = z.string().refine((name) => name.length <= MAX_SPECIFIER_LENGT
 
 const ENVELOPE = z.strictObject({
   code: text,
-  data: z.unknown().optional(),
+  data: z.null().optional(),
   modules: z.record(specifier, text, "must be an object of texts by their relative specifiers").optional(),
 });
 

@@ -1,45 +1,97 @@
 import { isUtf8 } from "node:buffer";
+import { setImmediate } from "node:timers/promises";
 
 import { Problem } from "../errors.ts";
 import { findJsonFault } from "../wire/json-fault.ts";
-import { type MemberSeen, scanJson } from "./json-scan.ts";
+import { DeepJson, JsonScanner, type JsonVisitor, MalformedJson, type Span } from "./json-scanner.ts";
+
+/** Bytes that are checked in one turn of the event loop: a millisecond or two. */
+const BYTES_A_TURN = 256 * 2 ** 10;
+/** The search for the fault reads by token: in a large body it would stop the event loop. */
+const MAX_SEARCHED = 64 * 2 ** 10;
 
 /**
- * Parses JSON (RFC 8259) in UTF-8; a byte-order mark is ignored.
+ * Checks JSON (RFC 8259) in UTF-8 and builds nothing; a byte-order mark is ignored. A large body takes several turns of
+ * the event loop.
  *
  * @param maxDepth the most levels of arrays and objects.
- * @param memberSeen told of each member before anything is built; it may throw.
  * @throws {Problem} `request_invalid`, with the place where the text is malformed. It quotes nothing of the text.
  */
-export function parseJson(bytes: Buffer, maxDepth: number, memberSeen?: MemberSeen): unknown {
+export async function checkJson(bytes: Buffer, maxDepth: number, visitor?: JsonVisitor): Promise<void> {
   if (!isUtf8(bytes)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send JSON in UTF-8." });
-  // Before anything is built: whoever walks the value later may do so by recursion.
-  scanJson(bytes, maxDepth, memberSeen);
-  const text = bytes.toString("utf8").replace(/^\uFEFF/, "");
+  const scanner = new JsonScanner(bytes, maxDepth, visitor, hasByteOrderMark(bytes) ? 3 : 0);
   try {
-    return JSON.parse(text);
+    while (!scanner.advance(BYTES_A_TURN)) await setImmediate();
   } catch (error) {
-    const fault = text.length <= MAX_SEARCHED ? foundFault(text) : parserFault(error);
-    // V8's error is no cause: its message quotes the text, which may hold secrets, and causes are logged.
-    throw new Problem("request_invalid", `the body is not JSON${fault && `: ${fault}`}`);
+    if (error instanceof DeepJson) {
+      throw new Problem("request_invalid", `the JSON goes deeper than ${maxDepth} levels at byte ${error.at}`);
+    }
+    if (!(error instanceof MalformedJson)) throw error;
+    throw new Problem("request_invalid", `the body is not JSON: ${faultOf(bytes, error.at)}`);
   }
 }
 
-/** The search reads by token, a hundred times slower than the parser: in a large body it would stop the event loop. */
-const MAX_SEARCHED = 64 * 2 ** 10;
-
-function foundFault(text: string): string {
-  const { what, line, column } = findJsonFault(text);
-  return `${what} at line ${line}, column ${column}`;
+/**
+ * Parses JSON of which everything is built. A name that an object has twice is refused: which of the two counts would be
+ * a guess (RFC 8259, section 4).
+ *
+ * @param bytes few enough to be built in one turn of the event loop.
+ * @throws {Problem} `request_invalid`, as `checkJson`.
+ */
+export async function parseJson(
+  bytes: Buffer,
+  maxDepth: number,
+  visitor: Pick<JsonVisitor, "member"> = {},
+): Promise<unknown> {
+  const names: Set<string>[] = [];
+  await checkJson(bytes, maxDepth, {
+    ...visitor,
+    opened: (depth) => (names[depth] = new Set()),
+    named: (depth, start, end) => {
+      const name = nameAt(bytes, { start, end });
+      if (names[depth]!.has(name)) throw givenTwice(name);
+      names[depth]!.add(name);
+    },
+  });
+  return JSON.parse(textOf(bytes));
 }
 
-/** V8 puts the place last where it quotes nothing; where it quotes, there is no place. */
-const PLACE = / \(line (\d+) column (\d+)\)$/;
+const MAX_NAME_CHARS = 64;
 
-/** What V8 says of the place, or nothing. */
-function parserFault(error: unknown): string {
-  const message = error instanceof Error ? error.message : "";
-  if (message === "Unexpected end of JSON input") return "it ends too early";
-  const place = PLACE.exec(message);
-  return place === null ? "" : `it breaks at line ${place[1]}, column ${place[2]}`;
+export function givenTwice(name: string): Problem {
+  return new Problem("request_invalid", `the member ${JSON.stringify(name.slice(0, MAX_NAME_CHARS))} is given twice`, {
+    hint: "Give each member of an object once.",
+  });
 }
+
+/** The name of a member that was found. */
+export function nameAt(bytes: Buffer, { start, end }: Span): string {
+  const text = bytes.toString("utf8", start + 1, end - 1);
+  return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
+}
+
+function textOf(bytes: Buffer): string {
+  return bytes.toString("utf8", hasByteOrderMark(bytes) ? 3 : 0);
+}
+
+function hasByteOrderMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+function faultOf(bytes: Buffer, at: number): string {
+  if (bytes.length <= MAX_SEARCHED) {
+    const { what, line, column } = findJsonFault(textOf(bytes));
+    return `${what} at line ${line}, column ${column}`;
+  }
+  if (at >= bytes.length) return "it ends too early";
+  let line = 1;
+  let lineStart = 0;
+  for (let each = 0; each < at; each += 1) {
+    if (bytes[each] !== NEWLINE) continue;
+    line += 1;
+    lineStart = each + 1;
+  }
+  return `it breaks at line ${line}, column ${bytes.toString("utf8", lineStart, at).length + 1}`;
+}
+
+const NEWLINE = 0x0a;

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import * as fc from "fast-check";
+
+import type { Problem } from "../../src/errors.ts";
+import { checkJson, parseJson } from "../../src/source/json.ts";
+import { JsonScanner, type Span } from "../../src/source/json-scanner.ts";
+
+const DEPTH = 64;
+
+/** Whether the scanner takes a text, read so many bytes at a time. */
+function accepts(text: string, step = 1_000_000): boolean {
+  const scanner = new JsonScanner(Buffer.from(text), DEPTH);
+  try {
+    while (!scanner.advance(step));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+it("what it accepts is what JSON.parse accepts: sound texts, and texts of which a part was changed", () => {
+  const piece = fc.constantFrom(..."{}[]:,\"\\/0123456789.-+eEtrufalsn \n\t\u0001bé".split(""), "😀");
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), fc.nat(4), fc.array(piece, { maxLength: 3 }), (text, at, gone, added) => {
+      const from = at % (text.length + 1);
+      const changed = (text.slice(0, from) + added.join("") + text.slice(from + gone)).toWellFormed();
+      for (const each of [text, changed]) {
+        for (const step of [1, 3, 1_000]) assert.equal(accepts(each, step), parses(each), JSON.stringify(each));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it("what it accepts is what JSON.parse accepts, token by token", () => {
+  const tokens = ["{", "}", "[", "]", ",", ":", '"a"', "1", "-0.5e+3", "true", "null", " ", "01", "1.", "-", '"\\u00e9"'];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...tokens), { maxLength: 8 }), (given) => {
+      assert.equal(accepts(given.join("")), parses(given.join("")), given.join(""));
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+it("members are told with the places of their names and values, those within others first", () => {
+  const text = '{"a": {"b":[1, {"c":"d"}]}, "e\\n":  null}';
+  const found: [number, string, string][] = [];
+  const at = ({ start, end }: Span): string => text.slice(start, end);
+  const member = (depth: number, name: Span, value: Span): void => void found.push([depth, at(name), at(value)]);
+  assert.ok(new JsonScanner(Buffer.from(text), DEPTH, { member }).advance(1_000));
+  assert.deepEqual(found, [
+    [4, '"c"', '"d"'],
+    [2, '"b"', '[1, {"c":"d"}]'],
+    [1, '"a"', '{"b":[1, {"c":"d"}]}'],
+    [1, '"e\\n"', "null"],
+  ]);
+});
+
+it("a large body is checked in several turns, so that others are served meanwhile", async () => {
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 0);
+  await checkJson(Buffer.from(`[${"[],".repeat(1_300_000)}0]`), DEPTH);
+  clearInterval(timer);
+  assert.ok(turns >= 5, `${turns} turns`);
+});
+
+/** What is wrong with a text, or null. */
+async function problemOf(text: string): Promise<Problem | null> {
+  try {
+    await parseJson(Buffer.from(text), DEPTH);
+    return null;
+  } catch (error) {
+    return error as Problem;
+  }
+}
+
+it("a name that an object has twice is refused wherever that is, and the same name in two objects is not", async () => {
+  for (const text of [
+    '{"a":1,"a":1}',
+    '{"a":{"b":1,"c":[{"d":1}],"b":2}}',
+    '[{"x":{}},{"x":{},"x":{}}]',
+    String.raw`{"\u0061":1,"a":1}`,
+    '{"__proto__":1,"__proto__":2}',
+  ]) {
+    assert.match((await problemOf(text))!.message, /is given twice$/, text);
+  }
+  for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":{"a":1}},"b":{"a":1}}', '{"a":[],"b":{"b":1}}']) {
+    assert.equal(await problemOf(text), null, text);
+  }
+});
