@@ -24,7 +24,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "data-lock",
     ...LEAVES,
   ],
-  http: ["tokens", "tasks", "limits", "policies", "source", "containers", "egress", "telemetry", "wire", ...LEAVES],
+  http: ["tokens", "tasks", "limits", "policies", "source", "containers", "egress", "telemetry", "redaction", "wire", ...LEAVES],
   tokens: ["limits", "egress", "redis", ...LEAVES],
   policies: ["limits", "redis", ...LEAVES],
   tasks: ["tokens", "redis", "wire", ...LEAVES],
@@ -34,6 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["wire", ...LEAVES],
   egress: ["wire", "telemetry", ...LEAVES],
   telemetry: ["wire", ...LEAVES],
+  redaction: ["errors"],
   redis: [...LEAVES],
   // The guest stands alone: what it imports is what submitted code can reach.
   guest: ["wire"],

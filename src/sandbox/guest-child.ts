@@ -96,7 +96,7 @@ export class GuestChild implements StartedGuest {
       },
       () => {},
     );
-    (child.stdio[STDERR] as Socket).setEncoding("latin1").on("data", (chunk: string) => {
+    (child.stdio[STDERR] as Socket).setEncoding("utf8").on("data", (chunk: string) => {
       if (this.#complaint.length < STDERR_BYTES) this.#complaint += chunk.slice(0, STDERR_BYTES);
     });
     this.exited = this.#waitForExit();

@@ -9,8 +9,8 @@ export interface Log {
   readonly pino: Logger;
   /** A run that did not come to a result, and the address of who asked for it. */
   run(run: string, container: string, jti: string, client: string, error: unknown): void;
-  /** A line that a task wrote to its console. */
-  task(run: string, container: string, level: number, text: Buffer): void;
+  /** A line that a task wrote to its console. @param text called where the line is written. */
+  task(run: string, container: string, level: number, text: () => string): void;
   /** Something of a run failed of which its answer tells nothing. @param again not the first of its run. */
   unheard(run: string, container: string, jti: string, problem: Problem, again: boolean): void;
   /** A task asked for a place that it may not reach. Whoever reports it keeps it from flooding the log. */
@@ -34,7 +34,7 @@ export function openLog(level: Config["logLevel"]): Log {
     // At debug, whatever the task calls it: a task must not fill the log of the service.
     task: (run, container, taskLevel, text) => {
       if (!logger.isLevelEnabled("debug")) return;
-      logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text.toString());
+      logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text());
     },
     // A line a run at info, which is as many as the limits admit: a run may leave any number of rejections behind.
     unheard: (run, container, jti, problem, again) => {

@@ -12,8 +12,8 @@ switch (what) {
     log.run("r-3", "demo", "jti-1", "192.0.2.7", new TypeError("a defect"));
     break;
   case "task":
-    log.task("r-1", "demo", 3, Buffer.from('two\nlines "and quotes"'));
-    log.task("r-1", "demo", 255, Buffer.from("a level that a guest made up"));
+    log.task("r-1", "demo", 3, () => 'two\nlines "and quotes"');
+    log.task("r-1", "demo", 255, () => "a level that a guest made up");
     break;
   case "refused":
     log.refused("r-1", "demo", "jti-1", { host: '10.0.0.1"\n', port: 80, reason: "address", unreported: 3 });

@@ -1,0 +1,170 @@
+import { Problem } from "../errors.ts";
+import { Automaton, START } from "./automaton.ts";
+import { eachSymbol, symbolsOf } from "./symbols.ts";
+
+/** A shorter secret occurs in many texts that have nothing to do with it. In symbols. */
+const MIN_SYMBOLS = 4;
+const MASK = "[secret]";
+/** The guest cuts a text that is too long, or a line of it, and marks that so. */
+const CUT = /…(?=\n|$)/g;
+/** V8 and Node cut what they quote, and mark that so. */
+const QUOTE_CUT = /\.\.\./g;
+/** V8 quotes 10 characters before and 10 after the one that it does not understand. */
+const V8_QUOTE = / is not valid JSON/g;
+const V8_QUOTE_CHARS = 48;
+
+/**
+ * Takes secrets out of texts that are logged or answered, in every everyday spelling (`symbols.ts` lists them).
+ *
+ * The work is linear in the length of the text and of the secrets together, whatever they are: a task chooses both, and
+ * the service has one thread.
+ */
+export class Redaction {
+  readonly #secrets: readonly string[];
+  #built: Built | null = null;
+
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets;
+  }
+
+  text(text: string): string {
+    const { automaton } = this.#build();
+    const starts = new Uint32Array(text.length * 3);
+    const ranges: Range[] = [];
+    const cuts = cutsOf(text);
+    let cut = 0;
+    let count = 0;
+    let state = START;
+    let lastEnd = 0;
+    const maskBegun = (least: number): void => {
+      const begun = automaton.begun(state);
+      if (begun >= least && begun > 0) addRange(ranges, starts[count - begun]!, lastEnd);
+    };
+    eachSymbol(text, (symbol, start, end) => {
+      while (cut < cuts.length && cuts[cut]!.at <= start) maskBegun(cuts[cut++]!.least);
+      starts[count++] = start;
+      lastEnd = end;
+      state = automaton.next(state, symbol);
+      const found = automaton.found(state);
+      if (found > 0) addRange(ranges, starts[count - found]!, end);
+    });
+    while (cut < cuts.length) maskBegun(cuts[cut++]!.least);
+    // A text that bears no mark may have been cut all the same, and may end with a word that begins as a secret does.
+    maskBegun(MIN_SYMBOLS);
+    const quoted = this.#quotedPieces(text);
+    return masked(text, quoted.length === 0 ? ranges : [...ranges, ...quoted].toSorted((a, b) => a.start - b.start));
+  }
+
+  /** Redacts all texts of a value that is JSON, names too. */
+  value<T>(value: T): T {
+    return JSON.parse(JSON.stringify(value), (_, each: unknown) => this.#member(each)) as T;
+  }
+
+  /** Redacts a `Problem`. Any other error is a bug in the service: clients do not see its details. */
+  error(error: unknown): unknown {
+    return error instanceof Problem ? this.problem(error) : error;
+  }
+
+  /** Redacts what a caller is answered and what is logged of it, the last words of a guest among that. */
+  problem(problem: Problem): Problem {
+    const { hint, violations, error: taskError, cause, ...rest } = problem.options;
+    return new Problem(problem.code, this.text(problem.message), {
+      ...rest,
+      ...(hint !== undefined && { hint: this.text(hint) }),
+      ...(violations && { violations: this.value(violations) }),
+      ...(taskError && { error: this.value(taskError) }),
+      ...(cause !== undefined && { cause: cause instanceof Error ? new Error(this.text(cause.message)) : cause }),
+    });
+  }
+
+  /** V8 quotes what it cannot parse from its midst: pieces of a secret, of any place in it. */
+  #quotedPieces(text: string): Range[] {
+    const ranges: Range[] = [];
+    for (const { index } of text.matchAll(V8_QUOTE)) {
+      const from = Math.max(0, index - V8_QUOTE_CHARS);
+      const starts: number[] = [];
+      let piece = 0;
+      eachSymbol(text.slice(from, index), (symbol, start, end) => {
+        starts.push(from + start);
+        piece = ((piece << 8) | symbol) >>> 0;
+        if (starts.length < PIECE_SYMBOLS || !this.#pieces.has(piece)) return;
+        addRange(ranges, starts.at(-PIECE_SYMBOLS)!, from + end);
+      });
+    }
+    return ranges;
+  }
+
+  #member(value: unknown): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [this.text(name), each]));
+  }
+
+  /** When it is first needed: most runs say nothing that has to be redacted. */
+  #build(): Built {
+    if (this.#built) return this.#built;
+    const patterns = this.#secrets.map(symbolsOf).filter(({ length }) => length >= MIN_SYMBOLS);
+    this.#built = { patterns, automaton: new Automaton(patterns), pieces: null };
+    return this.#built;
+  }
+
+  get #pieces(): ReadonlySet<number> {
+    const built = this.#build();
+    return (built.pieces ??= piecesOf(built.patterns));
+  }
+}
+
+interface Built {
+  readonly patterns: readonly Uint8Array[];
+  readonly automaton: Automaton;
+  pieces: ReadonlySet<number> | null;
+}
+
+/** As many symbols as a number of 32 bits holds. */
+const PIECE_SYMBOLS = 4;
+
+function piecesOf(patterns: readonly Uint8Array[]): ReadonlySet<number> {
+  const pieces = new Set<number>();
+  for (const pattern of patterns) {
+    let piece = 0;
+    for (const [at, symbol] of pattern.entries()) {
+      piece = ((piece << 8) | symbol) >>> 0;
+      if (at >= PIECE_SYMBOLS - 1) pieces.add(piece);
+    }
+  }
+  return pieces;
+}
+
+/** Where a text was cut, in order, and how many symbols of a secret must stand before that for them to be masked. */
+function cutsOf(text: string): { at: number; least: number }[] {
+  const cuts = [...text.matchAll(CUT)].map(({ index }) => ({ at: index, least: 1 }));
+  for (const { index } of text.matchAll(QUOTE_CUT)) cuts.push({ at: index, least: MIN_SYMBOLS });
+  return cuts.toSorted((a, b) => a.at - b.at);
+}
+
+/** A part of a text that is to be masked. */
+interface Range {
+  start: number;
+  end: number;
+}
+
+/** Adds a range that ends last. Ranges that overlap become one. */
+function addRange(ranges: Range[], start: number, end: number): void {
+  while (ranges.length > 0 && ranges.at(-1)!.start >= start) ranges.pop();
+  const last = ranges.at(-1);
+  if (last && start < last.end) last.end = end;
+  else ranges.push({ start, end });
+}
+
+/** @param ranges in the order of their starts. */
+function masked(text: string, ranges: readonly Range[]): string {
+  let result = "";
+  let done = 0;
+  for (const { start, end } of ranges) {
+    if (end <= done) continue;
+    // What overlaps the range before is masked already.
+    if (start >= done) result += text.slice(done, start) + MASK;
+    done = end;
+  }
+  return result + text.slice(done);
+}

@@ -1,0 +1,146 @@
+/**
+ * Calls `emit` for each symbol of a text in its normal form: what is left of the text, whichever way it was written down.
+ *
+ * A program writes one value in many spellings: as it is, as JSON, as JSON within JSON, as `util.inspect` shows it, in a
+ * URL, in a form, as the name of a host. In the normal form all of these are the same symbols:
+ *
+ * - escapes are undone: `%41`, `%2541`, `\u0041` and `\x41` are `A`;
+ * - quotes, backslashes, `+`, white space and control characters, and the escapes of these, are left out: encoders add,
+ *   remove and exchange them;
+ * - ASCII letters are lower case.
+ *
+ * Each symbol is one byte of UTF-8. The work is linear in the length of the text.
+ *
+ * @param emit takes the symbol, and where the characters that it was read from begin and end in the text.
+ */
+export function eachSymbol(text: string, emit: (symbol: number, start: number, end: number) => void): void {
+  let at = 0;
+  while (at < text.length) {
+    const start = at;
+    let code = text.codePointAt(at)!;
+    at += code > 0xffff ? 2 : 1;
+    if (code === PERCENT) {
+      const escape = percentEscape(text, at);
+      if (escape) {
+        at = escape.end;
+        code = escape.byte;
+        if (code >= 0x80) {
+          // One byte of UTF-8, as it is.
+          emit(code, start, at);
+          continue;
+        }
+      }
+    }
+    if (code === BACKSLASH) {
+      const escape = backslashEscape(text, at);
+      at = escape.end;
+      if (escape.code === null) continue;
+      code = escape.code;
+    }
+    if (code < 0x80) {
+      if (KEPT[code]) emit(code >= UPPER_A && code <= UPPER_Z ? code + TO_LOWER : code, start, at);
+    } else emitUtf8(code, start, at, emit);
+  }
+}
+
+const PERCENT = 0x25;
+const BACKSLASH = 0x5c;
+const UPPER_A = 0x41;
+const UPPER_Z = 0x5a;
+const TO_LOWER = 0x20;
+/** What UTF-8 has in place of a lone surrogate. */
+const REPLACEMENT = 0xfffd;
+
+/** Printable ASCII that no encoder adds, removes or exchanges. */
+const KEPT: readonly boolean[] = Array.from({ length: 0x80 }, (_, code) => {
+  return code > 0x20 && code < 0x7f && !"'\"`\\+".includes(String.fromCharCode(code));
+});
+
+/** Escapes of characters that have no symbol: line breaks, tabs and their kind. */
+const BLANK_ESCAPES = new Set("nrtbfv");
+
+/**
+ * Reads the rest of an escape of a URL (RFC 3986, section 2.1), of which the percent sign may itself be escaped any number
+ * of times (`%2541`).
+ */
+function percentEscape(text: string, start: number): { byte: number; end: number } | null {
+  let at = start;
+  while (text[at] === "2" && text[at + 1] === "5") at += 2;
+  const byte = hexadecimal(text, at, 2);
+  if (byte !== null) return { byte, end: at + 2 };
+  return at > start ? { byte: PERCENT, end: at } : null;
+}
+
+/**
+ * Reads the rest of an escape of JSON or JavaScript, of which the backslash may itself be escaped any number of times.
+ *
+ * @returns `code: null` for a character without a symbol.
+ */
+function backslashEscape(text: string, start: number): { code: number | null; end: number } {
+  let at = start;
+  while (text[at] === "\\") at += 1;
+  const kind = text[at];
+  if (kind === undefined) return { code: null, end: at };
+  if (BLANK_ESCAPES.has(kind)) return { code: null, end: at + 1 };
+  const digits = kind === "u" ? 4 : kind === "x" ? 2 : 0;
+  const code = digits === 0 ? null : hexadecimal(text, at + 1, digits);
+  if (code === null) return { code: null, end: at };
+  const end = at + 1 + digits;
+  return isHighSurrogate(code) ? surrogatePair(text, code, end) : { code, end };
+}
+
+function surrogatePair(text: string, high: number, start: number): { code: number; end: number } {
+  let at = start;
+  while (text[at] === "\\") at += 1;
+  const low = at > start && text[at] === "u" ? hexadecimal(text, at + 1, 4) : null;
+  if (low === null || low < 0xdc00 || low > 0xdfff) return { code: high, end: start };
+  return { code: 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), end: at + 5 };
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+function hexadecimal(text: string, start: number, digits: number): number | null {
+  let value = 0;
+  for (let at = start; at < start + digits; at++) {
+    const digit = hexDigit(text.charCodeAt(at));
+    if (digit < 0) return null;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const lower = code | TO_LOWER;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
+}
+
+function emitUtf8(
+  given: number,
+  start: number,
+  end: number,
+  emit: (symbol: number, start: number, end: number) => void,
+): void {
+  const code = given >= 0xd800 && given <= 0xdfff ? REPLACEMENT : given;
+  if (code < 0x800) emit(0xc0 | (code >> 6), start, end);
+  else {
+    if (code < 0x10000) emit(0xe0 | (code >> 12), start, end);
+    else {
+      emit(0xf0 | (code >> 18), start, end);
+      emit(0x80 | ((code >> 12) & 0x3f), start, end);
+    }
+    emit(0x80 | ((code >> 6) & 0x3f), start, end);
+  }
+  emit(0x80 | (code & 0x3f), start, end);
+}
+
+/** All symbols of a text. */
+export function symbolsOf(text: string): Uint8Array {
+  // A character of one UTF-16 code unit has at most three bytes of UTF-8.
+  const symbols = new Uint8Array(text.length * 3);
+  let count = 0;
+  eachSymbol(text, (symbol) => (symbols[count++] = symbol));
+  return symbols.slice(0, count);
+}
