@@ -16,6 +16,7 @@ import type { Egress } from "./egress/gateway.ts";
 import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
 import { Authenticator } from "./http/authenticator.ts";
+import { Bodies } from "./http/bodies.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { Running } from "./http/running.ts";
@@ -162,6 +163,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     tokens,
     tasks,
     authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
+    bodies: closers.adopt(new Bodies(), (open) => open.close()),
     proxies,
     limiter,
     policies,

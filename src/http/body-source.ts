@@ -2,14 +2,21 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 
 import { Problem } from "../errors.ts";
-import { parseJson } from "../source/json.ts";
-import { hasBody, readBody, wantBody } from "./read-body.ts";
+import { checkJson } from "../source/json.ts";
+import type { Bodies, BodyHolder } from "./bodies.ts";
+import { hasBody, wantBody } from "./read-body.ts";
 
 export interface BodyLimits {
   /** The most bytes of a body that is read before the run. */
   readonly bytes: number;
   /** The most levels of arrays and objects. */
   readonly jsonDepth: number;
+}
+
+/** A body that a task reads, and what it holds until the run has it. */
+export interface BodySource {
+  readonly source: Readable;
+  readonly release: () => void;
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
@@ -26,17 +33,28 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 export async function bodySource(
   request: IncomingMessage,
   response: ServerResponse,
-  { bytes, jsonDepth }: BodyLimits,
-): Promise<Readable | null> {
+  { bytes: limitBytes, jsonDepth }: BodyLimits,
+  bodies: Bodies,
+  holder: BodyHolder,
+): Promise<BodySource | null> {
   if (!hasBody(request)) return null;
   const type = (request.headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
   const isJson = JSON_TYPE.test(type);
   const length = Number(request.headers["content-length"] ?? Infinity);
-  if (length > bytes || (!isJson && type !== FORM_TYPE)) {
+  if (length > limitBytes || (!isJson && type !== FORM_TYPE)) {
     wantBody(request, response);
-    return request;
+    return { source: request, release: () => {} };
   }
-  const body = await readBody(request, response, bytes, () => new Problem("request_invalid", "the body is too long"));
-  if (isJson) parseJson(body, jsonDepth);
-  return Readable.from([body]);
+  const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, holder });
+  try {
+    if (isJson) await checkJson(bytes, jsonDepth);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return { source: Readable.from([bytes]), release };
+}
+
+function tooLarge(): Problem {
+  return new Problem("request_invalid", "the body is too long");
 }

@@ -20,7 +20,7 @@ import { containerName } from "./target.ts";
 
 /** What is set for containers, and which there are. For administrators. */
 export function serveContainers(api: Api, dependencies: ApiDependencies): void {
-  const { policies, config } = dependencies;
+  const { policies } = dependencies;
   resource(api, "/api/containers", {
     GET: async (call) => {
       const claims = await authenticate(call, dependencies);
@@ -39,8 +39,9 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/api/containers/:name{[^/]*}", {
     GET: async (call) => json(200, policies.get((await administered(call))[0]) ?? NO_POLICY),
     PUT: async (call) => {
-      const [name, { jti }] = await administered(call);
-      const policy = readPolicy(await readJson(call, config.jsonDepthLimit));
+      const [name, by] = await administered(call);
+      const { jti } = by;
+      const policy = readPolicy(await readJson(call, dependencies, by));
       if (isEmpty(policy)) await policies.remove(name);
       else await policies.set(name, policy, jti);
       audit(call, dependencies, "policy set", { container: name, policy, by: jti });

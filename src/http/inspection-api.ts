@@ -57,7 +57,7 @@ export function serveIntrospection(api: Api, dependencies: ApiDependencies): voi
   resource(api, "/api/tokens/introspect", {
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
-      const form = await readForm(call);
+      const form = await readForm(call, dependencies, by);
       const given = form.getAll("token");
       if (given.length !== 1) {
         throw new Problem("request_invalid", `the form has ${given.length} members named token, and must have one`);

@@ -22,7 +22,6 @@ const RUN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const MAX_HEADER_BYTES = 16 * 2 ** 10;
 /** A request that drips in slower than this holds a connection for nothing. */
 const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 60_000;
 const CHECK_MS = 5_000;
 /** For the answer to what is not HTTP to be read. */
 const CLOSE_MS = 1_000;
@@ -60,7 +59,8 @@ export function createListener(config: Config, dependencies: RunDependencies & A
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    // The head has its own time. A body that is read has a minimum rate (`bodies.ts`), a body that a run reads its deadline.
+    requestTimeout: 0,
     connectionsCheckingInterval: CHECK_MS,
     noDelay: true,
     // Checked here, for the sake of a clear answer.

@@ -1,72 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { Problem } from "../errors.ts";
-
 /** How much of a body that nobody wants is read, so that its sender sees the answer instead of a reset connection. */
 const DISCARD_BYTES = 256 * 2 ** 20;
 const DISCARD_MS = 10_000;
-
-/** Of bodies that have not come whole, all together: no number of connections may fill the memory. */
-const MAX_READING_BYTES = 256 * 2 ** 20;
-let readingBytes = 0;
 
 /** Whether the request announces a body (RFC 9112, section 6). */
 export function hasBody(request: IncomingMessage): boolean {
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;
   return encoding !== undefined || (length !== undefined && length !== "0");
 }
-
-/**
- * Reads the body, up to a limit.
- *
- * @param tooLarge makes the error for a body beyond the limit.
- * @throws what `tooLarge` makes; {Problem} `request_invalid` when the body breaks off.
- */
-export function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  limitBytes: number,
-  tooLarge: () => Problem,
-): Promise<Buffer> {
-  if (Number(request.headers["content-length"] ?? 0) > limitBytes) return Promise.reject(tooLarge());
-  wantBody(request, response);
-  if (readingBytes > MAX_READING_BYTES) {
-    return Promise.reject(
-      new Problem("overloaded", "the service reads as many bodies as it has room for", { retryAfterMs: 1_000 }),
-    );
-  }
-  return new Promise((resolve, reject) => {
-    let first: Buffer | null = null;
-    let chunks: Buffer[] | null = null;
-    let bytes = 0;
-    let settled = false;
-    const settle = (): void => {
-      if (!settled) readingBytes -= bytes;
-      settled = true;
-    };
-    request.on("data", (chunk: Buffer) => {
-      // What comes after the answer is known is not kept.
-      if (settled) return;
-      bytes += chunk.length;
-      readingBytes += chunk.length;
-      if (!first) first = chunk;
-      else (chunks ??= [first]).push(chunk);
-      if (bytes <= limitBytes) return;
-      settle();
-      reject(tooLarge());
-    });
-    request.on("end", () => {
-      settle();
-      resolve(chunks ? Buffer.concat(chunks) : (first ?? EMPTY));
-    });
-    request.on("error", () => {
-      settle();
-      reject(new Problem("request_invalid", "the request's body broke off"));
-    });
-  });
-}
-
-const EMPTY = Buffer.alloc(0);
 
 /**
  * Keeps a client that asked whether its body is wanted (RFC 9110, section 10.1.1) waiting until somebody reads it. Where

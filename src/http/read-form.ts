@@ -1,15 +1,16 @@
 import { Problem } from "../errors.ts";
-import { readBody } from "./read-body.ts";
-import type { Call } from "./resources.ts";
+import type { Claims } from "../tokens/claims.ts";
+import { readBytes } from "./read-json.ts";
+import type { ApiDependencies, Call } from "./resources.ts";
 
 /** A token and what goes with it. */
 const MAX_BYTES = 64 * 2 ** 10;
 const TYPE = "application/x-www-form-urlencoded";
 
 /** @throws {Problem} `request_invalid` when the body is no form, or too long. */
-export async function readForm(call: Call): Promise<URLSearchParams> {
+export async function readForm(call: Call, dependencies: ApiDependencies, by: Claims): Promise<URLSearchParams> {
   const [type = ""] = (call.env.incoming.headers["content-type"] ?? "").split(";", 1);
-  const body = await readBody(call.env.incoming, call.env.outgoing, MAX_BYTES, () => {
+  const body = await readBytes(call, dependencies, by, MAX_BYTES, () => {
     return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);
   });
   if (type.trim().toLowerCase() !== TYPE) throw new Problem("request_invalid", `the body must be a form, ${TYPE}`);

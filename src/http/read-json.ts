@@ -1,15 +1,29 @@
 import { Problem } from "../errors.ts";
 import { parseJson } from "../source/json.ts";
-import { readBody } from "./read-body.ts";
-import type { Call } from "./resources.ts";
+import { type Claims, familyOf } from "../tokens/claims.ts";
+import type { ApiDependencies, Call } from "./resources.ts";
 
 /** What administrators send is small. */
 const MAX_BYTES = 64 * 2 ** 10;
 
 /** @throws {Problem} `request_invalid` when the body is no JSON, too long or too deep. */
-export async function readJson(call: Call, maxDepth: number): Promise<unknown> {
-  const body = await readBody(call.env.incoming, call.env.outgoing, MAX_BYTES, () => {
+export async function readJson(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
+  const bytes = await readBytes(call, dependencies, by, MAX_BYTES, () => {
     return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);
   });
-  return parseJson(body, maxDepth);
+  return await parseJson(bytes, dependencies.config.jsonDepthLimit);
+}
+
+/** A body that is read and used up at once. */
+export async function readBytes(
+  call: Call,
+  { bodies }: Pick<ApiDependencies, "bodies">,
+  by: Claims,
+  limitBytes: number,
+  tooLarge: () => Problem,
+): Promise<Buffer> {
+  const holder = { name: familyOf(by), isPublic: false };
+  const body = await bodies.read(call.env.incoming, call.env.outgoing, { limitBytes, tooLarge, holder });
+  body.release();
+  return body.bytes;
 }

@@ -15,6 +15,7 @@ import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
 import type { Authenticator } from "./authenticator.ts";
+import type { Bodies } from "./bodies.ts";
 import { readCredential } from "./credential.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
@@ -25,6 +26,7 @@ export interface ApiDependencies {
   readonly config: Config;
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
+  readonly bodies: Bodies;
   readonly proxies: Proxies;
   readonly limiter: Limiter;
   readonly policies: PolicyStore;

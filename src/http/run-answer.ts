@@ -6,11 +6,11 @@ import type { KeyUsage } from "../limits/limiter.ts";
 import type { HeadMessage } from "../wire/messages.ts";
 import { announcedLength, exactly } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
+import { FairShare } from "./fair-share.ts";
 import { CORS_HEADERS, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
 import { endAnswer } from "./read-body.ts";
-import { UnreadAnswers } from "./unread.ts";
 
 /** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
 const PASSES =
@@ -27,8 +27,8 @@ const JSON_TYPE = ["Content-Type", "application/json"];
 const BIG_BYTES = 65_536;
 /** Of silence on the connection of a big answer. */
 const UNREAD_MS = 30_000;
-/** Of the big answers of all runs together. */
-const unread = new UnreadAnswers(256 * 2 ** 20);
+/** Of the big answers of all runs together that their clients have not read: a client may take its time. */
+const unread = new FairShare(256 * 2 ** 20);
 /** A task's page acts in no origin, least of all in that of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
 /** A page that was opened with the token in its URL could read it there. */
@@ -52,8 +52,8 @@ export class RunAnswer {
   /** What is left of the keys that the run counts against. */
   usage: readonly KeyUsage[] = [];
   readonly #response: ServerResponse;
-  /** The `jti` of who asked. */
-  readonly #token: string;
+  /** Whose memory an answer takes that is not read. */
+  readonly #reader: string;
   readonly #byKey: boolean;
   // When each step was over, on the clock of `performance.now()`; 0 until then.
   readonly #arrivedMs: number;
@@ -61,9 +61,9 @@ export class RunAnswer {
   #sentMs = 0;
   #start: Start = "warm";
 
-  constructor(response: ServerResponse, run: string, token: string, byKey: boolean, arrivedMs: number) {
+  constructor(response: ServerResponse, run: string, reader: string, byKey: boolean, arrivedMs: number) {
     this.#response = response;
-    this.#token = token;
+    this.#reader = reader;
     this.run = run;
     this.#byKey = byKey;
     this.#arrivedMs = arrivedMs;
@@ -113,7 +113,9 @@ export class RunAnswer {
     const response = this.#response;
     const cut = (): unknown => response.destroy();
     response.setTimeout(UNREAD_MS, cut);
-    response.once("close", unread.add(this.#token, bytes, cut));
+    const hold = unread.hold(this.#reader, cut);
+    hold.grow(bytes);
+    response.once("close", hold.release);
   }
 
   /** Of what its guest has made, and nobody has read yet, no watchdog knows any more. */
@@ -122,10 +124,11 @@ export class RunAnswer {
     if (response.destroyed) return;
     const cut = (): unknown => (response.chunkedEncoding ? response.destroy() : reset(response));
     const timer = setTimeout(cut, Math.max(0, untilMs - performance.now())).unref();
-    const read = unread.add(this.#token, body.readableLength + response.writableLength, cut);
+    const hold = unread.hold(this.#reader, cut);
+    hold.grow(body.readableLength + response.writableLength);
     response.once("close", () => {
       clearTimeout(timer);
-      read();
+      hold.release();
     });
   }
 

@@ -6,7 +6,7 @@ import type { Party } from "../containers/party.ts";
 import type { Registry } from "../containers/registry.ts";
 import type { RequestBody } from "../containers/upload.ts";
 import { Problem } from "../errors.ts";
-import type { Holder, KeyUsage, Limiter } from "../limits/limiter.ts";
+import type { Holder, Limiter } from "../limits/limiter.ts";
 import { readSubmission, type Submission } from "../source/body.ts";
 import type { Sources } from "../source/fetch.ts";
 import { isBlank, withoutPreamble } from "../source/text.ts";
@@ -16,9 +16,11 @@ import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import type { Claims, Pin } from "../tokens/claims.ts";
+import { type Claims, familyOf, type Pin } from "../tokens/claims.ts";
 import { mayHaveSecrets, type RunSecrets } from "../tokens/secrets/vault.ts";
 import type { Authenticator } from "./authenticator.ts";
+import { clientNetwork } from "./address.ts";
+import type { Bodies, BodyHolder } from "./bodies.ts";
 import { bodySource } from "./body-source.ts";
 import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
@@ -28,20 +30,20 @@ import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { findTask, holderOfTask, mustBeRunnable, mustNotHaveEnded, type RunPlace } from "./named-run.ts";
 import { partyOf } from "./party.ts";
 import type { Proxies } from "./proxies.ts";
-import { discardRest, hasBody, readBody } from "./read-body.ts";
-import { Redaction } from "./redact.ts";
+import { discardRest, hasBody } from "./read-body.ts";
+import { redactionOf } from "./redactions.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { contextText, runContext } from "./run-context.ts";
 import { LoggingWitness } from "./run-witness.ts";
 import type { Running } from "./running.ts";
 import { containerName, type Target, taskUrl } from "./target.ts";
-import { readUsage } from "./usage.ts";
 
 export interface RunDependencies {
   readonly config: Config;
   readonly tokens: Tokens;
   readonly tasks: Tasks;
   readonly authenticator: Authenticator;
+  readonly bodies: Bodies;
   readonly proxies: Proxies;
   readonly limiter: Limiter;
   readonly containers: Registry;
@@ -72,6 +74,8 @@ interface Call {
   readonly party: Party;
   /** The only code that the token may run, or null. */
   readonly pin: Pin | null;
+  /** Whose memory its body and its answer take. */
+  readonly memory: BodyHolder;
   /** What its code is given and nobody else. */
   readonly secrets: RunSecrets | null;
   readonly answer: RunAnswer;
@@ -85,6 +89,8 @@ interface Input {
   readonly data: string | null;
   /** The request's own body, where that is not its code; null when there is none. */
   readonly body: RequestBody | null;
+  /** Gives back the memory that the request's body takes. */
+  readonly release: () => void;
 }
 type CodeText = Omit<Submission, "data">;
 
@@ -113,13 +119,14 @@ export class RunEndpoint {
     if (bearer) authorize(bearer, container);
     const task = place.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
     const claims = task?.claims ?? bearer!;
-    const answer = new RunAnswer(response, runIds.next(), claims.jti, credential?.byKey ?? false, arrivedMs);
+    const memory = this.#memoryOf(bearer, request);
+    const answer = new RunAnswer(response, runIds.next(), memory.name, credential?.byKey ?? false, arrivedMs);
     const looked = task ? holderOfTask(task, bearer, tokens.registry) : holderOf(claims, tokens.registry);
     const holder = looked instanceof Promise ? await looked : looked;
     const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
     const party = partyOf(claims, secrets?.version ?? null);
     const run = { request, response, target, container, claims, bearer, task, taskUrl: url };
-    const call = { ...run, holder, party, pin: claims.code, secrets, answer };
+    const call = { ...run, holder, party, pin: claims.code, memory, secrets, answer };
     try {
       answer.send(await this.#run(call), config.streamLimit);
     } catch (error) {
@@ -134,7 +141,39 @@ export class RunEndpoint {
   }
 
   async #begin(call: Call): Promise<Execution> {
-    const { code: submitted, data, body } = await this.#readInput(call);
+    await this.#lookFirst(call);
+    const input = await this.#readInput(call);
+    try {
+      return await this.#beginWith(call, input);
+    } finally {
+      input.release();
+    }
+  }
+
+  /**
+   * Refuses a run of which a window has nothing left before its body is read. A body that is here already costs nothing
+   * to read: then the admission decides, and no look costs the store a round trip.
+   */
+  async #lookFirst(call: Call): Promise<void> {
+    // What came with the head is parsed by then.
+    await Promise.resolve();
+    if (call.request.complete) return;
+    try {
+      await this.#look(call);
+    } catch (error) {
+      // Whether runs go on without the counts is for the admission to say.
+      if (!(error instanceof Problem) || error.code !== "store_unavailable") throw error;
+    }
+  }
+
+  /** @throws {Problem} `container_limited`, `token_limited` */
+  async #look({ container, holder, answer }: Call): Promise<void> {
+    const decision = await this.#with.limiter.look(container, holder);
+    answer.usage = decision.usage;
+    if (!decision.admitted) throw limitProblem(container, decision);
+  }
+
+  async #beginWith(call: Call, { code: submitted, data, body }: Input): Promise<Execution> {
     const { containers, running } = this.#with;
     const place = containers.reserve(call.container, call.party, call.holder, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
@@ -174,10 +213,7 @@ export class RunEndpoint {
   /** What the request brought: its data, and its code unless that is to be fetched. */
   async #readInput(call: Call): Promise<Input> {
     const { task } = call;
-    if (call.pin?.url === undefined && !task) {
-      const submission = await this.#readCode(call);
-      return { code: submission, data: submission?.data ?? null, body: null };
-    }
+    if (call.pin?.url === undefined && !task) return await this.#readCode(call);
     if (call.taskUrl !== null) {
       const what = task ? "the path names a task" : "the token runs the code of one URL";
       throw new Problem("code_pinned", `${what}, and task_url names other code`, {
@@ -186,36 +222,51 @@ export class RunEndpoint {
     }
     const { codeLimit, jsonDepthLimit } = this.#with.config;
     const limits = { bytes: codeLimit * ENVELOPE_FACTOR, jsonDepth: jsonDepthLimit };
-    const source = await bodySource(call.request, call.response, limits);
-    const body = source && { source, mostHeld: limits.bytes };
-    if (!task?.inline) return { code: null, data: null, body };
-    const code = withoutPreamble(await this.#with.tasks.codeOf(task));
-    return { code: { source: code, typescript: false, modules: null }, data: null, body };
+    const found = await bodySource(call.request, call.response, limits, this.#with.bodies, call.memory);
+    const body = found && { source: found.source, mostHeld: limits.bytes };
+    const release = found ? found.release : nothing;
+    if (!task?.inline) return { code: null, data: null, body, release };
+    try {
+      const code = withoutPreamble(await this.#with.tasks.codeOf(task));
+      return { code: { source: code, typescript: false, modules: null }, data: null, body, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
-  /** The code of the body, or null when it is to be fetched. */
-  async #readCode({ request, response, taskUrl: url, pin }: Call): Promise<Submission | null> {
+  /** The code of the body, unless it is to be fetched. */
+  async #readCode({ request, response, taskUrl: url, pin, memory }: Call): Promise<Input> {
     const { codeLimit, jsonDepthLimit } = this.#with.config;
-    if (!hasBody(request)) return requireUrl(url);
+    if (!hasBody(request)) return toFetch(url);
     if (request.method === "GET" || request.method === "DELETE") {
       throw new Problem("request_invalid", `${request.method} takes no body; it supplies code by task_url`);
     }
     const contentType = request.headers["content-type"];
-    const limit = contentType?.toLowerCase().startsWith("application/json") ? codeLimit * ENVELOPE_FACTOR : codeLimit;
-    const body = await readBody(request, response, limit, () => {
-      return new Problem("code_too_large", `the body is longer than the ${limit} bytes that are taken`);
+    const isEnvelope = contentType?.toLowerCase().startsWith("application/json");
+    const limitBytes = isEnvelope ? codeLimit * ENVELOPE_FACTOR : codeLimit;
+    const tooLarge = (): Problem => {
+      return new Problem("code_too_large", `the body is longer than the ${limitBytes} bytes that are taken`);
+    };
+    const { bytes, release } = await this.#with.bodies.read(request, response, {
+      limitBytes,
+      tooLarge,
+      holder: memory,
     });
-    if (isBlank(body)) return requireUrl(url);
-    if (url !== null) {
-      throw new Problem("code_ambiguous", "the request holds code in its body and names code by task_url", {
-        hint: "Give one of the two.",
-      });
+    try {
+      if (isBlank(bytes)) return toFetch(url);
+      if (url !== null) {
+        throw new Problem("code_ambiguous", "the request holds code in its body and names code by task_url", {
+          hint: "Give one of the two.",
+        });
+      }
+      const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256: pin?.sha256 ?? null };
+      const { data, ...code } = await readSubmission(bytes, contentType, limits);
+      return { code, data, body: null, release };
+    } catch (error) {
+      release();
+      throw error;
     }
-    return readSubmission(body, contentType, {
-      codeBytes: codeLimit,
-      jsonDepth: jsonDepthLimit,
-      sha256: pin?.sha256 ?? null,
-    });
   }
 
   async #admit(call: Call): Promise<void> {
@@ -236,23 +287,25 @@ export class RunEndpoint {
     return { source: bytes, typescript, modules: null };
   }
 
-  /** Answers what went wrong. The rate-limit headers are due even where nothing was asked of the limiter. */
-  async #refuse(cause: unknown, { request, container, holder, secrets, answer }: Call): Promise<void> {
+  /**
+   * Answers what went wrong. Where the limiter was not asked, it is now: a window with nothing left comes before all that
+   * is wrong with a body, and the rate-limit headers are due in any case.
+   */
+  async #refuse(cause: unknown, call: Call): Promise<void> {
+    const { request, container, holder, secrets, answer } = call;
+    let error = cause;
+    if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
     // What a task throws may hold what it was given.
-    const error = secrets ? new Redaction(secrets.values).error(cause) : cause;
-    if (!answer.hasUsage) answer.usage = await this.#usageIfKnown(container, holder);
+    if (secrets) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
     log.run(answer.run, container, holder.jti, proxies.clientOf(request), error);
     answer.sendProblem(error);
   }
 
-  /** While the counts cannot be reached, the answer does without. */
-  async #usageIfKnown(container: string, holder: Holder): Promise<readonly KeyUsage[]> {
-    try {
-      return await readUsage(this.#with.limiter, container, holder);
-    } catch {
-      return [];
-    }
+  /** Without a token a client is what its address is. */
+  #memoryOf(bearer: Claims | null, request: IncomingMessage): BodyHolder {
+    if (bearer) return { name: familyOf(bearer), isPublic: false };
+    return { name: clientNetwork(this.#with.proxies.clientOf(request)), isPublic: true };
   }
 
   #contextOf({ request, target, container, claims, secrets, answer }: Call, data: string | null): string {
@@ -264,14 +317,16 @@ export class RunEndpoint {
   #observe({ request, answer, container, holder, secrets }: Call, over: () => void): RunObserver {
     const { log, proxies, runCounts } = this.#with;
     const { run } = answer;
-    const told = secrets && new Redaction(secrets.values);
     return {
       over,
       broke: (problem) => {
-        log.run(run, container, holder.jti, proxies.clientOf(request), told?.error(problem) ?? problem);
+        const error = secrets ? redactionOf(secrets).problem(problem) : problem;
+        log.run(run, container, holder.jti, proxies.clientOf(request), error);
       },
-      refused: (refusal) => log.refused(run, container, holder.jti, told?.value(refusal) ?? refusal),
-      witness: new LoggingWitness(log, runCounts, { run, container, jti: holder.jti }, told),
+      refused: (refusal) => {
+        log.refused(run, container, holder.jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
+      },
+      witness: new LoggingWitness(log, runCounts, { run, container, jti: holder.jti }, secrets),
     };
   }
 }
@@ -288,8 +343,15 @@ function tokensOf({ claims, bearer }: Call): Claims[] {
   return bearer === null || bearer === claims ? [claims] : [claims, bearer];
 }
 
-function requireUrl(url: string | null): null {
-  if (url !== null) return null;
+/** A refusal by the limits comes before the fault of a request. While the counts cannot be reached, they are not told. */
+function limitOr(fault: unknown, refused: unknown): unknown {
+  return refused instanceof Problem && refused.status === 429 ? refused : fault;
+}
+
+function nothing(): void {}
+
+function toFetch(url: string | null): Input {
+  if (url !== null) return { code: null, data: null, body: null, release: nothing };
   throw new Problem("code_missing", "the request holds no code", {
     hint: "Send code as the request body, or name it with task_url.",
   });

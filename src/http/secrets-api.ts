@@ -23,7 +23,7 @@ import { decode, parseTarget } from "./target.ts";
  * the token itself: who may run the code of somebody is not therefore who gives it its credentials.
  */
 export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
-  const { tokens, config } = dependencies;
+  const { tokens } = dependencies;
   const ownerOf = async (jti: string, by: Claims): Promise<Claims> => {
     const claims = (await tokens.registry.issued(jti))?.claims;
     const isAbove = permitsVerb(by, "issue") && claims?.parents.includes(by.jti);
@@ -37,7 +37,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       const claims = await ownerOf(jtiOf(call), by);
       mustTakeSecrets(claims);
       mustNotHaveEnded(claims, tokens);
-      const given = await readJson(call, config.jsonDepthLimit);
+      const given = await readJson(call, dependencies, by);
       const secrets = await readSecrets(given, claims, tokens);
       await tokens.vault.set(claims, secrets);
       if (await isRevokedOnRecord(claims, tokens.registry)) {

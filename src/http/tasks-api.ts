@@ -1,6 +1,6 @@
 import { checkCode } from "../containers/code-check.ts";
 import { Problem } from "../errors.ts";
-import { parseJson } from "../source/json.ts";
+import { checkJson, nameAt, parseJson } from "../source/json.ts";
 import { withoutPreamble } from "../source/text.ts";
 import type { Place } from "../tasks/definition.ts";
 import { readRollBack } from "../tasks/request.ts";
@@ -10,7 +10,7 @@ import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts"
 import { isOneOf } from "./etags.ts";
 import { holderOf } from "./holder.ts";
 import { pageQuery } from "./page-query.ts";
-import { readBody } from "./read-body.ts";
+import { readBytes } from "./read-json.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -26,6 +26,8 @@ import { containerName, parseTarget, taskName } from "./target.ts";
 
 /** Escapes make code longer than it is. */
 const ESCAPE_FACTOR = 4;
+/** Of params, secrets and limits, which are built and walked in one turn of the event loop. */
+const MAX_OTHER_BYTES = 256 * 2 ** 10;
 const SEGMENT = "{[^/]*}";
 
 /** Named tasks, for who may keep them in their container. */
@@ -46,7 +48,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     },
     PUT: async (call) => {
       const { place, by } = await permitted(call, dependencies);
-      const members = await readMembers(call, dependencies);
+      const members = await readMembers(call, dependencies, by);
       const check = codeCheck(place, by, dependencies);
       const { task, made } = await tasks.put(place, members, by, conditionOf(call), check);
       auditTask(call, dependencies, made ? "task made" : "task changed", task, by);
@@ -70,7 +72,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   resource(api, `${path}/:name${SEGMENT}/rollback`, {
     POST: async (call) => {
       const { place, by } = await permitted(call, dependencies);
-      const { version, secrets } = readRollBack(await readMembers(call, dependencies));
+      const { version, secrets } = readRollBack(await readMembers(call, dependencies, by));
       const task = await tasks.rollBack(place, version, secrets, by, conditionOf(call));
       auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);
       return answer(200, task);
@@ -122,12 +124,23 @@ function segment(call: Call, at: number): string {
   return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
 }
 
-async function readMembers(call: Call, { config }: ApiDependencies): Promise<unknown> {
-  const bytes = config.codeLimit * ESCAPE_FACTOR;
-  const body = await readBody(call.env.incoming, call.env.outgoing, bytes, () => {
-    return new Problem("code_too_large", `the body is longer than the ${bytes} bytes that are taken`);
+/** @throws {Problem} `code_too_large`, `request_invalid` */
+async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
+  const { codeLimit, jsonDepthLimit } = dependencies.config;
+  const most = codeLimit * ESCAPE_FACTOR + MAX_OTHER_BYTES;
+  const body = await readBytes(call, dependencies, by, most, () => {
+    return new Problem("code_too_large", `the body is longer than the ${most} bytes that are taken`);
   });
-  return parseJson(body, config.jsonDepthLimit);
+  let other = body.length;
+  await checkJson(body, jsonDepthLimit, {
+    member: (depth, name, { start, end }) => {
+      if (depth === 1 && nameAt(body, name) === "code") other -= end - start;
+    },
+  });
+  if (other > MAX_OTHER_BYTES) {
+    throw new Problem("request_invalid", `the members beside code have ${other} bytes; at most ${MAX_OTHER_BYTES} are taken`);
+  }
+  return await parseJson(body, jsonDepthLimit);
 }
 
 /** RFC 9110, section 13.1: what was changed meanwhile is not overwritten by who does not know it. */

@@ -71,6 +71,14 @@ export function permitsVerb(claims: Claims, verb: Verb): boolean {
   return claims.admin || claims.can.includes(verb);
 }
 
+/**
+ * The `jti` of the topmost token above, or its own: a token and all tokens below it are one family. What is shared out or
+ * capped is counted by families, so that issuing more tokens multiplies nothing.
+ */
+export function familyOf({ jti, parents }: Pick<Claims, "jti" | "parents">): string {
+  return parents.at(-1) ?? jti;
+}
+
 /** Whether the text has the form of the `jti`s that this service gives: a UUID in lower case. */
 export function isJti(text: string): boolean {
   return JTI.test(text);

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { FairShare, type Hold } from "../../src/http/fair-share.ts";
+
+/** A share, what was cut of it, and a way to hold some of it. */
+function shareOf(maxBytes: number): { cut: string[]; hold: (holder: string, name: string, bytes: number) => Hold } {
+  const share = new FairShare(maxBytes);
+  const cut: string[] = [];
+  const hold = (holder: string, name: string, bytes: number): Hold => {
+    const held = share.hold(holder, () => cut.push(name));
+    held.grow(bytes);
+    return held;
+  };
+  return { cut, hold };
+}
+
+it("the holder that has the most loses its oldest, and no other does", () => {
+  const { cut, hold } = shareOf(100);
+  hold("quiet", "quiet 1", 30);
+  for (const name of ["greedy 1", "greedy 2", "greedy 3"]) hold("greedy", name, 20);
+  assert.equal(cut.length, 0);
+  hold("greedy", "greedy 4", 20);
+  assert.deepEqual(cut, ["greedy 1"]);
+  hold("quiet", "quiet 2", 20);
+  assert.deepEqual(cut, ["greedy 1", "greedy 2"]);
+});
+
+it("what grows is cut itself where its holder has the most and nothing older", () => {
+  const { cut, hold } = shareOf(100);
+  hold("quiet", "quiet", 30);
+  const greedy = hold("greedy", "greedy", 10);
+  greedy.grow(70);
+  assert.deepEqual(cut, ["greedy"]);
+  greedy.grow(1_000);
+  hold("quiet", "quiet 2", 60);
+  assert.deepEqual(cut, ["greedy"]);
+});
+
+it("what was released counts no more, and once only", () => {
+  const { cut, hold } = shareOf(100);
+  const released = hold("a", "released", 90);
+  released.release();
+  released.release();
+  hold("a", "first", 90);
+  assert.equal(cut.length, 0);
+  hold("a", "second", 20);
+  assert.deepEqual(cut, ["first"]);
+});
+
+it("what is pinned is not cut: the next largest holder loses its oldest", () => {
+  const { cut, hold } = shareOf(100);
+  hold("large", "pinned", 80).pin();
+  hold("small", "small", 10);
+  hold("smaller", "smaller", 5);
+  hold("other", "other", 8);
+  assert.deepEqual(cut, ["small"]);
+});
+
+it("what is alone is never too much", () => {
+  const { cut, hold } = shareOf(100);
+  hold("a", "alone", 1_000);
+  assert.deepEqual(cut, []);
+});
