@@ -121,10 +121,14 @@ interface Reading {
 }
 
 function full(): Problem {
-  return new Problem("overloaded", "the service reads as many bodies as it has room for, most of them from this caller", {
-    retryAfterMs: 1_000,
-    hint: "Send fewer large bodies at a time.",
-  });
+  return new Problem(
+    "overloaded",
+    "the service reads as many bodies as it has room for, most of them from this caller",
+    {
+      retryAfterMs: 1_000,
+      hint: "Send fewer large bodies at a time.",
+    },
+  );
 }
 
 function tooSlow(bytes: number, ms: number): Problem {

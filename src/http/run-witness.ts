@@ -33,7 +33,13 @@ export class LoggingWitness implements RunWitness {
   unheard(problem: Problem): void {
     this.#counts.failedUnheard++;
     const { run, container, jti } = this.#names;
-    this.#log.unheard(run, container, jti, this.#secrets ? redactionOf(this.#secrets).problem(problem) : problem, this.#failed);
+    this.#log.unheard(
+      run,
+      container,
+      jti,
+      this.#secrets ? redactionOf(this.#secrets).problem(problem) : problem,
+      this.#failed,
+    );
     this.#failed = true;
   }
 }

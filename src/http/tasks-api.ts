@@ -138,7 +138,10 @@ async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims
     },
   });
   if (other > MAX_OTHER_BYTES) {
-    throw new Problem("request_invalid", `the members beside code have ${other} bytes; at most ${MAX_OTHER_BYTES} are taken`);
+    throw new Problem(
+      "request_invalid",
+      `the members beside code have ${other} bytes; at most ${MAX_OTHER_BYTES} are taken`,
+    );
   }
   return await parseJson(body, jsonDepthLimit);
 }

@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
-import { givenTwice, nameAt } from "./json.ts";
 import type { JsonVisitor, Span } from "./json-scanner.ts";
+import { givenTwice, nameAt } from "./json.ts";
 
 /** Names go to the guest's module loader: bounded, so that no envelope fills its table. */
 const MAX_MODULES = 100;

@@ -106,10 +106,10 @@ describe("the earlier check gives the answer", () => {
     });
   });
 
-  it("a place in the container before the limits, and a refused place is not counted", async () => {
+  it("a place in the container before the admission, and a refused place is not counted", async () => {
     await whileBusy("mine-place", async () => {
-      const narrow = await service.issue({ containers: ["mine-*"], limits: { container: { minute: 1 } } });
-      assert.equal((await containerRecord(service, "mine-place", narrow)).minute, -1);
+      const narrow = await service.issue({ containers: ["mine-*"], limits: { container: { minute: 2 } } });
+      assert.equal((await containerRecord(service, "mine-place", narrow)).minute, 1);
       const busy = await service.run("mine-place", "1", { token: narrow });
       const problem = assertProblem(busy, 429, "container_busy");
       assert.ok(Number(busy.headers["retry-after"]) >= 1);
@@ -124,7 +124,40 @@ describe("the earlier check gives the answer", () => {
     const fetched = { token, query: { task_url: `http://${closed}/` } };
     assertProblem(await service.request("GET", "/api/run/mine-full", fetched), 429, "container_limited");
     assertProblem(await service.run("mine-full", "const = ;", { token }), 429, "container_limited");
-    assertProblem(await service.run("mine-full", "", { token }), 400, "code_missing");
+  });
+
+  it("a window with nothing left before the body, whatever is wrong with it, and before a place", async () => {
+    await service.run("mine-used", "1", { token });
+    await service.run("mine-used", "1", { token });
+    const json = { "content-type": "application/json" };
+    for (const send of [
+      () => service.run("mine-used", "", { token }),
+      () => service.run("mine-used", Uint8Array.of(0xff), { token }),
+      () => service.run("mine-used", "{", { token, headers: json }),
+      () => service.run("mine-used", "x".repeat(2 ** 20 + 1), { token }),
+      () => service.run("mine-used", "1", { token, query: { task_url: `http://${closed}/` } }),
+      () => service.request("GET", "/api/run/mine-used", { token, body: "1" }),
+      () => service.request("GET", "/api/run/mine-used", { token }),
+    ]) {
+      assertProblem(await send(), 429, "container_limited");
+    }
+    await whileBusy("mine-both", async () => {
+      const narrow = await service.issue({ containers: ["mine-*"], limits: { container: { minute: 1 } } });
+      assertProblem(await service.run("mine-both", "1", { token: narrow }), 429, "container_limited");
+    });
+  });
+
+  it("a window with nothing left is answered while the body has not come", async () => {
+    await service.run("mine-early", "1", { token });
+    await service.run("mine-early", "1", { token });
+    for (const more of ["", "Expect: 100-continue\r\n", "Content-Type: application/json\r\n"]) {
+      const socket = connect(service.port, "127.0.0.1");
+      const head = `POST /api/run/mine-early HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
+      socket.write(`${head}${more}Content-Length: 900000\r\n\r\n`);
+      const [first] = (await once(socket, "data")) as [Buffer];
+      socket.destroy();
+      assert.match(first.toString(), /^HTTP\/1\.1 429 /);
+    }
   });
 });
 

@@ -95,6 +95,43 @@ describe("the secrets of a token", () => {
     assert.equal((await ask("readable", free, { body: code })).json(), null);
   });
 
+  it("are in no log where they are a guest's last words, or the name of a host", async () => {
+    const secret = "CANARY-Last-Words-5f3a";
+    const code = `(c) => {
+      if (c.query.how === "host") return fetch("http://" + c.secrets.KEY + ".internal:99/");
+      require("node:fs").writeSync(2, "boom " + c.secrets.KEY + "\\n");
+      require("node:v8").setFlagsFromString("--allow-natives-syntax");
+      new Function("%AbortJS('x')")();
+    }`;
+    const { token } = await pinned("last-words", code, { secrets: { KEY: secret } });
+    for (const how of ["exit", "host"]) await ask("last-words", token, { query: { how } });
+    await service.logLine((line) => line.includes("boom [secret]"));
+    await service.logLine((line) => line.includes("egress refused") && line.includes("[secret].internal"));
+    assert.ok(!service.stderr().toLowerCase().includes(secret.toLowerCase()));
+  });
+
+  it("are in no answer and no log as programs write them down: inspected, escaped, quoted by V8", async () => {
+    const pem = `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n".repeat(3)}-----END PRIVATE KEY-----\n`;
+    const code = `(c) => {
+      const { KEY } = c.secrets;
+      const { how } = c.query;
+      console.log({ key: KEY });
+      console.log(new URLSearchParams({ q: KEY }).toString());
+      if (how === "inspect") throw new Error(require("node:util").inspect({ deep: [KEY] }));
+      if (how === "json") throw new Error(JSON.stringify(JSON.stringify({ KEY })));
+      if (how === "url") throw new Error(new URL("http://x/?q=" + KEY).href);
+      JSON.parse('{"a":' + KEY);
+    }`;
+    const { token } = await pinned("spellings", code, { secrets: { KEY: pem } });
+    for (const how of ["inspect", "json", "url", "parse"]) {
+      const answer = await ask("spellings", token, { query: { how } });
+      assertProblem(answer, 500, "task_threw");
+      for (const piece of ["MIIEvQ", "BEGIN", "-----", "ASC"]) assert.ok(!answer.text.includes(piece), answer.text);
+    }
+    await service.logLine((line) => line.includes("q=[secret]"));
+    assert.ok(!service.stderr().includes("MIIEvQ"));
+  });
+
   it("are in no answer, no listing, no log and no file", async () => {
     const throws = `(c) => {
       console.log("logged", c.secrets.KEY, { deep: c.secrets });

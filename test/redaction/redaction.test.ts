@@ -10,7 +10,15 @@ import { Redaction } from "../../src/redaction/redaction.ts";
 const PEM =
   "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw\nggSjAgEAAoIBAQC7VJTUt9Us8cKjMzEf\n-----END PRIVATE KEY-----\n";
 const LIVE = "sk_live_51Habcdefghijklmnopqrstuvwxyz0123456789ABCDEFG";
-const SECRETS = [PEM, `it's "the" \`secret\``, "two words & more=1", LIVE, "p@$$w0rd!", "Пароль №1 🔑", "C:\\new\\folder"];
+const SECRETS = [
+  PEM,
+  `it's "the" \`secret\``,
+  "two words & more=1",
+  LIVE,
+  "p@$$w0rd!",
+  "Пароль №1 🔑",
+  "C:\\new\\folder",
+];
 
 /** How programs write a text down, by the name of what does. */
 const SPELLINGS: Readonly<Record<string, (secret: string) => string>> = {
@@ -127,7 +135,10 @@ test("any secrets in any text are found as a search for each of them finds them"
         }
       }
       const told = new Redaction(secrets).text(given);
-      const kept = given.split("").filter((_, at) => !covered.has(at)).join("");
+      const kept = given
+        .split("")
+        .filter((_, at) => !covered.has(at))
+        .join("");
       assert.equal(told.replaceAll("[secret]", ""), kept);
     }),
   );

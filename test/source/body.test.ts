@@ -265,7 +265,10 @@ describe("a body of JSON", () => {
   it("goes as deep as the limit and no deeper, brackets in strings not counted", async () => {
     // The envelope is the first level.
     await read(`{"code":"6","data":${nested(63)}}`, JSON_TYPE);
-    assert.match((await fault(`{"code":"6","data":${nested(64)}}`, JSON_TYPE)).message, /deeper than 64 levels at byte 82$/);
+    assert.match(
+      (await fault(`{"code":"6","data":${nested(64)}}`, JSON_TYPE)).message,
+      /deeper than 64 levels at byte 82$/,
+    );
     await read(JSON.stringify({ code: "6", data: ['\\"[[{'.repeat(50), nested(100)] }), JSON_TYPE);
     assert.match((await fault("[".repeat(1_000_000), JSON_TYPE)).message, /deeper/);
     assert.match((await fault('{"data":'.repeat(100_000), JSON_TYPE)).message, /deeper/);

@@ -4,8 +4,8 @@ import { it } from "node:test";
 import * as fc from "fast-check";
 
 import type { Problem } from "../../src/errors.ts";
-import { checkJson, parseJson } from "../../src/source/json.ts";
 import { JsonScanner, type Span } from "../../src/source/json-scanner.ts";
+import { checkJson, parseJson } from "../../src/source/json.ts";
 
 const DEPTH = 64;
 
@@ -30,7 +30,7 @@ function parses(text: string): boolean {
 }
 
 it("what it accepts is what JSON.parse accepts: sound texts, and texts of which a part was changed", () => {
-  const piece = fc.constantFrom(..."{}[]:,\"\\/0123456789.-+eEtrufalsn \n\t\u0001bé".split(""), "😀");
+  const piece = fc.constantFrom(...'{}[]:,"\\/0123456789.-+eEtrufalsn \n\t\u0001bé'.split(""), "😀");
   fc.assert(
     fc.property(fc.json(), fc.nat(), fc.nat(4), fc.array(piece, { maxLength: 3 }), (text, at, gone, added) => {
       const from = at % (text.length + 1);
@@ -44,7 +44,24 @@ it("what it accepts is what JSON.parse accepts: sound texts, and texts of which 
 });
 
 it("what it accepts is what JSON.parse accepts, token by token", () => {
-  const tokens = ["{", "}", "[", "]", ",", ":", '"a"', "1", "-0.5e+3", "true", "null", " ", "01", "1.", "-", '"\\u00e9"'];
+  const tokens = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"a"',
+    "1",
+    "-0.5e+3",
+    "true",
+    "null",
+    " ",
+    "01",
+    "1.",
+    "-",
+    '"\\u00e9"',
+  ];
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...tokens), { maxLength: 8 }), (given) => {
       assert.equal(accepts(given.join("")), parses(given.join("")), given.join(""));

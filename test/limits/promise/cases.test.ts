@@ -4,9 +4,9 @@ import { describe, it } from "node:test";
 import { type Holder, Limiter } from "../../../src/limits/limiter.ts";
 import type { Limits } from "../../../src/limits/windows.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
+import { readOne } from "../read-one.ts";
 import { NaiveLog, type StoreTime } from "./naive.ts";
 import { withRestarts } from "./restarting.ts";
-import { readOne } from "../read-one.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 
 import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
-import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
 import { readOne } from "../read-one.ts";
+import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
 
 const month = { month: 1_000 };
 const compactAtBytes = 20_000;

@@ -6,8 +6,8 @@ import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 
 import { charge } from "../../suites/limit-store.ts";
-import { inFolder, withStore } from "./folder.ts";
 import { readOne } from "../read-one.ts";
+import { inFolder, withStore } from "./folder.ts";
 
 const SPENDER = join(import.meta.dirname, "spender.ts");
 const KILLS = 6;

@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 
 import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
 import { admitted, charge, limitStoreSuite } from "../../suites/limit-store.ts";
-import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
 import { readOne } from "../read-one.ts";
+import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
 
 for (const fsync of [false, true]) {
   limitStoreSuite(`the embedded store${fsync ? " with fsync" : ""}`, async () => {

@@ -5,9 +5,9 @@ import { describe, it } from "node:test";
 
 import type { EmbeddedStore as Store } from "../../../src/limits/stores/embedded.ts";
 import { charge } from "../../suites/limit-store.ts";
+import { readOne } from "../read-one.ts";
 import { disk, type Fault, type Operation, openStore } from "./disk.ts";
 import { HandClock, inFolder } from "./folder.ts";
-import { readOne } from "../read-one.ts";
 
 const LIMIT = 1e6;
 const limits = { month: LIMIT };

@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
 import { salvage } from "../../../src/limits/stores/embedded/repair.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
-import { HandClock, inFolder, withStore } from "./folder.ts";
 import { readOne } from "../read-one.ts";
+import { HandClock, inFolder, withStore } from "./folder.ts";
 
 const LIMIT = 1e6;
 const month = { month: LIMIT };

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { after, before, describe, it } from "node:test";
+
+import { type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+const MIB = 2 ** 20;
+const BODY_BYTES = 4 * MIB;
+/** All but the last byte of a body: the service reads on. */
+const UNFINISHED = Buffer.alloc(BODY_BYTES - 1, " ");
+/** Together more than the memory that bodies share. */
+const SENDERS = 68;
+
+let service: Service;
+
+before(async () => {
+  service = await startService(["--isolation", "none", "--token-containers", "100"]);
+});
+after(() => service.stop());
+
+/** Sends a request whose body never ends. */
+async function sendUnfinished(path: string, token: string | null): Promise<{ socket: Socket; answer: () => string }> {
+  const socket = connect(service.port, "127.0.0.1");
+  let answer = "";
+  socket.setEncoding("latin1").on("data", (text: string) => (answer += text));
+  socket.on("error", () => {});
+  const credential = token === null ? "" : `Authorization: Bearer ${token}\r\n`;
+  const type = "Content-Type: application/json\r\n";
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${credential}${type}Content-Length: ${BODY_BYTES}\r\n\r\n`);
+  await new Promise((resolve) => socket.write(UNFINISHED, resolve));
+  return { socket, answer: () => answer };
+}
+
+/** Does something while many requests to a path stay unfinished. @returns what they were answered. */
+async function whileUnfinished(path: string, token: string | null, action: () => Promise<void>): Promise<string[]> {
+  const sent = [];
+  try {
+    for (let index = 0; index < SENDERS; index++) sent.push(await sendUnfinished(path, token));
+    await action();
+    return sent.map(({ answer }) => answer());
+  } finally {
+    for (const { socket } of sent) socket.destroy();
+  }
+}
+
+async function assertServed(): Promise<void> {
+  const neighbour = await service.issue({ containers: ["neighbour"] });
+  for (let index = 0; index < 5; index++) {
+    const answer = await service.run("neighbour", "6 * 7", { token: neighbour });
+    assert.equal(answer.text, "42");
+  }
+  const data = "x".repeat(3 * MIB);
+  const large = await service.request("POST", "/api/run/neighbour", {
+    token: neighbour,
+    json: { code: "(context) => context.body.length", data },
+  });
+  assert.equal(large.text, String(data.length));
+}
+
+describe("the memory of bodies", () => {
+  it("is not taken by a token that has nothing left: its bodies are not read", async () => {
+    const spent = await service.issue({ containers: ["spent"], limits: { token: { month: 1 } } });
+    await service.run("spent", "1", { token: spent });
+    const answers = await whileUnfinished("/api/run/spent", spent, assertServed);
+    for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 429 /);
+  });
+
+  it("is not taken by one token and those below it: its family loses its own oldest bodies", async () => {
+    const parent = await service.issue({ containers: ["greedy"], can: ["run", "issue"], depth: 1 });
+    const answer = await service.request("POST", "/api/tokens", { token: parent, json: { containers: ["greedy"] } });
+    const { token: child } = answer.json() as { token: string };
+    const answers = await whileUnfinished("/api/run/greedy", child, assertServed);
+    const refused = answers.filter((each) => each !== "");
+    assert.ok(refused.length > 0);
+    for (const each of refused) assert.match(each, /^HTTP\/1\.1 503 [^]*"code":"overloaded"/);
+  });
+
+  it("is not taken by strangers who run a public task", async () => {
+    const task = { code: "(context) => 1", public: true };
+    assert.equal((await service.request("PUT", "/api/tasks/open/hook", { json: task })).status, 201);
+    const answers = await whileUnfinished("/api/run/open/hook", null, assertServed);
+    // Far fewer may wait than of callers who have a token.
+    const waiting = answers.filter((each) => each === "");
+    assert.ok(waiting.length * BODY_BYTES <= 32 * MIB, `${waiting.length} wait`);
+  });
+});
+
+describe("the memory of answers that are not read", () => {
+  it("is shared by token families: a token that spreads them over child tokens loses its own", async () => {
+    const code = `"a".repeat(${6 * MIB - 100})`;
+    const slow = async (container: string, token: string): Promise<Socket> => {
+      const socket = connect({ port: service.port, host: "127.0.0.1" });
+      socket.on("error", () => {}).pause();
+      const head = `POST /api/run/${container} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
+      socket.write(`${head}Content-Length: ${code.length}\r\n\r\n${code}`);
+      await once(socket, "readable");
+      return socket;
+    };
+    const read = async (socket: Socket): Promise<number> => {
+      let bytes = 0;
+      socket.on("data", (chunk: Buffer) => (bytes += chunk.length));
+      await Promise.race([once(socket, "close"), until(() => bytes > 6 * MIB, "the answer was read")]);
+      return bytes;
+    };
+    const victim = await service.issue({ containers: ["honest"] });
+    const parent = await service.issue({ containers: ["evil*"], can: ["run", "issue"], depth: 1 });
+    const unread = [await slow("honest", victim), await slow("honest", victim)];
+    const others: Socket[] = [];
+    for (let index = 0; index < 50; index++) {
+      const issued = await service.request("POST", "/api/tokens", { token: parent, json: { containers: ["evil*"] } });
+      const { token } = issued.json() as { token: string };
+      others.push(await slow(`evil${index % 8}`, token));
+    }
+    for (const socket of unread) assert.ok((await read(socket)) > 6 * MIB);
+    for (const socket of [...unread, ...others]) socket.destroy();
+  });
+});
