@@ -4,11 +4,12 @@ import { readFile } from "node:fs/promises";
 import { Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { after, before, describe, it } from "node:test";
 
+import { isLong } from "../long.ts";
 import { type CodeServer, serveCode } from "./code-server.ts";
 import { collect, type RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { type Service, startService } from "./service.ts";
-import { until } from "./until.ts";
+import { pause, until } from "./until.ts";
 
 const MIB = 2 ** 20;
 const HASH = "require('node:crypto').createHash('sha256')";
@@ -208,5 +209,25 @@ describe("the body of a run whose code is pinned by URL", () => {
     await once(sent, "continue");
     sent.end("body");
     assert.equal((await collect(await answered)).text, "body");
+  });
+});
+
+describe("an upload that takes longer than a minute", { skip: !isLong && "it takes more than a minute" }, () => {
+  it("is read to its end by a task that answers while it reads", async () => {
+    const token = await pinned(handler("return new Response(request.body)"));
+    const { sent, answered } = await begin("slow-upload", token, { headers: { "transfer-encoding": "chunked" } });
+    let written = "";
+    const write = (text: string): void => {
+      sent.write(text);
+      written += text;
+    };
+    write("first;");
+    const response = await answered;
+    for (let second = 0; second < 65; second += 5) {
+      await pause(5_000);
+      write(`${second};`);
+    }
+    sent.end();
+    assert.equal((await collect(response)).text, written);
   });
 });
