@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { Answer } from "./http.ts";
+import { type Service, startService } from "./service.ts";
+import { StallProbe } from "./stall-probe.ts";
+
+const KIB = 2 ** 10;
+const MIB = 2 ** 20;
+/** The longest that one caller may make the others wait. */
+const STALL_MS = 50;
+/** A machine that is busy with other things makes callers wait as well: what the service causes is there each time. */
+const ATTEMPTS = 8;
+
+let service: Service;
+let probe: StallProbe;
+let keeper: string;
+
+before(async () => {
+  const flags = ["--isolation", "none", "--log-level", "debug", "--token-containers", "100"];
+  service = await startService(flags);
+  probe = new StallProbe(service.port);
+  keeper = await service.issue({ containers: ["worst", "worst-*"], can: ["run", "tasks", "issue"], depth: 1 });
+});
+after(async () => {
+  await probe[Symbol.asyncDispose]();
+  await service.stop();
+});
+
+/** What a caller sends, and what it is answered. */
+interface Worst {
+  readonly name: string;
+  readonly status: number;
+  /** Sends what it needs beforehand, and gives what does the worst. */
+  readonly make: () => Promise<() => Promise<Answer>>;
+}
+
+const send = (method: string, path: string, body: string, type?: string): Promise<Answer> => {
+  return service.request(method, path, { token: keeper, body, headers: type ? { "content-type": type } : {} });
+};
+const post = (path: string, body: string, type?: string): Promise<Answer> => send("POST", path, body, type);
+const JSON_TYPE = "application/json";
+
+/** 64 KiB of secrets that are alike but for their ends, which is the worst for a search. */
+const SECRETS = Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`s${at}`, `${"a".repeat(5_900 - at)}z`]));
+
+async function keep(name: string, code: string, more: object = {}): Promise<string> {
+  const answer = await send("PUT", `/api/tasks/worst/${name}`, JSON.stringify({ code, ...more }));
+  assert.ok([200, 201].includes(answer.status), answer.text);
+  return `/api/run/worst/${name}`;
+}
+
+const WORST: readonly Worst[] = [
+  {
+    name: "a task that throws a text like its secrets",
+    status: 500,
+    make: async () => {
+      const path = await keep("throws", '() => { throw new Error("a".repeat(8_000) + "c") }', { secrets: SECRETS });
+      return () => post(path, "");
+    },
+  },
+  {
+    name: "a task that logs all that it may, like its secrets",
+    status: 200,
+    make: async () => {
+      const code = '() => { for (let n = 0; n < 4; n++) console.log("a".repeat(60_000) + "c"); return 1 }';
+      const path = await keep("logs", code, { secrets: SECRETS });
+      return () => post(path, "");
+    },
+  },
+  {
+    name: "a task whose error has as many members as it may, beside secrets",
+    status: 500,
+    make: async () => {
+      const code = `() => { const e = new Error("x"); for (let n = 0; n < 32; n++) e["p" + n] = Array(400).fill("a"); e.cause = e.p1; throw e }`;
+      const path = await keep("members", code, { secrets: SECRETS });
+      return () => post(path, "");
+    },
+  },
+  {
+    name: "an envelope with as many values as it holds",
+    status: 200,
+    make: () => {
+      const body = `{"code":"1","data":[${"[],".repeat(1_390_000)}0]}`;
+      return Promise.resolve(() => post("/api/run/worst", body, JSON_TYPE));
+    },
+  },
+  {
+    name: "an envelope with one text that is all escapes",
+    status: 200,
+    make: () => {
+      const body = `{"code":"1","data":"${String.raw`\u0061`.repeat(690_000)}"}`;
+      return Promise.resolve(() => post("/api/run/worst", body, JSON_TYPE));
+    },
+  },
+  {
+    name: "an envelope of modules that are no texts",
+    status: 400,
+    make: () => {
+      const body = `{"code":"1","modules":{"./a":[${"{},".repeat(1_390_000)}0]}}`;
+      return Promise.resolve(() => post("/api/run/worst", body, JSON_TYPE));
+    },
+  },
+  {
+    name: "data for a named task with as many members as it holds",
+    status: 200,
+    make: async () => {
+      const path = await keep("data", "() => 1");
+      const body = `{${Array.from({ length: 400_000 }, (_, at) => `"${at.toString(36)}":0`).join()}}`;
+      return () => post(path, body, JSON_TYPE);
+    },
+  },
+  {
+    name: "a query with as many parts as a head holds",
+    status: 200,
+    make: () => Promise.resolve(() => post(`/api/run/worst?${"a&".repeat(7_000)}`, "1")),
+  },
+  {
+    name: "a result that is as large as it may be",
+    status: 200,
+    make: () => Promise.resolve(() => post("/api/run/worst", `"é".repeat(${3 * MIB - 10})`)),
+  },
+  {
+    name: "a task whose code is as large as it may be, all of it escaped",
+    status: 201,
+    make: () => {
+      const body = `{"code":"${String.raw`\u0061`.repeat(690_000)}"}`;
+      let puts = 0;
+      return Promise.resolve(() => send("PUT", `/api/tasks/worst/escaped-${puts++}`, body));
+    },
+  },
+  {
+    name: "a task with as many other members as there may be",
+    status: 400,
+    make: () => {
+      const body = `{"code":"1","params":{"p":[${"[],".repeat(85_000)}0]}}`;
+      return Promise.resolve(() => send("PUT", "/api/tasks/worst/params", body));
+    },
+  },
+  {
+    name: "a request for a token that is nothing but faults",
+    status: 400,
+    make: () => {
+      const body = `{${Array.from({ length: 6_000 }, (_, at) => `"m${at}":0`).join()}}`;
+      return Promise.resolve(() => post("/api/tokens", body));
+    },
+  },
+  {
+    name: "a request for a token with as many containers as it holds",
+    status: 400,
+    make: () => {
+      const containers = Array.from({ length: 5_000 }, (_, at) => `worst-${at}`);
+      return Promise.resolve(() => post("/api/tokens", JSON.stringify({ containers })));
+    },
+  },
+  {
+    name: "a list of tasks with as many params as they may have",
+    status: 200,
+    make: async () => {
+      const params = { p: "x".repeat(60 * KIB) };
+      for (let at = 0; at < 100; at++) await keep(`listed-${at}`, "() => 1", { params });
+      return () => service.request("GET", "/api/tasks/worst?limit=1000", { token: keeper });
+    },
+  },
+];
+
+describe("no other caller waits long, whatever is sent:", () => {
+  for (const { name, status, make } of WORST) {
+    it(name, async () => {
+      const worst = await make();
+      const waited: number[] = [];
+      while (waited.length < ATTEMPTS && !(Math.min(...waited) < STALL_MS)) {
+        const ms = await probe.during(async () => {
+          const answer = await worst();
+          assert.equal(answer.status, status, answer.text.slice(0, 500));
+        });
+        waited.push(ms);
+      }
+      assert.ok(Math.min(...waited) < STALL_MS, `others waited ${waited.map(Math.round).join(", ")} ms`);
+    });
+  }
+});
