@@ -1,5 +1,8 @@
 import { isIPv6 } from "node:net";
 
+/** A name of DNS has at most 253 characters (RFC 1035, section 2.3.4), each of which a URL may escape. */
+const MAX_HOST_CHARS = 3 * 253;
+
 /**
  * The one spelling of a host, so that what is judged is what is dialled: by the host parser of the WHATWG URL standard
  * (`127.1`, `0x7f000001`, percent-encoding, full-width digits), without brackets and final dot.
@@ -7,6 +10,8 @@ import { isIPv6 } from "node:net";
  * @returns null when it is no host, or one with a zone.
  */
 export function canonicalHost(host: string): string | null {
+  // The URL parser takes milliseconds for some thousand characters beyond ASCII.
+  if (host.length > MAX_HOST_CHARS) return null;
   const text = isIPv6(host) ? `[${host}]` : host;
   // What else a URL can hold, such as `@` or a port, would let the parser see another host.
   if (!/^(?:\[[\da-f:.]+\]|[^\p{Cc}\s/\\?#@:[\]]+)$/iu.test(text)) return null;

@@ -66,7 +66,9 @@ export class EgressDenied extends Error {
 }
 
 const WEB_PORTS: readonly number[] = [80, 443, 8_080, 8_443];
-/** Whoever owns a name can give it thousands of addresses, and so have thousands dialled. All are checked, these are given. */
+/** The owner of a name can give it thousands of addresses. This many are looked at; the rest is never given or dialled. */
+const MAX_CHECKED_ADDRESSES = 64;
+/** This many of them are given, and so may be dialled one after the other. */
 const MAX_ADDRESSES = 16;
 const SELF = "leads to this service itself, which has to be allowed by its address";
 const OWN_PLACE = "leads to where this service keeps what is its own, which has to be allowed by its address";
@@ -89,18 +91,18 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
     if (isIP(name) !== 0) return [name];
     const found = await (options.resolver ?? (trusted ? systemNames : publicNames))(name);
     if (found.length === 0) throw notFound(name);
-    return found.map(({ address }) => address);
+    return found.slice(0, MAX_CHECKED_ADDRESSES).map(({ address }) => address);
   };
   /** One bad address condemns the name: public names with a private address among others are made for attacks. */
   const mustBePublic = (host: string, addresses: readonly string[]): void => {
-    const own = ownAddresses();
+    const own = canonical(ownAddresses());
     if (addresses.every((address) => isPublicAddress(address) && !isOwn(address, own))) return;
     throw new EgressDenied(host, "address", "leads to an address that is not public");
   };
   /** An allowed name is its owner's, who may point it at this machine: then it must not be a way to the service. */
   const mustNotBeSelf = (host: string, name: string, port: number, addresses: readonly string[]): void => {
     if (isNamedExactly(name) || !ownPorts().includes(port)) return;
-    const own = ownAddresses();
+    const own = canonical(ownAddresses());
     if (addresses.some((address) => isThisMachine(address, own))) throw new EgressDenied(host, "self", SELF);
   };
   /** Asked anew each time, as the service does when it connects: only for places whose port is that of one of them. */
@@ -108,7 +110,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
     for (const place of ownPlaces.filter((each) => each.port === port)) {
       const name = canonicalHost(place.host)!;
       if (name === nameOf(host)) throw new EgressDenied(host, "self", OWN_PLACE);
-      const own = await addressesOf(name, true).catch(() => null);
+      const own = await addressesOf(name, true).then(canonical, () => null);
       // Where it is cannot be known now: then it may be this one.
       if (own === null || addresses.some((address) => isOwn(address, own))) {
         throw new EgressDenied(host, "self", OWN_PLACE);
@@ -179,15 +181,19 @@ LOCAL.addSubnet("0.0.0.0", 8, "ipv4");
 LOCAL.addAddress("::1", "ipv6");
 LOCAL.addAddress("::", "ipv6");
 
-function isThisMachine(address: string, own: readonly string[]): boolean {
+function isThisMachine(address: string, own: ReadonlySet<string>): boolean {
   if (LOCAL.check(address, isIPv6(address) ? "ipv6" : "ipv4")) return true;
   const wrapped = /^::ffff:([\d.]+)$/i.exec(address);
   return isOwn(wrapped ? wrapped[1]! : address, own);
 }
 
-function isOwn(address: string, own: readonly string[]): boolean {
-  const name = canonicalHost(address);
-  return own.some((each) => canonicalHost(each) === name);
+function isOwn(address: string, own: ReadonlySet<string>): boolean {
+  return own.has(canonicalHost(address) ?? address);
+}
+
+/** Addresses in their one spelling. */
+function canonical(addresses: readonly string[]): ReadonlySet<string> {
+  return new Set(addresses.map((address) => canonicalHost(address) ?? address));
 }
 
 function interfaceAddresses(): string[] {

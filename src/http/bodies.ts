@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { Problem } from "../errors.ts";
+import { ByteCollector } from "./byte-collector.ts";
 import { FairShare, type Hold } from "./fair-share.ts";
 import { wantBody } from "./read-body.ts";
 
@@ -59,7 +60,7 @@ export class Bodies {
     if (Number(request.headers["content-length"] ?? 0) > limitBytes) throw tooLarge();
     wantBody(request, response);
     const { promise, resolve, reject } = Promise.withResolvers<HeldBody>();
-    let chunks: Buffer[] = [];
+    const collected = new ByteCollector();
     let over = false;
     const settle = (): boolean => {
       if (over) return false;
@@ -72,7 +73,7 @@ export class Bodies {
     };
     const refuse = (error: unknown): void => {
       if (!settle()) return;
-      chunks = [];
+      collected.clear();
       release();
       reject(error);
     };
@@ -82,15 +83,16 @@ export class Bodies {
     request.on("data", (chunk: Buffer) => {
       // What comes after a refusal is not kept.
       if (over) return;
-      chunks.push(chunk);
+      const grown = collected.add(chunk);
       reading.bytes += chunk.length;
       if (reading.bytes > limitBytes) return refuse(tooLarge());
-      for (const hold of holds) hold.grow(chunk.length);
+      if (collected.isDribble) return refuse(dribble());
+      if (grown > 0) for (const hold of holds) hold.grow(grown);
     });
     request.on("end", () => {
       if (!settle()) return;
       for (const hold of holds) hold.pin();
-      resolve({ bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), release });
+      resolve({ bytes: collected.bytes, release });
     });
     request.on("error", () => refuse(new Problem("request_invalid", "the request's body broke off")));
     return await promise;
@@ -129,6 +131,12 @@ function full(): Problem {
       hint: "Send fewer large bodies at a time.",
     },
   );
+}
+
+function dribble(): Problem {
+  return new Problem("request_invalid", "the request's body comes in chunks of a few bytes", {
+    hint: "Send it in larger chunks, of 64 bytes or more.",
+  });
 }
 
 function tooSlow(bytes: number, ms: number): Problem {

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { isDribble } from "./byte-collector.ts";
+
 /** How much of a body that nobody wants is read, so that its sender sees the answer instead of a reset connection. */
 const DISCARD_BYTES = 256 * 2 ** 20;
 const DISCARD_MS = 10_000;
@@ -57,11 +59,13 @@ export function wantBody(request: IncomingMessage, response: ServerResponse): vo
 function discardBody(request: IncomingMessage, onEnd: () => void): void {
   if (!hasRest(request)) return;
   let bytes = 0;
+  let chunks = 0;
   const cut = (): unknown => request.socket.destroy();
   const timer = setTimeout(cut, DISCARD_MS).unref();
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > DISCARD_BYTES) cut();
+    chunks += 1;
+    if (bytes > DISCARD_BYTES || isDribble(chunks, bytes)) cut();
   });
   request.on("end", onEnd);
   request.on("close", () => clearTimeout(timer));

@@ -5,12 +5,17 @@ import { eachSymbol, symbolsOf } from "./symbols.ts";
 /** A shorter secret occurs in many texts that have nothing to do with it. In symbols. */
 const MIN_SYMBOLS = 4;
 const MASK = "[secret]";
+/**
+ * Of all secrets together: the automaton for more takes longer to build than other callers may wait. Of more, every text
+ * is masked whole.
+ */
+const MAX_SECRET_CHARS = 96 * 2 ** 10;
 /** The guest cuts a text that is too long, or a line of it, and marks that so. */
 const CUT = /…(?=\n|$)/g;
 /** V8 and Node cut what they quote, and mark that so. */
 const QUOTE_CUT = /\.\.\./g;
 /** V8 quotes 10 characters before and 10 after the one that it does not understand. */
-const V8_QUOTE = / is not valid JSON/g;
+const V8_QUOTE = " is not valid JSON";
 const V8_QUOTE_CHARS = 48;
 
 /**
@@ -21,15 +26,52 @@ const V8_QUOTE_CHARS = 48;
  */
 export class Redaction {
   readonly #secrets: readonly string[];
+  readonly #isTooLong: boolean;
   #built: Built | null = null;
+  #starts = new Uint32Array(0);
 
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets;
+    this.#isTooLong = secrets.reduce((sum, { length }) => sum + length, 0) > MAX_SECRET_CHARS;
   }
 
   text(text: string): string {
+    if (text === "" || this.#secrets.length === 0) return text;
+    return this.#isTooLong ? MASK : masked(text, this.#rangesOf(text));
+  }
+
+  /** Redacts all texts of a value that is JSON, names too. */
+  value<T>(value: T): T {
+    return this.#value(value) as T;
+  }
+
+  #value(value: unknown): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map((each) => this.#value(each));
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [this.text(name), this.#value(each)]));
+  }
+
+  /** Redacts a `Problem`. Any other error is a bug in the service: clients do not see its details. */
+  error(error: unknown): unknown {
+    return error instanceof Problem ? this.problem(error) : error;
+  }
+
+  /** Redacts what a caller is answered and what is logged of it, the last words of a guest among that. */
+  problem(problem: Problem): Problem {
+    const { hint, violations, error: taskError, cause, ...rest } = problem.options;
+    return new Problem(problem.code, this.text(problem.message), {
+      ...rest,
+      ...(hint !== undefined && { hint: this.text(hint) }),
+      ...(violations && { violations: this.value(violations) }),
+      ...(taskError && { error: this.value(taskError) }),
+      ...(cause !== undefined && { cause: cause instanceof Error ? new Error(this.text(cause.message)) : cause }),
+    });
+  }
+
+  #rangesOf(text: string): Range[] {
     const { automaton } = this.#build();
-    const starts = new Uint32Array(text.length * 3);
+    const starts = this.#startsFor(text);
     const ranges: Range[] = [];
     const cuts = cutsOf(text);
     let cut = 0;
@@ -52,35 +94,20 @@ export class Redaction {
     // A text that bears no mark may have been cut all the same, and may end with a word that begins as a secret does.
     maskBegun(MIN_SYMBOLS);
     const quoted = this.#quotedPieces(text);
-    return masked(text, quoted.length === 0 ? ranges : [...ranges, ...quoted].toSorted((a, b) => a.start - b.start));
+    return quoted.length === 0 ? ranges : [...ranges, ...quoted].toSorted((a, b) => a.start - b.start);
   }
 
-  /** Redacts all texts of a value that is JSON, names too. */
-  value<T>(value: T): T {
-    return JSON.parse(JSON.stringify(value), (_, each: unknown) => this.#member(each)) as T;
-  }
-
-  /** Redacts a `Problem`. Any other error is a bug in the service: clients do not see its details. */
-  error(error: unknown): unknown {
-    return error instanceof Problem ? this.problem(error) : error;
-  }
-
-  /** Redacts what a caller is answered and what is logged of it, the last words of a guest among that. */
-  problem(problem: Problem): Problem {
-    const { hint, violations, error: taskError, cause, ...rest } = problem.options;
-    return new Problem(problem.code, this.text(problem.message), {
-      ...rest,
-      ...(hint !== undefined && { hint: this.text(hint) }),
-      ...(violations && { violations: this.value(violations) }),
-      ...(taskError && { error: this.value(taskError) }),
-      ...(cause !== undefined && { cause: cause instanceof Error ? new Error(this.text(cause.message)) : cause }),
-    });
+  /** Where each symbol of a text begins. One buffer serves all texts: an error may have tens of thousands. */
+  #startsFor(text: string): Uint32Array {
+    const symbols = text.length * 3;
+    if (this.#starts.length < symbols) this.#starts = new Uint32Array(symbols);
+    return this.#starts;
   }
 
   /** V8 quotes what it cannot parse from its midst: pieces of a secret, of any place in it. */
   #quotedPieces(text: string): Range[] {
     const ranges: Range[] = [];
-    for (const { index } of text.matchAll(V8_QUOTE)) {
+    for (let index = text.indexOf(V8_QUOTE); index >= 0; index = text.indexOf(V8_QUOTE, index + 1)) {
       const from = Math.max(0, index - V8_QUOTE_CHARS);
       const starts: number[] = [];
       let piece = 0;
@@ -92,12 +119,6 @@ export class Redaction {
       });
     }
     return ranges;
-  }
-
-  #member(value: unknown): unknown {
-    if (typeof value === "string") return this.text(value);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [this.text(name), each]));
   }
 
   /** When it is first needed: most runs say nothing that has to be redacted. */
@@ -137,6 +158,7 @@ function piecesOf(patterns: readonly Uint8Array[]): ReadonlySet<number> {
 
 /** Where a text was cut, in order, and how many symbols of a secret must stand before that for them to be masked. */
 function cutsOf(text: string): { at: number; least: number }[] {
+  if (!text.includes("…") && !text.includes("...")) return [];
   const cuts = [...text.matchAll(CUT)].map(({ index }) => ({ at: index, least: 1 }));
   for (const { index } of text.matchAll(QUOTE_CUT)) cuts.push({ at: index, least: MIN_SYMBOLS });
   return cuts.toSorted((a, b) => a.at - b.at);

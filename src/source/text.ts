@@ -14,12 +14,16 @@ export function withoutPreamble(text: Buffer): Buffer {
 
 /** Whether UTF-8 text holds nothing but white space as JavaScript knows it. */
 export function isBlank(text: Buffer): boolean {
-  for (const byte of text) {
-    const white = byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
-    // White space beyond ASCII is rare enough to be decoded.
-    if (!white) return byte >= 0x80 && text.toString("utf8").trim() === "";
-  }
-  return true;
+  let at = 0;
+  // By index: an iterator of a buffer takes twenty times as long.
+  while (at < text.length && isAsciiSpace(text[at]!)) at += 1;
+  if (at === text.length) return true;
+  // White space beyond ASCII is rare enough to be decoded.
+  return text[at]! >= 0x80 && /^\s*$/u.test(text.toString("utf8", at));
+}
+
+function isAsciiSpace(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 }
 
 const HASH = 0x23;

@@ -20,7 +20,7 @@ export class StallProbe implements AsyncDisposable {
 
   /** The longest since the last call, when the request that is under way has its answer. */
   async #take(): Promise<number> {
-    this.#worker.postMessage(null);
+    this.#worker.postMessage(null, []);
     const [ms] = (await once(this.#worker, "message")) as [number];
     return ms;
   }
@@ -41,7 +41,7 @@ if (!isMainThread) {
       response.resume().on("end", () => {
         slowest = Math.max(slowest, performance.now() - sentMs);
         if (asked) {
-          parentPort!.postMessage(slowest);
+          parentPort!.postMessage(slowest, []);
           slowest = 0;
           asked = false;
         }

@@ -50,6 +50,14 @@ async function keep(name: string, code: string, more: object = {}): Promise<stri
   return `/api/run/worst/${name}`;
 }
 
+/** Sends a body of which each byte is a chunk, until the service has enough of it. */
+async function sendChunks(path: string): Promise<Answer> {
+  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keeper}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const text = await service.raw(head, "1\r\nx\r\n".repeat(200_000), "0\r\n\r\n");
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1]);
+  return { status, text } as Answer;
+}
+
 const WORST: readonly Worst[] = [
   {
     name: "a task that throws a text like its secrets",
@@ -108,6 +116,34 @@ const WORST: readonly Worst[] = [
       const path = await keep("data", "() => 1");
       const body = `{${Array.from({ length: 400_000 }, (_, at) => `"${at.toString(36)}":0`).join()}}`;
       return () => post(path, body, JSON_TYPE);
+    },
+  },
+  {
+    name: "an envelope of white space",
+    status: 400,
+    make: () => {
+      const body = " ".repeat(4 * MIB);
+      return Promise.resolve(() => post("/api/run/worst", body, JSON_TYPE));
+    },
+  },
+  {
+    name: "a body in chunks of one byte",
+    status: 400,
+    make: () => Promise.resolve(() => sendChunks("/api/run/worst")),
+  },
+  {
+    name: "a body in chunks of one byte that is not read",
+    status: 404,
+    make: () => Promise.resolve(() => sendChunks("/api/nothing")),
+  },
+  {
+    name: "a task whose error is a list of tens of thousands of texts, beside secrets",
+    status: 500,
+    make: async () => {
+      const code =
+        '() => { throw Object.assign(new Error("x"), { a: Array(1_300).fill(""), b: Array(1_300).fill("") }) }';
+      const path = await keep("texts", code, { secrets: SECRETS });
+      return () => post(path, "");
     },
   },
   {
