@@ -31,7 +31,7 @@ const UNREAD_MS = 30_000;
 const unread = new UnreadAnswers(256 * 2 ** 20);
 /** A task's page acts in no origin, least of all in that of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
-/** A page that was opened with the token in its URL could read it there. */
+/** A page that was opened with a token in its URL could read it there, also where the task needs none. */
 const SANDBOX_OF_KEY = "sandbox allow-forms";
 
 const ignore = (): void => {};

@@ -113,7 +113,7 @@ export class RunEndpoint {
     if (bearer) authorize(bearer, container);
     const task = place.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
     const claims = task?.claims ?? bearer!;
-    const answer = new RunAnswer(response, runIds.next(), claims.jti, credential?.byKey ?? false, arrivedMs);
+    const answer = new RunAnswer(response, runIds.next(), claims.jti, target.query.has("key"), arrivedMs);
     const looked = task ? holderOfTask(task, bearer, tokens.registry) : holderOf(claims, tokens.registry);
     const holder = looked instanceof Promise ? await looked : looked;
     const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
