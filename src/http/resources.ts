@@ -111,6 +111,11 @@ export function json(status: number, body: unknown, headers: readonly string[] =
   return answer(status, JSON.stringify(body), ["Content-Type", "application/json", ...headers, ...COMMON]);
 }
 
+/** RFC 9110, section 15.4.5: what the client has is what it would get. */
+export function notModified(headers: readonly string[]): Response {
+  return answer(304, null, [...headers, ...COMMON]);
+}
+
 /** @param cache its `Cache-Control` (RFC 9111), where it may be kept. */
 export function text(status: number, body: string, type: string, cache?: string): Response {
   return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);
