@@ -11,7 +11,7 @@ const MAX_HEADERS = 1_000;
 /** How long the client may take to read the last answer of a connection. */
 const CLOSE_MS = 1_000;
 
-/** The last exchange of a connection, and the one before it as long as that one is not over. */
+/** The last exchange of a connection, and the response before it if that one is not over. */
 interface Exchange {
   readonly response: ServerResponse;
   readonly previous: ServerResponse | null;
@@ -109,7 +109,7 @@ function answerRaw(socket: Duplex, reason: string, problem: Problem): void {
 function close(socket: Duplex, last?: string): void {
   if (last === undefined) socket.end();
   else socket.end(last);
-  // Node judges a connection once. A client that does not close its end would keep it for ever, and needs no token.
+  // Node reports a connection once. A client that does not close its end would keep it for ever, and needs no token.
   const timer = setTimeout(() => socket.destroy(), CLOSE_MS).unref();
   socket.once("close", () => clearTimeout(timer));
 }

@@ -53,7 +53,7 @@ function assertRefusal({ head: text, body }: { head: string; body: string }, sta
   assert.equal((JSON.parse(body) as { status: number }).status, status);
 }
 
-/** Ends when the test lets it. */
+/** A run that ends when another run calls `go`. */
 const WAITS = `await new Promise((go) => { globalThis.go = go; console.log("waits") }); return "FIRST"`;
 const GARBAGE = "\u0001GARBAGE\r\n\r\n";
 
@@ -84,7 +84,7 @@ describe("what is not HTTP behind a good request", () => {
       const { socket, closed, text } = converse();
       const first = post("/api/run/first", WAITS);
       socket.write(post("/api/run/other", "1") + first + bytes);
-      // Which was parsed before this one was begun.
+      // The garbage was parsed before this second run could begin.
       await until(async () => (await service.run("first", "typeof go")).text === '"function"', "the run waits");
       socket.write(GARBAGE);
       assert.equal((await service.run("first", "go()")).status, 200);
@@ -110,7 +110,7 @@ describe("what is not HTTP behind a good request", () => {
   });
 });
 
-describe("a body that stops to be HTTP", () => {
+describe("a body that is malformed", () => {
   const CHUNKED = "Transfer-Encoding: chunked";
   const STREAMS = `export default { async fetch() { return new Response(new ReadableStream({ async start(c) {
     c.enqueue(new TextEncoder().encode("part0;"));
@@ -205,8 +205,8 @@ describe("a request that HTTP forbids", () => {
   const chunks = "1\r\n1\r\n0\r\n\r\n";
   const next = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
   const forbidden: Record<string, [status: number, bytes: () => string]> = {
-    "an expectation that nobody knows": [417, () => post("/api/run/a", "1", "Expect: other")],
-    "an expectation, on the API": [417, () => health("Host: x", "Expect: other")],
+    "an unknown expectation": [417, () => post("/api/run/a", "1", "Expect: other")],
+    "an unknown expectation, on the API": [417, () => health("Host: x", "Expect: other")],
     "a Host with a path": [400, () => health("Host: a/b")],
     "a Host with a user": [400, () => health("Host: a@b")],
     "a Host with a space": [400, () => health("Host: a b")],
@@ -221,7 +221,7 @@ describe("a request that HTTP forbids", () => {
     "another scheme, on a run": [400, () => post("foo://x/api/run/a", "1")],
     "an absolute form without a host": [400, () => "GET http:///healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
     "an absolute form with a user": [400, () => "GET http://a@b/healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
-    "no coding but gzip": [501, () => `${head("/api/run/a", "Transfer-Encoding: gzip, chunked")}${chunks}`],
+    "gzip and chunks": [501, () => `${head("/api/run/a", "Transfer-Encoding: gzip, chunked")}${chunks}`],
     "gzip in a header of its own": [
       501,
       () => `${head("/api/run/a", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked")}${chunks}`,

@@ -697,7 +697,7 @@ describe("changes of a named task at once", () => {
     assertProblem(await ask({ "if-match": `"x"`, "if-none-match": `"${etag}"` }), 412, "precondition_failed");
     const absent = await service.request("GET", "/api/tasks/seen/none", { headers: { "if-match": "*" } });
     assertProblem(absent, 404, "not_found");
-    // Whoever asks must hear of the end, which changes no version.
+    // The end of a task changes no version and no tag, and the client must still learn of it.
     assert.equal((await service.request("DELETE", `/api/tokens/${jti}`)).status, 200);
     const ended = await ask({ "if-none-match": `"${etag}"` });
     assert.deepEqual([ended.status, (ended.json() as Described)["revoked"]], [200, true]);

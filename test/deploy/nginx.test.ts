@@ -198,7 +198,7 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     }
   }
 
-  it("says that there is none, when no node listens", async (t) => {
+  it("answers 502 when no node listens", async (t) => {
     const node = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
     await once(node, "listening");
     const port = await proxyTo(t, [await freePort(), (node.address() as AddressInfo).port]);
