@@ -4,8 +4,6 @@ import { Problem } from "../errors.ts";
 
 export interface Credential {
   readonly token: string;
-  /** It came in the URL, which pages that a task serves can read. */
-  readonly byKey: boolean;
 }
 
 /**
@@ -21,9 +19,9 @@ export function readCredential(request: IncomingMessage, query: URLSearchParams,
       hint: "Send it once: as Authorization: Bearer, or as key in the query.",
     });
   }
-  if (bearer !== null) return { token: bearer, byKey: false };
+  if (bearer !== null) return { token: bearer };
   const key = keys[0];
-  if (key) return { token: key, byKey: true };
+  if (key) return { token: key };
   throw new Problem("token_missing", "the request holds no token", {
     hint: acceptKey
       ? "Send Authorization: Bearer <token>, or key=<token> in the query."

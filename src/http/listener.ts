@@ -2,47 +2,51 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
 
 import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
 import { makeApi } from "./api.ts";
+import { checkRequest } from "./check-request.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
+import { MalformedRequests, MAX_HEADER_BYTES } from "./malformed.ts";
 import type { RunPlace } from "./named-run.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
-import { type ApiDependencies, methodNotAllowed } from "./resources.ts";
+import { type ApiDependencies, methodNotAllowed, problem } from "./resources.ts";
 import { type RunDependencies, RunEndpoint } from "./run.ts";
 import { parseTarget } from "./target.ts";
 
 const RUN_PATH = "/api/run/";
 const RUN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-const MAX_HEADER_BYTES = 16 * 2 ** 10;
 /** A request that drips in slower than this holds a connection for nothing. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const CHECK_MS = 5_000;
-/** For the answer to what is not HTTP to be read. */
-const CLOSE_MS = 1_000;
 
 /** The HTTP server: runs go straight to their story, everything else to the API. */
 export function createListener(config: Config, dependencies: RunDependencies & ApiDependencies): Server {
   const runs = new RunEndpoint(dependencies);
-  const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });
+  const api = getRequestListener(makeApi(dependencies).fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: (error) => refuseTarget(error, dependencies),
+  });
+  const malformed = new MalformedRequests();
 
   const { proxies } = dependencies;
-  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
     proxies.notice(request);
-    if (request.headers.host === undefined && request.httpVersion === "1.1") {
-      response.setHeader("Connection", "close");
-      answerProblem(new Problem("request_invalid", "the request has no Host header"), response, dependencies);
+    checkRequest(request, response);
+    if (request.url === "*" && request.method === "OPTIONS") {
+      response.writeHead(204, preflightHeaders(RUN_METHODS.join(", "))).end();
       return;
     }
     const target = parseTarget(request.url!);
     const place = runPlace(target.path);
     if (!place) {
       if (hasBody(request)) lingerAtEnd(response);
+      // The adapter makes a URL of Host and target, and not of each Host that is legal. The API reads the target alone.
+      request.headers.host = "localhost";
       void api(request, response);
       return;
     }
@@ -54,6 +58,14 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       ? runs.handle(request, response, target, place)
       : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
+  };
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    malformed.began(request, response);
+    try {
+      answer(request, response);
+    } catch (error) {
+      answerProblem(error, response, dependencies);
+    }
   };
 
   const options = {
@@ -79,7 +91,16 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       expectBody(response);
       handle(request, response);
     })
-    .on("clientError", answerMalformed);
+    .on("checkExpectation", (request, response) => {
+      malformed.began(request, response);
+      // The client may have sent its body in any case, and would not read the answer if that were not read.
+      delete request.headers.expect;
+      response.shouldKeepAlive = false;
+      const detail = "the header Expect asks for something other than 100-continue";
+      answerProblem(new Problem("request_invalid", detail, { status: 417 }), response, dependencies);
+    })
+    .on("connect", (request: IncomingMessage) => malformed.refuseConnect(request))
+    .on("clientError", (error, socket) => malformed.refuse(error, socket));
 }
 
 /** What a path asks to be run: code in a container, or a task in it, whatever follows its name; null for other paths. */
@@ -99,27 +120,11 @@ function answerProblem(error: unknown, response: ServerResponse, { log }: RunDep
   endAnswer(response, body);
 }
 
-/** What is not HTTP is told so, in HTTP, and its connection is closed: where the next request begins cannot be known. */
-function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
-  const [status, reason, detail] = malformed(error.code);
-  const answer = problemAnswer(new Problem("request_invalid", detail, { status }));
-  const headers = [...answer.headers, ...VERSION_HEADERS, "Content-Length", String(Buffer.byteLength(answer.body))];
-  let head = `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n`;
-  for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  socket.end(`${head}\r\n${answer.body}`);
-  // Node judges a connection once. A client that does not close its end would have it for ever, and needs no token.
-  const timer = setTimeout(() => socket.destroy(), CLOSE_MS).unref();
-  socket.once("close", () => clearTimeout(timer));
-}
-
-function malformed(code: string | undefined): [status: number, reason: string, detail: string] {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return [431, "Request Header Fields Too Large", `the headers are longer than ${MAX_HEADER_BYTES} bytes`];
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return [408, "Request Timeout", "the request did not come whole in time"];
-    default:
-      return [400, "Bad Request", "the request is not HTTP/1.1"];
+/** @param error of the API's adapter, which makes a URL of the target before it asks the API. */
+function refuseTarget(error: unknown, { log }: ApiDependencies): Response {
+  if (error instanceof RequestError) {
+    return problem(null, new Problem("request_invalid", "the target of the request is not a URL"));
   }
+  log.pino.error({ err: error }, "request failed");
+  return problem(null, error);
 }

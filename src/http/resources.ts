@@ -102,14 +102,20 @@ export function forbidden(): Problem {
   return new Problem("token_forbidden", "the token does not permit this");
 }
 
-export function problem(call: Call, error: unknown): Response {
+/** @param call null where its request could not even be read. */
+export function problem(call: Call | null, error: unknown): Response {
   const { status, headers, body } = problemAnswer(error);
   // A body that nobody read: the listener lets it run out.
-  return answer(status, call.req.raw.method === "HEAD" ? null : body, [...headers, ...COMMON]);
+  return answer(status, call?.req.raw.method === "HEAD" ? null : body, [...headers, ...COMMON]);
 }
 
 export function json(status: number, body: unknown, headers: readonly string[] = []): Response {
   return answer(status, JSON.stringify(body), ["Content-Type", "application/json", ...headers, ...COMMON]);
+}
+
+/** RFC 9110, section 15.4.5: what the client has is what it would get. */
+export function notModified(headers: readonly string[]): Response {
+  return answer(304, null, [...headers, ...COMMON]);
 }
 
 /** @param cache its `Cache-Control` (RFC 9111), where it may be kept. */

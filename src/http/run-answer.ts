@@ -4,6 +4,7 @@ import { pipeline } from "node:stream";
 import type { Start } from "../containers/pool.ts";
 import type { KeyUsage } from "../limits/limiter.ts";
 import type { HeadMessage } from "../wire/messages.ts";
+import { isActing } from "./acting-headers.ts";
 import { announcedLength, exactly } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
 import { FairShare } from "./fair-share.ts";
@@ -15,9 +16,7 @@ import { endAnswer } from "./read-body.ts";
 /** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
 const PASSES =
   /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-[a-z0-9-]+)$/;
-/** Any name may be a task's own behind `x-`, but for those that have a proxy on the way do something, such as send its files. */
-const OF_PROXIES = /^x-(?:accel-|sendfile|lighttpd-|litespeed-|reproxy-|rewrite-|original-|forwarded-)/;
-/** And for those that are a policy of the origin, which is the service's. */
+/** Of the names that begin with `x-`, these are a policy of the origin, which is the service's. */
 const OF_ORIGIN =
   /^x-(?:content-security-policy|webkit-csp|permitted-cross-domain-policies|xss-protection|frame-options|ua-compatible|dns-prefetch-control|download-options)/;
 /** The service frames the body itself, and says these once. */
@@ -31,7 +30,7 @@ const UNREAD_MS = 30_000;
 const unread = new FairShare(256 * 2 ** 20);
 /** A task's page acts in no origin, least of all in that of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
-/** A page that was opened with the token in its URL could read it there. */
+/** A page that was opened with a token in its URL could read it there, also where the task needs none. */
 const SANDBOX_OF_KEY = "sandbox allow-forms";
 
 const ignore = (): void => {};
@@ -138,7 +137,7 @@ export class RunAnswer {
     let cacheControl = false;
     for (let index = 0; index < head.headers.length; index += 2) {
       const name = head.headers[index]!.toLowerCase();
-      if (!PASSES.test(name) || OF_PROXIES.test(name) || OF_ORIGIN.test(name) || OWN.has(name)) continue;
+      if (!PASSES.test(name) || isActing(name) || OF_ORIGIN.test(name) || OWN.has(name)) continue;
       cacheControl ||= name === "cache-control";
       headers.push(name, head.headers[index + 1]!);
     }

@@ -120,7 +120,7 @@ export class RunEndpoint {
     const task = place.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
     const claims = task?.claims ?? bearer!;
     const memory = this.#memoryOf(bearer, request);
-    const answer = new RunAnswer(response, runIds.next(), memory.name, credential?.byKey ?? false, arrivedMs);
+    const answer = new RunAnswer(response, runIds.next(), memory.name, target.query.has("key"), arrivedMs);
     const looked = task ? holderOfTask(task, bearer, tokens.registry) : holderOf(claims, tokens.registry);
     const holder = looked instanceof Promise ? await looked : looked;
     const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;

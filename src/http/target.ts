@@ -12,9 +12,8 @@ const NO_QUERY = new URLSearchParams();
 const RESERVED = "task_";
 const CONTAINER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$/;
 
-export function parseTarget(url: string): Target {
-  // Origin form on nearly every request; absolute form must be understood as well.
-  const text = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "");
+/** @param text in origin form, which `checkRequest` sees to. */
+export function parseTarget(text: string): Target {
   const mark = text.indexOf("?");
   if (mark < 0) return { path: text, query: NO_QUERY, search: "" };
   const search = text.slice(mark + 1);

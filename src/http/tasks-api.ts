@@ -7,7 +7,7 @@ import { readRollBack } from "../tasks/request.ts";
 import type { Task } from "../tasks/task.ts";
 import type { CodeCheck, Condition } from "../tasks/tasks.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
-import { isOneOf } from "./etags.ts";
+import { matches, matchesNone } from "./etags.ts";
 import { holderOf } from "./holder.ts";
 import { pageQuery } from "./page-query.ts";
 import { readBytes } from "./read-json.ts";
@@ -20,6 +20,7 @@ import {
   forbidden,
   type Handler,
   json,
+  notModified,
   resource,
 } from "./resources.ts";
 import { containerName, parseTarget, taskName } from "./target.ts";
@@ -41,8 +42,15 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       const { place } = await permitted(call, dependencies);
       const task = await tasks.find(place.container, place.name);
       if (!task) throw new Problem("not_found", "there is no task of that name in the container");
+      const end = verifier.endOf(task.claims);
+      const { headers } = call.env.incoming;
+      if (!matches(task.etag, headers)) {
+        throw new Problem("precondition_failed", "the task is not the one that you mean");
+      }
+      // The tag tells nothing of the end of a task, which the client may not have seen yet.
+      if (!end.expired && !end.revoked && !matchesNone(task.etag, headers)) return notModified(["ETag", quoted(task)]);
       return answer(200, task, {
-        ...verifier.endOf(task.claims),
+        ...end,
         code: task.inline ? (await tasks.codeOf(task)).toString() : undefined,
       });
     },
@@ -148,15 +156,16 @@ async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims
 
 /** RFC 9110, section 13.1: what was changed meanwhile is not overwritten by who does not know it. */
 function conditionOf(call: Call): Condition {
-  const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = call.env.incoming.headers;
-  return (etag) => {
-    if (ifMatch !== undefined && !isOneOf(etag, ifMatch)) return false;
-    return ifNoneMatch === undefined || !isOneOf(etag, ifNoneMatch);
-  };
+  const { headers } = call.env.incoming;
+  return (etag) => matches(etag, headers) && matchesNone(etag, headers);
 }
 
 function answer(status: number, task: Task, more: object = {}): Response {
-  return json(status, { ...described(task), ...more }, ["ETag", `"${task.etag}"`]);
+  return json(status, { ...described(task), ...more }, ["ETag", quoted(task)]);
+}
+
+function quoted({ etag }: Task): string {
+  return `"${etag}"`;
 }
 
 /** All of it but its code and its secrets. Times are in Unix seconds. */

@@ -16,6 +16,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Where the service is, when it is not on loopback. */
   host?: string;
+  /** The longest head of an answer that is read, in bytes; without it, Node's own 16 KiB. */
+  maxHeaderSize?: number;
 }
 
 export interface Answer {
@@ -63,6 +65,7 @@ export function respond(
       headers,
       agent: false,
       ...(signal && { signal }),
+      ...(options.maxHeaderSize !== undefined && { maxHeaderSize: options.maxHeaderSize }),
     },
     resolve,
   );

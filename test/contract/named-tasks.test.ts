@@ -673,6 +673,36 @@ describe("changes of a named task at once", () => {
     assert.deepEqual([now.headers["etag"], (now.json() as Described)["code"]], [`"${second.etag}"`, "() => 2"]);
   });
 
+  it("are told apart by a weak tag too, where the comparison is weak", async () => {
+    const { etag } = await kept("weak/task", { code: "() => 1" });
+    const weak = { headers: { "if-none-match": `W/"${etag}"` } };
+    assertProblem(await put("weak/task", { code: "() => 2" }, weak), 412, "precondition_failed");
+    const strong = { headers: { "if-match": `W/"${etag}"` } };
+    assertProblem(await put("weak/task", { code: "() => 2" }, strong), 412, "precondition_failed");
+  });
+
+  it("are seen by GET, which answers 304 where nothing has changed", async () => {
+    const { etag, jti } = await kept("seen/task", { code: "() => 1" });
+    const ask = (headers: Record<string, string>): Promise<Answer> => {
+      return service.request("GET", "/api/tasks/seen/task", { headers });
+    };
+    for (const tag of [`"${etag}"`, `W/"${etag}"`, "*"]) {
+      const same = await ask({ "if-none-match": tag });
+      assert.deepEqual([same.status, same.text, same.headers["etag"]], [304, "", `"${etag}"`]);
+      assert.ok(same.headers["caisson-version"]);
+    }
+    assert.equal((await ask({ "if-none-match": '"x"' })).status, 200);
+    assert.equal((await ask({ "if-match": `"${etag}"` })).status, 200);
+    assertProblem(await ask({ "if-match": '"x"' }), 412, "precondition_failed");
+    assertProblem(await ask({ "if-match": `"x"`, "if-none-match": `"${etag}"` }), 412, "precondition_failed");
+    const absent = await service.request("GET", "/api/tasks/seen/none", { headers: { "if-match": "*" } });
+    assertProblem(absent, 404, "not_found");
+    // The end of a task changes no version and no tag, and the client must still learn of it.
+    assert.equal((await service.request("DELETE", `/api/tokens/${jti}`)).status, 200);
+    const ended = await ask({ "if-none-match": `"${etag}"` });
+    assert.deepEqual([ended.status, (ended.json() as Described)["revoked"]], [200, true]);
+  });
+
   it("one of many wins that come after the same version, and without a condition all of them come one after another", async () => {
     const { etag } = await kept("race/task", { code: "() => 0", secrets: { KEY: "0" } });
     const won = await rivals({ headers: { "if-match": `"${etag}"` } });

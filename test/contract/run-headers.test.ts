@@ -65,6 +65,20 @@ describe("every answer to an authorized run", () => {
     }
   });
 
+  it("may not run scripts in the page of a public task that was opened with a token in its URL", async () => {
+    const code = "() => new Response('<p>', { headers: { 'content-type': 'text/html' } })";
+    for (const open of [false, true]) {
+      await service.request("PUT", "/api/tasks/headers/page", { json: { code, public: open } });
+      for (const name of ["key", "%6Bey"]) {
+        const answer = await service.request("GET", `/api/run/headers/page?a=1&${name}=${token}`, { token: null });
+        assert.equal(answer.status, 200, answer.text);
+        assert.equal(answer.headers["content-security-policy"], "sandbox allow-forms");
+      }
+    }
+    const answer = await service.request("GET", "/api/run/headers/page?keys=1", { token: null });
+    assert.equal(answer.headers["content-security-policy"], "sandbox allow-scripts allow-forms");
+  });
+
   it("keeps the Cache-Control that the task gives", async () => {
     const answer = await service.run("headers", "new Response('a', { headers: { 'cache-control': 'max-age=60' } })");
     assert.equal(answer.headers["cache-control"], "max-age=60");

@@ -3,16 +3,21 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
 import { end, startProxy } from "../../bench/scale/topology.ts";
-import { request, respond } from "../contract/http.ts";
+import { HEAD_BYTES } from "../../src/wire/head.ts";
+import { type Answer, collect, request, respond, sendRaw } from "../contract/http.ts";
+import { assertProblem } from "../contract/problem.ts";
 import { type Service, startService } from "../contract/service.ts";
 import { pause, until } from "../contract/until.ts";
 import { freePort, missing } from "../redis/server.ts";
+
+/** What the start of a test asks nginx, and nginx a node. */
+const HEALTH = new Set(["/healthz", "/.well-known/jwks.json"]);
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -37,7 +42,7 @@ async function proxyTo(t: TestContext, ports: readonly number[], change?: (confi
 
 async function listening(t: TestContext, handler: Handler): Promise<number> {
   const server: Server = createServer((incoming, response) => {
-    if (incoming.url === "/healthz") response.end();
+    if (HEALTH.has(incoming.url!)) response.end();
     else handler(incoming, response);
   });
   server.listen(0, "127.0.0.1");
@@ -46,6 +51,25 @@ async function listening(t: TestContext, handler: Handler): Promise<number> {
     server.closeAllConnections();
     server.close();
   });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A node that closes each connection on which a request has come. @param arrived their first lines */
+async function vanishing(t: TestContext, arrived: string[]): Promise<number> {
+  const server = createNetServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (head: Buffer) => {
+      const line = head.toString().split("\r\n", 1)[0]!;
+      if (HEALTH.has(line.split(" ")[1]!)) socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+      else {
+        arrived.push(line);
+        socket.destroy();
+      }
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
   return (server.address() as AddressInfo).port;
 }
 
@@ -72,6 +96,11 @@ async function deaf(t: TestContext): Promise<number> {
 function named(name: string): Handler {
   return (_, response) => void response.end(name);
 }
+
+const breaking: Handler = (incoming, response) => {
+  if (incoming.url === "/api/run/breaks") incoming.socket.destroy();
+  else response.end("42");
+};
 
 /** nginx as a distribution configures it, which speaks HTTP/1.0 and gathers answers unless it is told otherwise. */
 const PLAIN = (port: number, upstream: number, folder: string): string => `
@@ -139,21 +168,82 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     });
   }
 
-  it("passes over a node that does not listen, and loses no run by it", async (t) => {
-    const port = await proxied(t, null, (_, response) => response.end("42"));
-    for (let number = 0; number < 20; number++) {
-      const answer = await request(port, "POST", `/api/run/demo-${number}`, { body: "6 * 7" });
-      assert.deepEqual([answer.status, answer.text], [200, "42"]);
+  /** Longer than nginx holds in memory. */
+  const LONG_BODY = Buffer.alloc(2 ** 20, "a");
+  const gone: [string, (t: TestContext) => Promise<number>][] = [
+    ["does not listen", () => freePort()],
+    ["does not even refuse", deaf],
+  ];
+  for (const [what, leave] of gone) {
+    for (const method of METHODS) {
+      it(`passes over a node that ${what}, for each ${method} of a run, and loses none by it`, async (t) => {
+        const arrived: string[] = [];
+        const answer: Handler = async (incoming, response) => {
+          let bytes = 0;
+          for await (const chunk of incoming) bytes += (chunk as Buffer).length;
+          arrived.push(`${incoming.method} ${incoming.url} ${bytes}`);
+          response.end("42");
+        };
+        const port = await proxyTo(t, [await leave(t), await listening(t, answer), await leave(t)]);
+        const body = method === "GET" ? "" : LONG_BODY;
+        const sent: string[] = [];
+        for (let number = 0; number < 10; number++) {
+          const target = `/api/run/demo-${number}/hook/..//%2e?a=${number}`;
+          sent.push(`${method} ${target} ${body.length}`);
+          const { status, text } = await request(port, method, target, { body, headers: { "if-none-match": "*" } });
+          assert.deepEqual([status, text], [200, "42"]);
+        }
+        assert.deepEqual(arrived, sent);
+      });
+    }
+  }
+
+  it("answers 502 when no node listens", async (t) => {
+    const node = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
+    await once(node, "listening");
+    const port = await proxyTo(t, [await freePort(), (node.address() as AddressInfo).port]);
+    await new Promise((resolve) => node.close(resolve));
+    for (const method of METHODS) assert.equal((await request(port, method, "/api/run/demo", {})).status, 502);
+  });
+
+  it("goes on asking a node whose answers break, as a tenant can make them", async (t) => {
+    const port = await proxied(t, breaking, breaking);
+    for (let number = 0; number < 10; number++) {
+      for (const method of METHODS) {
+        assert.equal((await request(port, method, "/api/run/breaks", {})).status, 502);
+        assert.equal((await request(port, method, `/api/run/other-${number}`, {})).text, "42");
+      }
     }
   });
 
-  it("passes over a node that does not even refuse, and loses no run by it", async (t) => {
-    const port = await proxyTo(t, [await deaf(t), await listening(t, (_, response) => response.end("42"))]);
-    for (let number = 0; number < 20; number++) {
-      const answer = await request(port, "POST", `/api/run/demo-${number}`, { body: "6 * 7" });
-      assert.deepEqual([answer.status, answer.text], [200, "42"]);
-    }
-  });
+  // All that a node reads as a run, and nginx as something else.
+  const PATHS = [
+    "/api/run/acme/hook/../../../../x",
+    "/api/run/acme/hook/%2e%2e/%2e%2e/%2e%2e/%2e%2e/x",
+    "/api/run/../x",
+    "/api/run/./../../x",
+    "/api/run//../../../x",
+    "/api/run/a/..%2f..%2f..%2f..%2fx",
+    "/api/run/a?/../../..",
+    "http://other/api/run/acme/hook/../../../../x",
+    "HTTP://other:80/api/run/acme",
+    "other://other/api/run/acme",
+  ];
+  for (const method of METHODS) {
+    it(`sends no ${method} twice that a node takes for a run, whatever path nginx sees`, async (t) => {
+      const arrived: string[] = [];
+      const ports = [await vanishing(t, arrived), await vanishing(t, arrived)];
+      const port = await proxyTo(t, ports);
+      for (const target of PATHS) {
+        arrived.length = 0;
+        const head = `${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+        const answer = await sendRaw(port, [head]);
+        assert.match(answer, /^HTTP\/1\.1 (502|400) /);
+        const runs = arrived.filter((line) => line.startsWith(`${method} /api/run/`));
+        assert.deepEqual([runs.length, arrived.length], answer.includes(" 502 ") ? [1, 1] : [0, 0], target);
+      }
+    });
+  }
 
   for (const method of METHODS) {
     it(`sends no ${method} of a run twice when its node takes too long`, async (t) => {
@@ -261,6 +351,56 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
       await said("cancelled");
     });
   }
+
+  it("passes on the largest head that a task may answer", async (t) => {
+    const { service, port } = await behind(t, "deploy");
+    const many = Array.from({ length: 199 }, (_, index) => [`x-n${index}`, "\u00ff".repeat(100)]);
+    const heads = [[], many].map((headers) => {
+      const frame = JSON.stringify({ status: 200, headers: [...headers.flat(), "x-big", ""] });
+      return [...headers, ["x-big", "a".repeat(HEAD_BYTES - Buffer.byteLength(frame))]];
+    });
+    for (const headers of heads) {
+      const body = (more: string): string => {
+        const all = [...headers.slice(0, -1), ["x-big", headers.at(-1)![1] + more]];
+        return `new Response(null, { headers: ${JSON.stringify(all)} })`;
+      };
+      const options = { token: service.admin, body: body("") };
+      const answer = await respond(port, "POST", "/api/run/demo", { ...options, maxHeaderSize: 2 ** 17 });
+      const { status, headers: passed } = await collect(answer);
+      assert.deepEqual([status, passed["x-big"]], [200, headers.at(-1)![1]]);
+      assert.equal((await service.run("demo", body("a"))).status, 500);
+    }
+  });
+
+  it("passes on the longest token, and the longest line and head of a request that a node takes", async (t) => {
+    const { service, port } = await behind(t, "deploy");
+    const token = await service.issue({ containers: ["demo"], params: { p: "x".repeat(5814) } });
+    assert.ok(token.length > 8_180 && token.length <= 8_192, `${token.length}`);
+    const run = (target: string, headers: Record<string, string>): Promise<Answer> => {
+      return request(port, "POST", `/api/run/demo${target}`, { body: "6 * 7", headers });
+    };
+    const bearer = { authorization: `Bearer ${token}` };
+    const room = "x".repeat(16_384 - 8_192 - 600);
+    assert.equal((await run("", bearer)).text, "42");
+    assert.equal((await run("", { ...bearer, "x-more": room })).text, "42");
+    assert.equal((await run(`?key=${token}&more=${room}`, {})).text, "42");
+    const url = encodeURIComponent(`http://127.0.0.1:1/${"?".repeat(2_000)}`);
+    assertProblem(
+      await request(port, "GET", `/api/run/demo?key=${token}&task_url=${url}`, {}),
+      400,
+      "task_url_forbidden",
+    );
+    // What is longer the node itself refuses.
+    const over = room + "x".repeat(1_000);
+    for (const refused of [await run(`?key=${token}&more=${over}`, {}), await run("", { ...bearer, "x-more": over })]) {
+      assertProblem(refused, 431, "request_invalid");
+    }
+  });
+
+  it("gives a node a Host where the client need not send one", async (t) => {
+    const { port } = await behind(t, "deploy");
+    assert.match(await sendRaw(port, ["GET /healthz HTTP/1.0\r\n\r\n"]), /^HTTP\/1\.1 200 /);
+  });
 
   it("says who asks, and believes no client about it; takes bodies as long as code may be", async (t) => {
     const port = await proxied(t, async (incoming, response) => {

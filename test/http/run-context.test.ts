@@ -30,11 +30,6 @@ it("a task is told its run, its container, the method, and the URL without what 
   assert.equal(headers["connection"], "close");
 });
 
-it("a task is told the URL of the origin, not what an absolute target claims", async (t) => {
-  const { url } = await contextOf(t, { head: "GET http://elsewhere.test/api/run/demo?a=1" });
-  assert.equal(url, "https://example.com/api/run/demo?a=1");
-});
-
 it("a task is never shown credentials, nor what only the way here knows", async (t) => {
   const { headers } = await contextOf(t, {
     headers: [

@@ -14,13 +14,6 @@ describe("parseTarget", () => {
     assert.deepEqual(target.query.getAll("x"), ["1", "2?3"]);
   });
 
-  it("reads the absolute form as the origin form", () => {
-    for (const origin of ["http://example.com", "HTTPS://user@example.com:8080"]) {
-      const { path, search } = parseTarget(`${origin}/api/run/demo?a=1`);
-      assert.deepEqual([path, search], ["/api/run/demo", "a=1"]);
-    }
-  });
-
   it("leaves a target alone that is neither, so that it leads nowhere", () => {
     for (const text of ["*", "example.com:443", "ftp://example.com/api/run/demo", ""]) {
       assert.equal(parseTarget(text).path, text);

@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { after, afterEach, before, describe, it } from "node:test";
+
+import { type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+let service: Service;
+
+before(async () => {
+  service = await startService();
+});
+after(() => service.stop());
+afterEach(async () => {
+  assert.equal((await service.run("next", "6 * 7")).text, "42");
+});
+
+function head(target: string, ...headers: readonly string[]): string {
+  return [`POST ${target} HTTP/1.1`, "Host: x", `Authorization: Bearer ${service.admin}`, ...headers, "", ""].join(
+    "\r\n",
+  );
+}
+
+function post(target: string, body: string, ...headers: readonly string[]): string {
+  return head(target, `Content-Length: ${Buffer.byteLength(body)}`, ...headers) + body;
+}
+
+function health(...headers: readonly string[]): string {
+  return ["GET /healthz HTTP/1.1", ...headers, "", ""].join("\r\n");
+}
+
+/** The statuses and bodies of answers with a length, one after the other; fails where something else is between them. */
+function split(text: string): { status: number; head: string; body: string }[] {
+  const answers = [];
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf("\r\n\r\n", at) + 4;
+    const answerHead = text.slice(at, end);
+    const [, status] = /^HTTP\/1\.1 (\d+) /.exec(answerHead) ?? assert.fail(`no answer begins at ${text.slice(at)}`);
+    const length = Number(/^content-length: (\d+)/im.exec(answerHead)?.[1] ?? 0);
+    answers.push({ status: Number(status), head: answerHead, body: text.slice(end, end + length) });
+    at = end + length;
+  }
+  return answers;
+}
+
+/** Holds a raw answer against what every refusal of the service carries. */
+function assertRefusal({ head: text, body }: { head: string; body: string }, status: number): void {
+  assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
+  assert.match(text, /^content-type: application\/problem\+json/im);
+  assert.match(text, /^caisson-fault: caller/im);
+  assert.match(text, /^caisson-version: /im);
+  assert.equal((JSON.parse(body) as { status: number }).status, status);
+}
+
+/** A run that ends when another run calls `go`. */
+const WAITS = `await new Promise((go) => { globalThis.go = go; console.log("waits") }); return "FIRST"`;
+const GARBAGE = "\u0001GARBAGE\r\n\r\n";
+
+interface Conversation {
+  readonly socket: Socket;
+  readonly closed: Promise<unknown>;
+  readonly text: () => string;
+}
+
+function converse(): Conversation {
+  const socket = connect(service.port, "127.0.0.1");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  socket.on("error", () => {});
+  return { socket, closed: once(socket, "close"), text: () => text };
+}
+
+describe("what is not HTTP behind a good request", () => {
+  const behind: Record<string, [bytes: string, status: number]> = {
+    garbage: [GARBAGE, 400],
+    "more garbage": [GARBAGE.repeat(1_000), 400],
+    "too many headers": [`GET / HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(1_500)}\r\n`, 431],
+    "a CONNECT": ["CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 405],
+    "the preface of HTTP/2": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+  };
+  for (const [what, [bytes, status]] of Object.entries(behind)) {
+    it(`is refused after the answer of that request, which stays whole: ${what}`, async () => {
+      const { socket, closed, text } = converse();
+      const first = post("/api/run/first", WAITS);
+      socket.write(post("/api/run/other", "1") + first + bytes);
+      // The garbage was parsed before this second run could begin.
+      await until(async () => (await service.run("first", "typeof go")).text === '"function"', "the run waits");
+      socket.write(GARBAGE);
+      assert.equal((await service.run("first", "go()")).status, 200);
+      await closed;
+      const answers = split(text());
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [200, 200, status],
+      );
+      assert.equal(answers[1]!.body, '"FIRST"');
+      assertRefusal(answers[2]!, status);
+    });
+  }
+
+  it("does not keep a run whose client leaves", async () => {
+    const { socket, closed } = converse();
+    const code = `(context) => { context.signal.onabort = () => { globalThis.left = true }; globalThis.begun = true; return new Promise(() => {}) }`;
+    socket.write(post("/api/run/leaves", code) + GARBAGE);
+    await until(async () => (await service.run("leaves", "globalThis.begun")).text === "true", "the run has begun");
+    socket.end();
+    await closed;
+    await until(async () => (await service.run("leaves", "globalThis.left")).text === "true", "the run is told");
+  });
+});
+
+describe("a body that is malformed", () => {
+  const CHUNKED = "Transfer-Encoding: chunked";
+  const STREAMS = `export default { async fetch() { return new Response(new ReadableStream({ async start(c) {
+    c.enqueue(new TextEncoder().encode("part0;"));
+    await new Promise((go) => { globalThis.go = go });
+    c.enqueue(new TextEncoder().encode("part1;"));
+    c.close();
+  } }), { headers: { "content-length": "12" } }) } }`;
+
+  it("cuts the answer that is on its way, and writes nothing into it", async () => {
+    await service.request("PUT", "/api/tasks/inflight/drip", { json: { code: STREAMS } });
+    const { socket, closed, text } = converse();
+    socket.write(`${head("/api/run/inflight/drip", CHUNKED)}5\r\nhello\r\n`);
+    await until(() => text().includes("part0;"), "the answer has begun");
+    socket.write("ZZ\r\n");
+    await closed;
+    assert.match(text(), /^HTTP\/1\.1 200 [^]*\r\n\r\npart0;$/);
+  });
+
+  it("is refused when no answer is on its way", async () => {
+    const code = "export default { async fetch(request) { return new Response(await request.text()) } }";
+    await service.request("PUT", "/api/tasks/inflight/reads", { json: { code } });
+    const answer = await service.raw(`${head("/api/run/inflight/reads", CHUNKED)}5\r\nhello\r\n`, "ZZ\r\n");
+    assertRefusal(split(answer)[0]!, 400);
+  });
+
+  it("is refused after the answers of earlier requests", async () => {
+    const answer = await service.raw(
+      post("/api/run/first", "await new Promise((go) => setTimeout(go, 300)); return 1"),
+      `${head("/api/run/first", CHUNKED)}5\r\nhello\r\nZZ\r\n`,
+    );
+    const answers = split(answer);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 400],
+    );
+    assertRefusal(answers[1]!, 400);
+  });
+
+  it("does not take away the answer that was made before", async () => {
+    const answer = await service.raw(`${head("/api/run/%00", CHUNKED)}5\r\nhello\r\n`, "ZZ\r\n");
+    assert.deepEqual(
+      split(answer).map(({ status }) => status),
+      [400],
+    );
+    assert.match(answer, /container_invalid/);
+  });
+});
+
+describe("a request that HTTP allows", () => {
+  const legal: Record<string, string> = {
+    "HTTP/1.0 without Host": "GET /healthz HTTP/1.0\r\n\r\n",
+    "an empty Host": "GET /healthz HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n",
+    "a Host of IPv6": "GET /healthz HTTP/1.1\r\nHost: [::1]:7070\r\nConnection: close\r\n\r\n",
+    "a Host with a port": "GET /healthz HTTP/1.1\r\nHost: a.example:\r\nConnection: close\r\n\r\n",
+    "the absolute form": "GET http://a.example/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    "the absolute form in capitals": "GET HTTP://a.example/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    "1,000 headers": `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${"a:\r\n".repeat(998)}\r\n`,
+  };
+  for (const [what, bytes] of Object.entries(legal)) {
+    it(`is answered: ${what}`, async () => {
+      assert.match(await service.raw(bytes), /^HTTP\/1\.1 200 /);
+    });
+  }
+
+  it("is answered: OPTIONS for the whole service", async () => {
+    const answer = await service.raw("OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert.match(answer, /^HTTP\/1\.1 204 [^]*^allow: GET, POST, PUT, PATCH, DELETE, OPTIONS\r$/im);
+    assert.match(answer, /^caisson-version: /im);
+  });
+
+  for (const [what, line, host] of [
+    ["no Host", "POST /api/run/url HTTP/1.0", "Connection: close"],
+    ["an empty Host", "POST /api/run/url HTTP/1.1", "Host:"],
+  ]) {
+    it(`is answered: a run with ${what}`, async () => {
+      const code = "(context) => context.url";
+      const rest = `Authorization: Bearer ${service.admin}\r\nConnection: close\r\nContent-Length: ${code.length}`;
+      const answer = await service.raw(`${line}\r\n${host}\r\n${rest}\r\n\r\n${code}`);
+      assert.match(answer, /^HTTP\/1\.1 200 [^]*"http:\/\/localhost\/api\/run\/url"$/);
+    });
+  }
+
+  it("tells the host of the target, which wins over the header", async () => {
+    const answer = await service.raw(
+      post("http://a.example:81/api/run/url", "(context) => context.url", "Connection: close"),
+    );
+    assert.equal(split(answer)[0]!.body, '"http://a.example:81/api/run/url"');
+  });
+});
+
+describe("a request that HTTP forbids", () => {
+  const chunks = "1\r\n1\r\n0\r\n\r\n";
+  const next = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  const forbidden: Record<string, [status: number, bytes: () => string]> = {
+    "an unknown expectation": [417, () => post("/api/run/a", "1", "Expect: other")],
+    "an unknown expectation, on the API": [417, () => health("Host: x", "Expect: other")],
+    "a Host with a path": [400, () => health("Host: a/b")],
+    "a Host with a user": [400, () => health("Host: a@b")],
+    "a Host with a space": [400, () => health("Host: a b")],
+    "a Host with two ports": [400, () => health("Host: a:1:2")],
+    "a Host of IPv6 that is none": [400, () => health("Host: [::zz]")],
+    "a Host with a path, on a run": [400, () => post("/api/run/a", "1").replace("Host: x", "Host: a/b")],
+    "two Hosts": [400, () => health("Host: a", "HOST: b")],
+    "two equal Hosts": [400, () => health("Host: a", "Host: a")],
+    "two Hosts, on a run": [400, () => post("/api/run/a", "1", "host: x")],
+    "two Hosts in HTTP/1.0": [400, () => "GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"],
+    "another scheme in absolute form": [400, () => "GET foo://x/healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
+    "another scheme, on a run": [400, () => post("foo://x/api/run/a", "1")],
+    "an absolute form without a host": [400, () => "GET http:///healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
+    "an absolute form with a user": [400, () => "GET http://a@b/healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
+    "gzip and chunks": [501, () => `${head("/api/run/a", "Transfer-Encoding: gzip, chunked")}${chunks}`],
+    "gzip in a header of its own": [
+      501,
+      () => `${head("/api/run/a", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked")}${chunks}`,
+    ],
+    "gzip alone": [501, () => `${head("/api/run/a", "Transfer-Encoding: gzip")}x`],
+    "gzip, on the API": [501, () => `${head("/api/tokens", "Transfer-Encoding: gzip, chunked")}${chunks}`],
+    "chunks in HTTP/1.0": [
+      400,
+      () =>
+        `${head("/api/run/a", "Connection: keep-alive", "Transfer-Encoding: chunked").replace("1.1", "1.0")}${chunks}`,
+    ],
+    "more than 1,000 headers": [431, () => `GET / HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(1_000)}\r\n`],
+    CONNECT: [405, () => "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"],
+    "the preface of HTTP/2": [400, () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+  };
+  for (const [what, [status, bytes]] of Object.entries(forbidden)) {
+    it(`is refused with a problem, and its connection closed: ${what}`, async () => {
+      // What follows would be another request to a proxy that reads the first one in another way.
+      const answers = split(await service.raw(bytes() + next));
+      assert.equal(answers.length, 1);
+      assertRefusal(answers[0]!, status);
+    });
+  }
+
+  for (const target of ["/healthz\\", "/a\\b", "/api/tokens\\..", "*"]) {
+    it(`is refused with a problem: the target ${target}`, async () => {
+      const [answer] = split(await service.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`));
+      assertRefusal(answer!, answer!.status === 404 ? 404 : 400);
+    });
+  }
+
+  it("says both numbers when headers are too many or too long", async () => {
+    const [answer] = split(await service.raw(`GET / HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(1_000)}\r\n`));
+    assert.match((JSON.parse(answer!.body) as { detail: string }).detail, /16384 bytes, or more than 1000/);
+  });
+
+  for (const body of ["", "1"]) {
+    it(`does not swallow what follows an Upgrade ${body ? "with a body" : "without one"}: the connection closes`, async () => {
+      const upgrade = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"];
+      const first = body ? post("/api/run/a", body, ...upgrade) : health("Host: x", ...upgrade);
+      const answers = split(await service.raw(first + next));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200],
+      );
+      assert.match(answers[0]!.head, /^connection: close/im);
+    });
+  }
+});
