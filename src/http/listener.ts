@@ -12,6 +12,7 @@ import { checkRequest } from "./check-request.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { MalformedRequests, MAX_HEADER_BYTES } from "./malformed.ts";
 import type { RunPlace } from "./named-run.ts";
+import { Pipelining } from "./pipelining.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import { type ApiDependencies, methodNotAllowed, problem } from "./resources.ts";
@@ -32,6 +33,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     errorHandler: (error) => refuseTarget(error, dependencies),
   });
   const malformed = new MalformedRequests();
+  const pipelining = new Pipelining();
 
   const { proxies } = dependencies;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
@@ -60,6 +62,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (!pipelining.admits(request, response)) return;
     malformed.began(request, response);
     try {
       answer(request, response);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
@@ -137,7 +138,19 @@ const WORST: readonly Worst[] = [
     make: () => Promise.resolve(() => sendChunks("/api/nothing")),
   },
   {
-    name: "a task whose error is a list of tens of thousands of texts, beside secrets",
+    name: "many small requests ahead of their answers, without a token",
+    status: 200,
+    make: () =>
+      Promise.resolve(async () => {
+        const socket = connect(service.port, "127.0.0.1");
+        socket.on("error", () => {}).resume();
+        socket.write("GET / HTTP/1.1\r\nHost:\r\n\r\n".repeat(40_000));
+        await new Promise((resolve) => socket.once("close", resolve));
+        return { status: 200, text: "" } as Answer;
+      }),
+  },
+  {
+    name: "a task whose error is a list of thousands of texts, beside secrets",
     status: 500,
     make: async () => {
       const code =
