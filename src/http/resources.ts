@@ -118,6 +118,11 @@ export function notModified(headers: readonly string[]): Response {
   return answer(304, null, [...headers, ...COMMON]);
 }
 
+/** As `json`, of what is JSON already. */
+export function jsonText(status: number, body: string): Response {
+  return answer(status, body, ["Content-Type", "application/json", ...COMMON]);
+}
+
 /** @param cache its `Cache-Control` (RFC 9111), where it may be kept. */
 export function text(status: number, body: string, type: string, cache?: string): Response {
   return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);

@@ -1,5 +1,6 @@
 import { checkCode } from "../containers/code-check.ts";
 import { Problem } from "../errors.ts";
+import type { JsonVisitor } from "../source/json-scanner.ts";
 import { checkJson, nameAt, parseJson } from "../source/json.ts";
 import { withoutPreamble } from "../source/text.ts";
 import type { Place } from "../tasks/definition.ts";
@@ -9,6 +10,7 @@ import type { CodeCheck, Condition } from "../tasks/tasks.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { holderOf } from "./holder.ts";
+import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";
 import { readBytes } from "./read-json.ts";
 import {
@@ -20,6 +22,7 @@ import {
   forbidden,
   type Handler,
   json,
+  jsonText,
   notModified,
   resource,
 } from "./resources.ts";
@@ -27,8 +30,14 @@ import { containerName, parseTarget, taskName } from "./target.ts";
 
 /** Escapes make code longer than it is. */
 const ESCAPE_FACTOR = 4;
-/** Of params, secrets and limits, which are built and walked in one turn of the event loop. */
-const MAX_OTHER_BYTES = 256 * 2 ** 10;
+/** Of params, limits and their kind, as they are written: each is built and walked in one turn of the event loop. */
+const MAX_OTHER_BYTES = 96 * 2 ** 10;
+/** 64 KiB of secrets, of which some are escaped. */
+const MAX_SECRETS_BYTES = 256 * 2 ** 10;
+/** More than there are, so that a few that are unknown are reported by name. */
+const MAX_MEMBERS = 32;
+/** A task with as many params as it may have takes up to seven milliseconds to be read. */
+const LISTED = 3;
 const SEGMENT = "{[^/]*}";
 
 /** Named tasks, for who may keep them in their container. */
@@ -102,12 +111,13 @@ function listTasks(dependencies: ApiDependencies): Handler {
     const container = containerName(segment(call, CONTAINER));
     const { after, count } = pageQuery(call);
     mustKeepTasks(by, container);
-    // One more than is asked for tells whether there are more.
-    const found = await tasks.list(container, after, count + 1);
-    const page = found.slice(0, count);
-    const next = found.length > count ? page.at(-1)!.name : null;
-    const entries = page.map((task) => ({ ...described(task), ...tokens.verifier.endOf(task.claims) }));
-    return json(200, { tasks: entries, next });
+    const page = await listPage<Task>("tasks", after, count, {
+      read: (cursor, some) => tasks.list(container, cursor, some),
+      atOnce: LISTED,
+      cursorOf: ({ name }) => name,
+      describe: (task) => ({ ...described(task), ...tokens.verifier.endOf(task.claims) }),
+    });
+    return jsonText(200, page);
   };
 }
 
@@ -135,23 +145,31 @@ function segment(call: Call, at: number): string {
 /** @throws {Problem} `code_too_large`, `request_invalid` */
 async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
   const { codeLimit, jsonDepthLimit } = dependencies.config;
-  const most = codeLimit * ESCAPE_FACTOR + MAX_OTHER_BYTES;
+  const most = codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
   const body = await readBytes(call, dependencies, by, most, () => {
     return new Problem("code_too_large", `the body is longer than the ${most} bytes that are taken`);
   });
-  let other = body.length;
-  await checkJson(body, jsonDepthLimit, {
-    member: (depth, name, { start, end }) => {
-      if (depth === 1 && nameAt(body, name) === "code") other -= end - start;
-    },
-  });
-  if (other > MAX_OTHER_BYTES) {
-    throw new Problem(
-      "request_invalid",
-      `the members beside code have ${other} bytes; at most ${MAX_OTHER_BYTES} are taken`,
-    );
-  }
+  await checkJson(body, jsonDepthLimit, memberBounds(body));
   return await parseJson(body, jsonDepthLimit);
+}
+
+/** Refuses what would take long to be built and walked, before that is done: none of it could be a task's. */
+function memberBounds(body: Buffer): JsonVisitor {
+  let names = 0;
+  return {
+    named: (depth) => {
+      if (depth === 1) names += 1;
+      if (names > MAX_MEMBERS) throw new Problem("request_invalid", `a task has no more than ${MAX_MEMBERS} members`);
+    },
+    member: (depth, name, { start, end }) => {
+      if (depth !== 1) return;
+      const member = nameAt(body, name);
+      const bytes = end - start;
+      const bound = member === "code" ? Infinity : member === "secrets" ? MAX_SECRETS_BYTES : MAX_OTHER_BYTES;
+      if (bytes <= bound) return;
+      throw new Problem("request_invalid", `${member.slice(0, 64)} has ${bytes} bytes; at most ${bound} are taken`);
+    },
+  };
 }
 
 /** RFC 9110, section 13.1: what was changed meanwhile is not overwritten by who does not know it. */

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 
 import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
@@ -115,7 +116,13 @@ export class Tasks {
 
   /** Those that are kept, newest first. */
   async versions({ container, name }: Place): Promise<Task[]> {
-    return (await this.#store.versions(container, name)).map(taskOf);
+    const found: Task[] = [];
+    for (const record of await this.#store.versions(container, name)) {
+      found.push(taskOf(record));
+      // One with as many params as it may have takes some milliseconds to be read.
+      await setImmediate();
+    }
+    return found;
   }
 
   async list(container: string, after: string, count: number): Promise<Task[]> {

@@ -6,7 +6,6 @@ import type { Answer } from "./http.ts";
 import { type Service, startService } from "./service.ts";
 import { StallProbe } from "./stall-probe.ts";
 
-const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 /** The longest that one caller may make the others wait. */
 const STALL_MS = 50;
@@ -203,11 +202,39 @@ const WORST: readonly Worst[] = [
     },
   },
   {
+    name: "the versions of a task with as many params as they may have",
+    status: 200,
+    make: async () => {
+      for (let at = 0; at < 10; at++) {
+        await keep("versions", "() => 1", { params: { at, p: Array.from({ length: 20_000 }, () => ({})) } });
+      }
+      return () => service.request("GET", "/api/tasks/worst/versions/versions", { token: keeper });
+    },
+  },
+  {
+    name: "a task of nothing but unknown members",
+    status: 400,
+    make: () => {
+      const body = `{${Array.from({ length: 26_000 }, (_, at) => `"k${at}":0`).join()}}`;
+      return Promise.resolve(() => send("PUT", "/api/tasks/worst/unknown", body));
+    },
+  },
+  {
+    name: "a list of tokens that are as long as they may be",
+    status: 200,
+    make: async () => {
+      const net = Array.from({ length: 100 }, (_, at) => `host-${at}.example.com`);
+      const claims = { containers: ["worst"], net, params: { a: Array.from({ length: 700 }, () => ({})) } };
+      for (let at = 0; at < 100; at++) await service.issue(claims);
+      return () => service.request("GET", "/api/tokens?limit=1000");
+    },
+  },
+  {
     name: "a list of tasks with as many params as they may have",
     status: 200,
     make: async () => {
-      const params = { p: "x".repeat(60 * KIB) };
-      for (let at = 0; at < 100; at++) await keep(`listed-${at}`, "() => 1", { params });
+      const params = { p: Array.from({ length: 20_000 }, () => ({})) };
+      for (let at = 0; at < 60; at++) await keep(`listed-${at}`, "() => 1", { params });
       return () => service.request("GET", "/api/tasks/worst?limit=1000", { token: keeper });
     },
   },
