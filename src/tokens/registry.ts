@@ -3,10 +3,20 @@ import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../errors.ts";
+import type { Clock } from "../limits/clock.ts";
 import { isJti } from "./claims.ts";
+import { ForgetClock } from "./forget-clock.ts";
 import { LEEWAY_S } from "./format.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import { forgetAt, type IssuedToken, type Revocation, type TokenRegister, type TokenUse } from "./register.ts";
+import {
+  forgetAt,
+  type IssuedToken,
+  REMEMBERED_MS,
+  type Revocation,
+  type TokenRegister,
+  type TokenUse,
+  tokensFull,
+} from "./register.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
@@ -16,20 +26,24 @@ import { forgetAt, type IssuedToken, type Revocation, type TokenRegister, type T
 export class Registry implements TokenRegister {
   readonly #database: DatabaseSync;
   readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
+  readonly #forgetClock: ForgetClock;
   readonly #revoked: Set<string>;
+  /** Revocations that the change in progress deletes. */
+  #forgotten: string[] = [];
   #told: (jtis: readonly string[]) => void = () => {};
 
   /**
    * Opens the database, or makes it, readable for its owner only. Its folder must be there.
    *
    * @param nowMs Unix milliseconds: what ended long before is forgotten.
+   * @param clock reports the uptime of the system, by which that is judged.
    * @throws {Error} when it cannot be used: it says what to do.
    */
-  static open(file: string, nowMs: number): Registry {
+  static open(file: string, nowMs: number, clock?: Pick<Clock, "sinceBoot">): Registry {
     try {
       // SQLite gives its other files the mode of this one, which must therefore be right before SQLite sees it.
       closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
-      return new Registry(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs);
+      return new Registry(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs, clock);
     } catch (error) {
       throw new Error(
         `the register of tokens in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
@@ -39,12 +53,13 @@ export class Registry implements TokenRegister {
     }
   }
 
-  private constructor(database: DatabaseSync, nowMs: number) {
+  private constructor(database: DatabaseSync, nowMs: number, clock?: Pick<Clock, "sinceBoot">) {
     this.#database = database;
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
       if (!database.prepare("PRAGMA table_info(issued)").all().some(isKids)) database.exec(ADD_KIDS);
+      this.#forgetClock = new ForgetClock(database, clock);
       this.#statements = {
         issue: database.prepare(STATEMENTS.issue),
         issued: database.prepare(STATEMENTS.issued),
@@ -58,10 +73,17 @@ export class Registry implements TokenRegister {
         use: database.prepare(STATEMENTS.use),
         forgetUsed: database.prepare(STATEMENTS.forgetUsed),
         forgetRevoked: database.prepare(STATEMENTS.forgetRevoked),
+        unexpired: database.prepare(STATEMENTS.unexpired),
+        family: database.prepare(STATEMENTS.family),
+        ended: database.prepare(STATEMENTS.ended),
+        removeIssued: database.prepare(STATEMENTS.removeIssued),
+        removeRevoked: database.prepare(STATEMENTS.removeRevoked),
+        removeUsed: database.prepare(STATEMENTS.removeUsed),
       };
-      this.#statements.forgetIssued.run(nowMs);
+      const overMs = this.#forgetClock.now(nowMs);
+      this.#statements.forgetIssued.run(overMs);
       this.#statements.forgetUsed.run();
-      this.#statements.forgetRevoked.all(nowMs);
+      this.#statements.forgetRevoked.all(overMs);
       this.#revoked = new Set(
         database
           .prepare("SELECT jti FROM revoked")
@@ -77,11 +99,19 @@ export class Registry implements TokenRegister {
   /**
    * Remembers a token that is about to be handed out.
    *
-   * @throws {Problem} `store_unavailable` when it cannot be written.
+   * @param most as of the interface
+   * @throws {Problem} `store_unavailable` when it cannot be written, `quota_exceeded`.
    */
-  record(payload: Payload, issuedBy: string, nowMs: number, kids: readonly string[] = []): void {
+  record(
+    payload: Payload,
+    issuedBy: string,
+    nowMs: number,
+    kids: readonly string[] = [],
+    most: number = Infinity,
+  ): void {
     this.#write("the token was not issued", () => {
-      this.#forget(nowMs);
+      const overMs = this.#forget(nowMs);
+      this.#makeRoom(payload, nowMs, overMs, most);
       const { jti, exp } = payload;
       this.#statements.issue.run(
         jti,
@@ -171,23 +201,53 @@ export class Registry implements TokenRegister {
     this.#database.close();
   }
 
-  /** At each write, so that neither the file nor the memory grows with the tokens of the past. */
-  #forget(nowMs: number): void {
-    this.#statements.forgetIssued.run(nowMs);
-    for (const { jti } of this.#statements.forgetRevoked.all(nowMs)) this.#revoked.delete(String(jti));
+  /**
+   * At each write, so that neither the file nor the memory grows with the tokens of the past.
+   *
+   * @returns the time by which records have ended.
+   */
+  #forget(nowMs: number): number {
+    const overMs = this.#forgetClock.now(nowMs);
+    this.#statements.forgetIssued.run(overMs);
+    for (const { jti } of this.#statements.forgetRevoked.all(overMs)) this.#forgotten.push(String(jti));
+    return overMs;
+  }
+
+  /** Holds the family of the token to its quota, and deletes expired tokens of a family that has too many on record. */
+  #makeRoom({ parents, task }: Payload, nowMs: number, overMs: number, most: number): void {
+    const family = parents?.at(-1);
+    if (family === undefined || most === Infinity) return;
+    const kind = task === undefined ? 1 : 0;
+    const count = (row: Record<string, unknown> | undefined): number => Number(row!["count"]);
+    // The tokens of named tasks are as many as there are tasks, which their store counts.
+    if (kind === 1 && count(this.#statements.unexpired.get(family, kind, nowMs + REMEMBERED_MS)) >= most) {
+      throw tokensFull(most);
+    }
+    const surplus = count(this.#statements.family.get(family, kind)) + 1 - most;
+    if (surplus <= 0) return;
+    for (const row of this.#statements.ended.all(family, kind, overMs + REMEMBERED_MS, surplus)) {
+      const jti = String(row["jti"]);
+      this.#statements.removeIssued.run(jti);
+      this.#statements.removeUsed.run(jti);
+      this.#statements.removeRevoked.run(jti);
+      this.#forgotten.push(jti);
+    }
   }
 
   #write(consequence: string, change: () => void): void {
     try {
       this.#database.exec("BEGIN IMMEDIATE");
+      this.#forgotten = [];
       try {
         change();
         this.#database.exec("COMMIT");
+        for (const jti of this.#forgotten) this.#revoked.delete(jti);
       } catch (error) {
         if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
         throw error;
       }
     } catch (error) {
+      if (error instanceof Problem) throw error;
       throw new Problem("store_unavailable", `the register of tokens cannot be written; ${consequence}`, {
         cause: error,
       });
@@ -218,6 +278,11 @@ const BUSY_TIMEOUT_MS = 2_000;
  */
 const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
 
+/** The topmost token above a token; null for a token of an administrator. */
+const FAMILY = "json_extract(payload, '$.parents[#-1]')";
+/** 1 for a token that was handed out, 0 for that of a named task. */
+const KIND = "json_extract(payload, '$.task') IS NULL";
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS issued (
     jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER,
@@ -230,6 +295,7 @@ const SCHEMA = `
     jti TEXT PRIMARY KEY, runs INTEGER NOT NULL, last_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS issued_forget_at ON issued (forget_at) WHERE forget_at IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS issued_family ON issued (${FAMILY}, ${KIND}, forget_at);
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
 
@@ -254,4 +320,10 @@ const STATEMENTS = {
   forgetUsed: "DELETE FROM used WHERE jti NOT IN (SELECT jti FROM issued)",
   forgetIssued: "DELETE FROM issued WHERE forget_at < ?",
   forgetRevoked: "DELETE FROM revoked WHERE forget_at < ? RETURNING jti",
+  unexpired: `SELECT count(*) AS count FROM issued WHERE ${FAMILY} = ? AND (${KIND}) = ? AND forget_at > ?`,
+  family: `SELECT count(*) AS count FROM issued WHERE ${FAMILY} = ? AND (${KIND}) = ?`,
+  ended: `SELECT jti FROM issued WHERE ${FAMILY} = ? AND (${KIND}) = ? AND forget_at < ? ORDER BY forget_at LIMIT ?`,
+  removeIssued: "DELETE FROM issued WHERE jti = ?",
+  removeRevoked: "DELETE FROM revoked WHERE jti = ?",
+  removeUsed: "DELETE FROM used WHERE jti = ?",
 };
