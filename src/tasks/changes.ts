@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import type { Claims } from "../tokens/claims.ts";
+import { allowsNoMore } from "../tokens/narrow.ts";
 import type { Definition, Given } from "./definition.ts";
 import { pinOf, type Task } from "./task.ts";
 
@@ -28,10 +28,6 @@ function opensNothing({ public: isPublic, request }: Definition, { public: wasPu
     allowsNoMore(request.limits.token, claims.limits.token) &&
     allowsNoMore(request.limits.container, claims.limits.container)
   );
-}
-
-function allowsNoMore(limits: Limits = {}, before: Limits = {}): boolean {
-  return WINDOW_NAMES.every((window) => (limits[window] ?? Infinity) <= (before[window] ?? Infinity));
 }
 
 /**

@@ -4,7 +4,7 @@ import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
-import { familyOf, quotaExceeded } from "../tokens/family.ts";
+import { familyOf } from "../tokens/family.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import { ByteCache } from "./byte-cache.ts";
@@ -19,7 +19,8 @@ import {
   taskPayload,
 } from "./definition.ts";
 import { type ReadTask, readTaskRequest, TASK } from "./request.ts";
-import type { PutOutcome, StoredVersion, TaskRoom, TaskStore } from "./store.ts";
+import { full } from "./room.ts";
+import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
@@ -102,7 +103,11 @@ export class Tasks {
     condition: Condition,
     check?: CodeCheck,
   ): Promise<{ task: Task; made: boolean }> {
-    return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, { condition, mayStay: true, check });
+    return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
+      condition,
+      mayStay: true,
+      check,
+    });
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when it is not kept. */
@@ -159,7 +164,10 @@ export class Tasks {
       const definition = definitionOf(at, given, { newest, kept }, by, this.#nowMs());
       const overriding = by.admin ? [] : await this.#overriding(definition, kept, by);
       const tooLarge = await this.#tooLarge(definition, kept, by);
-      refuseFaults(TASK, { invalid: [...definition.invalid, ...tooLarge], wider: [...definition.wider, ...overriding] });
+      refuseFaults(TASK, {
+        invalid: [...definition.invalid, ...tooLarge],
+        wider: [...definition.wider, ...overriding],
+      });
       if (kept && mayStay && changesNothing(given, kept)) return { task: kept, made: false };
       if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, kept }, by);
@@ -276,26 +284,6 @@ function chainOf(by: Claims): string[] {
 function mustHold(condition: Condition, task: Task | null): void {
   if (condition(task?.etag ?? null)) return;
   throw new Problem("precondition_failed", task ? "the task is not the one that you mean" : "there is no such task");
-}
-
-function full(what: Exclude<PutOutcome, "kept" | "changed">, room: TaskRoom): Problem {
-  if (what === "containerTasks") {
-    return quotaExceeded(
-      `the container has ${room.containerTasks} named tasks, and may have no more`,
-      "Delete one that is not needed; the operator sets how many there may be with --container-tasks.",
-    );
-  }
-  if (what === "familyTasks") {
-    return quotaExceeded(
-      `the family of the token has ${room.familyTasks} named tasks in all containers, and may have no more`,
-      "Delete one that is not needed; the operator sets how many there may be with --family-tasks.",
-    );
-  }
-  return quotaExceeded(
-    `the named tasks of the token's family may have ${room.familyBytes} bytes with their versions, and these would be more`,
-    "Delete a task, or delete this one and put it again, which drops its earlier versions; the operator sets how many bytes " +
-      "there may be with --family-task-bytes.",
-  );
 }
 
 function contended(): Problem {

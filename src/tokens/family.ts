@@ -49,11 +49,15 @@ export class IssueRate {
     if (admitted) return;
     const most = this.#perMinute === 1 ? "1 token" : `${this.#perMinute} tokens`;
     const wait = Math.ceil(retryAfterMs / 1_000);
-    throw new Problem("token_limited", `the token and those below it issue ${most} a minute; the next fits in ${wait} s`, {
-      hint: "Issue longer-lived tokens and use them again; the operator sets the rate with --family-issues.",
-      retryAfterMs,
-      violations,
-    });
+    throw new Problem(
+      "token_limited",
+      `the token and those below it issue ${most} a minute; the next fits in ${wait} s`,
+      {
+        hint: "Issue longer-lived tokens and use them again; the operator sets the rate with --family-issues.",
+        retryAfterMs,
+        violations,
+      },
+    );
   }
 }
 

@@ -17,6 +17,7 @@ import {
   type TokenUse,
   tokensFull,
 } from "./register.ts";
+import { ADD_KIDS, SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
@@ -25,7 +26,7 @@ import {
  */
 export class Registry implements TokenRegister {
   readonly #database: DatabaseSync;
-  readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
+  readonly #statements: Readonly<Record<Statement, StatementSync>>;
   readonly #forgetClock: ForgetClock;
   readonly #revoked: Set<string>;
   /** Revocations that the change in progress deletes. */
@@ -218,12 +219,11 @@ export class Registry implements TokenRegister {
     const family = parents?.at(-1);
     if (family === undefined || most === Infinity) return;
     const kind = task === undefined ? 1 : 0;
-    const count = (row: Record<string, unknown> | undefined): number => Number(row!["count"]);
     // The tokens of named tasks are as many as there are tasks, which their store counts.
-    if (kind === 1 && count(this.#statements.unexpired.get(family, kind, nowMs + REMEMBERED_MS)) >= most) {
+    if (kind === 1 && countOf(this.#statements.unexpired.get(family, kind, nowMs + REMEMBERED_MS)) >= most) {
       throw tokensFull(most);
     }
-    const surplus = count(this.#statements.family.get(family, kind)) + 1 - most;
+    const surplus = countOf(this.#statements.family.get(family, kind)) + 1 - most;
     if (surplus <= 0) return;
     for (const row of this.#statements.ended.all(family, kind, overMs + REMEMBERED_MS, surplus)) {
       const jti = String(row["jti"]);
@@ -255,6 +255,10 @@ export class Registry implements TokenRegister {
   }
 }
 
+function countOf(row: Record<string, unknown> | undefined): number {
+  return Number(row!["count"]);
+}
+
 function issuedOf(row: Record<string, unknown>): IssuedToken {
   const { kids } = row;
   return {
@@ -277,53 +281,3 @@ const BUSY_TIMEOUT_MS = 2_000;
  * disk. A revocation answers for a stolen token, so it waits (`FULL`). Both are rare enough to pay a flush each.
  */
 const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
-
-/** The topmost token above a token; null for a token of an administrator. */
-const FAMILY = "json_extract(payload, '$.parents[#-1]')";
-/** 1 for a token that was handed out, 0 for that of a named task. */
-const KIND = "json_extract(payload, '$.task') IS NULL";
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS issued (
-    jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER,
-    kids TEXT
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS revoked (
-    jti TEXT PRIMARY KEY, revoked_by TEXT NOT NULL, revoked_at INTEGER NOT NULL, forget_at INTEGER
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS used (
-    jti TEXT PRIMARY KEY, runs INTEGER NOT NULL, last_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS issued_forget_at ON issued (forget_at) WHERE forget_at IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS issued_family ON issued (${FAMILY}, ${KIND}, forget_at);
-  CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
-`;
-
-/** Of a database that is older. */
-const ADD_KIDS = "ALTER TABLE issued ADD COLUMN kids TEXT";
-
-const STATEMENTS = {
-  issue:
-    "INSERT OR REPLACE INTO issued (jti, payload, issued_by, issued_at, forget_at, kids) VALUES (?, ?, ?, ?, ?, ?)",
-  issued: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti = ?",
-  revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
-    VALUES (?1, ?2, ?3, CASE WHEN EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
-      THEN (SELECT forget_at FROM issued WHERE jti = ?1) ELSE ?4 END) ON CONFLICT DO NOTHING`,
-  retireIssued: "UPDATE issued SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
-  retireRevoked: "UPDATE revoked SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
-  list: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
-  revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
-  // Of those that are on record: what is known of others would never be forgotten.
-  addUse: `INSERT INTO used (jti, runs, last_ms) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
-    ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, last_ms = max(last_ms, excluded.last_ms)`,
-  use: "SELECT runs, last_ms FROM used WHERE jti = ?",
-  forgetUsed: "DELETE FROM used WHERE jti NOT IN (SELECT jti FROM issued)",
-  forgetIssued: "DELETE FROM issued WHERE forget_at < ?",
-  forgetRevoked: "DELETE FROM revoked WHERE forget_at < ? RETURNING jti",
-  unexpired: `SELECT count(*) AS count FROM issued WHERE ${FAMILY} = ? AND (${KIND}) = ? AND forget_at > ?`,
-  family: `SELECT count(*) AS count FROM issued WHERE ${FAMILY} = ? AND (${KIND}) = ?`,
-  ended: `SELECT jti FROM issued WHERE ${FAMILY} = ? AND (${KIND}) = ? AND forget_at < ? ORDER BY forget_at LIMIT ?`,
-  removeIssued: "DELETE FROM issued WHERE jti = ?",
-  removeRevoked: "DELETE FROM revoked WHERE jti = ?",
-  removeUsed: "DELETE FROM used WHERE jti = ?",
-};

@@ -614,7 +614,7 @@ describe("the secrets of a named task", () => {
     // Limits of a container that only an administrator's task has, and a limit that the token above brings.
     await kept("secret/opened", { ...set, limits: { ...limits, container: { minute: 500 } } });
     await kept("secret/opened", { params: {} }, other);
-    await kept("secret/opened", { limits: { token: { day: 80 , minute: 90 } } }, limited);
+    await kept("secret/opened", { limits: { token: { day: 80, minute: 90 } } }, limited);
     assert.deepEqual(await secretsOf("secret/opened"), {});
     await service.request("DELETE", "/api/tasks/secret/opened");
     await kept("secret/opened", { ...set, public: true });

@@ -48,6 +48,22 @@ async function statuses(answers: readonly Promise<Answer>[]): Promise<number[]> 
   return (await Promise.all(answers)).map(({ status }) => status).toSorted((a, b) => a - b);
 }
 
+function withSecret(bytes: number): object {
+  return { ...LEAF, secretsReadable: true, secrets: { KEY: "x".repeat(bytes) } };
+}
+
+/** Code of some twenty kilobytes. */
+function code(version: number): string {
+  return `/* ${version} */ "${"x".repeat(20_000)}"`;
+}
+
+/** Secrets of so many bytes. */
+function many(bytes: number, name = "K"): object {
+  const whole = Math.floor(bytes / 16_000);
+  const sizes = [...Array.from({ length: whole }, () => 16_000), bytes % 16_000];
+  return Object.fromEntries(sizes.map((size, at) => [`${name}${at}`, "x".repeat(size)]));
+}
+
 describe("a family of tokens", () => {
   it("has no more unexpired tokens than it may, whichever of it issues them and whatever is revoked", async () => {
     const head = await issued(ISSUING);
@@ -85,11 +101,6 @@ describe("a family of tokens", () => {
 
   it("keeps no more bytes of secrets than it may, and nothing of a token that is refused", async () => {
     const { token } = await issued(ISSUING);
-    const withSecret = (bytes: number): object => ({
-      ...LEAF,
-      secretsReadable: true,
-      secrets: { KEY: "x".repeat(bytes) },
-    });
     const { jti } = await issued(withSecret(4_000), token);
     assertProblem(await post(withSecret(3_000), token), 403, "quota_exceeded");
     await issued(withSecret(1_000), token);
@@ -120,7 +131,6 @@ describe("a family of tokens", () => {
 
   it("keeps no more bytes of code than it may, replaced versions among them", async () => {
     const { token } = await issued(ISSUING);
-    const code = (version: number): string => `/* ${version} */ "${"x".repeat(20_000)}"`;
     for (const version of [1, 2, 3]) {
       assert.equal((await put("acme-v/t", { code: code(version) }, token)).status, version === 1 ? 201 : 200);
     }
@@ -135,11 +145,6 @@ describe("a family of tokens", () => {
 describe("the secrets that a run is told", () => {
   const MOST = 65_536;
   const readable = { ...ISSUING, secretsReadable: true };
-  const many = (bytes: number, name = "K"): object => {
-    const whole = Math.floor(bytes / 16_000);
-    const sizes = [...Array.from({ length: whole }, () => 16_000), bytes % 16_000];
-    return Object.fromEntries(sizes.map((size, at) => [`${name}${at}`, "x".repeat(size)]));
-  };
   let roomy: Service;
   before(async () => {
     roomy = await startService();
@@ -156,7 +161,10 @@ describe("the secrets that a run is told", () => {
       return put("acme-1/t", { code: "1", secrets: many(bytes) }, roomy.admin, roomy);
     };
     const { violations } = assertProblem(await task(MOST + 1), 400, "request_invalid");
-    assert.deepEqual(violations!.map(({ member }) => member), ["secrets"]);
+    assert.deepEqual(
+      violations!.map(({ member }) => member),
+      ["secrets"],
+    );
     assert.equal((await task(MOST)).status, 201);
     const accents = Object.fromEntries(["A", "B", "C"].map((name) => [name, "é".repeat(16_000)]));
     assertProblem(await put("acme-1/u", { code: "1", secrets: accents }, roomy.admin, roomy), 400, "request_invalid");
@@ -188,36 +196,42 @@ describe("the secrets that a run is told", () => {
   });
 });
 
-it("quotas are of all nodes together, and hold when many ask at once", { skip: await missing("redis-server") }, async () => {
-  await using server = await startRedis();
-  const homes = [await makeHome(), await makeHome()] as const;
-  const flags = ["--redis", server.url, ...QUOTAS];
-  const first = await startService(flags, homes[0]);
-  // Copies: by a home's name in a command line it is known what belongs to it.
-  const files = ["keys.json", "secrets.key"].map((name) => path.join(homes[1].data, "..", name));
-  for (const file of files) await copyFile(path.join(homes[0].data, path.basename(file)), file);
-  const second = await startService([...flags, "--keys", files[0]!, "--secrets-key", files[1]!], homes[1]);
-  const nodes = [first, second];
-  try {
-    const { token } = await issued(ISSUING, first.admin, first);
-    const node = (count: number): Service => nodes[count % 2]!;
-    const tokens = Array.from({ length: ISSUES }, async (_, count) => post(LEAF, token, node(count)));
-    const refused = Array.from({ length: ISSUES - TOKENS }, () => 403);
-    assert.deepEqual(await statuses(tokens), [...Array.from({ length: TOKENS }, () => 201), ...refused]);
-    assertProblem(await post(LEAF, token, second), 429, "token_limited");
+it(
+  "quotas are of all nodes together, and hold when many ask at once",
+  { skip: await missing("redis-server") },
+  async () => {
+    await using server = await startRedis();
+    const homes = [await makeHome(), await makeHome()] as const;
+    const flags = ["--redis", server.url, ...QUOTAS];
+    const first = await startService(flags, homes[0]);
+    // Copies: by a home's name in a command line it is known what belongs to it.
+    const files = ["keys.json", "secrets.key"].map((name) => path.join(homes[1].data, "..", name));
+    for (const file of files) await copyFile(path.join(homes[0].data, path.basename(file)), file);
+    const second = await startService([...flags, "--keys", files[0]!, "--secrets-key", files[1]!], homes[1]);
+    const nodes = [first, second];
+    try {
+      const { token } = await issued(ISSUING, first.admin, first);
+      const node = (count: number): Service => nodes[count % 2]!;
+      const tokens = Array.from({ length: ISSUES }, async (_, count) => post(LEAF, token, node(count)));
+      const refused = Array.from({ length: ISSUES - TOKENS }, () => 403);
+      assert.deepEqual(await statuses(tokens), [...Array.from({ length: TOKENS }, () => 201), ...refused]);
+      assertProblem(await post(LEAF, token, second), 429, "token_limited");
 
-    const other = await issued(ISSUING, first.admin, first);
-    const tasks = Array.from({ length: 6 }, async (_, count) => {
-      return put(`acme-${count}/t`, { code: "1" }, other.token, node(count));
-    });
-    assert.deepEqual(await statuses(tasks), [201, 201, 201, 403, 403, 403]);
+      const other = await issued(ISSUING, first.admin, first);
+      const tasks = Array.from({ length: 6 }, async (_, count) => {
+        return put(`acme-${count}/t`, { code: "1" }, other.token, node(count));
+      });
+      assert.deepEqual(await statuses(tasks), [201, 201, 201, 403, 403, 403]);
 
-    const third = await issued(ISSUING, first.admin, first);
-    const secrets = { secretsReadable: true, secrets: { KEY: "x".repeat(2_500) } };
-    const kept = Array.from({ length: 4 }, async (_, count) => post({ ...LEAF, ...secrets }, third.token, node(count)));
-    assert.deepEqual(await statuses(kept), [201, 201, 403, 403]);
-  } finally {
-    await leave(first, homes[0]);
-    await leave(second, homes[1]);
-  }
-});
+      const third = await issued(ISSUING, first.admin, first);
+      const secrets = { secretsReadable: true, secrets: { KEY: "x".repeat(2_500) } };
+      const kept = Array.from({ length: 4 }, async (_, count) =>
+        post({ ...LEAF, ...secrets }, third.token, node(count)),
+      );
+      assert.deepEqual(await statuses(kept), [201, 201, 403, 403]);
+    } finally {
+      await leave(first, homes[0]);
+      await leave(second, homes[1]);
+    }
+  },
+);

@@ -42,7 +42,10 @@ it(
   async () => {
     await using home = await makeHome();
     const [revoked, kept] = await during(startService(WITHOUT_WALL, home), async (service) => {
-      const tokens = [await issue(service, {}), await issue(service, { secretsReadable: true, secrets: { KEY: "kept" } })];
+      const tokens = [
+        await issue(service, {}),
+        await issue(service, { secretsReadable: true, secrets: { KEY: "kept" } }),
+      ];
       assert.equal((await service.request("DELETE", `/api/tokens/${tokens[0]!.jti}`)).status, 200);
       return tokens as [(typeof tokens)[0], (typeof tokens)[0]];
     });

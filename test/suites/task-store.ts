@@ -103,26 +103,31 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
 
     promise("lets one of many in that come for the last place", async ({ store }) => {
       const rivals = Array.from({ length: 10 }, (_, rival) => `t${rival}`);
-      const won = await Promise.all(rivals.map(async (name) => store.put("a", name, version(1, "1"), null, { ...ROOMY, containerTasks: 1 })));
+      const won = await Promise.all(
+        rivals.map(async (name) => store.put("a", name, version(1, "1"), null, { ...ROOMY, containerTasks: 1 })),
+      );
       assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
       assert.equal(won.filter((outcome) => outcome === "containerTasks").length, 9);
     });
 
-    promise("counts the tasks of a family in all containers, and lets it change those that it has", async ({ store }) => {
-      const room = { ...ROOMY, family: "one", familyTasks: 2 };
-      const put = async (container: string, number: number, within: TaskRoom = room): Promise<string> => {
-        return store.put(container, "task", version(number, "1"), number === 1 ? null : `etag-${number - 1}`, within);
-      };
-      assert.deepEqual([await put("a", 1), await put("b", 1), await put("c", 1)], ["kept", "kept", "familyTasks"]);
-      assert.equal(await store.newest("c", "task"), null);
-      assert.deepEqual([await put("a", 2), await put("c", 1, { ...room, family: "other" })], ["kept", "kept"]);
-      // A change makes it a task of the family that changes it.
-      assert.equal(await put("c", 2), "familyTasks");
-      assert.equal(await put("b", 2, ROOMY), "kept");
-      assert.deepEqual([await put("c", 2), await put("b", 3)], ["kept", "familyTasks"]);
-      assert.equal(await store.remove("a", "task", "etag-2"), true);
-      assert.equal(await put("b", 3), "kept");
-    });
+    promise(
+      "counts the tasks of a family in all containers, and lets it change those that it has",
+      async ({ store }) => {
+        const room = { ...ROOMY, family: "one", familyTasks: 2 };
+        const put = async (container: string, number: number, within: TaskRoom = room): Promise<string> => {
+          return store.put(container, "task", version(number, "1"), number === 1 ? null : `etag-${number - 1}`, within);
+        };
+        assert.deepEqual([await put("a", 1), await put("b", 1), await put("c", 1)], ["kept", "kept", "familyTasks"]);
+        assert.equal(await store.newest("c", "task"), null);
+        assert.deepEqual([await put("a", 2), await put("c", 1, { ...room, family: "other" })], ["kept", "kept"]);
+        // A change makes it a task of the family that changes it.
+        assert.equal(await put("c", 2), "familyTasks");
+        assert.equal(await put("b", 2, ROOMY), "kept");
+        assert.deepEqual([await put("c", 2), await put("b", 3)], ["kept", "familyTasks"]);
+        assert.equal(await store.remove("a", "task", "etag-2"), true);
+        assert.equal(await put("b", 3), "kept");
+      },
+    );
 
     promise("counts the bytes of a family with all versions that are kept", async (under) => {
       const code = "é".repeat(500);

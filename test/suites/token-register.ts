@@ -147,7 +147,9 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
 
     promise("lets one of many in that come for the last place of a family", async ({ register }) => {
       const parents = [randomUUID()];
-      const rivals = Array.from({ length: 10 }, async () => register.record({ ...issued(), parents }, "me", START_MS, [], 1));
+      const rivals = Array.from({ length: 10 }, async () =>
+        register.record({ ...issued(), parents }, "me", START_MS, [], 1),
+      );
       const ends = await Promise.allSettled(rivals);
       assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
     });

@@ -92,7 +92,11 @@ test("a token that another process issues is known without opening again", async
 test("what expired is forgotten a day after nobody could take it for valid, and what does not expire never", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const clock = { nowMs: START_MS };
-  const registry = Registry.open(file, START_MS, running(() => clock.nowMs));
+  const registry = Registry.open(
+    file,
+    START_MS,
+    running(() => clock.nowMs),
+  );
   const [short, lasting, next, unknown] = [
     issuedPayload(START_S + 3_600),
     issuedPayload(null),
