@@ -251,7 +251,8 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   tokenNewContainers: one(
     "--token-new-containers <number>",
     60,
-    "coming alive a minute for one token, those below it and administrators too: stops one that walks through names",
+    "coming alive a minute for one token, those below it and administrators too, names in which it has fresh guests among " +
+      "them: stops one that walks through names",
     integer(1, 1_000_000),
   ),
   familyTokens: one(
