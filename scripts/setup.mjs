@@ -24,6 +24,8 @@ if (process.platform === "linux") {
     // What stands in for a container engine.
     installProgram("crun", "crun");
     installProgram("ip", "iproute2");
+    // What starts a service with a wrong clock.
+    installProgram("faketime", "faketime");
     // What makes certificates.
     installProgram("openssl", "openssl");
   }

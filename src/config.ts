@@ -62,6 +62,11 @@ export interface Config {
   readonly tokenContainers: number | null;
   readonly tokenConcurrency: number;
   readonly tokenNewContainers: number;
+  readonly familyTokens: number;
+  readonly familyIssues: number;
+  readonly familySecrets: number;
+  readonly familyTasks: number;
+  readonly familyTaskBytes: number;
   readonly pool: number;
   readonly containerLimit: WindowLimits;
   readonly tokenLimit: WindowLimits;
@@ -246,8 +251,43 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   tokenNewContainers: one(
     "--token-new-containers <number>",
     60,
-    "coming alive a minute for one token, those below it and administrators too: stops one that walks through names",
+    "coming alive a minute for one token, those below it and administrators too, names in which it has fresh guests among " +
+      "them: stops one that walks through names",
     integer(1, 1_000_000),
+  ),
+  familyTokens: one(
+    "--family-tokens <number>",
+    1_000,
+    "unexpired tokens below a token that an administrator issued, revoked ones too: stops a token that fills the disk " +
+      "with the records of others",
+    integer(1, 100_000),
+  ),
+  familyIssues: one(
+    "--family-issues <number>",
+    60,
+    "tokens issued a minute below a token that an administrator issued, those of named tasks too: stops a token that " +
+      "keeps the service at signing and writing",
+    integer(1, 1_000_000),
+  ),
+  familySecrets: one(
+    "--family-secrets <size>",
+    2 ** 20,
+    "secrets, as they are kept, of a token that an administrator issued and all below it: stops a token that fills the " +
+      "disk with them",
+    size(1_024),
+  ),
+  familyTasks: one(
+    "--family-tasks <number>",
+    1_000,
+    "named tasks in all containers of a token that an administrator issued and all below it: stops a token for acme-* " +
+      "that fills one container after another",
+    integer(1, 100_000),
+  ),
+  familyTaskBytes: one(
+    "--family-task-bytes <size>",
+    64 * 2 ** 20,
+    "those named tasks with the versions that are kept of them: stops a token that fills the disk with code",
+    size(1_024),
   ),
   pool: one(
     "--pool <number>",

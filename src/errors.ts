@@ -117,6 +117,12 @@ export const PROBLEMS = {
     title: "The token does not permit this",
     help: "The token is good, but not for this container or act. Ask for one that is.",
   },
+  quota_exceeded: {
+    status: 403,
+    fault: "limit",
+    title: "The service keeps as much for this as it may",
+    help: "The detail names the number and what it counts. Delete something, or wait until something has expired.",
+  },
   not_found: {
     status: 404,
     fault: "caller",

@@ -38,6 +38,8 @@ import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import { openTokens, type Tokens } from "./tokens/authority.ts";
+import type { Claims } from "./tokens/claims.ts";
+import { IssueRate } from "./tokens/family.ts";
 import type { KeyNews } from "./tokens/key-keeper.ts";
 
 export interface Service {
@@ -108,6 +110,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     await openTokens(folder, config.keys ?? undefined, {
       registry: shared?.registry,
       secrets: shared?.secrets,
+      familySecrets: config.familySecrets,
       secretsKey: config.secretsKey ?? undefined,
       onKeys,
       external,
@@ -118,7 +121,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await ensureAdminToken(adminTokenFile, tokens);
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
-  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, config), (open) => open.close());
+  const issueRate = new IssueRate(store, config.familyIssues);
+  const taskOptions = { ...config, admitIssue: (by: Claims) => issueRate.admit(by) };
+  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 
@@ -166,6 +171,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     bodies: closers.adopt(new Bodies(), (open) => open.close()),
     proxies,
     limiter,
+    issueRate,
     policies,
     containers,
     sources: openSources(config, egress.policy),

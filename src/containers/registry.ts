@@ -135,8 +135,8 @@ export class Registry {
   }
 
   #open(name: string, party: Party, family: Family, nowMs: number): Compartment {
-    // A fresh guest is not charged as a container: it is gone with its run, which other limits count.
-    if (!party.fresh) this.#tenants.admitStart(family, nowMs);
+    const isStart = !party.fresh || this.#tenants.isNewFor(family, name, nowMs);
+    if (isStart) this.#tenants.admitStart(family, nowMs);
     for (const each of this.#makeRoom(name, party, family, nowMs)) this.#remove(each);
     // Only now: it may have gone with its last compartment.
     let container = this.#containers.get(name);
@@ -146,8 +146,9 @@ export class Registry {
     this.#alive++;
     for (const tenant of family.members) {
       tenant.live++;
-      if (!party.fresh) tenant.starts.push(nowMs);
+      if (isStart) tenant.starts.push(nowMs);
     }
+    if (party.fresh && isStart) family.head.freshIn.set(name, nowMs);
     if (!party.fresh) container.compartments.set(party.key, compartment);
     return compartment;
   }

@@ -22,6 +22,8 @@ export class Tenant {
   live = 0;
   /** When containers came alive for it within the last minute, oldest first. */
   readonly starts: number[] = [];
+  /** Containers in which it had fresh guests, by name, and when that was first counted as one that came alive. */
+  readonly freshIn: Map<string, number> = new Map();
 }
 
 /** A token with all above it: what it does is counted against each, so that no issuing ever multiplies a cap. */
@@ -83,6 +85,18 @@ export class Tenants {
         { retryAfterMs },
       );
     }
+  }
+
+  /**
+   * Whether a fresh guest counts as a container that comes alive: once a minute for each name. A fresh guest is gone with its
+   * run, which other limits count; but each name is kept by the limits for a month, and a token could walk through any number.
+   */
+  isNewFor({ head: { freshIn } }: Family, container: string, nowMs: number): boolean {
+    for (const [name, sinceMs] of freshIn) {
+      if (sinceMs + MINUTE_MS > nowMs) break;
+      freshIn.delete(name);
+    }
+    return !freshIn.has(container);
   }
 
   /** The member of the family that has as many containers alive as it may, and must give one up for another. */

@@ -6,6 +6,7 @@ import { type Budget, Budgets, type RunsInFlight } from "./budgets.ts";
 import { denial, failure, RUN_IS_OVER } from "./faults.ts";
 import {
   type EgressLimits,
+  GUEST_PARTS,
   LINGER_MS,
   MAX_OPENS,
   MAX_STREAMS,
@@ -211,7 +212,10 @@ export class Gateway implements StreamOwner {
     if (this.#held.size >= MAX_STREAMS && !this.#makeRoom()) {
       return `the runs of the container have ${MAX_STREAMS} connections open, and may have no more`;
     }
-    return counts.open >= maxConnections ? "the service has as many connections open as it can" : null;
+    if (counts.open >= maxConnections) return "the service has as many connections open as it can";
+    const part = Math.max(1, Math.floor(maxConnections / GUEST_PARTS));
+    if (counts.open < maxConnections / 2 || this.#held.size < part || this.#makeRoom()) return null;
+    return `the service has half of its connections open, and a container that has ${part} may then open no more`;
   }
 
   /** Ends the oldest connection that a run left behind and no other has used. */

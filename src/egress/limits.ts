@@ -10,6 +10,11 @@ export interface EgressLimits {
 
 /** Of one guest, over all its runs: each costs the service a descriptor and its buffers. */
 export const MAX_STREAMS: number = 256;
+/**
+ * While half of the connections of the service are open, a guest opens no more than one of so many parts of all: sixteen
+ * guests, which one token and those below it may have alive, would otherwise hold all connections with their streams.
+ */
+export const GUEST_PARTS: number = 64;
 /** Of one run, over all its time, and as many lookups: stops port scans, and a name server that is fed with secrets. */
 export const MAX_OPENS: number = 1_000;
 /** Of one guest: DNS is asked for so many names at a time. */

@@ -13,6 +13,8 @@ const CHALLENGES: Readonly<Record<string, string>> = {
   token_missing: 'Bearer realm="caisson"',
   token_invalid: 'Bearer realm="caisson", error="invalid_token"',
   token_forbidden: 'Bearer realm="caisson", error="insufficient_scope"',
+  // An administrator's token has no quota.
+  quota_exceeded: 'Bearer realm="caisson", error="insufficient_scope"',
 };
 
 /**

@@ -14,6 +14,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
+import type { IssueRate } from "../tokens/family.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Bodies } from "./bodies.ts";
 import { readCredential } from "./credential.ts";
@@ -29,6 +30,7 @@ export interface ApiDependencies {
   readonly bodies: Bodies;
   readonly proxies: Proxies;
   readonly limiter: Limiter;
+  readonly issueRate: IssueRate;
   readonly policies: PolicyStore;
   readonly tasks: Tasks;
   readonly containers: Registry;

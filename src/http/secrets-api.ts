@@ -68,18 +68,27 @@ function mustTakeSecrets(claims: Claims): void {
 /** @throws {Problem} `request_invalid`, `token_forbidden` with every fault at once. */
 async function readSecrets(given: unknown, claims: Claims, tokens: Tokens): Promise<Secrets> {
   const parsed = secretsMember.safeParse(given);
-  const invalid = parsed.success ? [] : schemaFaults(parsed.error);
-  refuseFaults("the secrets of the token", { invalid, wider: await overriding(claims, given, tokens) }, "");
+  const above = await aboveOf(claims, tokens);
+  const invalid = parsed.success ? await tooLarge(parsed.data, above, tokens) : schemaFaults(parsed.error);
+  refuseFaults("the secrets of the token", { invalid, wider: await overriding(above, given, tokens) }, "");
   return parsed.data!;
 }
 
+/** One that is not known any more has ended, and what is below it with it. */
+async function aboveOf({ parents: [parent] }: Claims, { registry }: Tokens): Promise<Claims | null> {
+  return parent === undefined ? null : ((await registry.issued(parent))?.claims ?? null);
+}
+
+/** In the words of a body that is the object of all secrets itself. */
+async function tooLarge(secrets: Secrets, above: Claims | null, { vault }: Tokens): Promise<MemberFault[]> {
+  const faults = await vault.faultsOfSize(above, secrets);
+  return faults.map(({ detail }) => ({ member: "", detail: `they ${detail}` }));
+}
+
 /** Whoever asks: what is inherited wins, and they would be kept for nothing. */
-async function overriding(claims: Claims, given: unknown, { registry, vault }: Tokens): Promise<MemberFault[]> {
-  const [parent] = claims.parents;
-  if (parent === undefined || typeof given !== "object" || given === null) return [];
-  const above = (await registry.issued(parent))?.claims;
-  // One that is not known any more has ended, and what is below it with it.
-  return above ? await vault.overriding(above, { secrets: { ...given }, params: {} }) : [];
+async function overriding(above: Claims | null, given: unknown, { vault }: Tokens): Promise<MemberFault[]> {
+  if (!above || typeof given !== "object" || given === null) return [];
+  return vault.overriding(above, { secrets: { ...given }, params: {} });
 }
 
 /** @throws {Problem} `request_invalid` where they would be kept for nothing. */

@@ -16,7 +16,8 @@ import { decode } from "./target.ts";
 
 /** Issuing and revoking: administrators all, others what is below them. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
-  const { tokens } = dependencies;
+  const { tokens, config, issueRate } = dependencies;
+  const quotas = { familyTokens: config.familyTokens, admit: (by: Claims) => issueRate.admit(by) };
   const mayRevoke = async (by: Claims, jti: string): Promise<boolean> => {
     if (jti === by.jti) return by.selfRevoke;
     return by.admin || ((await tokens.registry.issued(jti))?.claims.parents.includes(by.jti) ?? false);
@@ -29,7 +30,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
       if (!permitsVerb(by, "issue")) throw forbidden();
-      const issued = await tokens.issue(await readJson(call, dependencies, by), by);
+      const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
       audit(call, dependencies, "token issued", { token: issued.jti, by: by.jti });
       return json(201, issued);
     },

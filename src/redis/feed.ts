@@ -72,7 +72,7 @@ export class Feed {
   async publish(topic: string, member: string, value: string | null, forgetAt: number | null = null): Promise<boolean> {
     const sentMs = performance.now();
     const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
-    const words = [byMs, member, value === null ? "0" : "1", value ?? "", forgetAt ?? ""];
+    const words = [byMs, member, value === null ? "0" : "1", value ?? "", forgetAt ?? "", Date.now()];
     const [verdict, serverMs] = (await this.#link.run(PUBLISH, this.#keys(topic), words)) as [number, number];
     this.#serverTime.told(serverMs, sentMs, verdict < 0);
     if (verdict < 0) throw unavailable(new Error("the time of Redis had gone on when it came to the change"));
@@ -134,6 +134,9 @@ return answer
 `);
 
 /**
+ * Forgets what has ended by both clocks, that of Redis and that of the node: one that is set ahead would forget revocations of
+ * tokens that are valid when it is right again.
+ *
  * Numbers are microseconds of the time of Redis, or more: so those of a Redis that has lost its memory are new to all.
  * Answers with 1 when something has changed, 0 when it was so already, -1 when it came too late, and the time of Redis.
  */
@@ -142,7 +145,8 @@ local time = redis.call("TIME")
 local raw = time[1] * 1000 + math.floor(time[2] / 1000)
 if raw > tonumber(ARGV[1]) then return {-1, raw} end
 local member, value = ARGV[2], ARGV[4]
-for _, old in ipairs(redis.call("ZRANGEBYSCORE", KEYS[4], "-inf", "(" .. raw, "LIMIT", 0, 100)) do
+local over = string.format("%.0f", math.min(raw, tonumber(ARGV[6])))
+for _, old in ipairs(redis.call("ZRANGEBYSCORE", KEYS[4], "-inf", "(" .. over, "LIMIT", 0, 100)) do
   redis.call("ZREM", KEYS[4], old)
   redis.call("ZREM", KEYS[2], old)
   redis.call("HDEL", KEYS[3], old)

@@ -1,19 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { Claims } from "../tokens/claims.ts";
+import { allowsNoMore } from "../tokens/narrow.ts";
 import type { Definition, Given } from "./definition.ts";
 import { pinOf, type Task } from "./task.ts";
 
 /**
- * The task as it was, where a change leaves its secrets as they are. Other code would be given them, and with other params,
- * or a wider net, the same code could be had to give them away: that only who has set them, or stands above that one, may
- * do and have them stay.
+ * The task as it was, when a change leaves its secrets as they are; else null, and the secrets go. Other code never gets
+ * them. A token that has neither set them nor stands above the one that has keeps them only in a task that lets nobody do
+ * more with them than before: with other params or another net the same code could be had to give them away, and a task that
+ * becomes public, runs more often or lasts longer would spend them for others.
  */
-export function stayingSecrets({ secrets, request }: Definition, kept: Task | null, by: Claims): Task | null {
-  const { code, params, net } = request;
-  if (!kept || secrets !== null || !isDeepStrictEqual(pinOf(kept), code)) return null;
+export function stayingSecrets(definition: Definition, kept: Task | null, by: Claims): Task | null {
+  const { secrets, request } = definition;
+  if (!kept || secrets !== null || !isDeepStrictEqual(pinOf(kept), request.code)) return null;
   if (by.admin || kept.secretsBy.includes(by.jti)) return kept;
-  return isDeepStrictEqual(params, kept.claims.params) && isDeepStrictEqual(net, kept.claims.net) ? kept : null;
+  return opensNothing(definition, kept) ? kept : null;
+}
+
+function opensNothing({ public: isPublic, request }: Definition, { public: wasPublic, claims }: Task): boolean {
+  return (
+    isDeepStrictEqual(request.params, claims.params) &&
+    isDeepStrictEqual(request.net, claims.net) &&
+    (wasPublic || !isPublic) &&
+    (request.fresh || !claims.fresh) &&
+    (claims.exp === null || (request.exp !== null && request.exp <= claims.exp)) &&
+    allowsNoMore(request.limits.token, claims.limits.token) &&
+    allowsNoMore(request.limits.container, claims.limits.container)
+  );
 }
 
 /**

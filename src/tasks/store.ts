@@ -12,11 +12,23 @@ export interface StoredVersion {
 /** How many versions of a task are kept, the newest among them. */
 export const KEPT_VERSIONS = 10;
 
+/** How much may be kept. */
+export interface TaskRoom {
+  /** Tasks of the container. */
+  readonly containerTasks: number;
+  /** The family of the token that puts the task, to which all of it counts from then on; null for an administrator. */
+  readonly family: string | null;
+  /** Tasks of the family, in all containers. */
+  readonly familyTasks: number;
+  /** The code and the records of these, with all versions that are kept. */
+  readonly familyBytes: number;
+}
+
 /**
- * `changed` where something else is the newest, `full` where the task would be one too many in its container. In both cases
- * nothing has changed.
+ * `changed` when another version is the newest; else the number of the room that the change would exceed. Then nothing has
+ * changed.
  */
-export type PutOutcome = "kept" | "changed" | "full";
+export type PutOutcome = "kept" | "changed" | "containerTasks" | "familyTasks" | "familyBytes";
 
 /** Where named tasks are kept. Every method throws {Problem} `store_unavailable` when it cannot do what it says. */
 export interface TaskStore {
@@ -30,14 +42,14 @@ export interface TaskStore {
    * Keeps a newer version, and forgets the oldest of those that are too many.
    *
    * @param after the etag of the newest now, or null when there must be none.
-   * @param most how many tasks the container may have.
+   * @param room what a task that is new to the container or the family, or grows, has to fit in.
    */
   put(
     container: string,
     name: string,
     added: StoredVersion,
     after: string | null,
-    most: number,
+    room: TaskRoom,
   ): Promise<PutOutcome> | PutOutcome;
   /** Forgets a task with all its versions, as `put` under a condition. */
   remove(container: string, name: string, etag: string): Promise<boolean> | boolean;

@@ -5,6 +5,7 @@ import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
+import { quotaFamilyOf } from "../tokens/family.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import { ByteCache } from "./byte-cache.ts";
@@ -19,7 +20,8 @@ import {
   taskPayload,
 } from "./definition.ts";
 import { type ReadTask, readTaskRequest, TASK } from "./request.ts";
-import type { StoredVersion, TaskStore } from "./store.ts";
+import { full } from "./room.ts";
+import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
@@ -27,6 +29,11 @@ export interface TasksOptions {
   readonly codeLimit: number;
   /** The most tasks of a container. */
   readonly containerTasks: number;
+  /** The most tasks of a family of tokens, and the most bytes of them with their versions. */
+  readonly familyTasks: number;
+  readonly familyTaskBytes: number;
+  /** Counts one more token that is issued in time. @throws {Problem} `token_limited`, `store_unavailable` */
+  readonly admitIssue: (by: Claims) => Promise<void>;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: () => number;
 }
@@ -50,20 +57,18 @@ const ATTEMPTS = 10;
 export class Tasks {
   readonly #store: TaskStore;
   readonly #tokens: Tokens;
-  readonly #codeLimit: number;
-  readonly #containerTasks: number;
+  readonly #options: TasksOptions;
   readonly #nowMs: () => number;
   /** By digest: what is the same is kept once. */
   readonly #codes = new ByteCache<Buffer>(CODE_BYTES);
   /** By their records: as long as a task is the same, so are its claims, by which others know it. */
   readonly #read = new ByteCache<Task>(READ_BYTES);
 
-  constructor(store: TaskStore, tokens: Tokens, { codeLimit, containerTasks, nowMs = Date.now }: TasksOptions) {
+  constructor(store: TaskStore, tokens: Tokens, options: TasksOptions) {
     this.#store = store;
     this.#tokens = tokens;
-    this.#codeLimit = codeLimit;
-    this.#containerTasks = containerTasks;
-    this.#nowMs = nowMs;
+    this.#options = options;
+    this.#nowMs = options.nowMs ?? Date.now;
   }
 
   /** The task as it is now, or null; at once where it is kept here. @throws {Problem} `store_unavailable` */
@@ -89,7 +94,8 @@ export class Tasks {
    * whose token has ended is made anew; where nothing changes it stays whose it is.
    *
    * @throws {Problem} `request_invalid` with all that is wrong, `token_forbidden` where that is only what is more than the
-   * token that asks has, `precondition_failed`, `store_unavailable`, and what the check of other code throws.
+   * token that asks has, `quota_exceeded`, `token_limited`, `precondition_failed`, `store_unavailable`, and what the check of
+   * other code throws.
    */
   async put(
     at: Place,
@@ -98,7 +104,11 @@ export class Tasks {
     condition: Condition,
     check?: CodeCheck,
   ): Promise<{ task: Task; made: boolean }> {
-    return await this.#change(at, readTaskRequest(input, this.#codeLimit), by, { condition, mayStay: true, check });
+    return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
+      condition,
+      mayStay: true,
+      check,
+    });
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when it is not kept. */
@@ -110,7 +120,7 @@ export class Tasks {
     const text = stored.code === null ? code : { code: stored.code };
     const said = { ...text, limits: limitsToKeep(claims, by), net, fresh, params, public: isPublic };
     // As if somebody had sent it now: what is too much by now is too much here, too.
-    const read = readTaskRequest(secrets === undefined ? said : { ...said, secrets }, this.#codeLimit);
+    const read = readTaskRequest(secrets === undefined ? said : { ...said, secrets }, this.#options.codeLimit);
     return (await this.#change(at, read, by, { condition, mayStay: false })).task;
   }
 
@@ -160,7 +170,11 @@ export class Tasks {
       const given = await this.#given(read, kept);
       const definition = definitionOf(at, given, { newest, kept }, by, this.#nowMs());
       const overriding = by.admin ? [] : await this.#overriding(definition, kept, by);
-      refuseFaults(TASK, { invalid: definition.invalid, wider: [...definition.wider, ...overriding] });
+      const tooLarge = await this.#tooLarge(definition, kept, by);
+      refuseFaults(TASK, {
+        invalid: [...definition.invalid, ...tooLarge],
+        wider: [...definition.wider, ...overriding],
+      });
       if (kept && mayStay && changesNothing(given, kept)) return { task: kept, made: false };
       if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, kept }, by);
@@ -174,6 +188,14 @@ export class Tasks {
     const code = members.code ?? (!isOther && kept?.inline ? (await this.codeOf(kept)).toString() : null);
     const sha256Of = code === null ? null : createHash("sha256").update(code).digest("hex");
     return { ...members, code, sha256Of, faults };
+  }
+
+  /** Also of secrets that stay: below another token they have others above them. */
+  async #tooLarge(definition: Definition, kept: Task | null, by: Claims): Promise<MemberFault[]> {
+    const { vault } = this.#tokens;
+    const staying = stayingSecrets(definition, kept, by);
+    const secrets = staying === null ? (definition.secrets ?? {}) : await vault.own(staying.owner);
+    return vault.faultsOfSize(by.admin ? null : by, secrets);
   }
 
   /** What it would be told, and has of a token above it by the same name. */
@@ -192,6 +214,8 @@ export class Tasks {
     const payload = taskPayload(at, definition, kept, by, this.#nowMs());
     const claims = claimsOf(payload);
     const { vault, registry, verifier } = this.#tokens;
+    // Put and deleted again and again, a task would fill the register with the tokens that it had.
+    if (claims.jti !== kept?.claims.jti) await this.#options.admitIssue(by);
     const kids = by.admin ? [] : verifier.kidsOf(by);
     const staying = stayingSecrets(definition, kept, by);
     const secretsId = await this.#keepSecrets(definition, claims, staying);
@@ -202,16 +226,21 @@ export class Tasks {
     };
     const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: definition.code };
     const { container, name } = at;
-    const outcome = await this.#store.put(container, name, stored, newest?.etag ?? null, this.#containerTasks);
+    const outcome = await this.#store.put(container, name, stored, newest?.etag ?? null, this.#roomOf(by));
     if (outcome !== "kept") {
       if (secretsId !== kept?.owner.jti) await vault.set(ownerOf(secretsId, claims), {});
-      if (outcome === "full") throw full(this.#containerTasks);
+      if (outcome !== "changed") throw full(outcome, this.#roomOf(by));
       return null;
     }
-    await registry.record(payload, by.jti, this.#nowMs(), kids);
+    await registry.record(payload, by.jti, this.#nowMs(), kids, this.#options.familyTasks);
     if (newest && newest.claims.jti !== claims.jti) await this.#retire(newest, by);
     else if (kept && kept.owner.jti !== secretsId) await vault.set(kept.owner, {});
     return taskOf(stored.record);
+  }
+
+  #roomOf(by: Claims): TaskRoom {
+    const { containerTasks, familyTasks, familyTaskBytes: familyBytes } = this.#options;
+    return { containerTasks, family: quotaFamilyOf(by), familyTasks, familyBytes };
   }
 
   /**
@@ -262,12 +291,6 @@ function chainOf(by: Claims): string[] {
 function mustHold(condition: Condition, task: Task | null): void {
   if (condition(task?.etag ?? null)) return;
   throw new Problem("precondition_failed", task ? "the task is not the one that you mean" : "there is no such task");
-}
-
-function full(most: number): Problem {
-  return new Problem("request_invalid", `the container has ${most} named tasks, and may have no more`, {
-    hint: "Delete one that is not needed; the operator sets how many there may be with --container-tasks.",
-  });
 }
 
 function contended(): Problem {

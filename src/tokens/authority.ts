@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
+import type { Clock } from "../limits/clock.ts";
 import type { Claims } from "./claims.ts";
 import { ExternalIssuer } from "./external-issuer.ts";
-import { issue, type Issued } from "./issue.ts";
+import { issue, type Issued, type IssueQuotas } from "./issue.ts";
 import { lost } from "./key-file.ts";
 import { followIssuer, keepKeys, type KeyNews } from "./key-keeper.ts";
 import { KeyRing } from "./keys.ts";
@@ -22,8 +23,11 @@ export interface Tokens {
   readonly keys: KeyRing;
   readonly registry: TokenRegister;
   readonly verifier: Verifier;
-  /** As `issue` in `issue.ts`, at this moment, for an administrator: his `jti`, or words for what asks; or for a token. */
-  readonly issue: (input: unknown, issuedBy: string | Claims) => Promise<Issued>;
+  /**
+   * As `issue` in `issue.ts`, at this moment, for an administrator: its `jti`, or words for what asks; or for a token, which
+   * needs quotas.
+   */
+  readonly issue: (input: unknown, issuedBy: string | Claims, quotas?: IssueQuotas) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
   readonly revoke: (jti: string, revokedBy: string, end?: number | null) => Promise<boolean>;
   /** What their code is given and nobody else. */
@@ -38,10 +42,14 @@ export interface OpenOptions {
   create?: boolean;
   /** The clock, in Unix milliseconds. */
   nowMs?: () => number;
+  /** Reports the uptime of the system, by which ended records are deleted. */
+  uptime?: Pick<Clock, "sinceBoot">;
   /** The register that nodes share, instead of the folder's own. It is closed with the rest. */
   registry?: TokenRegister | undefined;
   /** The secrets that nodes share, instead of the folder's own. They are closed with the rest. */
   secrets?: SecretStore | undefined;
+  /** The bytes of secrets that one family may keep. */
+  familySecrets?: number;
   /** The key of secrets that nodes share, instead of the folder's own. It is never made here. */
   secretsKey?: string | undefined;
   /** Told of the keys, which then follow their file. */
@@ -65,7 +73,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const own = create && keysFile === undefined;
   if (own && !options.registry && !existsSync(file)) refuseUsed(folder, file, nowMs());
   const keys = await KeyRing.open(file, { create: own, nowMs });
-  const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs());
+  const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs(), options.uptime);
   // Where nodes have the keys in common and not the register, nobody knows what others have signed.
   const whole = keysFile === undefined || options.registry !== undefined;
   const keepers = onKeys ? [keepKeys(keys, whole ? registry : null, onKeys, nowMs)] : [];
@@ -77,10 +85,10 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
     keys,
     registry,
     verifier,
-    issue: (input, by) => {
+    issue: (input, by, quotas = NO_QUOTAS) => {
       const issuer = issuerOf(by);
       const kidsAbove = issuer.above ? verifier.kidsOf(issuer.above) : [];
-      return issue(input, { keys, registry, vault, ...issuer, kidsAbove, nowMs: nowMs() });
+      return issue(input, { keys, registry, vault, ...issuer, kidsAbove, nowMs: nowMs(), quotas });
     },
     revoke: async (jti, revokedBy, end) => {
       const first = await registry.revoke(jti, revokedBy, nowMs(), end);
@@ -114,15 +122,17 @@ async function openVault(folder: string, { create = true, nowMs = Date.now, ...o
   const file = options.secretsKey ?? join(folder, "secrets.key");
   const own = create && options.secretsKey === undefined;
   const isMissing = own && !existsSync(file);
-  const store = options.secrets ?? EmbeddedSecrets.open(join(folder, "secrets.sqlite"), nowMs);
+  const store = options.secrets ?? EmbeddedSecrets.open(join(folder, "secrets.sqlite"), nowMs, options.uptime);
   try {
     if (isMissing && store instanceof EmbeddedSecrets && !store.isEmpty()) throw lostKey(file);
-    return new Vault(store, await SecretKey.open(file, { create: own }), nowMs);
+    return new Vault(store, await SecretKey.open(file, { create: own }), nowMs, options.familySecrets);
   } catch (error) {
     store.close();
     throw error;
   }
 }
+
+const NO_QUOTAS: IssueQuotas = { familyTokens: Infinity, admit: () => Promise.resolve() };
 
 /** What an administrator issues starts a chain of its own, so that his token can be replaced and revoked without it. */
 function issuerOf(by: string | Claims): { issuedBy: string; above: Claims | null } {

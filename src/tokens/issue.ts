@@ -10,7 +10,7 @@ import type { KeyRing } from "./keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
 import { isRevokedOnRecord, type TokenRegister } from "./register.ts";
 import { judgeTokenRequest, TOKEN_REQUEST, type TokenRequest } from "./request.ts";
-import type { Secrets, Vault } from "./secrets/vault.ts";
+import type { Vault } from "./secrets/vault.ts";
 
 export interface IssueContext {
   keys: KeyRing;
@@ -24,6 +24,15 @@ export interface IssueContext {
   kidsAbove: readonly string[];
   /** Unix milliseconds. */
   nowMs: number;
+  quotas: IssueQuotas;
+}
+
+/** What one family may have issued. Administrators have no quota. */
+export interface IssueQuotas {
+  /** Unexpired tokens. */
+  readonly familyTokens: number;
+  /** Counts one more in time. @throws {Problem} `token_limited`, `store_unavailable` */
+  readonly admit: (by: Claims) => Promise<void>;
 }
 
 export interface Issued {
@@ -37,32 +46,47 @@ export interface Issued {
  * Issues a token (RFC 7519, signed after RFC 8037) with the members of `POST /api/tokens`.
  *
  * @throws {Problem} `request_invalid` with every fault at once, `token_forbidden` with everything that goes beyond the
- * token above, `store_unavailable` when it cannot be recorded.
+ * token above, `token_limited` and `quota_exceeded` when its family has issued too many, `store_unavailable` when it cannot
+ * be recorded.
  */
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
   const { above, nowMs } = context;
   const { request, invalid, wider } = judgeTokenRequest(input, nowMs, above);
   const overriding = above ? await context.vault.overriding(above, request) : [];
+  const tooLarge = await context.vault.faultsOfSize(above, request.secrets);
   const payload = payloadOf(request, { jti: randomUUID(), above, nowMs });
   const { kid, key } = context.keys.signing;
   const header = { alg: ALGORITHM, typ: TYPE, kid };
   const tooLong = faultsOfLength(header, payload);
-  refuseFaults(TOKEN_REQUEST, { invalid: [...invalid, ...tooLong], wider: [...wider, ...overriding] });
+  refuseFaults(TOKEN_REQUEST, { invalid: [...invalid, ...tooLarge, ...tooLong], wider: [...wider, ...overriding] });
+  if (above) await context.quotas.admit(above);
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload))).setProtectedHeader(header).sign(key);
-  // Before anybody has it: its limits must be known at its first use, and a token that is not listed cannot be told apart
-  // from a forged one when it is asked about.
-  const kids = [...new Set([kid, ...context.kidsAbove])];
-  await context.registry.record(payload, context.issuedBy, context.nowMs, kids);
   const claims = claimsOf(payload);
-  if (Object.keys(request.secrets).length > 0) await keepSecrets(claims, request.secrets, context);
+  const hasSecrets = Object.keys(request.secrets).length > 0;
+  // Before the record: a token that finds no room for its secrets leaves nothing behind that counts.
+  if (hasSecrets) await context.vault.set(claims, request.secrets);
+  try {
+    await record(payload, [kid, ...context.kidsAbove], context);
+    if (hasSecrets) await mustNotBeRevoked(claims, context);
+  } catch (error) {
+    if (hasSecrets) await context.vault.forget(claims);
+    throw error;
+  }
   return { token, jti: payload.jti, claims };
 }
 
-async function keepSecrets(claims: Claims, secrets: Secrets, { vault, registry }: IssueContext): Promise<void> {
-  await vault.set(claims, secrets);
+/**
+ * Before anybody has the token: its limits must be known at its first use, and a token that is not listed cannot be told
+ * apart from a forged one when it is asked about.
+ */
+async function record(payload: Payload, kids: readonly string[], context: IssueContext): Promise<void> {
+  const { registry, issuedBy, nowMs, quotas } = context;
+  await registry.record(payload, issuedBy, nowMs, [...new Set(kids)], quotas.familyTokens);
+}
+
+/** A token above it may have been revoked meanwhile: what was kept below that one is deleted, and so must its secrets be. */
+async function mustNotBeRevoked(claims: Claims, { registry }: IssueContext): Promise<void> {
   if (!(await isRevokedOnRecord(claims, registry))) return;
-  // What is above it was revoked meanwhile, and what was kept below that is deleted: so must these be.
-  await vault.forget(claims);
   throw new Problem("token_invalid", "the token was revoked meanwhile, or one that it descends from");
 }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { placeText, readPlace } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
+import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import type { MemberFault } from "../members.ts";
 import { type Claims, permitsContainer } from "./claims.ts";
 import type { TokenRequest } from "./request.ts";
@@ -78,4 +79,9 @@ export function reaches(above: NetClaim, net: NetClaim): boolean {
 /** In the spelling of a place of all ports. */
 function hostOf(place: string): string {
   return placeText({ host: readPlace(place)!.host, port: null });
+}
+
+/** Whether limits allow no run in any window that others do not allow. A window without a limit allows all. */
+export function allowsNoMore(limits: Limits = {}, others: Limits = {}): boolean {
+  return WINDOW_NAMES.every((window) => (limits[window] ?? Infinity) <= (others[window] ?? Infinity));
 }

@@ -1,4 +1,6 @@
+import type { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
+import { quotaExceeded } from "./family.ts";
 import type { Payload } from "./payload.ts";
 
 export interface IssuedToken {
@@ -33,9 +35,17 @@ export interface TokenRegister {
    * Remembers a token that is about to be handed out, or what that of a named task has become.
    *
    * @param kids the names of the keys that it was signed with, and those above it.
-   * @throws {Problem} `store_unavailable` when it cannot be written.
+   * @param most how many unexpired tokens there may be below the topmost token above it. Of a named task's token it is no
+   * more than the number from which on records of expired ones are deleted early.
+   * @throws {Problem} `store_unavailable` when it cannot be written, `quota_exceeded` when it is one too many.
    */
-  record(payload: Payload, issuedBy: string, nowMs: number, kids?: readonly string[]): Promise<void> | void;
+  record(
+    payload: Payload,
+    issuedBy: string,
+    nowMs: number,
+    kids?: readonly string[],
+    most?: number,
+  ): Promise<void> | void;
   /** The token of that `jti`; `undefined` when it is unknown or long expired. */
   issued(jti: string): Promise<IssuedToken | undefined> | IssuedToken | undefined;
   /** The tokens after a `jti`, the first so many, in the order of their `jti`s. */
@@ -75,6 +85,17 @@ export interface TokenRegister {
 }
 
 const DAY_S = 86_400;
+
+/** How long a record outlasts its token, in milliseconds. A family that has too many on record loses them sooner. */
+export const REMEMBERED_MS: number = DAY_S * 1_000;
+
+export function tokensFull(most: number): Problem {
+  return quotaExceeded(
+    `there are ${most} unexpired tokens in the family of the token, and may be no more`,
+    "Issue shorter-lived ones (expiresIn), or wait until some expire: a revoked token counts until then, because its " +
+      "revocation has to be kept as long. The operator sets the number with --family-tokens.",
+  );
+}
 
 /** A day after nobody can take it for valid, in Unix milliseconds: its record is still asked for when its use is looked at. */
 export function forgetAt(expS: number, leewayS: number): number {

@@ -3,10 +3,21 @@ import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../errors.ts";
+import type { Clock } from "../limits/clock.ts";
 import { isJti } from "./claims.ts";
+import { ForgetClock } from "./forget-clock.ts";
 import { LEEWAY_S } from "./format.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import { forgetAt, type IssuedToken, type Revocation, type TokenRegister, type TokenUse } from "./register.ts";
+import {
+  forgetAt,
+  type IssuedToken,
+  REMEMBERED_MS,
+  type Revocation,
+  type TokenRegister,
+  type TokenUse,
+  tokensFull,
+} from "./register.ts";
+import { ADD_KIDS, SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
@@ -15,21 +26,25 @@ import { forgetAt, type IssuedToken, type Revocation, type TokenRegister, type T
  */
 export class Registry implements TokenRegister {
   readonly #database: DatabaseSync;
-  readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
+  readonly #statements: Readonly<Record<Statement, StatementSync>>;
+  readonly #forgetClock: ForgetClock;
   readonly #revoked: Set<string>;
+  /** Revocations that the change in progress deletes. */
+  #forgotten: string[] = [];
   #told: (jtis: readonly string[]) => void = () => {};
 
   /**
    * Opens the database, or makes it, readable for its owner only. Its folder must be there.
    *
    * @param nowMs Unix milliseconds: what ended long before is forgotten.
+   * @param clock reports the uptime of the system, by which that is judged.
    * @throws {Error} when it cannot be used: it says what to do.
    */
-  static open(file: string, nowMs: number): Registry {
+  static open(file: string, nowMs: number, clock?: Pick<Clock, "sinceBoot">): Registry {
     try {
       // SQLite gives its other files the mode of this one, which must therefore be right before SQLite sees it.
       closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
-      return new Registry(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs);
+      return new Registry(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs, clock);
     } catch (error) {
       throw new Error(
         `the register of tokens in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
@@ -39,12 +54,13 @@ export class Registry implements TokenRegister {
     }
   }
 
-  private constructor(database: DatabaseSync, nowMs: number) {
+  private constructor(database: DatabaseSync, nowMs: number, clock?: Pick<Clock, "sinceBoot">) {
     this.#database = database;
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
       if (!database.prepare("PRAGMA table_info(issued)").all().some(isKids)) database.exec(ADD_KIDS);
+      this.#forgetClock = new ForgetClock(database, clock);
       this.#statements = {
         issue: database.prepare(STATEMENTS.issue),
         issued: database.prepare(STATEMENTS.issued),
@@ -58,10 +74,17 @@ export class Registry implements TokenRegister {
         use: database.prepare(STATEMENTS.use),
         forgetUsed: database.prepare(STATEMENTS.forgetUsed),
         forgetRevoked: database.prepare(STATEMENTS.forgetRevoked),
+        unexpired: database.prepare(STATEMENTS.unexpired),
+        family: database.prepare(STATEMENTS.family),
+        ended: database.prepare(STATEMENTS.ended),
+        removeIssued: database.prepare(STATEMENTS.removeIssued),
+        removeRevoked: database.prepare(STATEMENTS.removeRevoked),
+        removeUsed: database.prepare(STATEMENTS.removeUsed),
       };
-      this.#statements.forgetIssued.run(nowMs);
+      const overMs = this.#forgetClock.now(nowMs);
+      this.#statements.forgetIssued.run(overMs);
       this.#statements.forgetUsed.run();
-      this.#statements.forgetRevoked.all(nowMs);
+      this.#statements.forgetRevoked.all(overMs);
       this.#revoked = new Set(
         database
           .prepare("SELECT jti FROM revoked")
@@ -77,11 +100,19 @@ export class Registry implements TokenRegister {
   /**
    * Remembers a token that is about to be handed out.
    *
-   * @throws {Problem} `store_unavailable` when it cannot be written.
+   * @param most as of the interface
+   * @throws {Problem} `store_unavailable` when it cannot be written, `quota_exceeded`.
    */
-  record(payload: Payload, issuedBy: string, nowMs: number, kids: readonly string[] = []): void {
+  record(
+    payload: Payload,
+    issuedBy: string,
+    nowMs: number,
+    kids: readonly string[] = [],
+    most: number = Infinity,
+  ): void {
     this.#write("the token was not issued", () => {
-      this.#forget(nowMs);
+      const overMs = this.#forget(nowMs);
+      this.#makeRoom(payload, nowMs, overMs, most);
       const { jti, exp } = payload;
       this.#statements.issue.run(
         jti,
@@ -171,28 +202,61 @@ export class Registry implements TokenRegister {
     this.#database.close();
   }
 
-  /** At each write, so that neither the file nor the memory grows with the tokens of the past. */
-  #forget(nowMs: number): void {
-    this.#statements.forgetIssued.run(nowMs);
-    for (const { jti } of this.#statements.forgetRevoked.all(nowMs)) this.#revoked.delete(String(jti));
+  /**
+   * At each write, so that neither the file nor the memory grows with the tokens of the past.
+   *
+   * @returns the time by which records have ended.
+   */
+  #forget(nowMs: number): number {
+    const overMs = this.#forgetClock.now(nowMs);
+    this.#statements.forgetIssued.run(overMs);
+    for (const { jti } of this.#statements.forgetRevoked.all(overMs)) this.#forgotten.push(String(jti));
+    return overMs;
+  }
+
+  /** Holds the family of the token to its quota, and deletes expired tokens of a family that has too many on record. */
+  #makeRoom({ parents, task }: Payload, nowMs: number, overMs: number, most: number): void {
+    const family = parents?.at(-1);
+    if (family === undefined || most === Infinity) return;
+    const kind = task === undefined ? 1 : 0;
+    // The tokens of named tasks are as many as there are tasks, which their store counts.
+    if (kind === 1 && countOf(this.#statements.unexpired.get(family, kind, nowMs + REMEMBERED_MS)) >= most) {
+      throw tokensFull(most);
+    }
+    const surplus = countOf(this.#statements.family.get(family, kind)) + 1 - most;
+    if (surplus <= 0) return;
+    for (const row of this.#statements.ended.all(family, kind, overMs + REMEMBERED_MS, surplus)) {
+      const jti = String(row["jti"]);
+      this.#statements.removeIssued.run(jti);
+      this.#statements.removeUsed.run(jti);
+      this.#statements.removeRevoked.run(jti);
+      this.#forgotten.push(jti);
+    }
   }
 
   #write(consequence: string, change: () => void): void {
     try {
       this.#database.exec("BEGIN IMMEDIATE");
+      this.#forgotten = [];
       try {
         change();
         this.#database.exec("COMMIT");
+        for (const jti of this.#forgotten) this.#revoked.delete(jti);
       } catch (error) {
         if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
         throw error;
       }
     } catch (error) {
+      if (error instanceof Problem) throw error;
       throw new Problem("store_unavailable", `the register of tokens cannot be written; ${consequence}`, {
         cause: error,
       });
     }
   }
+}
+
+function countOf(row: Record<string, unknown> | undefined): number {
+  return Number(row!["count"]);
 }
 
 function issuedOf(row: Record<string, unknown>): IssuedToken {
@@ -217,41 +281,3 @@ const BUSY_TIMEOUT_MS = 2_000;
  * disk. A revocation answers for a stolen token, so it waits (`FULL`). Both are rare enough to pay a flush each.
  */
 const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS issued (
-    jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER,
-    kids TEXT
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS revoked (
-    jti TEXT PRIMARY KEY, revoked_by TEXT NOT NULL, revoked_at INTEGER NOT NULL, forget_at INTEGER
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS used (
-    jti TEXT PRIMARY KEY, runs INTEGER NOT NULL, last_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS issued_forget_at ON issued (forget_at) WHERE forget_at IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
-`;
-
-/** Of a database that is older. */
-const ADD_KIDS = "ALTER TABLE issued ADD COLUMN kids TEXT";
-
-const STATEMENTS = {
-  issue:
-    "INSERT OR REPLACE INTO issued (jti, payload, issued_by, issued_at, forget_at, kids) VALUES (?, ?, ?, ?, ?, ?)",
-  issued: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti = ?",
-  revoke: `INSERT INTO revoked (jti, revoked_by, revoked_at, forget_at)
-    VALUES (?1, ?2, ?3, CASE WHEN EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
-      THEN (SELECT forget_at FROM issued WHERE jti = ?1) ELSE ?4 END) ON CONFLICT DO NOTHING`,
-  retireIssued: "UPDATE issued SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
-  retireRevoked: "UPDATE revoked SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
-  list: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
-  revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
-  // Of those that are on record: what is known of others would never be forgotten.
-  addUse: `INSERT INTO used (jti, runs, last_ms) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
-    ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, last_ms = max(last_ms, excluded.last_ms)`,
-  use: "SELECT runs, last_ms FROM used WHERE jti = ?",
-  forgetUsed: "DELETE FROM used WHERE jti NOT IN (SELECT jti FROM issued)",
-  forgetIssued: "DELETE FROM issued WHERE forget_at < ?",
-  forgetRevoked: "DELETE FROM revoked WHERE forget_at < ? RETURNING jti",
-};

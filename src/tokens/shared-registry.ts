@@ -4,17 +4,48 @@ import { type RedisLink, redisScript } from "../redis/link.ts";
 import { isJti } from "./claims.ts";
 import { LEEWAY_S } from "./format.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import { forgetAt, type IssuedToken, type Revocation, type TokenRegister, type TokenUse } from "./register.ts";
+import {
+  forgetAt,
+  type IssuedToken,
+  REMEMBERED_MS,
+  type Revocation,
+  type TokenRegister,
+  type TokenUse,
+  tokensFull,
+} from "./register.ts";
 
 const REVOKED = "revoked";
 /** Read of the index at a time. */
 const SCANNED = 1_000;
 
-/** Both at once: who lists takes names without a record out of the index, and would never find the token again. */
+/**
+ * The record and the index at once: a listing takes names without a record out of the index, and would never find the token
+ * again. With them the quota of the family: all its tokens by the time at which they end, each with the keys of its records.
+ */
 const RECORD = redisScript(`
-redis.call("ZADD", KEYS[1], 0, ARGV[1])
-if ARGV[3] == "" then redis.call("SET", KEYS[2], ARGV[2])
-else redis.call("SET", KEYS[2], ARGV[2], "PXAT", ARGV[3]) end
+local jti, record, forget, ends, most, counts = ARGV[1], ARGV[2], ARGV[3], ARGV[5], tonumber(ARGV[6]), ARGV[7]
+if most >= 0 then
+  local family, time = KEYS[4], redis.call("TIME")
+  -- What one of the two clocks takes for valid is neither deleted nor left out of the count.
+  local now = string.format("%.0f", math.min(tonumber(ARGV[4]), time[1] * 1000 + math.floor(time[2] / 1000)))
+  if counts == "1" and redis.call("ZCOUNT", family, "(" .. now, "+inf") >= most then return 0 end
+  local surplus = redis.call("ZCARD", family) + 1 - most
+  if surplus > 0 then
+    for _, ended in ipairs(redis.call("ZRANGEBYSCORE", family, "-inf", "(" .. now, "LIMIT", 0, surplus)) do
+      local old, issued, used = string.match(ended, "^(%S+) (%S+) (%S+)$")
+      redis.call("DEL", issued, used)
+      redis.call("ZREM", KEYS[1], old)
+      redis.call("ZREM", family, ended)
+    end
+  end
+  redis.call("ZADD", family, ends, ARGV[8])
+  local last = redis.call("ZRANGE", family, -1, -1, "WITHSCORES")[2]
+  redis.call("PEXPIREAT", family, string.format("%.0f", tonumber(last) + ${REMEMBERED_MS}))
+end
+redis.call("ZADD", KEYS[1], 0, jti)
+if forget == "" then redis.call("SET", KEYS[2], record)
+else redis.call("SET", KEYS[2], record, "PXAT", forget) end
+return 1
 `);
 
 /** For each token its record and its use: what is known of the use is forgotten with the record. */
@@ -60,11 +91,23 @@ export class SharedRegistry implements TokenRegister {
     this.#revocations = revocations;
   }
 
-  async record(payload: Payload, issuedBy: string, issuedAt: number, kids: readonly string[] = []): Promise<void> {
-    const { jti, exp } = payload;
+  async record(
+    payload: Payload,
+    issuedBy: string,
+    issuedAt: number,
+    kids: readonly string[] = [],
+    most: number = Infinity,
+  ): Promise<void> {
+    const { jti, exp, parents, task } = payload;
     const record = JSON.stringify({ payload, issuedBy, issuedAt, kids });
     const forget = exp === undefined ? "" : forgetAt(exp, LEEWAY_S);
-    await this.#link.run(RECORD, [this.#index, this.#key(jti)], [jti, record, forget]);
+    const family = parents?.at(-1);
+    const isCounted = family !== undefined && exp !== undefined && most !== Infinity;
+    const keys = [this.#index, this.#key(jti), this.#useKey(jti), this.#familyKey(family ?? jti, task)];
+    const ends = isCounted ? forgetAt(exp, LEEWAY_S) - REMEMBERED_MS : 0;
+    const counts = task === undefined ? 1 : 0;
+    const words = [jti, record, forget, issuedAt, ends, isCounted ? most : -1, counts, this.#familyMember(jti)];
+    if ((await this.#link.run(RECORD, keys, words)) === 0) throw tokensFull(most);
   }
 
   async issued(jti: string): Promise<IssuedToken | undefined> {
@@ -107,6 +150,12 @@ export class SharedRegistry implements TokenRegister {
 
   async retire(jti: string, nowMs: number): Promise<void> {
     const forget = forgetAt(Math.floor(nowMs / 1_000), LEEWAY_S);
+    const claims = (await this.issued(jti))?.claims;
+    const family = claims?.parents.at(-1);
+    if (family !== undefined) {
+      const [key, member] = [this.#familyKey(family, claims?.task ?? undefined), this.#familyMember(jti)];
+      await this.#link.call("ZADD", key, "XX", "LT", forget - REMEMBERED_MS, member);
+    }
     for (const key of [this.#key(jti), this.#useKey(jti)]) await this.#link.call("PEXPIREAT", key, forget, "LT");
     const [text] = await this.#feed.values(REVOKED, [jti]);
     if (!text) return;
@@ -154,6 +203,17 @@ export class SharedRegistry implements TokenRegister {
 
   #useKey(jti: string): string {
     return `${this.#link.hashedKey(`issued:${jti}`)}:used`;
+  }
+
+  /** Tokens that were handed out apart from those of named tasks. */
+  #familyKey(family: string, task: string | undefined): string {
+    const kind = task === undefined ? "tokens" : "tasks";
+    return `${this.#link.hashedKey(`family:${family}`)}:family:${kind}`;
+  }
+
+  /** With the keys of its records, so that the script that deletes them finds them. */
+  #familyMember(jti: string): string {
+    return `${jti} ${this.#key(jti)} ${this.#useKey(jti)}`;
   }
 
   #key(jti: string): string {

@@ -128,6 +128,13 @@ describe("the caps of one token", () => {
     }
   });
 
+  it("count the names of containers that fresh guests are in, each once a minute", async () => {
+    const token = await service.issue({ containers: ["*"], fresh: true });
+    for (let name = 0; name < 6; name++) assert.equal((await service.run(`walk-${name}`, "1", { token })).status, 200);
+    busy(await service.run("walk-6", "1", { token }), /makes at most 6 containers come alive a minute/);
+    assert.equal((await service.run("walk-0", "1", { token })).status, 200);
+  });
+
   it("count fresh guests while their runs are in flight, and not as containers that came alive", async () => {
     const token = await service.issue({ containers: ["*"], fresh: true, limits: { container: { day: 100 } } });
     for (let run = 0; run < 8; run++) assert.equal((await service.run("fresh", COUNTS, { token })).text, "1");

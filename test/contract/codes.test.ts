@@ -13,7 +13,8 @@ import { leave, makeHome, type Service, startService } from "./service.ts";
 import { pause, until } from "./until.ts";
 
 const CODE_LIMIT = 65_536;
-const FLAGS = ["--code-limit", "64KiB", "--block-limit", "1s", "--wall-limit", "3s"];
+const LIMITS = ["--code-limit", "64KiB", "--family-secrets", "1KiB"];
+const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "3s"];
 const WAITS = "(context) => new Promise((resolve) => context.signal.addEventListener('abort', resolve))";
 
 let service: Service;
@@ -66,6 +67,11 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   token_missing: () => run("1", { token: null }),
   token_invalid: () => run("1", { token: "no.token.atall" }),
   token_forbidden: async () => run("1", { token: await service.issue({ containers: ["other"] }) }),
+  quota_exceeded: async () => {
+    const token = await service.issue({ containers: ["codes"], can: ["run", "issue"], depth: 1 });
+    const json = { containers: ["codes"], secretsReadable: true, secrets: { KEY: "x".repeat(2_000) } };
+    return service.request("POST", "/api/tokens", { json, token });
+  },
   not_found: () => service.request("GET", "/api/nothing"),
   method_not_allowed: () => service.request("PUT", "/api/limits/container/codes"),
   precondition_failed: () => {

@@ -589,6 +589,44 @@ describe("the secrets of a named task", () => {
     assert.deepEqual(await secretsOf("secret/mine"), { KEY: "mine" });
   });
 
+  it("are dropped when a token that has not set them makes the task public, or lets it run more often or longer", async () => {
+    const other = { token: await service.issue({ containers: ["secret"], can: ["run", "tasks"], expiresIn: "2h" }) };
+    const above = { limits: { container: { minute: 1_000 } }, containers: ["secret"], can: ["run", "tasks"] };
+    const limited = { token: await service.issue({ ...above, expiresIn: "2h" }) };
+    const limits = { token: { day: 100, minute: 90 } };
+    const set = { code: TELLS, limits, fresh: true, expiresIn: "1h", secrets: { KEY: "one" } };
+    const exp = Math.floor(Date.now() / 1_000) + 7_000;
+    const opened = [
+      { public: true },
+      { limits: { token: { day: 101, minute: 90 } } },
+      { limits: { token: { minute: 90 } } },
+      { limits: null },
+      { fresh: false },
+      { exp },
+    ];
+    for (const changes of opened) {
+      await kept("secret/opened", set);
+      await kept("secret/opened", { limits: { token: { day: 90, minute: 90 } } }, other);
+      await kept("secret/opened", changes, other);
+      assert.deepEqual(await secretsOf("secret/opened"), {}, JSON.stringify(changes));
+      await service.request("DELETE", "/api/tasks/secret/opened");
+    }
+    // Limits of a container that only an administrator's task has, and a limit that the token above brings.
+    await kept("secret/opened", { ...set, limits: { ...limits, container: { minute: 500 } } });
+    await kept("secret/opened", { params: {} }, other);
+    await kept("secret/opened", { limits: { token: { day: 80, minute: 90 } } }, limited);
+    assert.deepEqual(await secretsOf("secret/opened"), {});
+    await service.request("DELETE", "/api/tasks/secret/opened");
+    await kept("secret/opened", { ...set, public: true });
+    await kept("secret/opened", { public: false, limits: { token: { day: 1_000, minute: 90 } } });
+    const back = { json: { version: 1 }, ...other };
+    assert.equal((await service.request("POST", "/api/tasks/secret/opened/rollback", back)).status, 200);
+    assert.deepEqual(await secretsOf("secret/opened"), {});
+    await kept("secret/opened", { ...set, public: true });
+    await kept("secret/opened", { public: false }, other);
+    assert.deepEqual(await secretsOf("secret/opened"), { KEY: "one" });
+  });
+
   it("come back with no version, and are in no answer", async () => {
     await kept("secret/back", { code: TELLS, secrets: { KEY: "hunter2-back" } });
     await kept("secret/back", { code: "() => 1" });

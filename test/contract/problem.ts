@@ -52,5 +52,5 @@ function faultOf(status: number, code: string): string {
   if (code.startsWith("task_url_")) return "caller";
   if (SERVICE_CODES.includes(code) || status === 503) return "service";
   if (code === "task_error" || code.startsWith("result_") || code.startsWith("task_")) return "task";
-  return status === 429 ? "limit" : "caller";
+  return status === 429 || code === "quota_exceeded" ? "limit" : "caller";
 }

@@ -161,10 +161,23 @@ describe("connections that outlive their run", () => {
 describe("the service", () => {
   it("has so many connections open for all guests", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.resume());
-    const network = await openNetwork(t, { ports: [port], maxConnections: 2 });
-    await opened(network, network.run, port, 2);
+    const network = await openNetwork(t, { ports: [port], maxConnections: 64 });
+    network.egress.counts.open = 63;
+    await opened(network, network.run, port, 1);
     const fault = await network.wire.open(network.run.id, "127.0.0.1", port).broke;
     assert.match(fault.message, /the service has as many connections open as it can/);
+  });
+
+  it("leaves the second half of its connections to guests that have few", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
+    const network = await openNetwork(t, { ports: [port], maxConnections: 256 });
+    const { wire, run, egress } = network;
+    egress.counts.open = 120;
+    await opened(network, run, port, 8);
+    const fault = await wire.open(run.id, "127.0.0.1", port).broke;
+    assert.match(fault.message, /half of its connections open, and a container that has 4 may then open no more/);
+    egress.counts.open -= 1;
+    await opened(network, run, port, 1);
   });
 
   it("holds so many bytes of one guest for peers that do not read, and no more", async (t) => {

@@ -193,4 +193,16 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
       }, "it is forgotten");
     });
   });
+
+  it("keeps a revocation when the clock of Redis is days ahead of that of the node", async (t) => {
+    await using server = await startRedis();
+    const nowMs = Date.now() - 3 * 86_400_000;
+    await nodesOn(server, async ({ registry }) => {
+      t.mock.timers.enable({ apis: ["Date"], now: nowMs });
+      const jti = randomUUID();
+      await registry.revoke(jti, "me", nowMs, Math.floor(nowMs / 1_000) + 60);
+      await registry.revoke(randomUUID(), "me", nowMs);
+      assert.equal((await registry.revocation(jti))?.by, "me");
+    });
+  });
 });

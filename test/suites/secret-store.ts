@@ -79,14 +79,37 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
 
     promise("forgets what has ended when another is kept, and nothing that has not", async ({ store }) => {
       const head = randomUUID();
-      const ended = { ...sealed("ended"), parents: [head], forgetAt: START_MS + 1 };
+      // By the wall clock of the test, and by the clock that the store itself goes by.
+      const ended = { ...sealed("ended"), parents: [head], forgetAt: Date.now() - 1_000 };
       const endless = { ...sealed("endless"), parents: [head], forgetAt: null };
-      await store.put(ended, START_MS);
       await store.put(endless, START_MS);
+      await store.put(ended, START_MS);
       assert.deepEqual(await store.get(ended.jti, [head]), ["ended", null]);
-      await store.put({ ...sealed("new"), parents: [head] }, START_MS + 2);
+      await store.put({ ...sealed("new"), parents: [head] }, START_MS);
       assert.deepEqual(await store.get(ended.jti, [head]), [null, null]);
       assert.deepEqual(await store.get(endless.jti, [head]), ["endless", null]);
+    });
+
+    promise("keeps no more bytes of a family than it is told, and replaces what a token has", async (under) => {
+      const [head, other] = [randomUUID(), randomUUID()];
+      const [large, small] = ["x".repeat(1_000), "x".repeat(500)];
+      const child = { ...sealed(large), parents: [randomUUID(), head] };
+      assert.equal(await under.store.put({ ...sealed(small), jti: head }, START_MS, 2_000), true);
+      assert.equal(await under.store.put(child, START_MS, 2_000), true);
+      const store = await under.reopen();
+      assert.equal(await store.put({ ...sealed(large), parents: [head] }, START_MS, 2_000), false);
+      assert.equal(await store.put({ ...child, sealed: large + small + small }, START_MS, 2_000), false);
+      assert.deepEqual(await store.get(child.jti, child.parents), [large, null, small]);
+      assert.equal(await store.put({ ...child, sealed: large + small }, START_MS, 2_000), true);
+      assert.equal(await store.put({ ...sealed(large), parents: [other] }, START_MS, 2_000), true);
+      await store.remove(child.jti, child.parents, { below: false });
+      assert.equal(await store.put({ ...sealed(large), parents: [head] }, START_MS, 2_000), true);
+    });
+
+    promise("lets one of many in that come for the last room of a family", async ({ store }) => {
+      const parents = [randomUUID()];
+      const rivals = Array.from({ length: 10 }, async () => store.put({ ...sealed("x"), parents }, START_MS, 1));
+      assert.equal((await Promise.all(rivals)).filter(Boolean).length, 1);
     });
   });
 }

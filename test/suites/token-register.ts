@@ -125,6 +125,48 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       }
     });
 
+    promise("takes no more unexpired tokens of a family than it is told, revoked ones among them", async (under) => {
+      const [head, middle, other] = [randomUUID(), randomUUID(), randomUUID()];
+      const record = async (parents: readonly string[], payload: Payload = issued()): Promise<string> => {
+        await under.register.record({ ...payload, parents }, "me", START_MS, [], 2);
+        return payload.jti;
+      };
+      const first = await record([head]);
+      await record([middle, head]);
+      await under.register.revoke(first, "me", START_MS);
+      under.register = await under.reopen();
+      assert.equal((await problemOf(() => record([head]))).code, "quota_exceeded");
+      assert.equal((await problemOf(() => record([middle, head]))).code, "quota_exceeded");
+      // Another family, the topmost token itself, and a named task, which its store counts.
+      await record([other]);
+      await under.register.record(issued(), "me", START_MS, [], 0);
+      const { exp, ...task } = { ...issued(), task: "a/task" };
+      for (let count = 0; count < 3; count++) await record([head], { ...task, exp: exp!, jti: randomUUID() });
+      assert.equal((await under.register.list("", 99)).length, 7);
+    });
+
+    promise("lets one of many in that come for the last place of a family", async ({ register }) => {
+      const parents = [randomUUID()];
+      const rivals = Array.from({ length: 10 }, async () =>
+        register.record({ ...issued(), parents }, "me", START_MS, [], 1),
+      );
+      const ends = await Promise.allSettled(rivals);
+      assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
+    });
+
+    promise("deletes the records of expired tokens of a family before there are too many", async ({ register }) => {
+      const nowMs = Date.now();
+      const [parents, expS] = [[randomUUID()], Math.floor(nowMs / 1_000) - 60];
+      const expired = Array.from({ length: 3 }, () => ({ ...issued(), exp: expS, parents }));
+      for (const token of expired.slice(0, 2)) await register.record(token, "me", nowMs, [], 2);
+      await register.revoke(expired[0]!.jti, "me", nowMs);
+      await register.record(expired[2]!, "me", nowMs, [], 2);
+      await register.record({ ...issued(), parents }, "me", nowMs, [], 2);
+      const listed = await register.list("", 99);
+      assert.equal(listed.length, 2);
+      assert.equal(listed.filter(({ claims }) => claims.exp === EXP_S).length, 1);
+    });
+
     promise("tells of each revocation once, when it is in force", async ({ register }) => {
       const told: string[] = [];
       register.onRevoked((jtis) => {

@@ -293,7 +293,11 @@ async function worlds(t: TestContext): Promise<(head: object) => Promise<World>>
   return async (head) => {
     const store = EmbeddedTasks.open(join(tokens.folder, `tasks-${made++}.sqlite`));
     t.after(() => store.close());
-    const tasks = new Tasks(store, tokens, { codeLimit: 1_000, containerTasks: 10, nowMs: () => tokens.clock.nowMs });
+    const room = { containerTasks: 10, familyTasks: 100, familyTaskBytes: 2 ** 20 };
+    const tasks = new Tasks(store, tokens, {
+      ...{ ...room, codeLimit: 1_000, admitIssue: () => Promise.resolve() },
+      nowMs: () => tokens.clock.nowMs,
+    });
     const admin = await tokens.issue({ admin: true, exp: null }, "me");
     const members = { containers: ["acme-*", "b"], can: VERBS, exp: START_S + 50, depth: 4, secretsReadable: true };
     const first = await tokens.issue({ ...members, secrets: { HEAD: "of the head" }, ...head }, admin.claims);

@@ -13,6 +13,8 @@ import { problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 
 const AT = { container: "acme", name: "task" };
 const always = (): boolean => true;
+const ROOM = { containerTasks: 2, familyTasks: 100, familyTaskBytes: 2 ** 20 };
+const OPTIONS = { ...ROOM, codeLimit: 1_000, admitIssue: () => Promise.resolve() };
 const limitsOfToken = { token: { day: 9 } };
 
 interface Kept {
@@ -26,7 +28,7 @@ async function testTasks(t: TestContext): Promise<Kept> {
   const tokens = await testTokens(t);
   const store = EmbeddedTasks.open(join(tokens.folder, "tasks.sqlite"));
   t.after(() => store.close());
-  const tasks = new Tasks(store, tokens, { codeLimit: 1_000, containerTasks: 2, nowMs: () => tokens.clock.nowMs });
+  const tasks = new Tasks(store, tokens, { ...OPTIONS, nowMs: () => tokens.clock.nowMs });
   const { claims: admin } = await tokens.issue({ admin: true, exp: null }, "me");
   return { tasks, store, tokens, admin };
 }
@@ -115,7 +117,7 @@ test("one task too many for its container is refused, and leaves no secret behin
   };
   for (const name of ["one", "two"]) await put(name, { code: "1" });
   const problem = await problemOf(() => put("three", { code: "1", secrets: { KEY: "x" } }));
-  assert.match(`${problem.code} ${problem.message}`, /request_invalid the container has 2 named tasks/);
+  assert.match(`${problem.code} ${problem.message}`, /quota_exceeded the container has 2 named tasks/);
   const secrets = EmbeddedSecrets.open(join(tokens.folder, "secrets.sqlite"), () => tokens.clock.nowMs);
   t.after(() => secrets.close());
   assert.ok(secrets.isEmpty());
@@ -156,7 +158,7 @@ test("going back to a version is judged as a PUT of what it was", async (t) => {
   // Limits of containers are of the token that asks, whatever stands in the version.
   assert.deepEqual((await tasks.put(AT, { params: { a: 1 } }, claims, always)).task.claims.limits, limitsOfToken);
   assert.deepEqual((await tasks.rollBack(AT, 1, undefined, claims, always)).claims.limits, limitsOfToken);
-  const smaller = new Tasks(store, tokens, { codeLimit: 899, containerTasks: 2 });
+  const smaller = new Tasks(store, tokens, { ...OPTIONS, codeLimit: 899 });
   const problem = await problemOf(() => smaller.rollBack(AT, 1, { "a b": 1 }, admin, always));
   assert.equal(problem.code, "request_invalid");
   assert.match(JSON.stringify(problem.options.violations), /has 900 bytes.*secrets.a b/);
@@ -169,7 +171,9 @@ test("of a task that was kept before it was kept who set its secrets, they stay 
   assert.deepEqual(secretsBy, []);
   const age = (version: number, after: unknown): void => {
     const record = JSON.stringify({ ...old, version, etag: `aged-${version}` });
-    store.put("acme", "task", { version, etag: `aged-${version}`, record, code: "1" }, String(after), 2);
+    store.put("acme", "task", { version, etag: `aged-${version}`, record, code: "1" }, String(after), {
+      ...{ containerTasks: 2, family: null, familyTasks: 2, familyBytes: 1_000 },
+    });
   };
   age(2, old["etag"]);
   const { task } = await tasks.put(AT, { params: { a: 1 } }, admin, always);

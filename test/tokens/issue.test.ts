@@ -155,11 +155,14 @@ test("the token is in the register when it is handed out", async (t) => {
   assert.deepEqual(tokens.registry.issued(jti), kept);
 });
 
+const QUOTAS = { familyTokens: 9, admit: () => Promise.resolve() };
+
 test("no token leaves when it cannot be recorded", async (t) => {
   const { keys, vault } = await testTokens(t);
   const registry = Registry.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
   registry.close();
-  const context = { keys, registry, vault, issuedBy: "me", above: null, kidsAbove: [], nowMs: START_S * 1_000 };
+  const times = { nowMs: START_S * 1_000, quotas: QUOTAS };
+  const context = { keys, registry, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };
   const problem = await problemOf(() => issue({ containers: ["demo"] }, context));
   assert.equal(problem.code, "store_unavailable");
 });
@@ -403,7 +406,8 @@ test("what is given to a token whose forebear is revoked meanwhile is not kept, 
     revocation: async (jti: string) => registry.revocation(jti),
   };
   const input = { containers: ["acme"], secretsReadable: true, secrets: { KEY: "1" } };
-  const context = { keys, vault, issuedBy: head.jti, above: head.claims, kidsAbove: [], nowMs: clock.nowMs };
+  const times = { nowMs: clock.nowMs, quotas: QUOTAS };
+  const context = { keys, vault, issuedBy: head.jti, above: head.claims, kidsAbove: [], ...times };
   const problem = await problemOf(() => issue(input, { ...context, registry: slow as never }));
   assert.equal(problem.code, "token_invalid");
   assert.deepEqual(await vault.own({ jti: below, parents: [head.jti], exp: null }), {});

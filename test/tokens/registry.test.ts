@@ -5,12 +5,12 @@ import { once } from "node:events";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import type { Payload } from "../../src/tokens/payload.ts";
 import { Registry } from "../../src/tokens/registry.ts";
-import { problemOf, START_S, temporaryFolder } from "./support.ts";
+import { problemOf, running, START_S, temporaryFolder } from "./support.ts";
 
 const START_MS = START_S * 1_000;
 const HOUR_MS = 3_600_000;
@@ -91,7 +91,12 @@ test("a token that another process issues is known without opening again", async
 
 test("what expired is forgotten a day after nobody could take it for valid, and what does not expire never", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
-  const registry = Registry.open(file, START_MS);
+  const clock = { nowMs: START_MS };
+  const registry = Registry.open(
+    file,
+    START_MS,
+    running(() => clock.nowMs),
+  );
   const [short, lasting, next, unknown] = [
     issuedPayload(START_S + 3_600),
     issuedPayload(null),
@@ -102,9 +107,11 @@ test("what expired is forgotten a day after nobody could take it for valid, and 
   for (const jti of [short.jti, lasting.jti, unknown]) registry.revoke(jti, "me", START_MS);
 
   const forgetMs = START_MS + HOUR_MS + 5_000 + DAY_MS;
+  clock.nowMs = forgetMs;
   registry.record(issuedPayload(null), "me", forgetMs);
   assert.ok(registry.issued(short.jti) && registry.isRevoked(short.jti), "still known at the last moment");
 
+  clock.nowMs = forgetMs + 1;
   registry.record(next, "me", forgetMs + 1);
   assert.equal(registry.issued(short.jti), undefined);
   assert.equal(registry.isRevoked(short.jti), false);
@@ -122,17 +129,63 @@ test("the use of what is not on record is not kept, because it would never be fo
   assert.deepEqual([registry.use(known.jti)?.runs, registry.use(unknown)], [2, undefined]);
 });
 
-test("opening forgets too", async (t) => {
+/** A token of a minute that is revoked, and a service that ends. */
+async function revokedAndClosed(t: TestContext, clock: ReturnType<typeof running>): Promise<[string, Payload]> {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const payload = issuedPayload(START_S + 60);
-  const first = Registry.open(file, START_MS);
+  const first = Registry.open(file, START_MS, clock);
   first.record(payload, "me", START_MS);
   first.revoke(payload.jti, "me", START_MS);
   first.close();
-  const second = Registry.open(file, START_MS + 2 * DAY_MS);
+  return [file, payload];
+}
+
+test("opening forgets too, when the system has run as long as its clock says", async (t) => {
+  const [file, payload] = await revokedAndClosed(
+    t,
+    running(() => START_MS),
+  );
+  const later = START_MS + 2 * DAY_MS;
+  const second = Registry.open(
+    file,
+    later,
+    running(() => later),
+  );
   t.after(() => second.close());
   assert.equal(second.issued(payload.jti), undefined);
   assert.equal(second.isRevoked(payload.jti), false);
+});
+
+test("a clock that is days ahead forgets nothing, neither in the same run of the system nor after a reboot", async (t) => {
+  const uptime = { boot: "a".repeat(32), ms: 1_000_000 };
+  const clock = { sinceBoot: () => ({ ...uptime }) };
+  const [file, payload] = await revokedAndClosed(t, clock);
+  const minute = 60_000;
+  for (const boot of ["a", "b", "c"]) {
+    uptime.boot = boot.repeat(32);
+    const ahead = Registry.open(file, START_MS + 30 * DAY_MS, clock);
+    uptime.ms += minute;
+    ahead.record(issuedPayload(null), "me", START_MS + 30 * DAY_MS);
+    ahead.close();
+    const right = Registry.open(file, START_MS + minute, clock);
+    assert.ok(right.isRevoked(payload.jti) && right.issued(payload.jti) !== undefined, boot);
+    right.close();
+  }
+});
+
+test("time in which the machine was off is caught up while it runs", async (t) => {
+  const uptime = { boot: "a".repeat(32), ms: 0 };
+  const clock = { sinceBoot: () => ({ ...uptime }) };
+  const [file, payload] = await revokedAndClosed(t, clock);
+  Object.assign(uptime, { boot: "b".repeat(32), ms: 0 });
+  const registry = Registry.open(file, START_MS + 2 * DAY_MS, clock);
+  t.after(() => registry.close());
+  assert.ok(registry.isRevoked(payload.jti));
+  for (let passedMs = 0; passedMs < 2 * DAY_MS; passedMs += 600_000) {
+    uptime.ms = passedMs;
+    registry.revoke(randomUUID(), "me", START_MS + 2 * DAY_MS + passedMs);
+  }
+  assert.ok(!registry.isRevoked(payload.jti));
 });
 
 test("a damaged file stops the start with what to do, and is left as it is", async (t) => {

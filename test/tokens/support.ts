@@ -8,6 +8,7 @@ import type { TestContext } from "node:test";
 import { CompactSign } from "jose";
 
 import { Problem } from "../../src/errors.ts";
+import type { SinceBoot } from "../../src/limits/clock.ts";
 import { openTokens, type Tokens } from "../../src/tokens/authority.ts";
 import type { KeyRing } from "../../src/tokens/keys.ts";
 
@@ -21,11 +22,16 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
+/** The uptime of a system that has run all the time that passes on its wall clock. */
+export function running(nowMs: () => number): { sinceBoot: () => SinceBoot } {
+  return { sinceBoot: () => ({ boot: "0".repeat(32), ms: nowMs() }) };
+}
+
 /** Real keys and a real register, at a time that the test sets. */
 export async function testTokens(t: TestContext): Promise<Tokens & { clock: { nowMs: number }; folder: string }> {
   const folder = await temporaryFolder(t);
   const clock = { nowMs: START_S * 1_000 };
-  const tokens = await openTokens(folder, undefined, { nowMs: () => clock.nowMs });
+  const tokens = await openTokens(folder, undefined, { nowMs: () => clock.nowMs, uptime: running(() => clock.nowMs) });
   t.after(() => tokens.close());
   return { ...tokens, clock, folder };
 }

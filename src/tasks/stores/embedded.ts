@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../../errors.ts";
-import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskStore } from "../store.ts";
+import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
 /** Named tasks in a database of a folder that this process alone uses. */
 export class EmbeddedTasks implements TaskStore {
@@ -34,6 +34,7 @@ export class EmbeddedTasks implements TaskStore {
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
+      database.exec(MEASURE);
       this.#statements = {
         newest: database.prepare(STATEMENTS.newest),
         version: database.prepare(STATEMENTS.version),
@@ -42,6 +43,11 @@ export class EmbeddedTasks implements TaskStore {
         count: database.prepare(STATEMENTS.count),
         forget: database.prepare(STATEMENTS.forget),
         remove: database.prepare(STATEMENTS.remove),
+        size: database.prepare(STATEMENTS.size),
+        measured: database.prepare(STATEMENTS.measured),
+        others: database.prepare(STATEMENTS.others),
+        keepSize: database.prepare(STATEMENTS.keepSize),
+        removeSize: database.prepare(STATEMENTS.removeSize),
         list: database.prepare(STATEMENTS.list),
       };
     } catch (error) {
@@ -63,19 +69,22 @@ export class EmbeddedTasks implements TaskStore {
     return guarded(() => this.#statements.versions.all(container, name)).map(recordOf);
   }
 
-  put(container: string, name: string, added: StoredVersion, after: string | null, most: number): PutOutcome {
+  put(container: string, name: string, added: StoredVersion, after: string | null, room: TaskRoom): PutOutcome {
     const { version, etag, record, code } = added;
     return this.#change(container, name, after, () => {
-      if (after === null && Number(this.#statements.count.get(container)!["count"]) >= most) return "full";
+      if (after === null && Number(this.#statements.count.get(container)!["count"]) >= room.containerTasks) {
+        return "containerTasks";
+      }
       this.#statements.put.run(container, name, version, etag, record, code);
       this.#statements.forget.run(container, name, version - KEPT_VERSIONS);
-      return "kept";
+      return this.#measure(container, name, room);
     });
   }
 
   remove(container: string, name: string, etag: string): boolean {
     const outcome = this.#change(container, name, etag, () => {
       this.#statements.remove.run(container, name);
+      this.#statements.removeSize.run(container, name);
       return "kept";
     });
     return outcome === "kept";
@@ -94,13 +103,28 @@ export class EmbeddedTasks implements TaskStore {
     return row ? { etag: String(row["etag"]), record: recordOf(row) } : null;
   }
 
+  /** Counts the task, as it is now, to the family. What grows must fit; what gets smaller always may. */
+  #measure(container: string, name: string, { family, familyTasks, familyBytes }: TaskRoom): PutOutcome {
+    const bytes = Number(this.#statements.measured.get(container, name)!["bytes"]);
+    const before = this.#statements.size.get(container, name);
+    if (family !== null) {
+      const isOwn = before?.["family"] === family;
+      const others = this.#statements.others.get(family, container, name)!;
+      if (!isOwn && Number(others["tasks"]) >= familyTasks) return "familyTasks";
+      const grows = !isOwn || bytes > Number(before["bytes"]);
+      if (grows && Number(others["bytes"]) + bytes > familyBytes) return "familyBytes";
+    }
+    this.#statements.keepSize.run(container, name, family, bytes);
+    return "kept";
+  }
+
   #change(container: string, name: string, after: string | null, change: () => PutOutcome): PutOutcome {
     return guarded(() => {
       this.#database.exec("BEGIN IMMEDIATE");
       try {
         const isNewest = (this.#newest(container, name)?.etag ?? null) === after;
         const outcome = isNewest ? change() : "changed";
-        this.#database.exec("COMMIT");
+        this.#database.exec(outcome === "kept" ? "COMMIT" : "ROLLBACK");
         return outcome;
       } catch (error) {
         if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
@@ -141,6 +165,20 @@ const SCHEMA = `
     container TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, etag TEXT NOT NULL, record TEXT NOT NULL,
     code TEXT, PRIMARY KEY (container, name, version)
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS task_sizes (
+    container TEXT NOT NULL, name TEXT NOT NULL, family TEXT, bytes INTEGER NOT NULL, PRIMARY KEY (container, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS task_sizes_family ON task_sizes (family, bytes) WHERE family IS NOT NULL;
+`;
+
+const BYTES = "sum(octet_length(record) + coalesce(octet_length(code), 0))";
+
+/** Of a database that is older. `max` makes SQLite take the other columns from the newest version. */
+const MEASURE = `
+  INSERT INTO task_sizes (container, name, family, bytes)
+  SELECT container, name, json_extract(record, '$.payload.parents[#-1]'), bytes
+  FROM (SELECT container, name, record, max(version), ${BYTES} AS bytes FROM tasks GROUP BY container, name)
+  WHERE NOT EXISTS (SELECT 1 FROM task_sizes);
 `;
 
 const STATEMENTS = {
@@ -148,7 +186,13 @@ const STATEMENTS = {
   version: "SELECT version, etag, record, code FROM tasks WHERE container = ? AND name = ? AND version = ?",
   versions: "SELECT record FROM tasks WHERE container = ? AND name = ? ORDER BY version DESC",
   put: "INSERT INTO tasks (container, name, version, etag, record, code) VALUES (?, ?, ?, ?, ?, ?)",
-  count: "SELECT count(DISTINCT name) AS count FROM tasks WHERE container = ?",
+  count: "SELECT count(*) AS count FROM task_sizes WHERE container = ?",
+  size: "SELECT family, bytes FROM task_sizes WHERE container = ? AND name = ?",
+  measured: `SELECT ${BYTES} AS bytes FROM tasks WHERE container = ? AND name = ?`,
+  others: `SELECT count(*) AS tasks, coalesce(sum(bytes), 0) AS bytes FROM task_sizes
+    WHERE family = ? AND NOT (container = ? AND name = ?)`,
+  keepSize: "INSERT OR REPLACE INTO task_sizes (container, name, family, bytes) VALUES (?, ?, ?, ?)",
+  removeSize: "DELETE FROM task_sizes WHERE container = ? AND name = ?",
   forget: "DELETE FROM tasks WHERE container = ? AND name = ? AND version <= ?",
   remove: "DELETE FROM tasks WHERE container = ? AND name = ?",
   list: `SELECT record FROM tasks AS t WHERE container = ? AND name > ?

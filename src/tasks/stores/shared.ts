@@ -1,5 +1,5 @@
 import { type RedisLink, redisScript } from "../../redis/link.ts";
-import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskStore } from "../store.ts";
+import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
 /** Read of the index at a time. */
 const SCANNED = 100;
@@ -32,16 +32,19 @@ export class SharedTasks implements TaskStore {
     name: string,
     added: StoredVersion,
     after: string | null,
-    most: number,
+    { containerTasks, family, familyTasks, familyBytes }: TaskRoom,
   ): Promise<PutOutcome> {
     const { version, etag, record, code } = added;
-    const keys = [this.#key(container, name), this.#index(container)];
-    const words = [after ?? "", name, version, etag, record, code === null ? 0 : 1, code ?? "", KEPT_VERSIONS, most];
+    const keys = [this.#key(container, name), this.#index(container), this.#families];
+    const words = [
+      ...[after ?? "", name, version, etag, record, code === null ? 0 : 1, code ?? "", KEPT_VERSIONS],
+      ...[containerTasks, family ?? "", familyTasks, familyBytes],
+    ];
     return (await this.#link.run(PUT, keys, words)) as PutOutcome;
   }
 
   async remove(container: string, name: string, etag: string): Promise<boolean> {
-    const keys = [this.#key(container, name), this.#index(container)];
+    const keys = [this.#key(container, name), this.#index(container), this.#families];
     return (await this.#link.run(REMOVE, keys, [etag, name])) === 1;
   }
 
@@ -63,6 +66,11 @@ export class SharedTasks implements TaskStore {
   /** The link is closed by who opened it. */
   close(): void {}
 
+  /** What each family has, of all containers. */
+  get #families(): string {
+    return this.#link.key("tasks:families");
+  }
+
   #key(container: string, name: string): string {
     // No container's name holds a slash.
     return `${this.#link.hashedKey(`task:${container}/${name}`)}:task`;
@@ -73,21 +81,52 @@ export class SharedTasks implements TaskStore {
   }
 }
 
+/** Changes what is counted of a family: an administrator has none, and of a task that an older version kept nothing is counted. */
+const COUNT = `
+local function count(family, tasks, bytes)
+  if family == "" then return end
+  for what, change in pairs({tasks = tasks, bytes = bytes}) do
+    local field = family .. ":" .. what
+    if redis.call("HINCRBY", KEYS[3], field, string.format("%.0f", change)) <= 0 then redis.call("HDEL", KEYS[3], field) end
+  end
+end
+`;
+
 const PUT = redisScript(`
+${COUNT}
 local task, version = KEYS[1], tonumber(ARGV[3])
 if (redis.call("HGET", task, "etag") or "") ~= ARGV[1] then return "changed" end
-if ARGV[1] == "" and redis.call("ZCARD", KEYS[2]) >= tonumber(ARGV[9]) then return "full" end
-redis.call("HSET", task, "etag", ARGV[4], "newest", ARGV[5], "version", version)
+if ARGV[1] == "" and redis.call("ZCARD", KEYS[2]) >= tonumber(ARGV[9]) then return "containerTasks" end
+local old = version - tonumber(ARGV[8])
+local bytes = #ARGV[5] + #ARGV[7]
+for at = old + 1, version - 1 do
+  bytes = bytes + redis.call("HSTRLEN", task, "record:" .. at) + redis.call("HSTRLEN", task, "code:" .. at)
+end
+local before = redis.call("HGET", task, "family") or ""
+local beforeBytes = tonumber(redis.call("HGET", task, "bytes") or "0")
+local family = ARGV[10]
+if family ~= "" then
+  local tasks = tonumber(redis.call("HGET", KEYS[3], family .. ":tasks") or "0")
+  local others = tonumber(redis.call("HGET", KEYS[3], family .. ":bytes") or "0")
+  local own = before == family
+  if own then others = others - beforeBytes end
+  if not own and tasks >= tonumber(ARGV[11]) then return "familyTasks" end
+  if (not own or bytes > beforeBytes) and others + bytes > tonumber(ARGV[12]) then return "familyBytes" end
+end
+count(before, -1, -beforeBytes)
+count(family, 1, bytes)
+redis.call("HSET", task, "etag", ARGV[4], "newest", ARGV[5], "version", version, "family", family, "bytes", bytes)
 redis.call("HSET", task, "etag:" .. version, ARGV[4], "record:" .. version, ARGV[5])
 if ARGV[6] == "1" then redis.call("HSET", task, "code:" .. version, ARGV[7]) end
-local old = version - tonumber(ARGV[8])
 redis.call("HDEL", task, "etag:" .. old, "record:" .. old, "code:" .. old)
 redis.call("ZADD", KEYS[2], 0, ARGV[2])
 return "kept"
 `);
 
 const REMOVE = redisScript(`
+${COUNT}
 if (redis.call("HGET", KEYS[1], "etag") or "") ~= ARGV[1] then return 0 end
+count(redis.call("HGET", KEYS[1], "family") or "", -1, -tonumber(redis.call("HGET", KEYS[1], "bytes") or "0"))
 redis.call("DEL", KEYS[1])
 redis.call("ZREM", KEYS[2], ARGV[2])
 return 1

@@ -3,28 +3,36 @@ import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import { Problem } from "../../errors.ts";
+import type { Clock } from "../../limits/clock.ts";
+import { ForgetClock } from "../forget-clock.ts";
 import type { SealedSecrets, SecretStore } from "./store.ts";
 
 /** How often it is looked for what has ended, in milliseconds. */
 const SWEEP_MS = 60_000;
+/** Of one look: what is deleted is overwritten, which takes up to a millisecond each. */
+const DELETED_AT_ONCE = 16;
+/** For other requests to come in between. */
+const NEXT_MS = 20;
 
 /** The secrets of tokens in a database of the data folder. Several processes may have it open. */
 export class EmbeddedSecrets implements SecretStore {
   readonly #database: DatabaseSync;
   readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
+  readonly #forgetClock: ForgetClock;
   readonly #sweeper: NodeJS.Timeout;
 
   /**
    * Opens the database, or makes it, readable for its owner only. Its folder must be there.
    *
    * @param nowMs the clock, in Unix milliseconds.
+   * @param clock reports the uptime of the system, by which it is judged what has ended.
    * @throws {Error} when it cannot be used: it says what to do.
    */
-  static open(file: string, nowMs: () => number): EmbeddedSecrets {
+  static open(file: string, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">): EmbeddedSecrets {
     try {
       // SQLite gives its other files the mode of this one, which must therefore be right before SQLite sees it.
       closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
-      return new EmbeddedSecrets(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs);
+      return new EmbeddedSecrets(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs, clock);
     } catch (error) {
       throw new Error(
         `the secrets of tokens in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
@@ -34,12 +42,14 @@ export class EmbeddedSecrets implements SecretStore {
     }
   }
 
-  private constructor(database: DatabaseSync, nowMs: () => number) {
+  private constructor(database: DatabaseSync, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">) {
     this.#database = database;
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
+      this.#forgetClock = new ForgetClock(database, clock);
       this.#statements = {
+        bytes: database.prepare(STATEMENTS.bytes),
         put: database.prepare(STATEMENTS.put),
         get: database.prepare(STATEMENTS.get),
         any: database.prepare(STATEMENTS.any),
@@ -47,7 +57,7 @@ export class EmbeddedSecrets implements SecretStore {
         removeFamily: database.prepare(STATEMENTS.removeFamily),
         forget: database.prepare(STATEMENTS.forget),
       };
-      this.#statements.forget.run(nowMs());
+      this.#forget(nowMs());
     } catch (error) {
       database.close();
       throw error;
@@ -56,10 +66,13 @@ export class EmbeddedSecrets implements SecretStore {
     this.#sweeper = setInterval(() => this.#sweep(nowMs()), SWEEP_MS).unref();
   }
 
-  put({ jti, parents, sealed, forgetAt }: SealedSecrets, nowMs: number): void {
-    this.#write(() => {
-      this.#statements.forget.run(nowMs);
+  put({ jti, parents, sealed, forgetAt }: SealedSecrets, nowMs: number, mostBytes: number = Infinity): boolean {
+    return this.#write(() => {
+      this.#forget(nowMs);
+      const others = Number(this.#statements.bytes.get(parents.at(-1) ?? jti, jti)!["bytes"]);
+      if (others + sealed.length > mostBytes) return false;
       this.#statements.put.run(jti, ` ${parents.join(" ")} `, sealed, forgetAt);
+      return true;
     });
   }
 
@@ -74,9 +87,9 @@ export class EmbeddedSecrets implements SecretStore {
     }
   }
 
-  remove(jti: string, _parents: readonly string[], { below }: { below: boolean }): void {
+  remove(jti: string, parents: readonly string[], { below }: { below: boolean }): void {
     this.#write(() => {
-      if (below) this.#statements.removeFamily.run(jti, ` ${jti} `);
+      if (below) this.#statements.removeFamily.run(parents.at(-1) ?? jti, jti, ` ${jti} `);
       else this.#statements.remove.run(jti);
     });
   }
@@ -91,17 +104,32 @@ export class EmbeddedSecrets implements SecretStore {
     if (this.#database.isOpen) this.#database.close();
   }
 
+  /** @returns whether there may be more. */
+  #forget(nowMs: number): boolean {
+    return this.#statements.forget.run(this.#forgetClock.now(nowMs)).changes === DELETED_AT_ONCE;
+  }
+
   #sweep(nowMs: number): void {
+    if (!this.#database.isOpen) return;
     try {
-      this.#statements.forget.run(nowMs);
+      if (this.#forget(nowMs)) setTimeout(() => this.#sweep(nowMs), NEXT_MS).unref();
     } catch {
       // Whoever writes hears of a database that cannot be written. The next sweep comes.
     }
   }
 
-  #write(change: () => void): void {
+  /** In a transaction: another process may put some, too. */
+  #write<T>(change: () => T): T {
     try {
-      change();
+      this.#database.exec("BEGIN IMMEDIATE");
+      try {
+        const outcome = change();
+        this.#database.exec("COMMIT");
+        return outcome;
+      } catch (error) {
+        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+        throw error;
+      }
     } catch (error) {
       throw new Problem("store_unavailable", "the secrets of tokens cannot be written; try again", { cause: error });
     }
@@ -114,18 +142,23 @@ const BUSY_TIMEOUT_MS = 2_000;
 /** What is removed is overwritten: encrypted or not, it is to be gone. */
 const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON";
 
+/** The topmost token above one, or itself. */
+const FAMILY = "CASE WHEN length(parents) > 36 THEN substr(parents, -37, 36) ELSE jti END";
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS secrets (
     jti TEXT PRIMARY KEY, parents TEXT NOT NULL, sealed TEXT NOT NULL, forget_at INTEGER
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS secrets_forget_at ON secrets (forget_at) WHERE forget_at IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS secrets_family ON secrets (${FAMILY}, octet_length(sealed));
 `;
 
 const STATEMENTS = {
   put: "INSERT OR REPLACE INTO secrets (jti, parents, sealed, forget_at) VALUES (?, ?, ?, ?)",
+  bytes: `SELECT coalesce(sum(octet_length(sealed)), 0) AS bytes FROM secrets WHERE (${FAMILY}) = ? AND jti <> ?`,
   get: "SELECT sealed FROM secrets WHERE jti = ?",
   any: "SELECT 1 FROM secrets LIMIT 1",
   remove: "DELETE FROM secrets WHERE jti = ?",
-  removeFamily: "DELETE FROM secrets WHERE jti = ? OR instr(parents, ?) > 0",
-  forget: "DELETE FROM secrets WHERE forget_at < ?",
+  removeFamily: `DELETE FROM secrets WHERE (${FAMILY}) = ? AND (jti = ? OR instr(parents, ?) > 0)`,
+  forget: `DELETE FROM secrets WHERE jti IN (SELECT jti FROM secrets WHERE forget_at < ? LIMIT ${DELETED_AT_ONCE})`,
 };

@@ -12,9 +12,15 @@ export class SharedSecrets implements SecretStore {
     this.#link = link;
   }
 
-  async put({ jti, parents, sealed, forgetAt }: SealedSecrets, nowMs: number): Promise<void> {
+  async put(
+    { jti, parents, sealed, forgetAt }: SealedSecrets,
+    nowMs: number,
+    mostBytes: number = Infinity,
+  ): Promise<boolean> {
     const kept = JSON.stringify({ sealed, parents, forgetAt });
-    await this.#link.run(PUT, [this.#key(jti, parents)], [jti, kept, forgetAt ?? "", nowMs]);
+    const most = mostBytes === Infinity ? -1 : mostBytes;
+    const words = [jti, kept, forgetAt ?? "", nowMs, sealed.length, most];
+    return (await this.#link.run(PUT, [this.#key(jti, parents)], words)) === 1;
   }
 
   async get(jti: string, parents: readonly string[]): Promise<(string | null)[]> {
@@ -36,19 +42,30 @@ export class SharedSecrets implements SecretStore {
   }
 }
 
-/** Beside it, forgets those of the family that have ended. The whole goes with the last of it. */
+/**
+ * In addition, forgets those of the family that have ended, and counts the rest: no more than a quota of bytes. The key goes
+ * with the last of them. What one of the two clocks takes for valid is kept.
+ */
 const PUT = redisScript(`
-local now, last, ever = tonumber(ARGV[4]), 0, false
-redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
+local time, most = redis.call("TIME"), tonumber(ARGV[6])
+local now = math.min(tonumber(ARGV[4]), time[1] * 1000 + math.floor(time[2] / 1000))
+local bytes, last, ever = tonumber(ARGV[5]), tonumber(ARGV[3]) or 0, ARGV[3] == ""
 local all = redis.call("HGETALL", KEYS[1])
 for at = 1, #all, 2 do
-  local ends = cjson.decode(all[at + 1]).forgetAt
-  if ends == cjson.null then ever = true
-  elseif ends < now then redis.call("HDEL", KEYS[1], all[at])
-  else last = math.max(last, ends) end
+  if all[at] ~= ARGV[1] then
+    local kept = cjson.decode(all[at + 1])
+    if kept.forgetAt ~= cjson.null and kept.forgetAt < now then redis.call("HDEL", KEYS[1], all[at])
+    else
+      bytes = bytes + #kept.sealed
+      if kept.forgetAt == cjson.null then ever = true else last = math.max(last, kept.forgetAt) end
+    end
+  end
 end
+if most >= 0 and bytes > most then return 0 end
+redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
 if ever then redis.call("PERSIST", KEYS[1])
 else redis.call("PEXPIREAT", KEYS[1], string.format("%.0f", last)) end
+return 1
 `);
 
 const REMOVE = redisScript(`

@@ -10,8 +10,14 @@ export interface SealedSecrets {
 
 /** Where the secrets of tokens are kept. It never sees them, only what they are encrypted to. */
 export interface SecretStore {
-  /** Keeps them in place of what the token had. @throws {Problem} `store_unavailable` when they cannot be kept. */
-  put(secrets: SealedSecrets, nowMs: number): Promise<void> | void;
+  /**
+   * Keeps them in place of what the token had.
+   *
+   * @param mostBytes how many bytes, as they are kept, the tokens below the topmost one may have together with it.
+   * @returns false, and then nothing has changed, when they would be too many.
+   * @throws {Problem} `store_unavailable` when they cannot be kept.
+   */
+  put(secrets: SealedSecrets, nowMs: number, mostBytes?: number): Promise<boolean> | boolean;
   /**
    * What a token has and those above it, itself first; `null` for each that has nothing. Asked at each run.
    *

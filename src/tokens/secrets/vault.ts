@@ -1,6 +1,7 @@
 import { Problem } from "../../errors.ts";
 import type { MemberFault } from "../../members.ts";
 import type { Claims } from "../claims.ts";
+import { quotaExceeded } from "../family.ts";
 import { LEEWAY_S } from "../format.ts";
 import type { SecretKey } from "./key.ts";
 import type { SecretStore } from "./store.ts";
@@ -30,24 +31,61 @@ interface Given {
   readonly params: Claims["params"];
 }
 
+/**
+ * The bytes of all values that one run is told, those that are inherited among them: each run is sent them, and all that it
+ * logs is searched for them.
+ */
+export const MAX_VALUE_BYTES: number = 64 * 2 ** 10;
+
 /** The secrets of tokens: encrypted under the `jti`, and plain for a run alone. */
 export class Vault {
   readonly #store: SecretStore;
   readonly #key: SecretKey;
   readonly #nowMs: () => number;
+  readonly #familyBytes: number;
 
-  constructor(store: SecretStore, key: SecretKey, nowMs: () => number) {
+  /** @param familyBytes how many bytes of secrets, as they are kept, a token and all below it may have. */
+  constructor(store: SecretStore, key: SecretKey, nowMs: () => number, familyBytes: number = Infinity) {
     this.#store = store;
     this.#key = key;
     this.#nowMs = nowMs;
+    this.#familyBytes = familyBytes;
   }
 
-  /** Gives a token these in place of those that it had. @throws {Problem} `store_unavailable` when they cannot be kept. */
+  /**
+   * Gives a token these in place of those that it had.
+   *
+   * @throws {Problem} `quota_exceeded` when its family has no room for them, `store_unavailable` when they cannot be kept.
+   */
   async set({ jti, parents, exp }: Owner, secrets: Secrets): Promise<void> {
     if (Object.keys(secrets).length === 0) return this.#store.remove(jti, parents, { below: false });
     const sealed = this.#key.seal(jti, JSON.stringify(secrets));
     const forgetAt = exp === null ? null : (exp + LEEWAY_S) * 1_000;
-    await this.#store.put({ jti, parents, sealed, forgetAt }, this.#nowMs());
+    const isKept = await this.#store.put({ jti, parents, sealed, forgetAt }, this.#nowMs(), this.#familyBytes);
+    if (isKept) return;
+    const most = `the token and those below the topmost one may keep ${this.#familyBytes} bytes of secrets`;
+    throw quotaExceeded(
+      `${most}, and these would be more`,
+      "They are counted as they are kept, encrypted, which takes a third more. Set fewer for another token of the family; " +
+        "the operator sets the number with --family-secrets.",
+    );
+  }
+
+  /**
+   * The fault of secrets that are too many to be told to one run, together with those that are inherited.
+   *
+   * @param above the token from which they are inherited, or null
+   * @throws {Problem} `store_unavailable`
+   */
+  async faultsOfSize(above: Owner | null, secrets: Secrets): Promise<MemberFault[]> {
+    const values = Object.values(secrets);
+    if (values.length === 0) return [];
+    const own = bytesOf(values);
+    const bytes = own + (above === null ? 0 : bytesOf((await this.of(above))?.values ?? []));
+    if (bytes <= MAX_VALUE_BYTES) return [];
+    const inherited = bytes === own ? "" : `, ${bytes - own} of them inherited`;
+    const detail = `have ${bytes} bytes${inherited}; at most ${MAX_VALUE_BYTES} are told to a run`;
+    return [{ member: "secrets", detail }];
   }
 
   /**
@@ -109,7 +147,10 @@ export class Vault {
       version += `${text.slice(0, VERSION_CHARS)} `;
     }
     if (version === "") return null;
-    return { json: JSON.stringify(all), names: Object.keys(all), values: Object.values(all), version };
+    const values = Object.values(all);
+    // Not found where they are set: a token above may be given more after those below it have theirs.
+    if (bytesOf(values) > MAX_VALUE_BYTES) throw tooMany(bytesOf(values));
+    return { json: JSON.stringify(all), names: Object.keys(all), values, version };
   }
 
   #open(jti: string, sealed: string): Secrets {
@@ -126,6 +167,17 @@ export class Vault {
 }
 
 const VERSION_CHARS = 16;
+
+function bytesOf(values: readonly string[]): number {
+  return values.reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+}
+
+function tooMany(bytes: number): Problem {
+  return quotaExceeded(
+    `the secrets of the token and of those above it have ${bytes} bytes; at most ${MAX_VALUE_BYTES} are told to a run`,
+    "Set fewer for one of them with PUT /api/tokens/{jti}/secrets.",
+  );
+}
 
 /** Whether a token may have secrets: code that others choose could read them. */
 export function mayHaveSecrets({ code, secretsReadable }: Pick<Claims, "code" | "secretsReadable">): boolean {

@@ -9,7 +9,7 @@ import { EmbeddedSecrets } from "../../../src/tokens/secrets/embedded.ts";
 import { SharedSecrets } from "../../../src/tokens/secrets/shared.ts";
 import { missing, startRedis } from "../../redis/server.ts";
 import { secretStoreSuite } from "../../suites/secret-store.ts";
-import { problemOf, temporaryFolder } from "../support.ts";
+import { problemOf, running, temporaryFolder } from "../support.ts";
 
 secretStoreSuite("a file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "caisson-secrets-"));
@@ -30,16 +30,37 @@ secretStoreSuite("a file", async () => {
 
 test("the file is its owner's, and what has ended is gone when it is opened", async (t) => {
   const file = join(await temporaryFolder(t), "secrets.sqlite");
-  const store = EmbeddedSecrets.open(file, () => 1_000);
+  const store = EmbeddedSecrets.open(
+    file,
+    () => 1_000,
+    running(() => 1_000),
+  );
   const jti = randomUUID();
   store.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 1_000);
   for (const name of [file, `${file}-wal`]) assert.equal((await stat(name)).mode & 0o777, 0o600);
   store.close();
-  const again = EmbeddedSecrets.open(file, () => 3_000);
+  const again = EmbeddedSecrets.open(
+    file,
+    () => 3_000,
+    running(() => 3_000),
+  );
   assert.deepEqual(again.get(jti, []), [null]);
   again.close();
   assert.equal((await problemOf(() => again.get(jti, []))).code, "store_unavailable");
   assert.equal((await problemOf(() => again.remove(jti, [], { below: true }))).code, "store_unavailable");
+});
+
+test("a clock that is days ahead deletes nothing", async (t) => {
+  const file = join(await temporaryFolder(t), "secrets.sqlite");
+  const [uptime, jti] = [running(() => 1_000), randomUUID()];
+  EmbeddedSecrets.open(file, () => 1_000, uptime).close();
+  const ahead = EmbeddedSecrets.open(file, () => 500_000_000, uptime);
+  ahead.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 500_000_000);
+  ahead.put({ jti: randomUUID(), parents: [], sealed: "text", forgetAt: null }, 500_000_000);
+  ahead.close();
+  const right = EmbeddedSecrets.open(file, () => 1_500, uptime);
+  t.after(() => right.close());
+  assert.deepEqual(right.get(jti, []), ["text"]);
 });
 
 test("a file that is no database stops the start, and says what to do", async (t) => {

@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import { copyFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { missing, startRedis } from "../redis/server.ts";
+import type { Answer } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { leave, makeHome, type Service, startService } from "./service.ts";
+
+interface Issued {
+  token: string;
+  jti: string;
+}
+
+const TOKENS = 5;
+const ISSUES = 12;
+const TASKS = 3;
+const QUOTAS = [
+  ...["--family-tokens", `${TOKENS}`, "--family-issues", `${ISSUES}`, "--family-secrets", "8KiB"],
+  ...["--family-tasks", `${TASKS}`, "--family-task-bytes", "64KiB"],
+];
+const ISSUING = { containers: ["acme-*"], can: ["run", "issue", "tasks"], depth: 2 };
+const LEAF = { containers: ["acme-1"] };
+
+let service: Service;
+
+before(async () => {
+  service = await startService(QUOTAS);
+});
+after(() => service.stop());
+
+function post(json: unknown, token = service.admin, on = service): Promise<Answer> {
+  return on.request("POST", "/api/tokens", { json, token });
+}
+
+async function issued(json: object, token = service.admin, on = service): Promise<Issued> {
+  const answer = await post(json, token, on);
+  assert.equal(answer.status, 201, answer.text);
+  return answer.json() as Issued;
+}
+
+function put(at: string, json: object, token: string, on = service): Promise<Answer> {
+  return on.request("PUT", `/api/tasks/${at}`, { json, token });
+}
+
+async function statuses(answers: readonly Promise<Answer>[]): Promise<number[]> {
+  return (await Promise.all(answers)).map(({ status }) => status).toSorted((a, b) => a - b);
+}
+
+function withSecret(bytes: number): object {
+  return { ...LEAF, secretsReadable: true, secrets: { KEY: "x".repeat(bytes) } };
+}
+
+/** Code of some twenty kilobytes. */
+function code(version: number): string {
+  return `/* ${version} */ "${"x".repeat(20_000)}"`;
+}
+
+/** Secrets of so many bytes. */
+function many(bytes: number, name = "K"): object {
+  const whole = Math.floor(bytes / 16_000);
+  const sizes = [...Array.from({ length: whole }, () => 16_000), bytes % 16_000];
+  return Object.fromEntries(sizes.map((size, at) => [`${name}${at}`, "x".repeat(size)]));
+}
+
+describe("a family of tokens", () => {
+  it("has no more unexpired tokens than it may, whichever of it issues them and whatever is revoked", async () => {
+    const head = await issued(ISSUING);
+    const child = await issued({ ...ISSUING, depth: 1 }, head.token);
+    for (let count = 2; count < TOKENS; count++) await issued(LEAF, count % 2 ? head.token : child.token);
+    const last = await issued(LEAF, child.token);
+    assert.equal((await service.request("DELETE", `/api/tokens/${last.jti}`, { token: head.token })).status, 200);
+    for (const { token } of [head, child]) {
+      const problem = assertProblem(await post(LEAF, token), 403, "quota_exceeded");
+      assert.match(problem.detail, /there are 5 unexpired tokens/);
+      assert.match(problem.hint!, /--family-tokens/);
+    }
+    // What an administrator issues starts a family of its own.
+    await issued(LEAF, (await issued(ISSUING)).token);
+  });
+
+  it("issues no more a minute than it may, those of named tasks too, and hears how long to wait", async () => {
+    const head = await issued(ISSUING);
+    const answers = [];
+    for (let count = 0; count < ISSUES; count++) {
+      if (count % 2 === 0) answers.push((await put("acme-1/again", { code: "1" }, head.token)).status);
+      else answers.push((await service.request("DELETE", "/api/tasks/acme-1/again", { token: head.token })).status);
+    }
+    assert.deepEqual(new Set(answers), new Set([201, 200]));
+    const child = await issued({ ...ISSUING, depth: 1 }, head.token);
+    const rest = ISSUES - ISSUES / 2 - 1;
+    for (let count = 0; count < rest; count++) assert.ok([201, 403].includes((await post(LEAF, child.token)).status));
+    const problem = assertProblem(await post(LEAF, head.token), 429, "token_limited");
+    assert.match(problem.detail, /issue 12 tokens a minute; the next fits in \d+ s/);
+    assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
+    assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");
+    // A change of a task issues nothing, and neither does a request with a fault.
+    assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 400, "request_invalid");
+  });
+
+  it("keeps no more bytes of secrets than it may, and nothing of a token that is refused", async () => {
+    const { token } = await issued(ISSUING);
+    const { jti } = await issued(withSecret(4_000), token);
+    assertProblem(await post(withSecret(3_000), token), 403, "quota_exceeded");
+    await issued(withSecret(1_000), token);
+    const set = (bytes: number): Promise<Answer> => {
+      return service.request("PUT", `/api/tokens/${jti}/secrets`, { json: { KEY: "x".repeat(bytes) }, token });
+    };
+    assertProblem(await set(6_000), 403, "quota_exceeded");
+    assert.equal((await set(500)).status, 200);
+    await issued(withSecret(3_000), token);
+    const secrets = { KEY: "x".repeat(3_000) };
+    assertProblem(await put("acme-1/secret", { code: "1", secrets }, token), 403, "quota_exceeded");
+    assert.equal((await service.request("GET", "/api/tasks/acme-1/secret", { token })).status, 404);
+  });
+
+  it("has no more named tasks than it may, in all containers together", async () => {
+    const { token } = await issued(ISSUING);
+    const child = await issued({ ...ISSUING, depth: 1 }, token);
+    for (let count = 0; count < TASKS; count++) {
+      assert.equal((await put(`acme-${count}/t`, { code: "1" }, count === 0 ? child.token : token)).status, 201);
+    }
+    const problem = assertProblem(await put("acme-9/t", { code: "1" }, child.token), 403, "quota_exceeded");
+    assert.match(problem.detail, /has 3 named tasks/);
+    assert.equal((await put("acme-1/t", { code: "2" }, token)).status, 200);
+    assert.equal((await service.request("DELETE", "/api/tasks/acme-1/t", { token })).status, 200);
+    assert.equal((await put("acme-9/t", { code: "1" }, token)).status, 201);
+    assert.equal((await put("acme-8/t", { code: "1" }, service.admin)).status, 201);
+  });
+
+  it("keeps no more bytes of code than it may, replaced versions among them", async () => {
+    const { token } = await issued(ISSUING);
+    for (const version of [1, 2, 3]) {
+      assert.equal((await put("acme-v/t", { code: code(version) }, token)).status, version === 1 ? 201 : 200);
+    }
+    const problem = assertProblem(await put("acme-v/t", { code: code(4) }, token), 403, "quota_exceeded");
+    assert.match(problem.hint!, /--family-task-bytes/);
+    assertProblem(await put("acme-w/t", { code: code(4) }, token), 403, "quota_exceeded");
+    assert.equal((await service.request("DELETE", "/api/tasks/acme-v/t", { token })).status, 200);
+    assert.equal((await put("acme-v/t", { code: code(4) }, token)).status, 201);
+  });
+});
+
+describe("the secrets that a run is told", () => {
+  const MOST = 65_536;
+  const readable = { ...ISSUING, secretsReadable: true };
+  let roomy: Service;
+  before(async () => {
+    roomy = await startService();
+  });
+  after(() => roomy.stop());
+
+  it("have 64 KiB at the most, of a token, of a task and when they are replaced", async () => {
+    const { token, jti } = await issued({ ...readable, secrets: many(MOST - 1_500) }, roomy.admin, roomy);
+    const set = (json: object): Promise<Answer> => {
+      return roomy.request("PUT", `/api/tokens/${jti}/secrets`, { json });
+    };
+    assert.equal((await set(many(MOST - 1_500))).status, 200);
+    const task = (bytes: number): Promise<Answer> => {
+      return put("acme-1/t", { code: "1", secrets: many(bytes) }, roomy.admin, roomy);
+    };
+    const { violations } = assertProblem(await task(MOST + 1), 400, "request_invalid");
+    assert.deepEqual(
+      violations!.map(({ member }) => member),
+      ["secrets"],
+    );
+    assert.equal((await task(MOST)).status, 201);
+    const accents = Object.fromEntries(["A", "B", "C"].map((name) => [name, "é".repeat(16_000)]));
+    assertProblem(await put("acme-1/u", { code: "1", secrets: accents }, roomy.admin, roomy), 400, "request_invalid");
+    assert.equal((await roomy.run("acme-1", "(context) => context.secrets.K0.length", { token })).text, "16000");
+  });
+
+  it("count what is inherited, also where a token above is given more later", async () => {
+    const head = await issued({ ...readable, secrets: many(40_000) }, roomy.admin, roomy);
+    const { violations } = assertProblem(
+      await post({ ...LEAF, secrets: many(30_000, "L") }, head.token, roomy),
+      400,
+      "request_invalid",
+    );
+    assert.match(String(violations![0]!["detail"]), /70000 bytes, 40000 of them inherited; at most 65536/);
+    const child = await issued({ ...LEAF, secrets: many(20_000, "L") }, head.token, roomy);
+    const set = (jti: string, json: object): Promise<Answer> => {
+      return roomy.request("PUT", `/api/tokens/${jti}/secrets`, { json });
+    };
+    assertProblem(await set(child.jti, many(30_000, "L")), 400, "request_invalid");
+    assertProblem(
+      await put("acme-1/below", { code: "1", secrets: many(30_000, "L") }, head.token, roomy),
+      400,
+      "request_invalid",
+    );
+    assert.equal((await set(head.jti, many(50_000))).status, 200);
+    assertProblem(await roomy.run("acme-1", "1", { token: child.token }), 403, "quota_exceeded");
+    assert.equal((await set(child.jti, many(1_000, "L"))).status, 200);
+    assert.equal((await roomy.run("acme-1", "1", { token: child.token })).status, 200);
+  });
+});
+
+it(
+  "quotas are of all nodes together, and hold when many ask at once",
+  { skip: await missing("redis-server") },
+  async () => {
+    await using server = await startRedis();
+    const homes = [await makeHome(), await makeHome()] as const;
+    const flags = ["--redis", server.url, ...QUOTAS];
+    const first = await startService(flags, homes[0]);
+    // Copies: by a home's name in a command line it is known what belongs to it.
+    const files = ["keys.json", "secrets.key"].map((name) => path.join(homes[1].data, "..", name));
+    for (const file of files) await copyFile(path.join(homes[0].data, path.basename(file)), file);
+    const second = await startService([...flags, "--keys", files[0]!, "--secrets-key", files[1]!], homes[1]);
+    const nodes = [first, second];
+    try {
+      const { token } = await issued(ISSUING, first.admin, first);
+      const node = (count: number): Service => nodes[count % 2]!;
+      const tokens = Array.from({ length: ISSUES }, async (_, count) => post(LEAF, token, node(count)));
+      const refused = Array.from({ length: ISSUES - TOKENS }, () => 403);
+      assert.deepEqual(await statuses(tokens), [...Array.from({ length: TOKENS }, () => 201), ...refused]);
+      assertProblem(await post(LEAF, token, second), 429, "token_limited");
+
+      const other = await issued(ISSUING, first.admin, first);
+      const tasks = Array.from({ length: 6 }, async (_, count) => {
+        return put(`acme-${count}/t`, { code: "1" }, other.token, node(count));
+      });
+      assert.deepEqual(await statuses(tasks), [201, 201, 201, 403, 403, 403]);
+
+      const third = await issued(ISSUING, first.admin, first);
+      const secrets = { secretsReadable: true, secrets: { KEY: "x".repeat(2_500) } };
+      const kept = Array.from({ length: 4 }, async (_, count) =>
+        post({ ...LEAF, ...secrets }, third.token, node(count)),
+      );
+      assert.deepEqual(await statuses(kept), [201, 201, 403, 403]);
+    } finally {
+      await leave(first, homes[0]);
+      await leave(second, homes[1]);
+    }
+  },
+);

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { globSync } from "node:fs";
+import { it } from "node:test";
+
+import { assertProblem } from "./problem.ts";
+import { type Home, makeHome, type Service, startService } from "./service.ts";
+
+/** Of the package faketime, which gives a program another wall clock. */
+const [LIBRARY] = globSync("/usr/lib/*/faketime/libfaketime.so.1");
+const WITHOUT_WALL = ["--isolation", "none"];
+
+/** A service whose wall clock is ahead, while its monotonic clocks are those of the system. */
+async function startAhead(ahead: string, home: Home): Promise<Service> {
+  const clock = { LD_PRELOAD: LIBRARY!, FAKETIME: ahead, FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" };
+  Object.assign(process.env, clock);
+  try {
+    return await startService(WITHOUT_WALL, home);
+  } finally {
+    for (const name of Object.keys(clock)) delete process.env[name];
+  }
+}
+
+async function issue(service: Service, claims: object): Promise<{ token: string; jti: string }> {
+  const answer = await service.request("POST", "/api/tokens", {
+    json: { containers: ["c"], expiresIn: "1h", ...claims },
+  });
+  return answer.json() as { token: string; jti: string };
+}
+
+async function during<T>(starting: Promise<Service>, act: (service: Service) => Promise<T>): Promise<T> {
+  const service = await starting;
+  try {
+    return await act(service);
+  } finally {
+    await service.stop();
+  }
+}
+
+it(
+  "one start with a clock that is days ahead revives no revoked token and deletes no secret",
+  { skip: LIBRARY === undefined ? "faketime is not installed" : false },
+  async () => {
+    await using home = await makeHome();
+    const [revoked, kept] = await during(startService(WITHOUT_WALL, home), async (service) => {
+      const tokens = [
+        await issue(service, {}),
+        await issue(service, { secretsReadable: true, secrets: { KEY: "kept" } }),
+      ];
+      assert.equal((await service.request("DELETE", `/api/tokens/${tokens[0]!.jti}`)).status, 200);
+      return tokens as [(typeof tokens)[0], (typeof tokens)[0]];
+    });
+    const other = await during(startAhead("+3d", home), async (service) => {
+      for (const { token } of [revoked, kept]) {
+        assertProblem(await service.run("c", "1", { token }), 403, "token_invalid");
+      }
+      // Each write is an occasion to forget what has ended.
+      const token = await issue(service, { secretsReadable: true, secrets: { KEY: "other" } });
+      assert.equal((await service.request("DELETE", `/api/tokens/${token.jti}`)).status, 200);
+      return token;
+    });
+    await during(startService(WITHOUT_WALL, home), async (service) => {
+      for (const { token } of [revoked, other]) {
+        assertProblem(await service.run("c", "1", { token }), 403, "token_invalid");
+      }
+      const told = await service.run("c", "(context) => context.secrets.KEY", { token: kept.token });
+      assert.equal(`${told.status} ${told.text}`, '200 "kept"');
+    });
+  },
+);
