@@ -6,6 +6,9 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { bundle, toCommonJs, toScript } from "./bundle.ts";
+import { ENGINE_SWITCHES } from "./guest-program.ts";
+import { SEAL, sealLibrary } from "./plan/seal.ts";
+import type { Architecture } from "./system-calls.ts";
 
 const SOURCE = path.dirname(import.meta.dirname);
 /** What .js files are to Node, by their folders: it asks the nearest package.json, and inside the sandbox there are these. */
@@ -37,6 +40,7 @@ export async function makeProgram(folder: string): Promise<void> {
   await make(MAIN, toCommonJs);
   await make(PROGRAM, toScript);
   await make(WORKER, (module) => module);
+  await makeFile(path.join(folder, SEAL), sealLibrary(process.arch as Architecture));
   await makeCache(folder);
 }
 
@@ -44,7 +48,7 @@ export async function makeProgram(folder: string): Promise<void> {
 async function makeCache(folder: string): Promise<void> {
   await makeFile(path.join(folder, CACHE), "");
   await using file = await open(path.join(folder, CACHE), "w");
-  const words = ["--no-addons", path.join(folder, MAIN.name), "cache"];
+  const words = [...ENGINE_SWITCHES, path.join(folder, MAIN.name), "cache"];
   const child = spawn(process.execPath, words, {
     stdio: ["ignore", file.fd, "pipe", "pipe"],
     env: {},
@@ -67,7 +71,7 @@ export async function makeFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-async function makeFile(file: string, content: string): Promise<void> {
+async function makeFile(file: string, content: string | Buffer): Promise<void> {
   await writeFile(file, content);
   await chmod(file, 0o644);
 }

@@ -214,8 +214,9 @@ describe("the code of a named task", () => {
 
   it("evaluates nothing that it imports when it is kept: data: and file: URLs are the author's code, too", async () => {
     // Evaluated, it would have the guest that reads find no module that parses.
-    const hook = 'import { registerHooks } from "node:module";'
-      + 'registerHooks({ load: () => ({ format: "module", source: "1 +", shortCircuit: true }) })';
+    const hook =
+      'import { registerHooks } from "node:module";' +
+      'registerHooks({ load: () => ({ format: "module", source: "1 +", shortCircuit: true }) })';
     const url = `data:text/javascript,${encodeURIComponent(hook)}`;
     const nested = `data:text/javascript,${encodeURIComponent(`import "${url}"`)}`;
     for (const imported of [url, nested, "file:///guest/guest/main.js"]) {
