@@ -41,7 +41,7 @@ const CODE_ADDRESS = PLAN_ADDRESS - BigInt(ALIGNMENT);
  * The stack pointer goes through the plan: a step is eight words, which are taken off before the call
  * is made. So a clone whose new stack is another list of steps goes on with that.
  *
- * It starts with recvfrom(4, plan, 16384, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
+ * It starts with recvfrom(4, plan, 32768, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
  * addresses belong of the arguments that follow this program's own name, and of the environment. A call that fails, its
  * result below 0, ends the process, unless its result goes to an odd address. The exit status is 192 and how many steps
  * were made or failed.
@@ -54,12 +54,12 @@ export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
     b8 2d 00 00 00                         mov eax, 45
     bf 04 00 00 00                         mov edi, 4
     48 89 e6                               mov rsi, rsp
-    ba 00 40 00 00                         mov edx, 16384
+    ba 00 80 00 00                         mov edx, 32768
     41 ba 00 01 00 00                      mov r10d, 256
     45 31 c0                               xor r8d, r8d
     45 31 c9                               xor r9d, r9d
     0f 05                                  syscall
-    3d 00 40 00 00                         cmp eax, 16384
+    3d 00 80 00 00                         cmp eax, 32768
     75 38                                  jne failed
     48 8b 45 00                            mov rax, [rbp]
     48 8d 7d 10                            lea rdi, [rbp+16]
@@ -96,12 +96,12 @@ export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
     e8 19 80 d2                            mov x8, #207
     80 00 80 d2                            mov x0, #4
     e1 03 14 aa                            mov x1, x20
-    02 00 88 d2                            mov x2, #16384
+    02 00 90 d2                            mov x2, #32768
     03 20 80 d2                            mov x3, #256
     04 00 80 d2                            mov x4, #0
     05 00 80 d2                            mov x5, #0
     01 00 00 d4                            svc #0
-    1f 10 40 f1                            cmp x0, #4, lsl #12
+    1f 20 40 f1                            cmp x0, #8, lsl #12
     01 02 00 54                            b.ne failed
     60 02 40 f9                            ldr x0, [x19]
     61 42 00 91                            add x1, x19, #16
