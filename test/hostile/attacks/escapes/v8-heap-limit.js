@@ -1,5 +1,5 @@
 // Has V8 forget its limit, and takes all that there is.
-// answers: 500 task_exited
+// answers: 500 task_threw
 require("node:v8").setFlagsFromString("--max-old-space-size=65536");
 const all = [];
 const breath = () => new Promise(setImmediate);
