@@ -4,17 +4,10 @@ import type { GuestResources } from "./wall.ts";
 /** V8's heap ends before the control group does, so that its own words say what happened. */
 const HEAP_SHARE = 0.75;
 
-/**
- * Switches of Node that decide which code a guest can have. `--no-addons` refuses an addon before the kernel does. Frozen
- * flags keep a task from switching off checks of V8: `v8.setFlagsFromString("--experimental-wasm-skip-bounds-checks")` reads
- * and writes the memory of the process. V8 ends a guest that tries to set one.
- */
-export const ENGINE_SWITCHES: readonly string[] = ["--no-addons", "--freeze-flags-after-init"];
-
 /** What Node is started with in a guest, whichever rung made it. */
 export function guestArguments(program: string, limits: GuestResources): string[] {
   const heapMiB = Math.floor((limits.memoryBytes * HEAP_SHARE) / 2 ** 20);
-  const engine = [...ENGINE_SWITCHES, "--v8-pool-size=1", `--max-old-space-size=${heapMiB}`];
+  const engine = ["--no-addons", "--v8-pool-size=1", `--max-old-space-size=${heapMiB}`];
   const own = [limits.resultBytes, limits.logs.bytes, limits.logs.linesPerSecond];
   return [...engine, program, ...own.map(String)];
 }

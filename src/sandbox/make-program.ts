@@ -6,7 +6,6 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { bundle, toCommonJs, toScript } from "./bundle.ts";
-import { ENGINE_SWITCHES } from "./guest-program.ts";
 import { SEAL, sealLibrary } from "./plan/seal.ts";
 import type { Architecture } from "./system-calls.ts";
 
@@ -48,7 +47,7 @@ export async function makeProgram(folder: string): Promise<void> {
 async function makeCache(folder: string): Promise<void> {
   await makeFile(path.join(folder, CACHE), "");
   await using file = await open(path.join(folder, CACHE), "w");
-  const words = [...ENGINE_SWITCHES, path.join(folder, MAIN.name), "cache"];
+  const words = ["--no-addons", path.join(folder, MAIN.name), "cache"];
   const child = spawn(process.execPath, words, {
     stdio: ["ignore", file.fd, "pipe", "pipe"],
     env: {},

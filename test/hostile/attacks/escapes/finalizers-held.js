@@ -8,8 +8,7 @@ globalThis.kept = new FinalizationRegistry(() => {
   throw new Error("thrown by the collector");
 });
 for (let n = 0; n < 1_000; n++) kept.register({ n }, n);
-const session = new (require("node:inspector").Session)();
+globalThis.session = new (require("node:inspector").Session)();
 session.connect();
 session.post("HeapProfiler.collectGarbage");
-session.disconnect();
 return "x".repeat(1_000_000);

@@ -6,8 +6,7 @@ const registry = new FinalizationRegistry(() => {
 });
 globalThis.kept = registry;
 for (let n = 0; n < 1_000; n++) registry.register({ n }, n);
-const session = new (require("node:inspector").Session)();
+globalThis.session = new (require("node:inspector").Session)();
 session.connect();
 session.post("HeapProfiler.collectGarbage");
-session.disconnect();
 return "registered";
