@@ -65,16 +65,23 @@ export function addModules(codeId: number, modules: NonNullable<CodeMessage["mod
   }
 }
 
-/** At the end of a module: it is read and linked with all that it imports, and then not evaluated. */
-const STOP = "\nimport 'task:/0/stop.js'";
 const STOPPED = "STOPPED_BEFORE_EVALUATION";
+const STOP_URL = "task:/0/stop.js";
 const STOP_MODULE = `throw Object.assign(new Error("stopped"), { code: "${STOPPED}" })`;
 
-/** Only reads a text, as `importText` would, and evaluates nothing of it. @throws what is wrong with it. */
+/**
+ * Reads and links a text as `importText` does, and evaluates neither the text nor any of its imports: a `data:` URL is code
+ * of the same author. The module that is loaded here imports the stop before the text. All imports are linked before the
+ * first is evaluated, and the first throws.
+ *
+ * @throws the fault of the text.
+ */
 export async function parseText(url: string, text: string): Promise<void> {
-  add("task:/0/stop.js", { text: STOP_MODULE, typescript: false, format: "module" });
+  add(STOP_URL, { text: STOP_MODULE, typescript: false, format: "module" });
+  add(url, { text, typescript: false, format: "module" });
   try {
-    await importText(url, text + STOP);
+    // Of the same code and attempt, so that it goes with them.
+    await importText(`${url}.parse`, `import "${STOP_URL}"; import "${url}";`);
   } catch (error) {
     if ((error as { code?: unknown }).code !== STOPPED) throw error;
   }

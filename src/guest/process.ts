@@ -41,6 +41,8 @@ export function exitGuest(code: number): void {
 
 /** Puts what the guest can stand in place of what would end the process, or fails without `/proc`. */
 export function guardProcess(): void {
+  // Only the loader needed it.
+  delete process.env["LD_PRELOAD"];
   Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });
   // A capture callback, which a task cannot take away by removing listeners.
   process.setUncaughtExceptionCaptureCallback(onUncaught);

@@ -18,6 +18,7 @@ import { type GuestPolicy, guestPlan } from "./plan/guest-plan.ts";
 import type { NotedCall } from "./plan/notes.ts";
 import { landlockAbi, type Played, sendPlan } from "./plan/play.ts";
 import { PLAN_DESCRIPTOR } from "./plan/player.ts";
+import { sealedEnvironment } from "./plan/seal.ts";
 import type { Plan } from "./plan/steps.ts";
 import { isPrivileged, mayChangeRoot } from "./privilege.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -75,7 +76,8 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
 
   const start = ({ home, plan, bytes }: Prepared, own: readonly string[], frames: "pipe" | Socket): StartedGuest => {
     // The plan changes the user, and the folder: the player itself may lie where that user cannot go.
-    const environment = home.root === null ? { TMPDIR: home.tmp } : {};
+    const ownFolder = home.root === null ? { TMPDIR: home.tmp } : {};
+    const environment = { ...sealedEnvironment(homes.files.program), ...ownFolder };
     const command = {
       program: folder.player,
       words: own,

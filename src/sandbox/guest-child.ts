@@ -31,7 +31,8 @@ export interface GuestCommand {
 /** @throws {Error} when no process could be started. */
 export function spawnGuest(command: GuestCommand, frames: "pipe" | Socket): ChildProcess {
   const options: SpawnOptions = {
-    stdio: ["ignore", "ignore", "pipe", frames, ...command.more],
+    // No null device: its inode is the host's, and its times would be a channel between guests.
+    stdio: ["pipe", "pipe", "pipe", frames, ...command.more],
     cwd: command.cwd,
     env: command.environment,
     // A process group of its own: Ctrl-C in the service's terminal must not end runs that are being let finish, and by it
@@ -40,10 +41,17 @@ export function spawnGuest(command: GuestCommand, frames: "pipe" | Socket): Chil
     ...command.identity,
   };
   const child = spawn(command.program, command.words, options);
-  if (child.pid !== undefined) return child;
+  if (child.pid !== undefined) return withoutInput(child);
   // Out of descriptors or processes, the child has nothing that could be listened to.
   child.once("error", () => {});
   throw new Error("no process could be started");
+}
+
+/** Ends the standard input, and discards the standard output. */
+function withoutInput(child: ChildProcess): ChildProcess {
+  child.stdin!.on("error", () => {}).destroy();
+  child.stdout!.on("error", () => {}).resume();
+  return child;
 }
 
 /** A guest as a child of this process, whichever rung made it. */

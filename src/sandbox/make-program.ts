@@ -6,6 +6,8 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { bundle, toCommonJs, toScript } from "./bundle.ts";
+import { SEAL, sealLibrary } from "./plan/seal.ts";
+import type { Architecture } from "./system-calls.ts";
 
 const SOURCE = path.dirname(import.meta.dirname);
 /** What .js files are to Node, by their folders: it asks the nearest package.json, and inside the sandbox there are these. */
@@ -37,6 +39,7 @@ export async function makeProgram(folder: string): Promise<void> {
   await make(MAIN, toCommonJs);
   await make(PROGRAM, toScript);
   await make(WORKER, (module) => module);
+  await makeFile(path.join(folder, SEAL), sealLibrary(process.arch as Architecture));
   await makeCache(folder);
 }
 
@@ -67,7 +70,7 @@ export async function makeFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-async function makeFile(file: string, content: string): Promise<void> {
+async function makeFile(file: string, content: string | Buffer): Promise<void> {
   await writeFile(file, content);
   await chmod(file, 0o644);
 }

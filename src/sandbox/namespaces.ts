@@ -16,6 +16,7 @@ import type { LandlockRule } from "./plan/landlock.ts";
 import type { NotedCall } from "./plan/notes.ts";
 import { landlockAbi, type Played, sendPlan } from "./plan/play.ts";
 import { PLAN_DESCRIPTOR } from "./plan/player.ts";
+import { sealedEnvironment } from "./plan/seal.ts";
 import type { Plan } from "./plan/steps.ts";
 import { guestLimits } from "./rlimits.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -33,6 +34,7 @@ const INFO = PLAN_DESCRIPTOR + 1;
 const FIRST_USEFUL_LANDLOCK = 2;
 const PLAYER = "/bin/player";
 const NODE = "/bin/node";
+const PROGRAM = "/guest";
 
 /**
  * The rung made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability.
@@ -80,7 +82,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
   const node = guestPlan({ ...policy, program: NODE });
   // The same for all guests.
   const nodeBytes = encodePlan(node);
-  const nodeWords = [NODE, ...guestArguments("/guest/guest/main.js", limits)];
+  const nodeWords = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, limits)];
   return {
     facts: {
       rung: "namespaces",
@@ -111,7 +113,7 @@ function guestPolicy(
   const rules: LandlockRule[] = [
     // The kernel executes the loader, which is one of them.
     ...[NODE, ...libraries].map((file) => ({ path: file, rights: "execute" }) as const),
-    { path: "/guest", rights: "tree" },
+    { path: PROGRAM, rights: "tree" },
     { path: "/tmp", rights: "write" },
   ];
   return {
@@ -138,7 +140,7 @@ async function bwrapArguments(
 ): Promise<string[]> {
   const binds = [folder.node, NODE, folder.player, PLAYER];
   for (const library of libraries) binds.push(await realpath(library), library);
-  binds.push(path.join(folder.program, "guest"), "/guest/guest");
+  binds.push(path.join(folder.program, "guest"), `${PROGRAM}/guest`);
   return [
     ...["--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000", "--unshare-all"],
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "task", "--as-pid-1"],
@@ -155,6 +157,7 @@ async function bwrapArguments(
       "--chdir",
       "/tmp",
     ],
+    ...Object.entries(sealedEnvironment(PROGRAM)).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--info-fd", String(INFO), "--", PLAYER],
   ];
 }

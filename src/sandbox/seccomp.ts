@@ -41,6 +41,36 @@ export function seccompFilter(architecture: Architecture, options: FilterOptions
   return { program: filter.assemble(), pidOffsets };
 }
 
+/**
+ * The second filter of a guest, which Node itself begins with (`plan/seal.ts`): no further program, no further filter, and
+ * no mapping of a file, which is how every library is loaded. It cannot be told from a harmless one by its rights: a
+ * library may ask for empty memory that is executable, and have the loader write code there as relocations.
+ */
+export function sealFilter(architecture: Architecture, mark?: number): Buffer {
+  const filter = new Assembler(mark);
+  filter.load(NUMBER_OFFSET);
+  for (const [name, number] of judgedCalls(architecture)) {
+    if (name === "execve") filter.when(number, () => filter.refuse(EPERM));
+    else if (name === "mmap") filter.when(number, () => judgeMapping(filter));
+    else if (name === "prctl") filter.when(number, () => judgeSealedPrctl(filter));
+  }
+  filter.answer(ALLOW);
+  return filter.assemble();
+}
+
+function judgeMapping(filter: Assembler): void {
+  filter.load(argumentOffset(3));
+  filter.and(MAP_ANONYMOUS);
+  filter.when(MAP_ANONYMOUS, () => filter.answer(ALLOW));
+  filter.refuse(EPERM);
+}
+
+function judgeSealedPrctl(filter: Assembler): void {
+  filter.load(argumentOffset(0));
+  filter.when(PR_SET_SECCOMP, () => filter.refuse(EPERM));
+  filter.answer(ALLOW);
+}
+
 /** Nobody's, so that a filter whose number was never written in lets it signal nobody. */
 const UNKNOWN_PID = 0x7fff_ffff;
 
@@ -51,12 +81,13 @@ const HIGHEST_KNOWN = 449;
 const X32_BIT = 0x40000000;
 
 const EPERM = 1;
+const EINVAL = 22;
 const ENOSYS = 38;
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 
-/** CLONE_VM | CLONE_SIGHAND | CLONE_THREAD: what makes a clone a thread. */
-const THREAD_FLAGS = 0x10900;
+/** CLONE_VM | FS | FILES | SIGHAND | THREAD: a thread that shares all. Without FILES each would have a table of descriptors, and a limit, of its own. */
+const THREAD_FLAGS = 0x1_0f00;
 /** CLONE_NEW{TIME,NS,CGROUP,UTS,IPC,USER,PID,NET}. */
 const NAMESPACE_FLAGS = 0x7e020080;
 const MAP_SHARED_ANONYMOUS = 0x21;
@@ -64,8 +95,15 @@ const MAP_GROWSDOWN = 0x100;
 const MAP_HUGETLB = 0x4_0000;
 const O_ACCMODE_TRUNC = 0x203;
 const O_RDONLY_TRUNC = 0x200;
-/** PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA. */
-const PRCTL_OPTIONS = [3, 15, 16, 23, 0x53564d41];
+/** Those that take no process: REALTIME, MONOTONIC, PROCESS_CPUTIME, THREAD_CPUTIME, MONOTONIC_RAW, the two COARSE, BOOTTIME, TAI. A negative clock is the processor time of any process or thread. */
+const CLOCKS = [0, 1, 2, 3, 4, 5, 6, 7, 11];
+const PRIO_PROCESS = 0;
+/** All but O_CLOEXEC and O_NONBLOCK: O_NOTIFICATION_PIPE leads to the kernel's watches of keys. */
+const OTHER_PIPE_FLAGS = ~0x8_0800 >>> 0;
+const MAP_ANONYMOUS = 0x20;
+const PR_SET_SECCOMP = 22;
+/** PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ, PR_SET_VMA. The seal installs a filter and refuses any other. */
+const PRCTL_OPTIONS = [3, 15, 16, PR_SET_SECCOMP, 23, 0x53564d41];
 /** TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: no TIOCSTI or TIOCLINUX, which type into a terminal. */
 const IOCTL_REQUESTS = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451];
 /** F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: no F_SETOWN, which signals others, and no locks, which others see. */
@@ -86,14 +124,18 @@ function judge(
   pidOffsets: number[],
 ): void {
   const pid = known === "own" ? UNKNOWN_PID : known;
-  const oneOf = (argument: number, values: readonly number[], mask?: number): void => {
+  const oneOf = (argument: number, values: readonly number[], mask?: number, error = EPERM): void => {
     filter.load(argumentOffset(argument));
     if (mask !== undefined) filter.and(mask);
     for (const value of values) {
       if (value === UNKNOWN_PID) pidOffsets.push(filter.nextOperand);
       filter.when(value, () => filter.answer(ALLOW));
     }
-    filter.refuse(EPERM);
+    filter.refuse(error);
+  };
+  const require = (argument: number, value: number, offset = argumentOffset(argument)): void => {
+    filter.load(offset);
+    filter.unless(value, () => filter.refuse(EPERM));
   };
   const allBut = (argument: number, mask: number, refused: number): void => {
     filter.load(argumentOffset(argument));
@@ -113,7 +155,29 @@ function judge(
     case "tgkill":
       return oneOf(0, [pid]);
     case "prlimit64":
+      // Its own limits are read and never set: some are not set before, such as that of a stack.
+      require(2, 0);
+      require(2, 0, argumentOffset(2) + HALF_BYTES);
       return oneOf(0, [0, pid]);
+    case "getpriority":
+      require(0, PRIO_PROCESS);
+      return oneOf(1, [0, pid]);
+    case "sched_getparam":
+    case "sched_getscheduler":
+      return oneOf(0, [0, pid]);
+    case "sched_getaffinity":
+      // pthread_getattr_np(3) asks for each thread by its number, and takes only this error for "there is none".
+      return oneOf(0, [0, pid], undefined, ENOSYS);
+    case "clock_getres":
+    case "clock_gettime":
+    case "clock_nanosleep":
+      return oneOf(0, CLOCKS);
+    case "pipe2":
+      return oneOf(1, [0], OTHER_PIPE_FLAGS);
+    case "readlink":
+    case "readlinkat":
+      // "No link": a guest can make none, Landlock does not cover those of the host, and realpath(3) goes on.
+      return filter.refuse(EINVAL);
     case "prctl":
       return oneOf(0, PRCTL_OPTIONS);
     case "ioctl":

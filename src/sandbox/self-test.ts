@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 import type { ResourceLimits } from "./cgroup.ts";
+import { sealLibrary } from "./plan/seal.ts";
 import type { Held, Rung } from "./sandbox.ts";
 import { type Account, readAccount } from "./self-test/account.ts";
 import { attackSource, judgeAttacks, type Places } from "./self-test/attacks.ts";
@@ -10,6 +11,7 @@ import { exhaustMemory } from "./self-test/exhaust-memory.ts";
 import { fillDisk } from "./self-test/fill-disk.ts";
 import { judgeAccount } from "./self-test/kernel.ts";
 import type { MakeProbeGuest, ProbeGuest } from "./self-test/probe-guest.ts";
+import type { Architecture } from "./system-calls.ts";
 import { userNamespaceRemedy } from "./user-namespaces.ts";
 
 /** What the wall is to hold. */
@@ -100,6 +102,7 @@ async function attack(guest: ProbeGuest, { rung, memoryBytes, tmpBytes, descript
       listen(servers.tcp6, "::1").catch(() => 0),
       once(servers.unix.listen(name), "listening"),
     ]);
+    // Where nothing refuses to fill it, it is filled last.
     const fillsTmp = rung !== "confined" && tmpBytes <= Math.min(MOST_FILLED_BYTES, memoryBytes / 2);
     const places: Places = {
       hostFile: HOST_FILE,
@@ -109,11 +112,10 @@ async function attack(guest: ProbeGuest, { rung, memoryBytes, tmpBytes, descript
       parent: process.pid,
       tmpBytes,
       descriptors,
+      library: sealLibrary(process.arch as Architecture).toString("base64"),
       fillsTmp,
     };
-    const outcomes = await guest.run(attackSource(places));
-    // Where nothing refuses to fill it, it is filled last.
-    return judgeAttacks(outcomes).filter(({ layer }) => rung !== "confined" || layer !== "temporary disk");
+    return judgeAttacks(await guest.run(attackSource(places)), places);
   } finally {
     for (const server of Object.values(servers)) server.close();
   }

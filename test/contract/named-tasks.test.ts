@@ -212,6 +212,23 @@ describe("the code of a named task", () => {
     assertProblem(await run("unrun/task"), 500, "task_threw");
   });
 
+  it("evaluates nothing that it imports when it is kept: data: and file: URLs are the author's code, too", async () => {
+    // Evaluated, it would have the guest that reads find no module that parses.
+    const hook =
+      'import { registerHooks } from "node:module";' +
+      'registerHooks({ load: () => ({ format: "module", source: "1 +", shortCircuit: true }) })';
+    const url = `data:text/javascript,${encodeURIComponent(hook)}`;
+    const nested = `data:text/javascript,${encodeURIComponent(`import "${url}"`)}`;
+    for (const imported of [url, nested, "file:///guest/guest/main.js"]) {
+      const code = `import ${JSON.stringify(imported)};\nexport default 1;`;
+      assert.ok((await put("unrun/imports", { code })).status < 300, imported);
+      const next = await put("unrun/next", { code: `import "node:fs"; export default ${JSON.stringify(imported)};` });
+      assert.ok(next.status < 300, next.text);
+    }
+    const missing = 'import { nothing } from "data:text/javascript,export const a = 1"; export default nothing;';
+    assertProblem(await put("unrun/imports", { code: missing }), 400, "code_syntax");
+  });
+
   it("is kept unread where there is no place for a guest, and told by its runs", async () => {
     const narrow = await startService(["--concurrency", "1"]);
     try {

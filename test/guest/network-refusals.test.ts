@@ -83,4 +83,9 @@ describe("what a guest cannot do on the network", () => {
     );
     assert.equal(code, "ENOTSUP");
   });
+
+  it("a switch of V8 cannot be set", async () => {
+    const code = 'try { require("v8").setFlagsFromString("--expose-gc"); } catch (error) { return error.code; }';
+    assert.equal(await net.guest.value(code), "ENOTSUP");
+  });
 });

@@ -26,6 +26,7 @@ export function judge(
 function actionOf(value: number): string {
   if (value === 0x7fff0000) return "allow";
   if (value === 0x80000000) return "kill";
-  if (value >>> 16 === 5) return { 1: "EPERM", 38: "ENOSYS" }[value & 0xffff] ?? `errno ${value & 0xffff}`;
+  if (value >>> 16 === 5)
+    return { 1: "EPERM", 22: "EINVAL", 38: "ENOSYS" }[value & 0xffff] ?? `errno ${value & 0xffff}`;
   return `action ${value}`;
 }

@@ -6,6 +6,7 @@ import path from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 
 import { openWall } from "../../src/sandbox/open-wall.ts";
+import { sealedEnvironment } from "../../src/sandbox/plan/seal.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
@@ -95,13 +96,13 @@ describe("a guest behind namespaces", () => {
     assert.equal(new Set(uids).size, 2);
   });
 
-  it("sees an empty environment, may open few descriptors and small files, and holds no file of the host", async (t) => {
+  it("is started with the seal and no other variable, may open few descriptors and small files, and holds no file of the host", async (t) => {
     await launch(t);
     const [pid] = await guestPids();
     const environment = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter(Boolean);
     assert.deepEqual(
       environment.filter((entry) => !entry.startsWith("PWD=")),
-      [],
+      Object.entries(sealedEnvironment("/guest")).map((variable) => variable.join("=")),
     );
     const limits = await readFile(`/proc/${pid}/limits`, "utf8");
     assert.match(limits, /^Max open files\s+128\s+128/m);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import type { RunFolder } from "../../src/sandbox/run-folder.ts";
-import { seccompFilter } from "../../src/sandbox/seccomp.ts";
+import { sealFilter, seccompFilter } from "../../src/sandbox/seccomp.ts";
 import type { Architecture } from "../../src/sandbox/system-calls.ts";
-import { compileProbe, probeBehindFilter, probeBehindWall, whyNoProbe } from "./native-probe.ts";
+import { compileProbe, probeBehindFilters, probeBehindWall, whyNoProbe } from "./native-probe.ts";
 import { NO_PLAN } from "./thinned-wall.ts";
 
 const [EPERM, ENOSYS] = [1, 38];
@@ -53,16 +53,18 @@ describe("native code behind the wall", { skip }, () => {
   }
 });
 
-describe("native code behind the filter alone", { skip }, () => {
+describe("native code behind the filters alone", { skip }, () => {
   before(async () => {
     folder = await compileProbe();
   });
   after(() => folder.remove());
 
   it("has the same calls refused, signals to others among them, and can still make those that Node needs", async () => {
-    const { refused, works, how } = await probeBehindFilter(folder, (pid) => {
-      return seccompFilter(process.arch as Architecture, { pid, programAddress: 0n, ownsFiles: false }).program;
-    });
+    const architecture = process.arch as Architecture;
+    const ofPlan = (pid: number): Buffer => {
+      return seccompFilter(architecture, { pid, programAddress: 0n, ownsFiles: false }).program;
+    };
+    const { refused, works, how } = await probeBehindFilters(folder, ofPlan, sealFilter(architecture));
     assert.equal(how, "exit code 0");
     assertRefused(refused);
     assertWorks(works);

@@ -70,13 +70,17 @@ export async function probeBehindWall(
   const sandbox = sandboxBehind(await openNamespaces({ ...folder, remove: async () => {} }, LIMITS));
   t.after(() => sandbox.close());
   const guest = await sandbox.launch();
-  guest.socket.write(`${what} 0\n`);
+  guest.socket.write(`${what} 0 0\n`);
   const said = await text(guest.socket);
   return report(said, (await guest.exited).how);
 }
 
-/** Runs the probe with no wall but a filter, which is made for its process id. */
-export async function probeBehindFilter(folder: RunFolder, makeFilter: (pid: number) => Buffer): Promise<ProbeReport> {
+/** Runs the probe with no wall but the two filters of a guest, the first of which is made for its process id. */
+export async function probeBehindFilters(
+  folder: RunFolder,
+  makeFilter: (pid: number) => Buffer,
+  seal: Buffer,
+): Promise<ProbeReport> {
   const cwd = path.join(folder.path, "outside");
   await mkdir(cwd);
   const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
@@ -85,8 +89,8 @@ export async function probeBehindFilter(folder: RunFolder, makeFilter: (pid: num
   const exited = once(child, "exit");
   const filter = makeFilter(child.pid!);
   const socket = child.stdio[3] as Socket;
-  socket.write(`all ${filter.length}\n`);
-  socket.write(filter);
+  socket.write(`all ${filter.length} ${seal.length}\n`);
+  socket.write(Buffer.concat([filter, seal]));
   const said = await text(socket);
   const [code, signal] = (await exited) as [number | null, string | null];
   return report(said, signal ? `signal ${signal}` : `exit code ${code}`);

@@ -1,6 +1,6 @@
 // Tries system calls from inside, as native code would that a hole of V8 has let in. It stands in Node's place behind the
-// very same wall, and speaks on descriptor 3: it reads one line, `<what to try> <bytes of a filter>`, and the filter, which
-// it puts on itself; then it tries, with files where it stands, and says a line for each call: `refused` or `works`, the
+// very same wall, and speaks on descriptor 3: it reads one line, `<what to try> <bytes of a filter> <bytes of another>`, and
+// the filters, which it puts on itself; then it tries, with files where it stands, and says a line for each call: `refused` or `works`, the
 // call, and its errno, which is 0 when it went through.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -119,6 +119,11 @@ static void try_processes(void) {
   if (process == 0) _exit(0);
   say("clone3", process);
   TRY("execveat", SYS_execveat, AT_FDCWD, "/nowhere", arguments, 0, 0);
+  // The one place that the filter of the plan allows a path at.
+  TRY("execve(Node)", SYS_execve, (char *)0x2c00010010, arguments, 0);
+  // CLONE_PIDFD and CLONE_DETACHED: the kernel takes no thread of both.
+  TRY("clone(a thread with its own descriptors)", SYS_clone,
+      CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | 0x401000, 0, 0, 0, 0);
   TRY("wait4", SYS_wait4, -1, 0, 1, 0);
   TRY("waitid", SYS_waitid, 0, 0, 0, 5, 0);
   TRY("ptrace(ATTACH)", SYS_ptrace, PTRACE_ATTACH, parent, 0, 0);
@@ -138,6 +143,16 @@ static void try_processes(void) {
   TRY("pidfd_open", NR_pidfd_open, own, 0);
   TRY("pidfd_getfd", NR_pidfd_getfd, -1, 3, 0);
   TRY("pidfd_send_signal", NR_pidfd_send_signal, -1, 0, 0, 0);
+  struct { uint64_t soft, hard; } raised = {1 << 20, 1 << 20};
+  TRY("prlimit64(its stack)", SYS_prlimit64, 0, RLIMIT_STACK, &raised, 0);
+  TRY("getpriority(another)", SYS_getpriority, PRIO_PROCESS, own + 1);
+  TRY("getpriority(its user)", SYS_getpriority, PRIO_USER, 0);
+  TRY("sched_getaffinity(another)", SYS_sched_getaffinity, own + 1, 128, (char[128]){0});
+  TRY("sched_getscheduler(another)", SYS_sched_getscheduler, own + 1);
+  TRY("sched_getparam(another)", SYS_sched_getparam, own + 1, &(int){0});
+  TRY("clock_gettime(another)", SYS_clock_gettime, (int)(~(unsigned)(own + 1) << 3 | 2), &(struct timespec){0});
+  TRY("clock_getres(another)", SYS_clock_getres, (int)(~(unsigned)(own + 1) << 3 | 2), &(struct timespec){0});
+  TRY("pipe2(NOTIFICATION_PIPE)", SYS_pipe2, (int[2]){0}, 0x80);
   TRY("prlimit64(another)", SYS_prlimit64, own + 1, RLIMIT_NOFILE, 0, 0);
   TRY("setpgid", SYS_setpgid, 0, 0);
   TRY("setsid", SYS_setsid);
@@ -164,6 +179,7 @@ static void try_privileges(void) {
   
   TRY("setgroups", SYS_setgroups, 0, 0);
   TRY("capset", SYS_capset, &header, capabilities);
+  TRY("capget", SYS_capget, &header, capabilities);
   TRY("prctl(SET_DUMPABLE)", SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
   TRY("prctl(SET_PDEATHSIG)", SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
   TRY("prctl(SET_SECUREBITS)", SYS_prctl, PR_SET_SECUREBITS, 0, 0, 0, 0);
@@ -244,6 +260,10 @@ static void try_files(void) {
   TRY("quotactl", SYS_quotactl, 0x80000100, 0, 0, 0);
   TRY("quotactl_fd", NR_quotactl_fd, file, 0, 0, 0);
   TRY("sync", SYS_sync);
+  TRY("statfs", SYS_statfs, "/", (char[256]){0});
+  TRY("fstatfs", SYS_fstatfs, file, (char[256]){0});
+  TRY("mmap(a file)", SYS_mmap, 0, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+  TRY("mmap(a file, shared)", SYS_mmap, 0, 4096, PROT_READ, MAP_SHARED, file, 0);
   TRY("flock", SYS_flock, file, 1);
   TRY("fcntl(SETLK)", SYS_fcntl, file, F_SETLK, &lock);
   TRY("fcntl(SETOWN)", SYS_fcntl, 3, F_SETOWN, getpid());
@@ -364,13 +384,15 @@ static void read_exactly(void *to, size_t bytes) {
 
 int main(void) {
   char line[64] = {0}, what[32];
-  unsigned filter_bytes;
+  unsigned filter_bytes[2];
   for (size_t at = 0; at < sizeof line - 1 && (at == 0 || line[at - 1] != '\n'); at++) read_exactly(line + at, 1);
-  if (sscanf(line, "%31s %u", what, &filter_bytes) != 2) exit(3);
-  if (filter_bytes > 0) {
-    struct sock_fprog program = {(unsigned short)(filter_bytes / 8), malloc(filter_bytes)};
-    read_exactly(program.filter, filter_bytes);
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program)) exit(4);
+  if (sscanf(line, "%31s %u %u", what, &filter_bytes[0], &filter_bytes[1]) != 3) exit(3);
+  for (size_t at = 0; at < 2; at++) {
+    if (filter_bytes[at] == 0) continue;
+    struct sock_fprog program = {(unsigned short)(filter_bytes[at] / 8), malloc(filter_bytes[at])};
+    read_exactly(program.filter, filter_bytes[at]);
+    if (at == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) exit(4);
+    if (prctl(PR_SET_SECCOMP, 2, &program)) exit(4);
   }
   if (strcmp(what, "i386") == 0) call_as_another_architecture();
   else if (strcmp(what, "x32") == 0) call_as_x32();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { type FilterOptions, seccompFilter } from "../../src/sandbox/seccomp.ts";
+import { type FilterOptions, sealFilter, seccompFilter } from "../../src/sandbox/seccomp.ts";
 import type { Architecture } from "../../src/sandbox/system-calls.ts";
 import { judge } from "./bpf.ts";
 
@@ -16,6 +16,8 @@ const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[
   ["futex", 202, 98, [], "allow"],
   ["epoll_pwait", 281, 22, [], "allow"],
   ["clone of a thread", 56, 220, [0x3d0f00], "allow"],
+  ["clone of a thread with descriptors of its own", 56, 220, [0x3d0b00], "EPERM"],
+  ["clone of a thread with a folder of its own", 56, 220, [0x3d0d00], "EPERM"],
   ["clone of a process", 56, 220, [17], "EPERM"],
   ["clone of a thread in a new user namespace", 56, 220, [0x103d0f00], "EPERM"],
   ["clone3", 435, 435, [], "ENOSYS"],
@@ -63,6 +65,26 @@ const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[
   ["prctl PR_SET_PDEATHSIG", 157, 167, [1], "EPERM"],
   ["prlimit64 of itself", 302, 261, [0], "allow"],
   ["prlimit64 of another", 302, 261, [7], "EPERM"],
+  ["prlimit64 that sets", 302, 261, [0, 3, 0x7fff_0000_1000n], "EPERM"],
+  ["prlimit64 that sets from an address whose low half is 0", 302, 261, [0, 3, 0x7fff_0000_0000n], "EPERM"],
+  ["getpriority of itself", 140, 141, [0, 0], "allow"],
+  ["getpriority of another", 140, 141, [0, 7], "EPERM"],
+  ["getpriority of a user", 140, 141, [2, 0], "EPERM"],
+  ["sched_getaffinity of itself", 204, 123, [0, 8], "allow"],
+  ["sched_getaffinity of another", 204, 123, [7, 8], "ENOSYS"],
+  ["sched_getscheduler of another", 145, 120, [7], "EPERM"],
+  ["sched_getparam of another", 143, 121, [7], "EPERM"],
+  ["capget", 125, 90, [], "EPERM"],
+  ["clock_gettime CLOCK_THREAD_CPUTIME_ID", 228, 113, [3], "allow"],
+  ["clock_gettime of the processor time of another", 228, 113, [-14], "EPERM"],
+  ["clock_getres of the processor time of another", 229, 114, [-14], "EPERM"],
+  ["clock_nanosleep by the processor time of another", 230, 115, [-14], "EPERM"],
+  ["pipe2", 293, 59, [0, 0x8_0800], "allow"],
+  ["pipe2 O_NOTIFICATION_PIPE", 293, 59, [0, 0x80], "EPERM"],
+  ["statfs", 137, 43, [], "EPERM"],
+  ["fstatfs", 138, 44, [], "EPERM"],
+  ["readlinkat", 267, 78, [], "EINVAL"],
+  ["prctl PR_SET_SECCOMP", 157, 167, [22, 2], "allow"],
   ["ioctl FIONBIO", 16, 29, [3, 0x5421], "allow"],
   ["ioctl TIOCSTI", 16, 29, [0, 0x5412], "EPERM"],
   ["ioctl TIOCLINUX", 16, 29, [0, 0x541c], "EPERM"],
@@ -109,7 +131,11 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
 
     it("marks its errors where it is asked to, and changes nothing else", () => {
       const marked = seccompFilter(architecture, { ...OPTIONS, mark: 1_024 }).program;
-      const names: Readonly<Record<string, string>> = { EPERM: "errno 1025", ENOSYS: "errno 1062" };
+      const names: Readonly<Record<string, string>> = {
+        EPERM: "errno 1025",
+        ENOSYS: "errno 1062",
+        EINVAL: "errno 1046",
+      };
       for (const [what, x64, arm64, args, outcome] of CALLS) {
         const number = architecture === "x64" ? x64 : arm64;
         assert.equal(judge(marked, { arch: ARCH[architecture], number, args }), names[outcome] ?? outcome, what);
@@ -119,6 +145,30 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
     it("fits into what the kernel takes", () => {
       assert.ok(program.length / 8 <= 4_096);
     });
+  });
+}
+
+/** After Node has started. */
+const SEALED_CALLS: typeof CALLS = [
+  ["read", 0, 63, [], "allow"],
+  ["execve of the program", 59, 221, [0x2c_0001_0010n], "EPERM"],
+  ["prctl PR_SET_NAME", 157, 167, [15], "allow"],
+  ["prctl PR_SET_SECCOMP", 157, 167, [22, 2], "EPERM"],
+  ["mmap of memory", 9, 222, [0, 4_096, 3, 0x22, -1], "allow"],
+  ["mmap of memory for code", 9, 222, [0, 4_096, 7, 0x22, -1], "allow"],
+  ["mmap of a file's code", 9, 222, [0, 4_096, 5, 0x802, 4], "EPERM"],
+  ["mmap of a file", 9, 222, [0, 4_096, 1, 0x2, 4], "EPERM"],
+  ["shared mmap of a file", 9, 222, [0, 4_096, 1, 0x1, 4], "EPERM"],
+];
+
+for (const architecture of ["x64", "arm64"] as Architecture[]) {
+  describe(`the filter that Node begins with for ${architecture}`, () => {
+    for (const [what, x64, arm64, args, outcome] of SEALED_CALLS) {
+      it(`answers ${what} with ${outcome}`, () => {
+        const number = architecture === "x64" ? x64 : arm64;
+        assert.equal(judge(sealFilter(architecture), { arch: ARCH[architecture], number, args }), outcome);
+      });
+    }
   });
 }
 
@@ -138,6 +188,8 @@ const SHARED_CALLS: typeof CALLS = [
   ["kill of the process group", 62, 129, [0, 9], "EPERM"],
   ["tgkill of itself", 234, 131, [4_711, 4_712, 6], "allow"],
   ["tgkill of process 1", 234, 131, [1, 1, 6], "EPERM"],
+  ["getpriority of itself by its number", 140, 141, [0, 4_711], "allow"],
+  ["getpriority of process 1", 140, 141, [0, 1], "EPERM"],
   ["prlimit64 of itself by its number", 302, 261, [4_711], "allow"],
   ["prlimit64 of process 1", 302, 261, [1], "EPERM"],
   ["execve of the program", 59, 221, [0x7_0040_00b0n], "allow"],

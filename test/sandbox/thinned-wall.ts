@@ -77,7 +77,7 @@ export async function fakeBubblewrap(script: string): Promise<AsyncDisposable & 
 }
 
 /** Takes an argument away, and the word after it when it has a value. */
-export function without(argument: string, words: 1 | 2 = 1): string {
+export function without(argument: string, words: 1 | 2 | 3 = 1): string {
   return `kept=(); while [ $# -gt 0 ]; do
     if [ "$1" = ${argument} ]; then shift ${words}; else kept+=("$1"); shift; fi
   done; set -- "\${kept[@]}"`;

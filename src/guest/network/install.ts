@@ -3,6 +3,7 @@ import { type Carrier, setCarrier } from "./carrier.ts";
 import { patchConnect } from "./connect.ts";
 import { patchDns } from "./dns.ts";
 import { onFirstUse, onUndici, watchFirstUse } from "./first-use.ts";
+import { patchFlags } from "./flags.ts";
 import { patchHttp2 } from "./http2.ts";
 import { onAnswer } from "./lookups.ts";
 import { type NoteUnheard, patchDatagrams, patchListen } from "./refusals.ts";
@@ -19,6 +20,7 @@ export function installNetwork(carrier: Carrier, note: NoteUnheard = () => {}): 
   onFirstUse(["http2"], "http2", patchHttp2);
   onFirstUse(["dns", "dns/promises"], "dns", patchDns);
   onFirstUse(["dgram"], "dgram", patchDatagrams);
+  onFirstUse(["v8"], "v8", patchFlags);
   onFirstUse(["worker_threads"], "worker_threads", patchWorkers);
   watchFirstUse();
   onUndici(tlsReady);

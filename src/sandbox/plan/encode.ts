@@ -3,7 +3,7 @@ import type { Memory, Plan, Step, Word } from "./steps.ts";
 /** Where the player has its plan in memory. Both halves of an address there are numbers that nothing else has. */
 export const PLAN_ADDRESS = 0x2c_0001_0000n;
 /** Of a plan as it is sent, whatever is in it. */
-export const PLAN_BYTES = 16_384;
+export const PLAN_BYTES = 32_768;
 /** Number, six arguments, where the result goes. */
 const STEP_BYTES = 64;
 /** The addresses of the first step, and of where the arguments of the program belong. */

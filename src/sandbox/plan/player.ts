@@ -1,4 +1,5 @@
 import type { Architecture } from "../system-calls.ts";
+import { ALIGNMENT, ELF, elfHeaderBytes, elfHeaders } from "./elf.ts";
 import { PLAN_ADDRESS, PLAN_BYTES } from "./encode.ts";
 import { machineCode } from "./listing.ts";
 
@@ -17,61 +18,30 @@ export const PLAN_DESCRIPTOR = 4;
  */
 export function playerProgram(architecture: Architecture): Buffer {
   const code = machineCode(PLAYER_LISTINGS[architecture]);
-  return Buffer.concat([headers(architecture, HEADER_BYTES + code.length), code]);
+  const fileBytes = HEADER_BYTES + code.length;
+  const headers = elfHeaders({
+    architecture,
+    // At fixed addresses.
+    type: ELF.executable,
+    entry: CODE_ADDRESS + BigInt(HEADER_BYTES),
+    // This file, room for the plan, a stack that is not executable.
+    segments: [
+      { type: ELF.load, rights: ELF.readExecute, address: CODE_ADDRESS, fileBytes },
+      { type: ELF.load, rights: ELF.readWrite, address: PLAN_ADDRESS, memoryBytes: PLAN_BYTES },
+      { type: ELF.stack, rights: ELF.readWrite },
+    ],
+  });
+  return Buffer.concat([headers, code]);
 }
 
-const FILE_HEADER_BYTES = 64;
-const SEGMENT_HEADER_BYTES = 56;
-const HEADER_BYTES = FILE_HEADER_BYTES + 3 * SEGMENT_HEADER_BYTES;
-/** Of the largest pages that arm64 has. */
-const ALIGNMENT = 0x1_0000;
+const HEADER_BYTES = elfHeaderBytes(3);
 const CODE_ADDRESS = PLAN_ADDRESS - BigInt(ALIGNMENT);
-const MACHINES: Readonly<Record<Architecture, number>> = { x64: 62, arm64: 183 };
-const PT_LOAD = 1;
-const PT_GNU_STACK = 0x6474_e551;
-const READ_WRITE = 6;
-const READ_EXECUTE = 5;
-
-/** One file header and three program headers (elf(5)): this file, room for the plan, a stack that is not executable. */
-function headers(architecture: Architecture, fileBytes: number): Buffer {
-  const file = Buffer.alloc(FILE_HEADER_BYTES);
-  file.write("\x7fELF", "latin1");
-  // 64 bits, little endian, version 1.
-  file.set([2, 1, 1], 4);
-  // An executable at fixed addresses.
-  file.writeUInt16LE(2, 16);
-  file.writeUInt16LE(MACHINES[architecture], 18);
-  file.writeUInt32LE(1, 20);
-  file.writeBigUInt64LE(CODE_ADDRESS + BigInt(HEADER_BYTES), 24);
-  file.writeBigUInt64LE(BigInt(FILE_HEADER_BYTES), 32);
-  file.writeUInt16LE(FILE_HEADER_BYTES, 52);
-  file.writeUInt16LE(SEGMENT_HEADER_BYTES, 54);
-  file.writeUInt16LE(3, 56);
-  return Buffer.concat([
-    file,
-    segment(PT_LOAD, READ_EXECUTE, CODE_ADDRESS, fileBytes, fileBytes),
-    segment(PT_LOAD, READ_WRITE, PLAN_ADDRESS, 0, PLAN_BYTES),
-    segment(PT_GNU_STACK, READ_WRITE, 0n, 0, 0),
-  ]);
-}
-
-function segment(kind: number, rights: number, address: bigint, fileBytes: number, memoryBytes: number): Buffer {
-  const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
-  header.writeUInt32LE(kind, 0);
-  header.writeUInt32LE(rights, 4);
-  header.writeBigUInt64LE(address, 16);
-  header.writeBigUInt64LE(address, 24);
-  header.writeBigUInt64LE(BigInt(fileBytes), 32);
-  header.writeBigUInt64LE(BigInt(memoryBytes), 40);
-  header.writeBigUInt64LE(BigInt(ALIGNMENT), 48);
-  return header;
-}
 
 /**
  * The stack pointer goes through the plan: a step is eight words, which are taken off before the call
  * is made. So a clone whose new stack is another list of steps goes on with that.
  *
- * It starts with recvfrom(4, plan, 16384, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
+ * It starts with recvfrom(4, plan, 32768, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
  * addresses belong of the arguments that follow this program's own name, and of the environment. A call that fails, its
  * result below 0, ends the process, unless its result goes to an odd address. The exit status is 192 and how many steps
  * were made or failed.
@@ -84,12 +54,12 @@ export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
     b8 2d 00 00 00                         mov eax, 45
     bf 04 00 00 00                         mov edi, 4
     48 89 e6                               mov rsi, rsp
-    ba 00 40 00 00                         mov edx, 16384
+    ba 00 80 00 00                         mov edx, 32768
     41 ba 00 01 00 00                      mov r10d, 256
     45 31 c0                               xor r8d, r8d
     45 31 c9                               xor r9d, r9d
     0f 05                                  syscall
-    3d 00 40 00 00                         cmp eax, 16384
+    3d 00 80 00 00                         cmp eax, 32768
     75 38                                  jne failed
     48 8b 45 00                            mov rax, [rbp]
     48 8d 7d 10                            lea rdi, [rbp+16]
@@ -126,12 +96,12 @@ export const PLAYER_LISTINGS: Readonly<Record<Architecture, string>> = {
     e8 19 80 d2                            mov x8, #207
     80 00 80 d2                            mov x0, #4
     e1 03 14 aa                            mov x1, x20
-    02 00 88 d2                            mov x2, #16384
+    02 00 90 d2                            mov x2, #32768
     03 20 80 d2                            mov x3, #256
     04 00 80 d2                            mov x4, #0
     05 00 80 d2                            mov x5, #0
     01 00 00 d4                            svc #0
-    1f 10 40 f1                            cmp x0, #4, lsl #12
+    1f 20 40 f1                            cmp x0, #8, lsl #12
     01 02 00 54                            b.ne failed
     60 02 40 f9                            ldr x0, [x19]
     61 42 00 91                            add x1, x19, #16

@@ -12,6 +12,8 @@ export interface Account {
   readonly isOfHost: boolean;
   /** 2 is a filter (proc(5)). */
   readonly seccomp: number;
+  /** How many filters it is under. */
+  readonly filters: number;
   readonly noNewPrivileges: number;
   /** Each of the five sets as it is written, in hexadecimal. */
   readonly capabilities: Readonly<Record<string, string>>;
@@ -22,6 +24,8 @@ export interface Account {
   /** Soft limits by the kernel's names; a limit that is none is infinite. */
   readonly limits: Readonly<Record<string, number>>;
   readonly group: GroupLimits;
+  /** The size of the file system at /tmp, in bytes; null where it has none there or this process may not look. */
+  readonly tmpBytes: number | null;
 }
 
 export const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"] as const;
@@ -38,13 +42,21 @@ export async function readAccount(pid: number | "self"): Promise<Account> {
     gids: [...numbers("Gid"), ...(field("Groups").match(/\d+/g) ?? []).map(Number)],
     isOfHost: /^\s*0\s+0\s+4294967295\s*$/.test(await readFile(`/proc/${pid}/uid_map`, "latin1")),
     seccomp: Number(field("Seccomp")),
+    filters: Number(field("Seccomp_filters") || NaN),
     noNewPrivileges: Number(field("NoNewPrivs")),
     capabilities: Object.fromEntries(CAPABILITY_SETS.map((set) => [set, field(set)])),
     pids: numbers("NSpid"),
     namespaces: await readNamespaces(pid),
     limits: parseLimits(await readFile(`/proc/${pid}/limits`, "latin1")),
     group: await readGroupLimits(pid),
+    tmpBytes: parseTmpBytes(await readFile(`/proc/${pid}/mountinfo`, "latin1").catch(() => "")),
   };
+}
+
+/** A line such as `36 35 0:30 / /tmp rw,nosuid - tmpfs tmpfs rw,size=65536k,uid=1000` (proc_pid_mountinfo(5)). */
+function parseTmpBytes(mounts: string): number | null {
+  const size = /^(?:\S+ ){4}\/tmp .* - tmpfs \S+ \S*\bsize=(\d+)k/m.exec(mounts)?.[1];
+  return size === undefined ? null : Number(size) * 1_024;
 }
 
 async function readNamespaces(pid: number | "self"): Promise<Record<NamespaceKind, string | null>> {

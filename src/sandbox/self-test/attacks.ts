@@ -14,6 +14,8 @@ export interface Places {
   readonly parent: number;
   readonly tmpBytes: number;
   readonly descriptors: number;
+  /** A shared library that can be loaded, in base64. */
+  readonly library: string;
   /** Whether the temporary folder may be filled: not where it would take the guest's memory. */
   readonly fillsTmp: boolean;
 }
@@ -35,6 +37,7 @@ const ATTACKS: Readonly<Record<string, { layer: Layer; by?: string }>> = {
   "send a datagram": { layer: "network", by: "EPERM" },
   "ask the kernel for its devices by netlink": { layer: "network", by: "EPERM" },
   "fill its temporary folder": { layer: "temporary disk", by: "ENOSPC" },
+  "load native code that it wrote": { layer: "system calls", by: "EPERM" },
   "open files without end": { layer: "descriptors", by: "EMFILE" },
 };
 
@@ -44,9 +47,10 @@ export function attackSource(places: Places): string {
 }
 
 /** @param outcomes as a guest returned them: it runs our code only, and is not believed to have run all of it. */
-export function judgeAttacks(outcomes: unknown): Check[] {
+export function judgeAttacks(outcomes: unknown, { fillsTmp }: Places): Check[] {
   const told = new Map(Object.entries((outcomes ?? {}) as Record<string, string>));
-  return Object.entries(ATTACKS).map(([tried, { layer, by }]) => {
+  const made = Object.entries(ATTACKS).filter(([, { layer }]) => fillsTmp || layer !== "temporary disk");
+  return made.map(([tried, { layer, by }]) => {
     const found = told.get(tried) ?? "was not tried";
     return { layer, tried, outcome: judge(found, by), found };
   });
@@ -144,9 +148,7 @@ async function attack(places: Places): Promise<Record<string, string>> {
       }
     },
     "fill its temporary folder": () => {
-      const { blocks, bsize } = fs.statfsSync(".");
-      const hasRoom = blocks * bsize > places.tmpBytes + bsize;
-      if (!places.fillsTmp) return throwError(hasRoom ? 0 : -os.constants.errno.ENOSPC);
+      if (!places.fillsTmp) return;
       // In several files: the size of one is limited, too.
       const fileBytes = Math.ceil(places.tmpBytes / 4);
       const piece = Buffer.alloc(Math.min(2 ** 20, fileBytes), 1);
@@ -161,6 +163,20 @@ async function attack(places: Places): Promise<Record<string, string>> {
           fs.closeSync(file);
           fs.unlinkSync(`filled-${index}`);
         }
+      }
+    },
+    "load native code that it wrote": async () => {
+      const { DatabaseSync } = await import("node:sqlite");
+      const library = `${os.tmpdir()}/library`;
+      // SQLite tries both names, and its error is that of the second.
+      for (const name of [library, `${library}.so`]) fs.writeFileSync(name, Buffer.from(places.library, "base64"));
+      try {
+        new DatabaseSync(":memory:", { allowExtension: true }).loadExtension(library);
+      } catch (error) {
+        const isRefused = (error as Error).message.includes("failed to map segment");
+        throwError(isRefused ? -os.constants.errno.EPERM : 0);
+      } finally {
+        for (const name of [library, `${library}.so`]) fs.unlinkSync(name);
       }
     },
     "open files without end": () => {

@@ -50,6 +50,11 @@ const NOBODY = 0x7fff_fffe;
 const NONE = -1;
 /** CLONE_THREAD without the flags that it needs: another kind of process to the filter, nothing to the kernel. */
 const CLONE_NO_THREAD = 0x1_0000;
+/** CLONE_VM, FS, SIGHAND and THREAD without FILES; with CLONE_PIDFD and CLONE_DETACHED, which the kernel does not take together. */
+const CLONE_OWN_FILES = 0x41_1b00;
+/** CLOCK_PROCESS_CPUTIME_ID of process 1, as clock_getcpuclockid(3) encodes it. */
+const CLOCK_OF_OTHERS = -14;
+const O_NOTIFICATION_PIPE = 0x80;
 /** CLONE_VM, CLONE_VFORK, and SIGCHLD at its end: goes on in the same memory, and its parent when it is done. */
 const CLONE_CHILD = 0x4111;
 /** CLONE_VM, FS, FILES, SIGHAND, THREAD and SYSVSEM. */
@@ -82,6 +87,12 @@ const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number
   ["processes", "signals", 62, 129, NOBODY, 0],
   ["processes", "handles", 434, 434, NOBODY, 0],
   ["processes", "limits of others", 302, 261, NOBODY, 7, 0, 0],
+  ["processes", "raising its own limits", 302, 261, 0, 3, 1, 0],
+  ["processes", "priorities of others", 140, 141, 0, NOBODY],
+  ["processes", "scheduling of others", 145, 120, NOBODY],
+  ["processes", "capabilities of others", 125, 90, 0, 0],
+  ["processes", "processor time of others", 228, 113, CLOCK_OF_OTHERS, 0],
+  ["processes", "threads with descriptors of their own", 56, 220, CLONE_OWN_FILES, 0, 0, 0, 0],
   ["processes", "clone", 56, 220, CLONE_NO_THREAD, 0, 0, 0, 0],
   ["processes", "another program", 59, 221, 1, 0, 0],
   ["processes", "a life beyond the service", 157, 167, 1, 0, 0, 0, 0],
@@ -94,6 +105,8 @@ const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number
   ["system calls", "chroot", 161, 51, 0],
   ["system calls", "mknod", 259, 33, NONE, 0, 0, 0],
   ["system calls", "files by handle", 304, 265, NONE, 0, 0],
+  ["system calls", "the host's disk", 137, 43, 0, 0],
+  ["system calls", "notification pipes", 293, 59, 0, O_NOTIFICATION_PIPE],
   ["system calls", "io_uring", 425, 425, 0, 0],
   ["system calls", "bpf", 321, 280, NONE, 0, 0],
   ["system calls", "perf_event_open", 298, 241, 0, 0, 0, 0, 0],

@@ -41,6 +41,7 @@ export function judgeAccount(accounts: Accounts, promised: PromisedOfKernel): Ch
       held: "a filter",
       open: `mode ${guest.seccomp}`,
     }),
+    judgeFilters(accounts),
     asked("no new privileges", "its flag", guest.noNewPrivileges === 1, {
       held: "set",
       open: "not set",
@@ -48,8 +49,21 @@ export function judgeAccount(accounts: Accounts, promised: PromisedOfKernel): Ch
     judgeCapabilities(guest, promised.rung),
     judgeUser(accounts, promised.rung),
     ...(promised.rung === "confined" ? [judgeGroups(accounts), judgeLimits(guest, promised)] : []),
+    ...(promised.rung === "namespaces" ? [judgeTmp(guest, promised)] : []),
     ...judgeGroup(guest, promised),
   ];
+}
+
+/** The plan's, and the one that Node begins with. */
+const OWN_FILTERS = 2;
+
+function judgeFilters({ guest, own }: Accounts): Check {
+  const more = guest.filters - own.filters;
+  // A kernel that is not Linux may not count them. Native code is attempted in any case.
+  if (Number.isNaN(more)) {
+    return { layer: "system calls", tried: "its filters", outcome: "weak", found: "the kernel does not count them" };
+  }
+  return asked("system calls", "its filters", more >= OWN_FILTERS, { held: String(more), open: String(more) });
 }
 
 /** All that is weaker than under the rung that is made of them, in one line. */
@@ -131,6 +145,14 @@ function judgeLimits({ limits }: Account, { tmpBytes }: PromisedOfKernel): Check
     held: `files of ${formatSize(tmpBytes)}`,
     open: exceeded.map(([name]) => name).join(", "),
   });
+}
+
+function judgeTmp({ tmpBytes }: Account, promised: PromisedOfKernel): Check {
+  const tried = "its size";
+  if (tmpBytes === null)
+    return { layer: "temporary disk", tried, outcome: "weak", found: "may not be looked at from here" };
+  const holds = tmpBytes < promised.tmpBytes + PAGE_BYTES;
+  return asked("temporary disk", tried, holds, { held: formatSize(tmpBytes), open: formatSize(tmpBytes) });
 }
 
 function judgeGroup({ group, limits: own }: Account, limits: PromisedOfKernel): Check[] {

@@ -95,7 +95,10 @@ describe("a plan that is encoded", () => {
   });
 
   it("is refused when it does not fit, or has more steps than an exit status can name", () => {
-    assert.throws(() => encodePlan({ steps: [step([{ bytes: Buffer.alloc(PLAN_BYTES) }])] }), /16384 bytes/);
+    assert.throws(
+      () => encodePlan({ steps: [step([{ bytes: Buffer.alloc(PLAN_BYTES) }])] }),
+      new RegExp(`${PLAN_BYTES} bytes`),
+    );
     assert.throws(() => encodePlan({ steps: Array(64).fill(step([])) }), /64 steps/);
     assert.throws(() => encodePlan({ steps: [step([1, 2, 3, 4, 5, 6, 7])] }), /7 arguments/);
     encodePlan({ steps: [...Array(63).fill(step([])), ...Array(50).fill(step([], { mayFail: true }))] });

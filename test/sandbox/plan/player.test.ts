@@ -1,49 +1,18 @@
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { describe, it, type TestContext } from "node:test";
-import { promisify } from "node:util";
+import { describe, it } from "node:test";
 
 import { machineCode } from "../../../src/sandbox/plan/listing.ts";
 import { PLAYER_LISTINGS, playerProgram } from "../../../src/sandbox/plan/player.ts";
-import type { Architecture } from "../../../src/sandbox/system-calls.ts";
-
-/** Of binutils, as Debian names them. */
-const TOOLS: Readonly<Record<Architecture, { prefix: string; words: readonly string[]; head: string }>> = {
-  x64: { prefix: "x86_64-linux-gnu-", words: ["--64"], head: ".intel_syntax noprefix\n" },
-  arm64: { prefix: "aarch64-linux-gnu-", words: [], head: "" },
-};
-
-/** The right-hand side of a listing, by the assembler of that architecture. */
-async function assemble(t: TestContext, architecture: Architecture): Promise<Buffer> {
-  const { prefix, words, head } = TOOLS[architecture];
-  const folder = await mkdtemp(path.join(tmpdir(), "caisson-listing-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  const [source, object, code] = ["player.s", "player.o", "player.bin"].map((name) => path.join(folder, name));
-  const lines = PLAYER_LISTINGS[architecture].trim().split("\n");
-  const said = lines.map((line) => line.trim().replace(/^(?:[0-9a-f]{2} )+ +/, ""));
-  await writeFile(source!, `${head}${said.join("\n")}\n`);
-  await promisify(execFile)(`${prefix}as`, [...words, "-o", object!, source!]);
-  await promisify(execFile)(`${prefix}objcopy`, ["-O", "binary", "-j", ".text", object!, code!]);
-  return readFile(code!);
-}
-
-function missing(architecture: Architecture): string | false {
-  try {
-    execFileSync(`${TOOLS[architecture].prefix}as`, ["--version"], { stdio: "ignore" });
-    return false;
-  } catch {
-    return `there is no assembler for ${architecture} on this system`;
-  }
-}
+import { assemble, whyNoAssembler } from "./listings.ts";
 
 for (const architecture of ["x64", "arm64"] as const) {
   describe(`the player for ${architecture}`, () => {
-    it("has the bytes that its listing says", { skip: missing(architecture) }, async (t) => {
+    it("has the bytes that its listing says", { skip: whyNoAssembler(architecture) }, async (t) => {
       const code = machineCode(PLAYER_LISTINGS[architecture]);
-      assert.equal((await assemble(t, architecture)).toString("hex"), code.toString("hex"));
+      assert.equal(
+        (await assemble(t, architecture, PLAYER_LISTINGS[architecture])).toString("hex"),
+        code.toString("hex"),
+      );
       assert.ok(code.length > 100);
     });
 

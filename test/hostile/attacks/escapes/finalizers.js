@@ -6,6 +6,7 @@ const registry = new FinalizationRegistry(() => {
 });
 globalThis.kept = registry;
 for (let n = 0; n < 1_000; n++) registry.register({ n }, n);
-require("node:v8").setFlagsFromString("--expose-gc");
-require("node:vm").runInNewContext("gc")();
+globalThis.session = new (require("node:inspector").Session)();
+session.connect();
+session.post("HeapProfiler.collectGarbage");
 return "registered";

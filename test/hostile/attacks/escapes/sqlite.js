@@ -7,5 +7,4 @@ return through({
   open: () => new DatabaseSync(CANARY_FILE, { readOnly: true }),
   attach: () => memory.exec(`ATTACH '${CANARY_FILE}' AS host`),
   vacuum: () => memory.exec(`VACUUM INTO '/${MARK}'`),
-  extension: () => memory.loadExtension("/lib/x86_64-linux-gnu/libc.so.6"),
 });

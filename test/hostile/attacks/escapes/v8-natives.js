@@ -1,6 +1,10 @@
-// Switches V8's own functions on, and ends the process with one.
+// Switches V8's own functions on, past all that the guest has patched, and ends the process with one.
 // answers: 500 task_exited
 // answers: 500 task_memory
-require("node:v8").setFlagsFromString("--allow-natives-syntax");
-new Function("%AbortJS('natives')")();
-return "still there";
+const { Worker } = require("node:worker_threads");
+const text = `
+  require("internal/test/binding").internalBinding("v8").setFlagsFromString("--allow-natives-syntax");
+  new Function("%AbortJS('natives')")();
+`;
+const worker = new Worker(text, { eval: true, execArgv: ["--expose-internals"] });
+return new Promise((resolve, reject) => worker.on("exit", resolve).on("error", reject));

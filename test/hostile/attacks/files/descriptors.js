@@ -7,7 +7,8 @@ for (let descriptor = 0; descriptor < 1_024; descriptor++) {
   try {
     const stat = fs.fstatSync(descriptor);
     const isOwn = stat.dev === root.dev && stat.ino === root.ino;
-    if (!isOwn && (stat.isFile() || stat.isDirectory() || stat.isBlockDevice())) found.push(descriptor);
+    const isHosts = stat.isFile() || stat.isDirectory() || stat.isBlockDevice() || stat.isCharacterDevice();
+    if (!isOwn && isHosts) found.push(descriptor);
   } catch {}
 }
 return found;

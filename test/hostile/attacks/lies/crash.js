@@ -1,7 +1,9 @@
 // Crashes its process with a hard fault of Node.
 // answers: 500 task_exited
-// answers: 500 task_threw
-process.binding("buffer");
-process._debugEnd?.();
-require("node:v8").setFlagsFromString("--allow-natives-syntax");
-return new Function("return %SystemBreak()")();
+const { Worker } = require("node:worker_threads");
+const text = `
+  require("internal/test/binding").internalBinding("v8").setFlagsFromString("--allow-natives-syntax");
+  new Function("%SystemBreak()")();
+`;
+const worker = new Worker(text, { eval: true, execArgv: ["--expose-internals"] });
+return new Promise((resolve, reject) => worker.on("exit", resolve).on("error", reject));

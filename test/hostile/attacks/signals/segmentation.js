@@ -3,6 +3,5 @@
 // answers: 500 task_threw
 process.binding("util");
 process._kill(process.pid, 11);
-require("node:v8").setFlagsFromString("--stack-size=65500");
 const deep = (n) => [deep(n + 1), n];
 return deep(0);

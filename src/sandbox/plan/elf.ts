@@ -1,0 +1,72 @@
+import type { Architecture } from "../system-calls.ts";
+
+/** Of the largest pages that arm64 has. */
+export const ALIGNMENT = 0x1_0000;
+/** Segment types, segment rights and file types of elf(5). */
+export const ELF = {
+  load: 1,
+  dynamic: 2,
+  stack: 0x6474_e551,
+  readExecute: 5,
+  readWrite: 6,
+  executable: 2,
+  sharedObject: 3,
+} as const;
+
+const MACHINES: Readonly<Record<Architecture, number>> = { x64: 62, arm64: 183 };
+const FILE_HEADER_BYTES = 64;
+const SEGMENT_HEADER_BYTES = 56;
+
+/** One segment: which bytes of the file the kernel or the dynamic loader maps, where, and with which rights. */
+export interface Segment {
+  readonly type: number;
+  readonly rights: number;
+  /** In the file, in bytes. */
+  readonly offset?: number;
+  readonly address?: bigint;
+  readonly fileBytes?: number;
+  /** By default as many as in the file. */
+  readonly memoryBytes?: number;
+}
+
+export interface ElfHeaders {
+  readonly architecture: Architecture;
+  readonly type: number;
+  readonly entry?: bigint;
+  readonly segments: readonly Segment[];
+}
+
+/** The length of the headers of a file with a number of segments, in bytes. */
+export function elfHeaderBytes(segments: number): number {
+  return FILE_HEADER_BYTES + segments * SEGMENT_HEADER_BYTES;
+}
+
+/** Encodes the file header and the program headers (elf(5)): 64 bits, little endian. */
+export function elfHeaders({ architecture, type, entry = 0n, segments }: ElfHeaders): Buffer {
+  const file = Buffer.alloc(FILE_HEADER_BYTES);
+  file.write("\x7fELF", "latin1");
+  // 64 bits, little endian, version 1.
+  file.set([2, 1, 1], 4);
+  file.writeUInt16LE(type, 16);
+  file.writeUInt16LE(MACHINES[architecture], 18);
+  file.writeUInt32LE(1, 20);
+  file.writeBigUInt64LE(entry, 24);
+  file.writeBigUInt64LE(BigInt(FILE_HEADER_BYTES), 32);
+  file.writeUInt16LE(FILE_HEADER_BYTES, 52);
+  file.writeUInt16LE(SEGMENT_HEADER_BYTES, 54);
+  file.writeUInt16LE(segments.length, 56);
+  return Buffer.concat([file, ...segments.map(segmentHeader)]);
+}
+
+function segmentHeader({ type, rights, offset = 0, address = 0n, fileBytes = 0, memoryBytes }: Segment): Buffer {
+  const header = Buffer.alloc(SEGMENT_HEADER_BYTES);
+  header.writeUInt32LE(type, 0);
+  header.writeUInt32LE(rights, 4);
+  header.writeBigUInt64LE(BigInt(offset), 8);
+  header.writeBigUInt64LE(address, 16);
+  header.writeBigUInt64LE(address, 24);
+  header.writeBigUInt64LE(BigInt(fileBytes), 32);
+  header.writeBigUInt64LE(BigInt(memoryBytes ?? fileBytes), 40);
+  header.writeBigUInt64LE(BigInt(ALIGNMENT), 48);
+  return header;
+}

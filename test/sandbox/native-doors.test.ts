@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe, it } from "node:test";
+
+import { RECORDED } from "./recorded-surface.ts";
+import { surfaceOfNode } from "./surface.ts";
+
+const ATTACKS = path.join(import.meta.dirname, "../hostile/attacks");
+
+/**
+ * Every way from JavaScript to native code that is known of the pinned Node: where it is, its name, and the attack of the
+ * corpus that tries it. Without an attack: what the wall does not stop, and SECURITY.md says so.
+ */
+const DOORS: readonly [place: string, name: string, attack: string | null][] = [
+  ["node:sqlite", "DatabaseSync.loadExtension", "escapes/sqlite-extension"],
+  ["node:sqlite", "DatabaseSync.enableLoadExtension", "escapes/sqlite-extension-in-worker"],
+  ["node:crypto", "setEngine", "escapes/crypto-engine"],
+  ["node:process", "dlopen", "escapes/dlopen-libc"],
+  ["node:module", "Module.require", "escapes/dlopen-own"],
+  ["switches of a thread", "--addons", "escapes/addon-in-worker"],
+  ["switches of a thread", "--experimental-addon-modules", "escapes/addon-in-worker"],
+  ["node:process", "execve", "processes/execve"],
+  ["node:process", "binding", "escapes/process-binding-spawn"],
+  ["node:child_process", "spawn", "processes/spawn"],
+  ["node:v8", "setFlagsFromString", "escapes/v8-switches-in-worker"],
+  ["node:wasi", "WASI", "escapes/wasi-preopens"],
+  // Its argument --expose-internals leads to the function of V8's switches, past the guest's refusal.
+  ["node:worker_threads", "Worker", null],
+  // V8 believes what it has compiled, and a task may say that it has.
+  ["node:vm", "Script", null],
+  ["node:vm", "compileFunction", null],
+  ["node:module", "enableCompileCache", null],
+];
+
+describe("the ways from JavaScript to native code", () => {
+  const surface = surfaceOfNode();
+
+  for (const [place, recorded] of Object.entries(RECORDED)) {
+    it(`are known of all that this Node offers: ${place}`, () => {
+      const known = new Set(recorded.trim().split(/\s+/));
+      assert.deepEqual(
+        surface[place]!.split(" ").filter((name) => !known.has(name)),
+        [],
+        "new in this Node: see recorded-surface.ts",
+      );
+    });
+  }
+
+  for (const [place, name, attack] of DOORS) {
+    it(`are each there, and attacked: ${name} of ${place}`, () => {
+      assert.ok(surface[place]!.split(" ").includes(name), "gone from this Node");
+      if (attack !== null) assert.ok(existsSync(path.join(ATTACKS, `${attack}.js`)), attack);
+    });
+  }
+
+  it("are looked for in all places that were recorded", () => {
+    assert.deepEqual(Object.keys(surface), Object.keys(RECORDED));
+  });
+});

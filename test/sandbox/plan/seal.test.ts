@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+
+import { machineCode } from "../../../src/sandbox/plan/listing.ts";
+import { SEAL_LISTINGS, sealLibrary } from "../../../src/sandbox/plan/seal.ts";
+import { sealFilter } from "../../../src/sandbox/seccomp.ts";
+import type { Architecture } from "../../../src/sandbox/system-calls.ts";
+import { assemble, whyNoAssembler } from "./listings.ts";
+
+for (const architecture of ["x64", "arm64"] as const) {
+  describe(`the seal for ${architecture}`, () => {
+    it("has the bytes that its listing says", { skip: whyNoAssembler(architecture) }, async (t) => {
+      const code = machineCode(SEAL_LISTINGS[architecture]);
+      const assembled = await assemble(t, architecture, SEAL_LISTINGS[architecture]);
+      assert.equal(assembled.toString("hex"), code.toString("hex"));
+    });
+
+    it("has its filter right behind its code, where the code looks for it", () => {
+      const file = sealLibrary(architecture);
+      const code = machineCode(SEAL_LISTINGS[architecture]);
+      const filter = sealFilter(architecture);
+      const at = file.indexOf(code) + code.length;
+      assert.equal(Number(file.readBigUInt64LE(at)), filter.length / 8);
+      assert.ok(file.subarray(at + 8).indexOf(filter) === 0);
+      // The first instruction adds to its own address (arm64) or to that of the next (x64).
+      const offset = { x64: () => code.readUInt32LE(3) + 7, arm64: () => (code.readUInt32LE(0) >>> 3) & 0xfffc }[
+        architecture
+      ];
+      assert.equal(offset(), code.length);
+    });
+  });
+}
+
+/** V8 maps its builtins a second time where it can read /proc/self/maps. No guest can. */
+const NO_REMAP = "--no-short-builtin-calls";
+/** Says how many filters the process is under, then executes another program. */
+const TELLS = `
+  const status = require("node:fs").readFileSync("/proc/self/status", "latin1");
+  console.log(/^Seccomp_filters:\\s+(\\d+)$/m.exec(status)[1]);
+  console.log(require("node:child_process").spawnSync("/bin/true").error?.code);
+`;
+
+describe("a Node that is started with the seal", { skip: process.platform !== "linux" }, () => {
+  it("is under one more filter, which lets it execute nothing", async (t) => {
+    const seal = await writeSeal(t);
+    const own = await sayFilters();
+    const sealed = await sayFilters(`LD_PRELOAD=${seal}`);
+    assert.equal(own.filters + 1, sealed.filters);
+    assert.deepEqual([own.error, sealed.error], ["undefined", "EPERM"]);
+  });
+
+  it("does not start where the kernel takes no filter from it", { skip: process.getuid?.() !== 0 }, async (t) => {
+    const seal = await writeSeal(t);
+    // Neither root nor under no_new_privs.
+    const started = promisify(execFile)(process.execPath, ["-e", "1"], { env: { LD_PRELOAD: seal }, uid: 65_534 });
+    await assert.rejects(started, ({ code }: { code: unknown }) => code === 191);
+  });
+});
+
+async function writeSeal(t: { after: (clean: () => Promise<void>) => void }): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-seal-"));
+  await chmod(folder, 0o755);
+  t.after(() => rm(folder, { recursive: true }));
+  const file = path.join(folder, "seal.so");
+  await writeFile(file, sealLibrary(process.arch as Architecture));
+  return file;
+}
+
+async function sayFilters(...variables: string[]): Promise<{ filters: number; error: string }> {
+  // `env`, because the seal takes effect in each program that is started under the variable.
+  const words = ["--no-new-privs", "env", ...variables, process.execPath, NO_REMAP, "-e", TELLS];
+  const { stdout } = await promisify(execFile)("setpriv", words);
+  const [filters, error] = stdout.trim().split("\n");
+  return { filters: Number(filters), error: error! };
+}
