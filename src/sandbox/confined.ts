@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 import { GUEST_GROUP, heldBy } from "./cgroup.ts";
 import { Ahead } from "./confined/ahead.ts";
-import { DiskWatch, type WatchedFolder } from "./confined/disk-watch.ts";
+import { DiskWatch, type WatchedGuest } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
 import { whileStopped } from "./confined/pause.ts";
@@ -20,6 +20,7 @@ import { landlockAbi, type Played, sendPlan } from "./plan/play.ts";
 import { PLAN_DESCRIPTOR } from "./plan/player.ts";
 import type { Plan } from "./plan/steps.ts";
 import { isPrivileged, mayChangeRoot } from "./privilege.ts";
+import { processTimeMs } from "./proc.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { GuestExit } from "./sandbox.ts";
 import type { Check } from "./self-test/check.ts";
@@ -96,14 +97,15 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
     const watched = {
       folder: home.tmp,
-      removed: new RemovedFiles(child.pid!, home.owner, folder.player),
+      removed: new RemovedFiles(child.pid!, home.owner, folder.player, home.tmp),
+      usedMs: () => processTimeMs(child.pid!),
       whileStopped: <T>(work: () => Promise<T>) => whileStopped(child, work),
     };
     return bounded(guest, watched, () => keep(leaving, home.remove()));
   };
 
   /** The kernel has no limit for a folder. */
-  const bounded = (guest: GuestChild, watched: Omit<WatchedFolder, "exceeded">, gone: () => void): StartedGuest => {
+  const bounded = (guest: GuestChild, watched: Omit<WatchedGuest, "exceeded">, gone: () => void): StartedGuest => {
     let outOfDisk = false;
     const exceeded = (): void => {
       outOfDisk = true;

@@ -19,6 +19,15 @@ export function processStatus(pid: number): GuestStatus | null {
   }
 }
 
+/** The processor time of a process and of all its threads, or null when there is no such process. */
+export function processTimeMs(pid: number): number | null {
+  try {
+    return cpuOf(fieldsOf(readFileSync(`/proc/${pid}/stat`, "latin1")));
+  } catch {
+    return null;
+  }
+}
+
 /** @param stat of the main thread. @param whole of the process. */
 export function parseStat(stat: string, whole: string): GuestStatus {
   // The title is in parentheses and may hold any: the last one ends it.
