@@ -8,7 +8,6 @@ import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
 import { whileStopped } from "./confined/pause.ts";
 import { guestPolicy } from "./confined/policy.ts";
-import { RemovedFiles } from "./confined/removed.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { openCgroups } from "./open-cgroups.ts";
@@ -96,8 +95,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
     const watched = {
-      folder: home.tmp,
-      removed: new RemovedFiles(child.pid!, home.owner, folder.player, home.tmp),
+      held: { pid: child.pid!, identity: home.owner, stub: folder.player, folder: home.tmp },
       usedMs: () => processTimeMs(child.pid!),
       whileStopped: <T>(work: () => Promise<T>) => whileStopped(child, work),
     };
@@ -173,6 +171,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     close: async () => {
       guests.close();
       await Promise.all(leaving);
+      await disk.close();
       await homes.close();
       await cgroups?.close();
       await folder.remove();

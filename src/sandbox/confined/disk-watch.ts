@@ -1,5 +1,5 @@
-import { diskUse } from "./disk.ts";
-import type { RemovedFiles } from "./removed.ts";
+import { Looker, type TimedUse } from "./looker.ts";
+import type { HeldBy } from "./removed.ts";
 
 /** How often the watch asks what processor time each guest has used. */
 const ROUND_MS = 100;
@@ -13,10 +13,7 @@ const QUIET_MS = 1_000;
 const QUIET_SHARE = 1 / 10;
 
 export interface WatchedGuest {
-  /** The folder that it may write to. */
-  readonly folder: string;
-  /** What it uses of the disk outside that folder. */
-  readonly removed: Pick<RemovedFiles, "use">;
+  readonly held: HeldBy;
   /** The processor time that it has used since its start, or null when it has ended. */
   readonly usedMs: () => number | null;
   /** Does something while the guest is stopped. */
@@ -48,10 +45,12 @@ interface Watch {
 export class DiskWatch {
   readonly #limitBytes: number;
   readonly #watched: Map<WatchedGuest, Watch> = new Map();
+  readonly #looker: Pick<Looker, "look" | "close">;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(limitBytes: number) {
+  constructor(limitBytes: number, looker: Pick<Looker, "look" | "close"> = new Looker()) {
     this.#limitBytes = limitBytes;
+    this.#looker = looker;
   }
 
   /** @returns what ends it. */
@@ -60,6 +59,12 @@ export class DiskWatch {
     this.#watched.set(watched, { ...nothing, atMs: performance.now(), restMs: LEAST_USED_MS, quietMs: QUIET_MS });
     this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
     return () => this.#forget(watched);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer ?? undefined);
+    this.#watched.clear();
+    await this.#looker.close();
   }
 
   #forget(watched: WatchedGuest): boolean {
@@ -99,10 +104,7 @@ export class DiskWatch {
     if (use.bytes > this.#limitBytes && this.#forget(watched)) watched.exceeded();
   }
 
-  async #use({ folder, removed }: WatchedGuest): Promise<{ bytes: number; isCertain: boolean; costMs: number }> {
-    const unnamed = await removed.use();
-    const { bytes, isCertain, costMs } = await diskUse(folder, this.#limitBytes, unnamed.bytes);
-    // SQLite removes a file of its own a moment before it unmaps it: a guest that holds one on purpose still does so later.
-    return { bytes, isCertain: isCertain && unnamed.bytes < Infinity, costMs: costMs + unnamed.costMs };
+  #use({ held }: WatchedGuest): Promise<TimedUse> {
+    return this.#looker.look(held, this.#limitBytes);
   }
 }

@@ -1,7 +1,4 @@
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
-
-import { ThreadTime } from "./thread-time.ts";
 
 /** The least that an entry of a folder counts: otherwise empty files would cost nothing. */
 const ENTRY_BYTES = 4_096;
@@ -19,8 +16,8 @@ const MOST_ENTRIES = 2_048;
 const BYTES_AN_ENTRY = 32_768;
 /** The most folders inside each other: the kernel walks all of them for each entry below. */
 const MOST_FOLDERS_DEEP = 64;
-/** How many entries are looked at before the event loop turns: about a millisecond. */
-const SLICE = 64;
+/** How many entries of a folder are in memory at a time: a guest may make millions. */
+const AT_ONCE = 256;
 const SLASH = Buffer.from("/");
 
 export interface DiskUse {
@@ -31,8 +28,6 @@ export interface DiskUse {
    * not yet read to a place already read is not found either.
    */
   readonly isCertain: boolean;
-  /** Processor time that the look took in this thread. */
-  readonly costMs: number;
 }
 
 /**
@@ -43,11 +38,10 @@ export interface DiskUse {
  *
  * @param used bytes that the guest uses outside its folder.
  */
-export async function diskUse(folder: string, limitBytes: number, used = 0): Promise<DiskUse> {
+export function diskUse(folder: string, limitBytes: number, used = 0): DiskUse {
   const look = new Look(limitBytes, used);
-  await look.walk(Buffer.from(folder));
-  const { bytes, isCertain, time } = look;
-  return { bytes, isCertain: bytes > limitBytes || isCertain, costMs: time.totalMs };
+  look.walk(Buffer.from(folder));
+  return { bytes: look.bytes, isCertain: look.bytes > limitBytes || look.isCertain };
 }
 
 interface Folder {
@@ -58,12 +52,10 @@ interface Folder {
 class Look {
   bytes: number;
   isCertain = true;
-  readonly time: ThreadTime = new ThreadTime();
   readonly #limitBytes: number;
   readonly #mostEntries: number;
   readonly #sinceMs = Date.now() - TICKS_MS;
   #entries = 0;
-  #asked = 0;
 
   constructor(limitBytes: number, used: number) {
     this.#limitBytes = limitBytes;
@@ -71,25 +63,23 @@ class Look {
     this.bytes = used;
   }
 
-  async walk(folder: Buffer): Promise<void> {
-    this.time.start();
+  walk(folder: Buffer): void {
     const folders: Folder[] = [{ path: folder, depth: 0 }];
     for (const next of folders) {
-      await this.#add(next, folders);
-      if (this.bytes > this.#limitBytes) break;
+      this.#add(next, folders);
+      if (this.bytes > this.#limitBytes) return;
     }
     // Again, now that all was seen: what came or went since the beginning has changed its folder.
-    if (this.bytes <= this.#limitBytes) for (const { path } of folders) await this.#ask(path);
-    this.time.stop();
+    for (const { path } of folders) this.#ask(path);
   }
 
-  async #add({ path, depth }: Folder, folders: Folder[]): Promise<void> {
+  #add({ path, depth }: Folder, folders: Folder[]): void {
     try {
       const start = Buffer.concat([path, SLASH]);
       // The types know only text as names. A name of a guest need not be text: read as text, it names nothing.
-      using listing = opendirSync(path, { encoding: "buffer" as BufferEncoding, bufferSize: SLICE });
+      using listing = opendirSync(path, { encoding: "buffer" as BufferEncoding, bufferSize: AT_ONCE });
       for (let entry = listing.readSync(); entry; entry = listing.readSync()) {
-        await this.#count(start, entry, depth, folders);
+        this.#count(start, entry, depth, folders);
         if (this.bytes > this.#limitBytes) return;
       }
     } catch (error) {
@@ -97,20 +87,15 @@ class Look {
     }
   }
 
-  async #count(start: Buffer, entry: Dirent, depth: number, folders: Folder[]): Promise<void> {
+  #count(start: Buffer, entry: Dirent, depth: number, folders: Folder[]): void {
     const path = Buffer.concat([start, entry.name as unknown as Buffer]);
     if (entry.isDirectory()) folders.push({ path, depth: depth + 1 });
     const isTooMuch = ++this.#entries > this.#mostEntries || depth >= MOST_FOLDERS_DEEP;
-    this.bytes += isTooMuch ? Infinity : await this.#ask(path);
+    this.bytes += isTooMuch ? Infinity : this.#ask(path);
   }
 
   /** @returns the bytes of a file. A file that shrinks shows it by its time, even if what it lost went to a file asked before. */
-  async #ask(file: Buffer): Promise<number> {
-    if (++this.#asked % SLICE === 0) {
-      this.time.stop();
-      await setImmediate();
-      this.time.start();
-    }
+  #ask(file: Buffer): number {
     try {
       const { blocks, ctimeMs } = lstatSync(file);
       if (ctimeMs >= this.#sinceMs) this.isCertain = false;

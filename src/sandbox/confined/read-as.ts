@@ -14,7 +14,8 @@ export interface OpenFile {
   readonly bytes: number;
 }
 
-export interface SeenAs {
+/** What a guest holds. */
+export interface Seen {
   readonly files: readonly OpenFile[];
   readonly mappings: Mappings;
 }
@@ -24,7 +25,7 @@ const AT_ONCE = 90;
 const CLOSE_FROM = 4;
 
 /** Has a stub become the user of a guest, and look at its descriptors and its mappings as that user. */
-export async function readAs(identity: Identity, stub: string, pid: number, names: readonly string[]): Promise<SeenAs> {
+export async function readAs(identity: Identity, stub: string, pid: number, names: readonly string[]): Promise<Seen> {
   const files: OpenFile[] = [];
   for (let first = 0; first < names.length; first += AT_ONCE) {
     const answers = await execute(stub, filesPlan(pid, identity, names.slice(first, first + AT_ONCE)));

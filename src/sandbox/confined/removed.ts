@@ -1,22 +1,29 @@
-import { readdirSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 
 import type { Identity } from "../privilege.ts";
 import { BLOCK_BYTES } from "./disk.ts";
-import { hasRemovedMapping, type Mappings, readMappings } from "./mappings.ts";
-import { type OpenFile, readAs } from "./read-as.ts";
-import { ThreadTime } from "./thread-time.ts";
+import { hasRemovedMapping, readMappings } from "./mappings.ts";
+import { type OpenFile, readAs, type Seen } from "./read-as.ts";
 
-/** What it costs to have a stub become the guest's user: the start of a process, and its end. */
-const STUB_MS = 4;
+/** Where a guest may hold files, and as whom that can be seen. */
+export interface HeldBy {
+  readonly pid: number;
+  /** The user of the guest, if it is not that of this process. */
+  readonly identity: Identity | null;
+  /** The file of the program that executes plans. */
+  readonly stub: string;
+  /** The folder that the guest may write to. */
+  readonly folder: string;
+}
 
 export interface RemovedUse {
   readonly bytes: number;
-  /** Processor time that it took. */
-  readonly costMs: number;
+  /** Whether a process had to be started for it. */
+  readonly usedStub: boolean;
 }
 
 /**
- * What a guest has removed from its folder and still holds: no folder shows it.
+ * Counts what a guest has removed from its folder and still holds, in bytes: no folder shows it.
  *
  * Files that it holds open count with their size. A file that is mapped and removed counts as more than any limit: the
  * kernel does not report its size, and Node itself never does that.
@@ -24,53 +31,29 @@ export interface RemovedUse {
  * The kernel shows both to the guest's own user, and to a process with CAP_SYS_PTRACE (proc_pid_fd(5)), which a container's
  * root does not have. Such a root has a stub become the guest's user, look, and report.
  */
-export class RemovedFiles {
-  readonly #pid: number;
-  readonly #identity: Identity | null;
-  readonly #stub: string;
-  readonly #folder: string;
+export async function removedUse({ pid, identity, stub, folder }: HeldBy): Promise<RemovedUse> {
+  const own = look(pid);
+  if (own || !identity) return { bytes: own ? sum(own, folder) : 0, usedStub: false };
+  return { bytes: sum(await readAs(identity, stub, pid, fileNames(pid)), folder), usedStub: true };
+}
 
-  /**
-   * @param identity of the guest, if it is not that of this process.
-   * @param stub the file of the program that executes plans.
-   * @param folder the folder that the guest may write to.
-   */
-  constructor(pid: number, identity: Identity | null, stub: string, folder: string) {
-    this.#pid = pid;
-    this.#identity = identity;
-    this.#stub = stub;
-    this.#folder = realpathSync(folder);
+/** @returns null if this process may not look: descriptors and mappings are a right each. */
+function look(pid: number): Seen | null {
+  const mappings = readMappings(pid);
+  if (!mappings) return null;
+  const files: OpenFile[] = [];
+  for (const name of fileNames(pid)) {
+    const file = openFile(`/proc/${pid}/fd/${name}`);
+    if (file === "refused") return null;
+    if (file !== "none") files.push(file);
   }
+  return { files, mappings };
+}
 
-  async use(): Promise<RemovedUse> {
-    const time = new ThreadTime();
-    time.start();
-    const own = this.#look();
-    time.stop();
-    if (own !== null) return { bytes: own, costMs: time.totalMs };
-    if (!this.#identity) return { bytes: 0, costMs: time.totalMs };
-    const { files, mappings } = await readAs(this.#identity, this.#stub, this.#pid, fileNames(this.#pid));
-    return { bytes: this.#sum(files, mappings), costMs: time.totalMs + STUB_MS };
-  }
-
-  /** @returns null if this process may not look: descriptors and mappings are a right each. */
-  #look(): number | null {
-    const mappings = readMappings(this.#pid);
-    if (!mappings) return null;
-    const files: OpenFile[] = [];
-    for (const name of fileNames(this.#pid)) {
-      const file = openFile(`/proc/${this.#pid}/fd/${name}`);
-      if (file === "refused") return null;
-      if (file !== "none") files.push(file);
-    }
-    return this.#sum(files, mappings);
-  }
-
-  #sum(files: readonly OpenFile[], { text }: Mappings): number {
-    if (text === null || hasRemovedMapping(text, this.#folder)) return Infinity;
-    const sizes = new Map(files.filter(({ isRemoved }) => isRemoved).map(({ key, bytes }) => [key, bytes]));
-    return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
-  }
+function sum({ files, mappings }: Seen, folder: string): number {
+  if (mappings.text === null || hasRemovedMapping(mappings.text, folder)) return Infinity;
+  const sizes = new Map(files.filter(({ isRemoved }) => isRemoved).map(({ key, bytes }) => [key, bytes]));
+  return [...sizes.values()].reduce((all, bytes) => all + bytes, 0);
 }
 
 function fileNames(pid: number): string[] {

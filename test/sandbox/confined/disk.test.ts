@@ -8,16 +8,17 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import { DiskWatch, type WatchedGuest } from "../../../src/sandbox/confined/disk-watch.ts";
+import type { TimedUse } from "../../../src/sandbox/confined/looker.ts";
 import { diskUse } from "../../../src/sandbox/confined/disk.ts";
 import { hasRemovedMapping } from "../../../src/sandbox/confined/mappings.ts";
-import { RemovedFiles } from "../../../src/sandbox/confined/removed.ts";
+import { removedUse } from "../../../src/sandbox/confined/removed.ts";
 import { isPrivileged } from "../../../src/sandbox/privilege.ts";
 import { removeTree } from "../../../src/sandbox/remove-tree.ts";
 import { prepareRunFolder } from "../../../src/sandbox/run-folder.ts";
 import { until } from "../../contract/until.ts";
 
 const MIB = 2 ** 20;
-const NONE = { use: async () => ({ bytes: 0, costMs: 0 }) };
+const NOTHING: TimedUse = { bytes: 0, isCertain: true, costMs: 0 };
 /** Its index is a file that SQLite maps. The second word that it is sent has it removed, while it goes on being mapped. */
 const MAP_FILE = `const fs = require("node:fs"); const { DatabaseSync } = require("node:sqlite");
   const held = new DatabaseSync("held"); held.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x); SELECT * FROM t");`;
@@ -42,13 +43,13 @@ describe("the use of a folder", () => {
     await mkdir(path.join(folder, "some/more"), { recursive: true });
     await writeFile(path.join(folder, "some/more/file"), Buffer.alloc(2 * MIB, 1));
     await writeFile(path.join(folder, "file"), Buffer.alloc(MIB, 1));
-    const { bytes: used } = await diskUse(folder, 64 * MIB);
+    const { bytes: used } = diskUse(folder, 64 * MIB);
     assert.ok(used >= 3 * MIB && used < 4 * MIB, String(used));
   });
 
   it("counts files that are empty, of which there could be any number", async () => {
     for (let n = 0; n < 100; n++) await writeFile(path.join(folder, String(n)), "");
-    assert.equal((await diskUse(folder, 64 * MIB)).bytes, 100 * 4_096);
+    assert.equal((diskUse(folder, 64 * MIB)).bytes, 100 * 4_096);
   });
 
   it("counts what was removed and is still open, once", async () => {
@@ -57,27 +58,27 @@ describe("the use of a folder", () => {
     await using other = await open(file, "r");
     await one.write(Buffer.alloc(MIB, 1));
     await unlink(file);
-    const { bytes: used } = await new RemovedFiles(process.pid, null, "", folder).use();
+    const { bytes: used } = await removedUse({ pid: process.pid, identity: null, stub: "", folder });
     assert.ok(used >= MIB && used < 2 * MIB, `${used} by ${other.fd}`);
-    assert.equal((await diskUse(folder, 64 * MIB, used)).bytes, used);
+    assert.equal((diskUse(folder, 64 * MIB, used)).bytes, used);
   });
 
   it("is more than any limit when there are too many files, and as many more as the limit is larger", async () => {
     for (let n = 0; n < 2_049; n++) writeFileSync(path.join(folder, String(n)), "");
-    assert.equal((await diskUse(folder, 64 * MIB)).bytes, Infinity);
-    assert.equal((await diskUse(folder, 128 * MIB)).bytes, 2_049 * 4_096);
+    assert.equal((diskUse(folder, 64 * MIB)).bytes, Infinity);
+    assert.equal((diskUse(folder, 128 * MIB)).bytes, 2_049 * 4_096);
   });
 
   it("is more than any limit when folders lie too deep in each other", async () => {
     await mkdir(path.join(folder, "d/".repeat(64)), { recursive: true });
-    assert.ok((await diskUse(folder, 64 * MIB)).bytes < MIB);
+    assert.ok((diskUse(folder, 64 * MIB)).bytes < MIB);
     await mkdir(path.join(folder, "d/".repeat(65)), { recursive: true });
-    assert.equal((await diskUse(folder, 64 * MIB)).bytes, Infinity);
+    assert.equal((diskUse(folder, 64 * MIB)).bytes, Infinity);
   });
 
   it("is more than any limit where it lies deeper than a path can be long", async () => {
     execFileSync(process.execPath, ["-e", DEEP, folder]);
-    assert.equal((await diskUse(folder, 64 * MIB)).bytes, Infinity);
+    assert.equal((diskUse(folder, 64 * MIB)).bytes, Infinity);
   });
 
   it("counts files and folders whose names are no text", async () => {
@@ -85,19 +86,19 @@ describe("the use of a folder", () => {
     await mkdir(below);
     await writeFile(Buffer.concat([below, Buffer.from("/\xfe", "latin1")]), Buffer.alloc(2 * MIB, 1));
     await writeFile(Buffer.from(`${folder}/\xfe`, "latin1"), Buffer.alloc(MIB, 1));
-    const { bytes: used } = await diskUse(folder, 64 * MIB);
+    const { bytes: used } = diskUse(folder, 64 * MIB);
     assert.ok(used >= 3 * MIB && used < 4 * MIB, String(used));
   });
 
   it("is certain where nothing has changed lately, and where it is too much in any case", async () => {
     const [file, moved] = ["file", "moved"].map((name) => path.join(folder, name)) as [string, string];
-    const isCertain = async (): Promise<boolean> => (await diskUse(folder, 64 * MIB)).isCertain;
+    const isCertain = async (): Promise<boolean> => diskUse(folder, 64 * MIB).isCertain;
     // On a busy machine the look may come when it is no longer lately.
     await until(async () => {
       await writeFile(file, Buffer.alloc(MIB, 1));
       return !(await isCertain());
     }, "a look has come soon after a change");
-    assert.equal((await diskUse(folder, MIB / 2)).isCertain, true);
+    assert.equal((diskUse(folder, MIB / 2)).isCertain, true);
     await until(isCertain, "nothing has changed lately");
     await until(async () => {
       await rename(file, moved);
@@ -107,7 +108,7 @@ describe("the use of a folder", () => {
   });
 
   it("is nothing where the folder has gone", async () => {
-    assert.equal((await diskUse(path.join(folder, "gone"), MIB)).bytes, 0);
+    assert.equal((diskUse(path.join(folder, "gone"), MIB)).bytes, 0);
   });
 });
 
@@ -115,15 +116,14 @@ describe("what a process maps and has removed", () => {
   it("is more than any limit, and a mapped file that has its name is not", async () => {
     const holder = spawn(process.execPath, ["-e", MAP], { cwd: folder, stdio: ["pipe", "pipe", "inherit"] });
     try {
-      const removed = new RemovedFiles(holder.pid!, null, "", folder);
+      const held = { pid: holder.pid!, identity: null, stub: "", folder };
       await once(holder.stdout, "data");
       assert.match(await readFile(`/proc/${holder.pid}/maps`, "latin1"), /held-shm$/m);
-      assert.equal((await removed.use()).bytes, 0);
+      assert.equal((await removedUse(held)).bytes, 0);
       holder.stdin.write("remove");
       await once(holder.stdout, "data");
-      assert.equal((await removed.use()).bytes, Infinity);
-      const elsewhere = new RemovedFiles(holder.pid!, null, "", ROOT);
-      assert.ok((await elsewhere.use()).bytes < Infinity);
+      assert.equal((await removedUse(held)).bytes, Infinity);
+      assert.ok((await removedUse({ ...held, folder: ROOT })).bytes < Infinity);
     } finally {
       holder.kill("SIGKILL");
     }
@@ -163,12 +163,12 @@ describe("what a guest of another user holds open and has removed", () => {
         });
         try {
           await once(holder.stdout, "data");
-          const asked = { pid: holder.pid, identity, player: run.player, folder };
-          const program = `import { RemovedFiles } from "./src/sandbox/confined/removed.ts";
+          const asked = { pid: holder.pid, identity, stub: run.player, folder };
+          const program = `import { removedUse } from "./src/sandbox/confined/removed.ts";
         import { statSync } from "node:fs";
-        const { pid, identity, player, folder } = ${JSON.stringify(asked)};
-        try { statSync("/proc/" + pid + "/fd/0"); console.log("it may look") } catch (error) { console.log(error.code) }
-        console.log((await new RemovedFiles(pid, identity, player, folder).use()).bytes)`;
+        const held = ${JSON.stringify(asked)};
+        try { statSync("/proc/" + held.pid + "/fd/0"); console.log("it may look") } catch (error) { console.log(error.code) }
+        console.log((await removedUse(held)).bytes)`;
           const words = [...without, process.execPath, "--input-type=module", "-e", program];
           const { stdout, stderr } = spawnSync("setpriv", words, { cwd: ROOT, encoding: "utf8" });
           assert.equal(stdout, `EACCES\n${expected}\n`, stderr);
@@ -186,66 +186,67 @@ describe("a watch of folders", () => {
     const watch = new DiskWatch(MIB);
     const reported: string[] = [];
     const exceeded = Promise.withResolvers<void>();
-    const stop = watch.watch(guest(modest, () => reported.push("modest"), growing(10)));
-    watch.watch(guest(greedy, () => exceeded.resolve(void reported.push("greedy")), growing(10)));
+    watch.watch(guest(modest, growing(10), () => reported.push("modest")));
+    watch.watch(guest(greedy, growing(10), () => exceeded.resolve(void reported.push("greedy"))));
     await writeFile(path.join(modest, "file"), Buffer.alloc(MIB / 2, 1));
     await writeFile(path.join(greedy, "file"), Buffer.alloc(2 * MIB, 1));
     await alive(exceeded.promise);
-    stop();
+    await watch.close();
     assert.deepEqual(reported, ["greedy"]);
   });
 
-  it("looks at a guest again when it has used four times what the look took, however dear the looks at others are", async () => {
-    const watch = new DiskWatch(MIB);
-    const counts = { idle: 0, dear: 0, cheap: 0 };
+  it("looks at a guest again when it has used four times what the look took, however dear looks at others are", async () => {
+    const looks: string[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
-    const counted = (name: keyof typeof counts, costMs: number) => async () => {
-      counts[name]++;
-      if (counts.dear === 2) resolve();
-      return { bytes: 0, costMs };
-    };
-    const stops = [
-      watch.watch(guest(folder, assert.fail, () => 0, counted("idle", 0))),
-      // After the first look it has to use 400 ms, which takes it four rounds.
-      watch.watch(guest(folder, assert.fail, growing(100), counted("dear", 100))),
-      watch.watch(guest(folder, assert.fail, growing(10), counted("cheap", 0))),
-    ];
+    const watch = new DiskWatch(MIB, {
+      look: async ({ folder: name }) => {
+        looks.push(name);
+        if (looks.filter((each) => each === "dear").length === 2) resolve();
+        return { ...NOTHING, costMs: name === "dear" ? 100 : 0 };
+      },
+      close: async () => {},
+    });
+    watch.watch(guest("idle", () => 0));
+    // After the first look it has to use 400 ms, which takes it four rounds.
+    watch.watch(guest("dear", growing(100)));
+    watch.watch(guest("cheap", growing(10)));
     await alive(promise);
-    for (const stop of stops) stop();
-    assert.equal(counts.idle, 0);
-    assert.ok(counts.cheap >= 4, JSON.stringify(counts));
+    await watch.close();
+    assert.ok(!looks.includes("idle"));
+    assert.ok(looks.filter((each) => each === "cheap").length >= 4, looks.join());
   });
 
   it("looks at a guest that has come to rest once more, and then no more", async () => {
-    const watch = new DiskWatch(MIB);
     let [looks, rounds] = [0, 0];
     const { promise, resolve } = Promise.withResolvers<void>();
+    const look = async (): Promise<TimedUse> => {
+      looks++;
+      return NOTHING;
+    };
+    const watch = new DiskWatch(MIB, { look, close: async () => {} });
     const usedMs = (): number => {
-      // Ten milliseconds make it due, and the next five do not.
       if (++rounds === 30) resolve();
+      // Ten milliseconds make it due, and five more do not.
       return rounds === 1 ? 10 : 15;
     };
-    const use = async (): Promise<{ bytes: number; costMs: number }> => {
-      looks++;
-      return { bytes: 0, costMs: 0 };
-    };
-    const stop = watch.watch(guest(folder, assert.fail, usedMs, use));
+    watch.watch(guest(folder, usedMs));
     await alive(promise);
-    stop();
+    await watch.close();
     assert.equal(looks, 2);
   });
 
-  it("ends no guest for a mapping that has gone at the second look", async () => {
-    const watch = new DiskWatch(MIB);
-    const uses = [Infinity, 0, 0];
+  it("stops a guest for a second look where the first is not certain, and believes only that one", async () => {
+    const first = [Infinity, 0, 0];
     const { promise, resolve } = Promise.withResolvers<void>();
-    const use = async (): Promise<{ bytes: number; costMs: number }> => {
-      if (uses.length === 1) resolve();
-      return { bytes: uses.shift() ?? 0, costMs: 0 };
+    const look = async (): Promise<TimedUse> => {
+      const bytes = first.shift() ?? 0;
+      if (first.length === 0) resolve();
+      return { bytes, isCertain: bytes === 0, costMs: 0 };
     };
-    const stop = watch.watch(guest(folder, assert.fail, growing(10), use));
+    const watch = new DiskWatch(MIB, { look, close: async () => {} });
+    watch.watch(guest(folder, growing(10)));
     await alive(promise);
-    stop();
+    await watch.close();
   });
 });
 
@@ -259,14 +260,10 @@ function whyNotAsked(): string | false {
   return spawnSync("setpriv", ["--version"]).status === 0 ? false : "there is no setpriv (util-linux)";
 }
 
-function guest(
-  tmp: string,
-  exceeded: () => void,
-  usedMs: () => number | null,
-  use: () => Promise<{ bytes: number; costMs: number }> = NONE.use,
-): WatchedGuest {
-  return { folder: tmp, removed: { use }, usedMs, whileStopped, exceeded };
+function guest(tmp: string, usedMs: () => number, exceeded: () => void = assert.fail): WatchedGuest {
+  return { held: { pid: 0x7fff_ffff, identity: null, stub: "", folder: tmp }, usedMs, whileStopped, exceeded };
 }
+
 /** Some more processor time whenever it is asked for. */
 function growing(stepMs: number): () => number {
   let usedMs = 0;
