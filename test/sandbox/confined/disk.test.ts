@@ -8,8 +8,8 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import { DiskWatch, type WatchedGuest } from "../../../src/sandbox/confined/disk-watch.ts";
-import type { TimedUse } from "../../../src/sandbox/confined/looker.ts";
 import { diskUse } from "../../../src/sandbox/confined/disk.ts";
+import type { TimedUse } from "../../../src/sandbox/confined/looker.ts";
 import { hasRemovedMapping } from "../../../src/sandbox/confined/mappings.ts";
 import { removedUse } from "../../../src/sandbox/confined/removed.ts";
 import { isPrivileged } from "../../../src/sandbox/privilege.ts";
@@ -49,7 +49,7 @@ describe("the use of a folder", () => {
 
   it("counts files that are empty, of which there could be any number", async () => {
     for (let n = 0; n < 100; n++) await writeFile(path.join(folder, String(n)), "");
-    assert.equal((diskUse(folder, 64 * MIB)).bytes, 100 * 4_096);
+    assert.equal(diskUse(folder, 64 * MIB).bytes, 100 * 4_096);
   });
 
   it("counts what was removed and is still open, once", async () => {
@@ -60,25 +60,25 @@ describe("the use of a folder", () => {
     await unlink(file);
     const { bytes: used } = await removedUse({ pid: process.pid, identity: null, stub: "", folder });
     assert.ok(used >= MIB && used < 2 * MIB, `${used} by ${other.fd}`);
-    assert.equal((diskUse(folder, 64 * MIB, used)).bytes, used);
+    assert.equal(diskUse(folder, 64 * MIB, used).bytes, used);
   });
 
   it("is more than any limit when there are too many files, and as many more as the limit is larger", async () => {
     for (let n = 0; n < 2_049; n++) writeFileSync(path.join(folder, String(n)), "");
-    assert.equal((diskUse(folder, 64 * MIB)).bytes, Infinity);
-    assert.equal((diskUse(folder, 128 * MIB)).bytes, 2_049 * 4_096);
+    assert.equal(diskUse(folder, 64 * MIB).bytes, Infinity);
+    assert.equal(diskUse(folder, 128 * MIB).bytes, 2_049 * 4_096);
   });
 
   it("is more than any limit when folders lie too deep in each other", async () => {
     await mkdir(path.join(folder, "d/".repeat(64)), { recursive: true });
-    assert.ok((diskUse(folder, 64 * MIB)).bytes < MIB);
+    assert.ok(diskUse(folder, 64 * MIB).bytes < MIB);
     await mkdir(path.join(folder, "d/".repeat(65)), { recursive: true });
-    assert.equal((diskUse(folder, 64 * MIB)).bytes, Infinity);
+    assert.equal(diskUse(folder, 64 * MIB).bytes, Infinity);
   });
 
   it("is more than any limit where it lies deeper than a path can be long", async () => {
     execFileSync(process.execPath, ["-e", DEEP, folder]);
-    assert.equal((diskUse(folder, 64 * MIB)).bytes, Infinity);
+    assert.equal(diskUse(folder, 64 * MIB).bytes, Infinity);
   });
 
   it("counts files and folders whose names are no text", async () => {
@@ -98,7 +98,7 @@ describe("the use of a folder", () => {
       await writeFile(file, Buffer.alloc(MIB, 1));
       return !(await isCertain());
     }, "a look has come soon after a change");
-    assert.equal((diskUse(folder, MIB / 2)).isCertain, true);
+    assert.equal(diskUse(folder, MIB / 2).isCertain, true);
     await until(isCertain, "nothing has changed lately");
     await until(async () => {
       await rename(file, moved);
@@ -108,7 +108,7 @@ describe("the use of a folder", () => {
   });
 
   it("is nothing where the folder has gone", async () => {
-    assert.equal((diskUse(path.join(folder, "gone"), MIB)).bytes, 0);
+    assert.equal(diskUse(path.join(folder, "gone"), MIB).bytes, 0);
   });
 });
 
