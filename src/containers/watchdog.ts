@@ -56,9 +56,10 @@ export class Watchdog {
     const nowMs = performance.now();
     const late = nowMs - this.#lastTickMs > LATE_MS;
     this.#lastTickMs = nowMs;
+    const paused = this.#guests.values().reduce((count, guest) => count + Number(guest.isPaused), 0);
     for (const guest of this.#guests) {
       if (guest.ended) continue;
-      guest.noise = 0;
+      guest.tick(paused);
       this.#checkDeadlines(guest, nowMs);
       // The service itself was held up: answers may lie unread in the sockets, so no pulse is judged before the next tick.
       // Nor that of a guest that is being started: a start has a time of its own, and on a busy machine takes most of it.
