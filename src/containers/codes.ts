@@ -10,6 +10,8 @@ export interface Code extends CodeMessage {
 
 export interface KnownCode {
   readonly id: number;
+  /** Whether the guest has reported what follows. */
+  isCompiled: boolean;
   /** False once the guest has said that this code never reads its context, which then need not be made. */
   needsContext: boolean;
   /** As the guest says; to be believed for a hint and no more. */
@@ -54,7 +56,13 @@ export class CodeTable {
     const known = this.#byKey.get(code.key);
     if (known) return known;
     const parts = encodeCode(code);
-    const added = { id: this.#nextId++, needsContext: true, answersBy: ANSWERS_BY[0], bytes: code.source.length };
+    const added = {
+      id: this.#nextId++,
+      needsContext: true,
+      answersBy: ANSWERS_BY[0],
+      isCompiled: false,
+      bytes: code.source.length,
+    };
     this.#byKey.set(code.key, added);
     this.#byId.set(added.id, added);
     this.#bytes += added.bytes;
@@ -63,13 +71,19 @@ export class CodeTable {
     return added;
   }
 
-  /** @param payload Of a `compiled` frame. @returns whether the code is known. */
+  /**
+   * @param payload of a `compiled` frame.
+   * @returns false if the code is not known or was reported before: a code may change what it needs, but not thousands of
+   * times a second.
+   */
   compiled(id: number, payload: Buffer): boolean {
     const known = this.#byId.get(id);
     if (!known) return false;
+    const isFirst = !known.isCompiled;
+    known.isCompiled = true;
     known.needsContext = payload[0] !== 0;
     known.answersBy = ANSWERS_BY[payload[1] ?? 0] ?? "value";
-    return true;
+    return isFirst;
   }
 
   #forgetOldest(): void {

@@ -27,7 +27,7 @@ export function exitCause(exit: GuestExit, runs: number): Problem {
     });
   }
   if (exit.outOfDisk) {
-    const hint = "Keep less in the temporary folder, or have the operator raise --tmp-limit.";
+    const hint = "Keep less and fewer files in the temporary folder, or have the operator raise --tmp-limit.";
     return new Problem("task_exited", "the task keeps more in its temporary folder than it may", { cause, hint });
   }
   return new Problem("task_exited", "the task ended its process before it gave a result", { cause });

@@ -13,6 +13,7 @@ import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./guest-ca
 import type { GuestLimits } from "./guest-limits.ts";
 import { GuestLine } from "./guest-line.ts";
 import { hear, type Speaker } from "./hear.ts";
+import { Noise } from "./noise.ts";
 import { Pulse } from "./pulse.ts";
 import { PastLogs } from "./run-log.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
@@ -48,8 +49,7 @@ export class Guest implements Speaker {
   net: NetClaim = null;
   priority: Priority = "high";
   readonly pulse: Pulse = new Pulse();
-  /** Frames that nobody asked for, since the watchdog last looked. */
-  noise = 0;
+  readonly noise: Noise = new Noise();
   readonly past: PastLogs = new PastLogs();
   readonly codes: CodeTable;
   readonly #line: GuestLine;
@@ -159,6 +159,17 @@ export class Guest implements Speaker {
     this.#line.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
   }
 
+  /** Whether it has sent more than it may for now, and is not read. */
+  get isPaused(): boolean {
+    return !this.ended && this.#line.isPaused;
+  }
+
+  /** Lets it send more, once in a tick of the watchdog. @param paused how many guests are paused. */
+  tick(paused: number): void {
+    this.noise.tick();
+    this.#line.refill(paused);
+  }
+
   setPriority(priority: Priority): void {
     if (this.priority === priority) return;
     this.priority = priority;
@@ -234,9 +245,11 @@ export class Guest implements Speaker {
     return (this.#gateway ??= new Gateway(this.#egress, this.net, egressLink(this.flights, this.#line, this.#broken)));
   }
 
-  warmedUp(): void {
+  warmedUp(): boolean {
+    if (this.warm) return false;
     this.warm = true;
     this.#warm.resolve();
+    return true;
   }
 
   answeredWhole(id: number, flight: Flight): void {

@@ -6,6 +6,7 @@ import type { Flight } from "./flight.ts";
 import type { Flights } from "./flights.ts";
 import type { GuestLimits } from "./guest-limits.ts";
 import { parseFault } from "./messages.ts";
+import type { Noise } from "./noise.ts";
 import type { Pulse } from "./pulse.ts";
 import type { PastLogs } from "./run-log.ts";
 import type { Upload } from "./upload.ts";
@@ -20,10 +21,9 @@ export interface Speaker {
   readonly pulse: Pulse;
   readonly gateway: Gateway;
   readonly draining: boolean;
-  /** Frames that nobody asked for, since the watchdog last looked. */
-  noise: number;
-  /** Its start is over. */
-  warmedUp(): void;
+  readonly noise: Noise;
+  /** Its start is over. @returns false if it has reported that before. */
+  warmedUp(): boolean;
   retire(): void;
   /** A run has told all of its answer. */
   answeredWhole(id: number, flight: Flight): void;
@@ -33,8 +33,6 @@ export interface Speaker {
   finished(id: number, flight: Flight): void;
 }
 
-/** Within one tick of the watchdog. Aborted streams leave some hundreds. */
-const MAX_NOISE = 5_000;
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
 
 /**
@@ -45,7 +43,7 @@ const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
 export function hear(guest: Speaker, type: number, id: number, payload: Buffer): void {
   switch (type) {
     case FROM_GUEST.ready:
-      return guest.warmedUp();
+      return guest.warmedUp() ? undefined : hearNoise(guest);
     case FROM_GUEST.pong:
       return guest.pulse.take(id) ? undefined : hearNoise(guest);
     case FROM_GUEST.retire:
@@ -69,12 +67,15 @@ export function hear(guest: Speaker, type: number, id: number, payload: Buffer):
 
 function hearMore(upload: Upload, payload: Buffer): void {
   if (payload.length !== 4) return refuse("a window that is no number");
-  upload.more(payload.readUInt32LE());
+  const bytes = payload.readUInt32LE();
+  if (bytes === 0) return refuse("a window of no bytes");
+  upload.more(bytes);
 }
 
 function hearAnswer(guest: Speaker, type: number, id: number, flight: Flight, payload: Buffer): void {
   switch (type) {
     case FROM_GUEST.waits:
+      if (flight.waits) return hearNoise(guest);
       flight.waits = true;
       return;
     case FROM_GUEST.result:
@@ -110,7 +111,7 @@ function hearAside(guest: Speaker, type: number, id: number, payload: Buffer): v
 
 /** A frame that nobody asked for: honest when it crossed with an abort, an attack on the service's time in masses. */
 function hearNoise(guest: Speaker): void {
-  if (++guest.noise > MAX_NOISE) refuse(`more than ${MAX_NOISE} frames that nobody asked for`);
+  if (guest.noise.add()) refuse("more frames that nobody asked for than honest code sends");
 }
 
 function unknown(type: number): string {

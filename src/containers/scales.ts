@@ -30,6 +30,8 @@ interface Weight {
 const WEIGH_MS = 5_000;
 /** Where no control group holds it, also what a guest does after its answers has to be seen. */
 const IDLE_WEIGH_MS = 1_000;
+/** Memory grows sooner: page tables, which no limit of the process bounds, by gigabytes a second. */
+const IDLE_MEMORY_MS = 250;
 const CPU_WINDOW_MS = 10_000;
 /** A guest of one busy thread also collects garbage and compiles beside it. */
 const CPU_SLACK = 1.5;
@@ -64,7 +66,8 @@ export class Scales {
     const sinceMs = nowMs - last.atMs;
     const { held } = this.#options;
     if (held.memory && held.cpu) return last.runs !== guest.runs && sinceMs >= WEIGH_MS;
-    return (!held.memory && guest.flights.size > 0) || sinceMs >= IDLE_WEIGH_MS;
+    if (held.memory) return sinceMs >= IDLE_WEIGH_MS;
+    return guest.flights.size > 0 || sinceMs >= IDLE_MEMORY_MS;
   }
 
   /** Of the window that has just ended; 0 while one lasts. */

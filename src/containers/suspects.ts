@@ -22,6 +22,9 @@ const LONG_STEP_MS = 250;
 const HURRY = 1 / 4;
 /** Of a turn. Who has not burned enough by then, because of threads of its own perhaps, goes as far back in the row. */
 const TURN_MS = 500;
+/** The least that turns last together before a guest is blocked by less: after that, what most runs do not take in all. */
+const LEAST_TURNS_MS = 2_000;
+const SHORT_STEP_MS = 50;
 /** Between looks at one whose turn it is not, but for the one at its limit. */
 const LOOK_MS = 100;
 /** Waiting for something, for the disk, or stopped. One that is just ending is none of these: its own cause comes. */
@@ -51,6 +54,10 @@ interface Suspicion {
  * What nobody else wants may not be enough for that, so from a quarter of the limit on it has its share back. But of all
  * that owe an answer, only as many at a time as there are processors, the longest silent first: however many block at once,
  * others have no more than those few beside them, and one that only computes for long comes to its end in its turn.
+ *
+ * Other processes of the host may leave all guests so little that none burns enough before its deadline. So a guest is also
+ * blocked when it has burned 50 ms and its turns together have lasted as long as the limit, and for two seconds at least: it
+ * had its share for that long, and did not answer.
  */
 export class Suspects {
   readonly #suspicions: Map<Guest, Suspicion> = new Map();
@@ -139,9 +146,10 @@ export class Suspects {
     if (this.#isBlocked(known)) this.#endBlocked(guest, status.title);
   }
 
-  #isBlocked({ pingedMs, first, lastMs, looks, asleep, burnedMs }: Suspicion): boolean {
+  #isBlocked({ pingedMs, first, lastMs, looks, asleep, burnedMs, turnMs }: Suspicion): boolean {
     const { blockMs } = this.#options;
     if (lastMs - pingedMs < blockMs) return false;
+    if (turnMs >= Math.max(blockMs, LEAST_TURNS_MS) && burnedMs >= SHORT_STEP_MS) return true;
     const heldUp = 1 - asleep / looks - burnedMs / (lastMs - first.atMs);
     return heldUp <= HELD_UP || burnedMs >= enoughMs(blockMs);
   }

@@ -38,6 +38,7 @@ export class Watchdog {
   readonly #burners: Burners;
   readonly #scales: Scales;
   #lastTickMs: number = performance.now();
+  #afterRead: NodeJS.Immediate | null = null;
 
   constructor(guests: ReadonlySet<Guest>, options: WatchdogOptions) {
     this.#guests = guests;
@@ -50,22 +51,32 @@ export class Watchdog {
 
   close(): void {
     clearInterval(this.#timer);
+    clearImmediate(this.#afterRead ?? undefined);
   }
 
   #tick(): void {
     const nowMs = performance.now();
     const late = nowMs - this.#lastTickMs > LATE_MS;
+    // The service itself was held up: answers may lie unread in the sockets. They have been read when the event loop has turned.
+    if (late) this.#afterRead = setImmediate(() => this.#checkPulses());
     this.#lastTickMs = nowMs;
+    const paused = this.#guests.values().reduce((count, guest) => count + Number(guest.isPaused), 0);
     for (const guest of this.#guests) {
       if (guest.ended) continue;
-      guest.noise = 0;
+      guest.tick(paused);
       this.#checkDeadlines(guest, nowMs);
-      // The service itself was held up: answers may lie unread in the sockets, so no pulse is judged before the next tick.
-      // Nor that of a guest that is being started: a start has a time of its own, and on a busy machine takes most of it.
-      if (!late && guest.warm) this.#checkPulse(guest, nowMs);
       void this.#scales.weigh(guest, nowMs);
       // Without a control group there is no priority to be set.
       if (this.#options.held.cpu) this.#burners.watch(guest, nowMs);
+    }
+    if (!late) this.#checkPulses();
+  }
+
+  #checkPulses(): void {
+    const nowMs = performance.now();
+    for (const guest of this.#guests) {
+      // A guest that is being started is not judged: a start has a time of its own, and on a busy machine takes most of it.
+      if (!guest.ended && guest.warm) this.#checkPulse(guest, nowMs);
     }
     this.#suspects.takeTurns(nowMs);
   }

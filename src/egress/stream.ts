@@ -110,6 +110,7 @@ export class Stream {
   /** The guest has room for more. */
   receiveMore(bytes: number): void {
     this.#mustBeOpen();
+    if (bytes === 0) throw new Error("a window of no bytes");
     this.#receiveWindow += bytes;
     if (this.#receiveWindow > WINDOW_BYTES) throw new Error("a window that was never used");
     this.#owner.ready(this);

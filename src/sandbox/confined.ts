@@ -3,12 +3,11 @@ import type { Socket } from "node:net";
 
 import { GUEST_GROUP, heldBy } from "./cgroup.ts";
 import { Ahead } from "./confined/ahead.ts";
-import { DiskWatch, type WatchedFolder } from "./confined/disk-watch.ts";
+import { DiskWatch, type WatchedGuest } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
 import { whileStopped } from "./confined/pause.ts";
 import { guestPolicy } from "./confined/policy.ts";
-import { RemovedFiles } from "./confined/removed.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { guestArguments, resourcesInWords } from "./guest-program.ts";
 import { openCgroups } from "./open-cgroups.ts";
@@ -21,6 +20,7 @@ import { PLAN_DESCRIPTOR } from "./plan/player.ts";
 import { sealedEnvironment } from "./plan/seal.ts";
 import type { Plan } from "./plan/steps.ts";
 import { isPrivileged, mayChangeRoot } from "./privilege.ts";
+import { processTimeMs } from "./proc.ts";
 import type { RunFolder } from "./run-folder.ts";
 import type { GuestExit } from "./sandbox.ts";
 import type { Check } from "./self-test/check.ts";
@@ -97,15 +97,15 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
     const watched = {
-      folder: home.tmp,
-      removed: new RemovedFiles(child.pid!, home.owner, folder.player),
+      held: { pid: child.pid!, identity: home.owner, stub: folder.player, folder: home.tmp },
+      usedMs: () => processTimeMs(child.pid!),
       whileStopped: <T>(work: () => Promise<T>) => whileStopped(child, work),
     };
     return bounded(guest, watched, () => keep(leaving, home.remove()));
   };
 
   /** The kernel has no limit for a folder. */
-  const bounded = (guest: GuestChild, watched: Omit<WatchedFolder, "exceeded">, gone: () => void): StartedGuest => {
+  const bounded = (guest: GuestChild, watched: Omit<WatchedGuest, "exceeded">, gone: () => void): StartedGuest => {
     let outOfDisk = false;
     const exceeded = (): void => {
       outOfDisk = true;
@@ -173,6 +173,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     close: async () => {
       guests.close();
       await Promise.all(leaving);
+      await disk.close();
       await homes.close();
       await cgroups?.close();
       await folder.remove();

@@ -65,6 +65,22 @@ describe("guests that all want the processor and answer nobody", () => {
     assert.equal(await look(suspects, guests, nowMs + 1_500), "normal low low", "it is the longest silent again");
   });
 
+  it("are blocked by a short step when their turns have lasted as long as the limit", async (t) => {
+    const nowMs = wholeMs();
+    const ended: Guest[] = [];
+    const suspects = new Suspects({ blockMs: BLOCK_MS, cpuCores: 1 }, (guest) => ended.push(guest), 2);
+    const [burns, starved] = [await makeSilent(t, nowMs - 5_000), await makeSilent(t, nowMs - 5_000)];
+    await look(suspects, [burns, starved], nowMs);
+    // What it burned has to be a small part of the time that has passed, or it is blocked for that.
+    await pause(200);
+    burns.burnedMs = 50;
+    starved.burnedMs = 40;
+    for (let at = 500; at <= 2_000; at += 500) await look(suspects, [burns, starved], nowMs + at);
+    assert.deepEqual(ended, [], "the turns have only just lasted so long");
+    for (let at = 2_500; at <= 4_000; at += 500) await look(suspects, [burns, starved], nowMs + at);
+    assert.deepEqual(new Set(ended), new Set([burns.guest]));
+  });
+
   it("have no turn while they sleep, and none before a quarter of the limit", async (t) => {
     const nowMs = wholeMs();
     const suspects = new Suspects({ blockMs: BLOCK_MS, cpuCores: 1 }, () => {}, 2);

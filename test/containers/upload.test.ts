@@ -57,8 +57,8 @@ describe("the body of a request", () => {
     assert.equal(payload.length, 1_000 - DATA_FRAME_COST_BYTES);
   });
 
-  it("is not asked for beyond what was sent: such a guest ends", async (t) => {
-    for (const payload of [u32(WINDOW_BYTES + 1), u32(2 ** 32 - 1), Buffer.alloc(3)]) {
+  it("is not asked for beyond what was sent, nor for nothing: such a guest ends", async (t) => {
+    for (const payload of [u32(WINDOW_BYTES + 1), u32(2 ** 32 - 1), u32(0), Buffer.alloc(3)]) {
       const { guest, puppet, run } = await full(t);
       puppet.say(FROM_GUEST.bodyMore, run.id, payload);
       assert.equal(await run.outcome(), "task_exited");

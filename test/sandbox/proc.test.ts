@@ -14,21 +14,32 @@ function stat(title: string, state: string): string {
   return `17 (${title}) ${state} ${numbers.join(" ")}\n`;
 }
 
-it("user and system time, threads and resident pages are read from their places", () => {
+const STATUS = "Name:\tnode\nVmPTE:\t    100 kB\nVmSwap:\t     20 kB\nThreads:\t20\n";
+
+it("user and system time, threads and memory are read from their places", () => {
   // Fields 14 and 15 in ticks of 10 ms, field 20, field 24 in pages of 4 KiB.
-  const expected = { pid: 17, title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes: 24 * 4_096 };
+  const memoryBytes = 24 * 4_096 + 100 * 1_024 + 20 * 1_024 + 20 * 16_384;
+  const expected = { pid: 17, title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes };
   const whole = stat("node", "S").replace(" 14 15 ", " 140 150 ");
-  assert.deepEqual(parseStat(stat("node", "S"), whole), { ...expected, processCpuMs: (140 + 150) * 10 });
+  assert.deepEqual(parseStat(stat("node", "S"), whole, STATUS), { ...expected, processCpuMs: (140 + 150) * 10 });
 });
 
 it("a title cannot pass for the rest of the line, whatever parentheses and blanks it holds", () => {
   const evil = fc.string({ maxLength: 15, unit: fc.constantFrom(")", "(", " ", "R", "0", "\n", "x") });
   fc.assert(
     fc.property(evil, fc.constantFrom("R", "S", "D"), (title, state) => {
-      const parsed = parseStat(stat(title, state), stat(title, state));
+      const parsed = parseStat(stat(title, state), stat(title, state), STATUS);
       assert.deepEqual([parsed.title, parsed.state, parsed.threads], [title, state, 20]);
     }),
   );
+});
+
+it("a title cannot pass for page tables, whatever ends a line elsewhere", () => {
+  const line = stat("x", "S");
+  for (const title of ["\rVmPTE:\t0 kB\r", "\u2028VmPTE:\t0 kB", "\\nVmPTE:\t0 kB"]) {
+    const forged = STATUS.replace("node", title);
+    assert.equal(parseStat(line, line, forged).memoryBytes, parseStat(line, line, STATUS).memoryBytes);
+  }
 });
 
 it("a living process is read as the kernel tells of it, its forged title too, and one that has gone is null", async () => {
