@@ -1,7 +1,10 @@
 import { isIPv6 } from "node:net";
 
-/** A name of DNS has at most 253 characters (RFC 1035, section 2.3.4), each of which a URL may escape. */
-const MAX_HOST_CHARS = 3 * 253;
+/** A name of DNS has at most 253 characters (RFC 1035, section 2.3.4). */
+const MAX_NAME_CHARS = 253;
+/** Each of them may be percent-encoded. */
+const MAX_ESCAPED_CHARS = 3 * MAX_NAME_CHARS;
+const ASCII = /^[ -~]*$/;
 
 /**
  * The one spelling of a host, so that what is judged is what is dialled: by the host parser of the WHATWG URL standard
@@ -11,7 +14,7 @@ const MAX_HOST_CHARS = 3 * 253;
  */
 export function canonicalHost(host: string): string | null {
   // The URL parser takes milliseconds for some thousand characters beyond ASCII.
-  if (host.length > MAX_HOST_CHARS) return null;
+  if (host.length > MAX_NAME_CHARS && (host.length > MAX_ESCAPED_CHARS || !ASCII.test(host))) return null;
   const text = isIPv6(host) ? `[${host}]` : host;
   // What else a URL can hold, such as `@` or a port, would let the parser see another host.
   if (!/^(?:\[[\da-f:.]+\]|[^\p{Cc}\s/\\?#@:[\]]+)$/iu.test(text)) return null;

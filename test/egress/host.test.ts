@@ -37,3 +37,10 @@ describe("a place", () => {
     for (const text of others) assert.equal(readPlace(text), null, JSON.stringify(text));
   });
 });
+
+it("a host that is longer than a name of DNS is none, whatever it is written in", () => {
+  const label = "a".repeat(49);
+  assert.equal(readPlace([label, label, label, label, label].join("."))?.host.length, 249);
+  assert.equal(readPlace("%61".repeat(60))?.host, "a".repeat(60));
+  for (const long of ["a".repeat(760), "\u4e00".repeat(254), "%61".repeat(254)]) assert.equal(readPlace(long), null);
+});

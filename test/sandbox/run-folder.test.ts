@@ -6,6 +6,7 @@ import { after, before, it } from "node:test";
 
 import { guestArguments } from "../../src/sandbox/guest-program.ts";
 import { CACHE } from "../../src/sandbox/make-program.ts";
+import { SEAL } from "../../src/sandbox/plan/seal.ts";
 import { prepareRunFolder, RUN_FOLDER, type RunFolder } from "../../src/sandbox/run-folder.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 
@@ -20,12 +21,12 @@ it("a run folder names the process whose it is, so that a later start knows when
   assert.ok(path.basename(folder.path).startsWith(`${RUN_FOLDER}${process.pid}-`));
 });
 
-it("the program is JavaScript that parses, and imports no file", () => {
+it("the program is JavaScript that parses and imports no file, beside its code cache and the seal", () => {
   const files = readdirSync(folder.program, { recursive: true, encoding: "utf8" }).filter((name) => !isFolder(name));
   assert.ok(files.includes("guest/main.js"));
   assert.deepEqual(
     files.filter((name) => !/\.js$|package\.json$/.test(name)),
-    [CACHE],
+    [CACHE, SEAL],
   );
   for (const name of files.filter((each) => each.endsWith(".js"))) {
     const file = path.join(folder.program, name);
