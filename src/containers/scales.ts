@@ -55,10 +55,12 @@ export class Scales {
     weight.runs = guest.runs;
     const status = await guest.process.inspect();
     if (!status || guest.ended) return;
-    weight.firstBytes ||= status.memoryBytes;
     const { held } = this.#options;
     if (!held.memory) this.#holdMemory(guest, status);
     if (!held.cpu) this.#holdCpu(guest, this.#coresUsed(weight, status));
+    // A guest that is being started grows to what it is by itself.
+    if (!guest.warm) return;
+    weight.firstBytes ||= status.memoryBytes;
     if (status.memoryBytes - weight.firstBytes > this.#options.memoryBytes / 2) guest.retire();
   }
 

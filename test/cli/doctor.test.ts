@@ -231,7 +231,7 @@ describe("doctor, where something is missing", () => {
     assert.ok(namesOf(found, isOpen).includes("network"));
     const { code, stderr } = await command(["serve", "--port", "0", "--data", home.data], { PATH });
     assert.equal(code, 1);
-    assert.match(stderr, /^caisson: the sandbox does not hold: system calls: its mode \(mode 0\)/);
+    assert.match(stderr, /^caisson: the sandbox does not hold: system calls: its filters \(1\)/);
   });
 
   it("says that user namespaces are forbidden, and by which setting", { skip: !isRoot }, async () => {
