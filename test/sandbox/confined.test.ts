@@ -122,10 +122,6 @@ for (const [name, means] of await confinements()) {
           for (;;) move();`,
         "names that are no text": `for (let n = 0; n < 24; n++) fs.writeFileSync(Buffer.from([255, 65 + n]), Buffer.alloc(1 << 20));
           await new Promise(() => {});`,
-        "files that it has mapped and removed": `const { DatabaseSync } = require("node:sqlite"); const tmp = require("node:os").tmpdir();
-          const held = new DatabaseSync("file:" + tmp + "/held?nolock=1");
-          held.exec("PRAGMA mmap_size = 1048576; CREATE TABLE t (x); SELECT * FROM t"); fs.unlinkSync(tmp + "/held");
-          await new Promise(() => {}); held`,
         "so many names that a look takes long": `for (let n = 0; n < 2_100; n++) {
             fs.closeSync(fs.openSync(String(n), "w")); if (n % 100 === 0) await new Promise(setImmediate) }
           await new Promise(() => {});`,
