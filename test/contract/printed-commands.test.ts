@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
 
-const PAGE = path.join(import.meta.dirname, "../../docs/getting-started.md");
+const ROOT = path.join(import.meta.dirname, "../..");
 const END = "@end of a command@";
 /** What differs from answer to answer: left out parts, names of runs, times, how a guest was found. */
 const VARYING = /\.{3}|[\da-f]{12}-\d+|(?<=dur=)[\d.]+|(?<=desc=")\w+|(?<="retryAfter(?:Ms)?":)\d+|\d+(?= s",)/;
@@ -17,33 +17,37 @@ interface Example {
   readonly answer: string;
 }
 
-let home: Home;
-let service: Service;
+for (const [page, least] of [
+  ["README.md", 3],
+  ["docs/getting-started.md", 6],
+] as const) {
+  describe(page, () => {
+    let home: Home;
+    let service: Service;
+    before(async () => {
+      home = await makeHome();
+      service = await startService([], home);
+    });
+    after(() => leave(service, home));
 
-before(async () => {
-  home = await makeHome();
-  service = await startService([], home);
-});
-after(() => leave(service, home));
+    it("prints the answers that its commands get, in their order", async () => {
+      const examples = examplesOf(await readFile(path.join(ROOT, page), "utf8"));
+      assert.ok(examples.length >= least, `the page has ${examples.length} commands`);
 
-describe("docs/getting-started.md", () => {
-  it("prints the answers that its commands get, in their order", async () => {
-    const examples = examplesOf(await readFile(PAGE, "utf8"));
-    assert.ok(examples.length >= 6, `the page has ${examples.length} commands`);
+      const script = examples.map(({ command }) => `${command}\nprintf '\\n${END}\\n'\n`).join("");
+      const here = script
+        .replaceAll("127.0.0.1:7070", `127.0.0.1:${service.port}`)
+        .replaceAll("data/admin.token", `${service.data}/admin.token`);
+      const { stdout, stderr } = await promisify(execFile)("sh", ["-c", here]);
 
-    const script = examples.map(({ command }) => `${command}\nprintf '\\n${END}\\n'\n`).join("");
-    const here = script
-      .replaceAll("127.0.0.1:7070", `127.0.0.1:${service.port}`)
-      .replaceAll("data/admin.token", `${service.data}/admin.token`);
-    const { stdout, stderr } = await promisify(execFile)("sh", ["-c", here]);
-
-    assert.equal(stderr, "");
-    const answers = stdout.replaceAll("\r", "").split(`\n${END}\n`);
-    for (const [at, { command, answer }] of examples.entries()) {
-      assert.match(answers[at]!.trim(), expected(answer), command);
-    }
+      assert.equal(stderr, "");
+      const answers = stdout.replaceAll("\r", "").split(`\n${END}\n`);
+      for (const [at, { command, answer }] of examples.entries()) {
+        assert.match(answers[at]!.trim(), expected(answer), command);
+      }
+    });
   });
-});
+}
 
 /** The commands of the page's `console` blocks, each with the lines below it. */
 function examplesOf(page: string): Example[] {
