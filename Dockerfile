@@ -2,7 +2,7 @@
 #
 #   docker build -t caisson . && docker run -p 7070:7070 caisson
 #
-# README.md ("In a container") and SECURITY.md ("In a container") say what to expect of it.
+# docs/how-to/container-image.md and SECURITY.md ("In a container") describe it.
 
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app

@@ -1,6 +1,6 @@
 /**
  * Every way in which a request can fail. The code is stable and machine-readable; the status, the party at fault,
- * the title and what helps belong to the code. The errors page and `docs/errors.md` are made from this table.
+ * the title and what helps belong to the code. The errors page and `docs/reference/errors.md` are made from this table.
  */
 export const PROBLEMS = {
   container_invalid: {

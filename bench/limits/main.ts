@@ -4,7 +4,7 @@
  *
  *   npm run bench:limits [-- --write]
  *
- * With `--write` the table and the picture of docs/limits.md are made anew.
+ * With `--write` the table and the picture of docs/explanation/limits.md are written again.
  */
 import { execFile } from "node:child_process";
 import path from "node:path";

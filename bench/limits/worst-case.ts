@@ -6,7 +6,7 @@ import { CANDIDATES } from "./algorithms.ts";
 import { type Panel, picture } from "./picture.ts";
 import { saturate } from "./saturation.ts";
 
-const DOCS = path.join(import.meta.dirname, "../../docs");
+const DOCS = path.join(import.meta.dirname, "../../docs/explanation");
 const PAGE = path.join(DOCS, "limits.md");
 const PICTURE = path.join(DOCS, "limits-worst-case.svg");
 const MARKS = ["<!-- npm run bench:limits -- --write: -->\n", "<!-- . -->"] as const;

@@ -27,11 +27,11 @@ describe("the Dockerfile", () => {
   });
 });
 
-describe("the README's lines for a container", () => {
-  const readme = readFileSync(path.join(import.meta.dirname, "../../README.md"), "utf8");
+describe("the lines of docs/how-to/container-image.md", () => {
+  const page = readFileSync(path.join(import.meta.dirname, "../../docs/how-to/container-image.md"), "utf8");
 
   it("ask for no privilege", () => {
-    const lines = readme.match(/docker (?:run|build) [^\n`]*/g)!;
+    const lines = page.match(/docker (?:run|build) [^\n`]*/g)!;
     assert.ok(lines.some((line) => line === "docker run -p 7070:7070 caisson"));
     for (const line of lines)
       assert.doesNotMatch(line, /privileged|cap-add|security-opt|device|userns|pid=|unconfined/);
@@ -39,7 +39,7 @@ describe("the README's lines for a container", () => {
 
   it("find the token where the image keeps it", () => {
     const { environment } = imageConfig(readDockerfile().at(-1)!);
-    assert.ok(readme.includes(`docker exec caisson cat ${environment["CAISSON_DATA"]}/admin.token`));
+    assert.ok(page.includes(`docker exec caisson cat ${environment["CAISSON_DATA"]}/admin.token`));
   });
 });
 

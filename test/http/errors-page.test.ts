@@ -24,6 +24,6 @@ it("no text breaks out of the page", () => {
   for (const { title, help } of Object.values(PROBLEMS)) assert.doesNotMatch(title + help, /[<>&|`]/);
 });
 
-it("docs/errors.md is what the table of errors makes of it", async () => {
-  assert.equal(await readFile("docs/errors.md", "utf8"), errorsDocument(), "run npm run docs");
+it("docs/reference/errors.md is what the table of errors makes of it", async () => {
+  assert.equal(await readFile("docs/reference/errors.md", "utf8"), errorsDocument(), "run npm run docs");
 });

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, it } from "node:test";
+
+import type { Command } from "commander";
+
+import { program } from "../src/cli/program.ts";
+import { SETTINGS } from "../src/config.ts";
+
+const ROOT = path.join(import.meta.dirname, "..");
+const PAGES = ["README.md", "SECURITY.md", "AGENTS.md", "CHANGELOG.md", ...pagesBelow("docs")];
+const README_LINES = 100;
+/** A terminal shows a longer cell on so many lines that a row cannot be read any more. */
+const CELL_CHARACTERS = 200;
+
+/** Flags of other programs that the pages name. */
+const OTHERS_FLAGS: Readonly<Record<string, readonly string[]>> = {
+  bubblewrap: ["--seccomp", "--disable-userns"],
+  curl: ["--data", "--data-binary"],
+  docker: [
+    ...["--cap-add", "--cap-drop", "--cpus", "--memory", "--name", "--pids-limit", "--privileged"],
+    ...["--read-only", "--runtime", "--security-opt", "--tmpfs"],
+  ],
+  esbuild: ["--platform"],
+  npm: ["--save-exact", "--save-optional"],
+  "scripts of this project": ["--write"],
+  v8: ["--freeze-flags-after-init"],
+};
+
+describe("the documents", () => {
+  it("link to files and headings that exist", () => {
+    const broken = PAGES.flatMap((page) =>
+      linksOf(page)
+        .filter((link) => !leads(page, link))
+        .map(at(page)),
+    );
+    assert.deepEqual(broken, []);
+  });
+
+  it("can all be reached by links from README.md", () => {
+    const reached = new Set(["README.md"]);
+    for (const page of reached) {
+      for (const link of linksOf(page)) {
+        const target = path.join(path.dirname(page), link.split("#")[0]!);
+        if (target.endsWith(".md") && existsSync(path.join(ROOT, target))) reached.add(target);
+      }
+    }
+    const lost = PAGES.filter((page) => !reached.has(page));
+    assert.deepEqual(lost, []);
+  });
+
+  it("name only flags that a command has", () => {
+    const known = new Set([...flagsOf(program()), ...settingFlags(), ...Object.values(OTHERS_FLAGS).flat()]);
+    const unknown = PAGES.flatMap((page) =>
+      namedFlags(page)
+        .filter((flag) => !known.has(flag))
+        .map(at(page)),
+    );
+    assert.deepEqual(unknown, []);
+  });
+
+  it("excuse no flag of another program that none of them names", () => {
+    const named = new Set(PAGES.flatMap(namedFlags));
+    const unused = Object.values(OTHERS_FLAGS)
+      .flat()
+      .filter((flag) => !named.has(flag));
+    assert.deepEqual(unused, []);
+  });
+
+  it(`have at most ${README_LINES} lines in README.md`, () => {
+    assert.ok(linesOf("README.md").length <= README_LINES);
+  });
+
+  it(`have cells of at most ${CELL_CHARACTERS} characters in SECURITY.md`, () => {
+    const cells = linesOf("SECURITY.md")
+      .filter((line) => line.startsWith("|"))
+      .flatMap((line) => line.split("|").map((cell) => cell.trim()));
+    assert.deepEqual(
+      cells.filter((cell) => cell.length > CELL_CHARACTERS),
+      [],
+    );
+  });
+});
+
+function pagesBelow(folder: string): string[] {
+  const names = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".md")).map((name) => path.join(folder, name));
+}
+
+function read(page: string): string {
+  return readFileSync(path.join(ROOT, page), "utf8");
+}
+
+function linesOf(page: string): string[] {
+  return read(page).trimEnd().split("\n");
+}
+
+/** Code can have the form of a link, or of a heading. */
+function withoutBlocks(text: string): string {
+  return text.replaceAll(/^```.*?^```$/gms, "");
+}
+
+/** Targets of the links and images of a page that are in this repository. */
+function linksOf(page: string): string[] {
+  const prose = withoutBlocks(read(page)).replaceAll(/`[^`\n]*`/g, "code");
+  const targets = [...prose.matchAll(/\]\(([^()\s]+)\)/g)].map(([, target]) => target!);
+  return targets.filter((target) => !/^[a-z]+:/.test(target));
+}
+
+function leads(page: string, link: string): boolean {
+  const [file, anchor] = link.split("#") as [string, string?];
+  const target = file === "" ? page : path.join(path.dirname(page), file);
+  if (!existsSync(path.join(ROOT, target))) return false;
+  return anchor === undefined || anchorsOf(target).includes(anchor);
+}
+
+/** Anchors as GitHub makes them of headings. */
+function anchorsOf(page: string): string[] {
+  const headings = [...withoutBlocks(read(page)).matchAll(/^#{1,6} (.+)$/gm)].map(([, text]) => text!);
+  const seen = new Map<string, number>();
+  return headings.map((heading) => {
+    const anchor = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-");
+    const before = seen.get(anchor) ?? 0;
+    seen.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${before}`;
+  });
+}
+
+/** Flags in code, in a line or a block. */
+function namedFlags(page: string): string[] {
+  return [...read(page).matchAll(/(?<=^|[\s`"([])--[a-z][a-z0-9-]*/gm)].map(([flag]) => flag);
+}
+
+function settingFlags(): string[] {
+  return Object.values(SETTINGS).map(({ flag }) => flag.split(" ")[0]!);
+}
+
+/** The flags that the help texts of a command and of all commands below it list. */
+function flagsOf(command: Command): string[] {
+  const own = command.createHelp().visibleOptions(command);
+  return [...own.map(({ long }) => long!), ...command.commands.flatMap(flagsOf)];
+}
+
+function at(page: string): (what: string) => string {
+  return (what) => `${page}: ${what}`;
+}
