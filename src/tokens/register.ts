@@ -53,7 +53,7 @@ export interface TokenRegister {
   /**
    * Ends a token, and those below it, at once and for good, on this node; on those that share the register soon after.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys and for other issuers.
+   * A `jti` that was not issued here is revoked too, for nodes that share keys.
    *
    * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
    * @returns whether it was this call that revoked it.

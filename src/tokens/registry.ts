@@ -139,7 +139,7 @@ export class Registry implements TokenRegister {
   /**
    * Ends a token, and those below it, at once and for good: on disk before this returns.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys and for other issuers.
+   * A `jti` that was not issued here is revoked too, for nodes that share keys.
    *
    * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
    * @returns whether it was this call that revoked it.
