@@ -6,7 +6,7 @@ const KIND = "json_extract(payload, '$.task') IS NULL";
 export const SCHEMA: string = `
   CREATE TABLE IF NOT EXISTS issued (
     jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER,
-    kids TEXT
+    kids TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS revoked (
     jti TEXT PRIMARY KEY, revoked_by TEXT NOT NULL, revoked_at INTEGER NOT NULL, forget_at INTEGER
@@ -18,9 +18,6 @@ export const SCHEMA: string = `
   CREATE INDEX IF NOT EXISTS issued_family ON issued (${FAMILY}, ${KIND}, forget_at);
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
-
-/** Of a database that is older. */
-export const ADD_KIDS: string = "ALTER TABLE issued ADD COLUMN kids TEXT";
 
 export type Statement =
   | "issue"

@@ -17,7 +17,7 @@ import {
   type TokenUse,
   tokensFull,
 } from "./register.ts";
-import { ADD_KIDS, SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
+import { SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
@@ -59,7 +59,6 @@ export class Registry implements TokenRegister {
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
-      if (!database.prepare("PRAGMA table_info(issued)").all().some(isKids)) database.exec(ADD_KIDS);
       this.#forgetClock = new ForgetClock(database, clock);
       this.#statements = {
         issue: database.prepare(STATEMENTS.issue),
@@ -260,17 +259,13 @@ function countOf(row: Record<string, unknown> | undefined): number {
 }
 
 function issuedOf(row: Record<string, unknown>): IssuedToken {
-  const { kids } = row;
+  const kids = String(row["kids"]);
   return {
     claims: claimsOf(JSON.parse(String(row["payload"]))),
     issuedBy: String(row["issued_by"]),
     issuedAt: Number(row["issued_at"]),
-    kids: typeof kids === "string" && kids !== "" ? kids.split(" ") : [],
+    kids: kids === "" ? [] : kids.split(" "),
   };
-}
-
-function isKids({ name }: Record<string, unknown>): boolean {
-  return name === "kids";
 }
 
 /** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */

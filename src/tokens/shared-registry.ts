@@ -225,11 +225,10 @@ interface StoredToken {
   readonly payload: unknown;
   readonly issuedBy: string;
   readonly issuedAt: number;
-  /** Not of one that an older version recorded. */
-  readonly kids?: readonly string[];
+  readonly kids: readonly string[];
 }
 
 function issuedOf(text: string): IssuedToken {
-  const { payload, kids = [], ...issued } = JSON.parse(text) as StoredToken;
-  return { claims: claimsOf(payload), kids, ...issued };
+  const { payload, ...issued } = JSON.parse(text) as StoredToken;
+  return { claims: claimsOf(payload), ...issued };
 }
