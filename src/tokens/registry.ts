@@ -69,6 +69,7 @@ export class Registry implements TokenRegister {
         forgetIssued: database.prepare(STATEMENTS.forgetIssued),
         list: database.prepare(STATEMENTS.list),
         revocation: database.prepare(STATEMENTS.revocation),
+        usesKey: database.prepare(STATEMENTS.usesKey),
         addUse: database.prepare(STATEMENTS.addUse),
         use: database.prepare(STATEMENTS.use),
         forgetUsed: database.prepare(STATEMENTS.forgetUsed),
@@ -174,6 +175,10 @@ export class Registry implements TokenRegister {
   revocation(jti: string): Revocation | undefined {
     const row = this.#statements.revocation.get(jti);
     return row && { by: String(row["revoked_by"]), at: Number(row["revoked_at"]) };
+  }
+
+  isKeyUsed(kid: string, nowMs: number): boolean {
+    return this.#statements.usesKey.get(kid, nowMs + REMEMBERED_MS) !== undefined;
   }
 
   addUse(uses: ReadonlyMap<string, TokenUse>): void {
