@@ -10,7 +10,6 @@ import {
   type HostPort,
   hostPorts,
   integer,
-  issuer,
   limits,
   ports,
   realm,
@@ -25,8 +24,6 @@ export interface Config {
   readonly port: number;
   readonly data: string;
   readonly keys: string | null;
-  readonly issuer: string | null;
-  readonly jwks: string | null;
   readonly secretsKey: string | null;
   readonly user: string | null;
   readonly isolation: "auto" | "namespaces" | "confined" | "none";
@@ -93,13 +90,6 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   port: one("--port <number>", 7070, "port to listen on; 0 takes any free one", integer(0, 65_535)),
   data: one("--data <folder>", "./data", "where keys, tokens, policies and counts are kept", text),
   keys: one<string | null>("--keys <file>", null, "signing keys; without it those of the data folder", file),
-  issuer: one<string | null>(
-    "--issuer <url>",
-    null,
-    "whose tokens are taken beside those of the service: what they say in iss; never as an administrator's",
-    issuer,
-  ),
-  jwks: one<string | null>("--jwks <file>", null, "the public keys of --issuer, a JWK set", file),
   secretsKey: one<string | null>(
     "--secrets-key <file>",
     null,

@@ -104,8 +104,6 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
   const onKeys = keyNews(log, () => tokens, path.join(folder, ADMIN_TOKEN));
-  const { issuer, jwks } = config;
-  const external = issuer === null || jwks === null ? null : { url: issuer, jwks };
   const tokens: Tokens = closers.adopt(
     await openTokens(folder, config.keys ?? undefined, {
       registry: shared?.registry,
@@ -113,7 +111,6 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       familySecrets: config.familySecrets,
       secretsKey: config.secretsKey ?? undefined,
       onKeys,
-      external,
     }),
     (open) => open.close(),
   );
@@ -217,7 +214,6 @@ function keyNews(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyNew
       await ensureAdminToken(adminTokenFile, tokens());
     },
     unsettled: (error) => log.pino.error(`${ADMIN_TOKEN} is not renewed yet after its key has gone: ${error.message}`),
-    issuerChanged: (kids) => log.audit("the keys of the issuer have changed", { kids }),
     failed: (error) => log.pino.error(`the keys in force stay, though their file has changed: ${error.message}`),
   };
 }

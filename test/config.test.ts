@@ -55,29 +55,6 @@ describe("readConfig", () => {
     assert.deepEqual(read({ flags: { authLimit: ["hour=9"] } }).authLimit, { hour: 9 });
   });
 
-  it("takes an issuer that is a URL, as it is written, together with its keys", () => {
-    const jwks = "/jwks.json";
-    for (const issuer of ["https://login.example.com", "http://127.0.0.1:8080/realms/a/"]) {
-      assert.equal(read({ flags: { issuer, jwks } }).issuer, issuer);
-    }
-    const wrong = [
-      "caisson",
-      "login.example.com",
-      "file:///x",
-      "https://a?b",
-      "https://a#b",
-      "https://u@a",
-      "https://a b",
-      "",
-    ];
-    for (const issuer of wrong) {
-      const found = faults({ flags: { issuer, jwks } });
-      assert.match(found[0]!, /^--issuer: .* is not an http or https URL/, issuer);
-    }
-    assert.deepEqual(faults({ flags: { issuer: "https://a" } }), ["--issuer and --jwks go together"]);
-    assert.deepEqual(faults({ flags: { jwks } }), ["--issuer and --jwks go together"]);
-  });
-
   it("takes the ranges of proxies as a list, repeated or not", () => {
     assert.deepEqual(read({}).trustProxy, []);
     const ranges = ["10.0.0.0/8", "::1/128", "192.0.2.1/32"];

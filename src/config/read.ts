@@ -46,7 +46,6 @@ export function variableName(key: string): string {
 function contradictions(config: Config): string[] {
   const faults = [];
   if ((config.tlsCert === null) !== (config.tlsKey === null)) faults.push("--tls-cert and --tls-key go together");
-  if ((config.issuer === null) !== (config.jwks === null)) faults.push("--issuer and --jwks go together");
   if (config.isolation === "none" && !isLoopback(config.host)) {
     faults.push(`--isolation none has no wall, so it listens on loopback only, and not on --host ${config.host}`);
   }

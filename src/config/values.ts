@@ -21,15 +21,6 @@ export function file(given: string): string {
   return path.resolve(text(given));
 }
 
-/** A URL as OpenID Connect Discovery has it: without a query or a fragment. Compared as it is written. */
-export function issuer(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : null;
-  const isIssuer = url !== null && /^https?:$/.test(url.protocol) && !/[?#@\s]/.test(given) && given.length <= 512;
-  if (!isIssuer)
-    throw new TypeError(`${JSON.stringify(given)} is not an http or https URL without user, query or fragment`);
-  return given;
-}
-
 export function boolean(given: string): boolean {
   return choice("true", "false")(given) === "true";
 }

@@ -1,12 +1,9 @@
-import type { IncomingHttpHeaders } from "node:http";
-
+import type { Reuse } from "./cache-policy.ts";
 import type { Reply } from "./exchange.ts";
 
 /** An answer that may be given to others. */
-export interface Kept {
+export interface Kept extends Pick<Reuse, "status" | "headers"> {
   readonly reply: Reply;
-  /** Those that decide on its reuse. */
-  readonly headers: IncomingHttpHeaders;
   /** Of its host, checked when they were dialled. */
   readonly addresses: readonly string[];
   /** Until when it is given out unasked, in milliseconds of the clock that its keeper goes by. */

@@ -25,7 +25,7 @@ export interface Dialled {
 export function dial(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Dialled> {
   const late = (): unknown =>
     new FetchFault("task_url_unreachable", `could not be connected to within ${connectMs} ms`);
-  return within(connectMs, late, open(url, policy, connectMs, signal));
+  return within(connectMs, late, () => open(url, policy, connectMs, signal));
 }
 
 async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Dialled> {

@@ -3,7 +3,7 @@ import type { EgressPolicy } from "../egress/policy.ts";
 import type { Reply } from "./exchange.ts";
 import { asProblem, FetchFault } from "./fetch-fault.ts";
 import { requirePinned } from "./pin.ts";
-import { type Asker, NotShared, Replies, type ReplyCaching, type ReplyLimits } from "./replies.ts";
+import { Replies, type ReplyCaching, type ReplyLimits } from "./replies.ts";
 import { portOf, readTaskUrl } from "./task-url.ts";
 import { withoutPreamble } from "./text.ts";
 import { within } from "./within.ts";
@@ -57,24 +57,22 @@ export class Sources {
   async fetch(url: string, permit: FetchPermit, signal?: AbortSignal): Promise<FetchedSource> {
     signal?.throwIfAborted();
     const first = readTaskUrl(url, this.#limits.urlMaxLength);
-    const asker = { since: this.#replies.arrive(), again: false };
-    try {
-      return await this.#attempt(first, permit, asker, signal);
-    } catch (error) {
-      if (!(error instanceof NotShared)) throw error;
-      // From the start, with all of its time: it has only waited for somebody else's answer.
-      return await this.#attempt(first, permit, { ...asker, again: true }, signal);
-    }
-  }
-
-  async #attempt(first: URL, permit: FetchPermit, asker: Asker, signal?: AbortSignal): Promise<FetchedSource> {
     const host = JSON.stringify(first.hostname);
     const { totalMs } = this.#limits;
     const stop = new AbortController();
     const late = (): unknown =>
       asProblem(new FetchFault("task_url_unreachable", `did not answer in full within ${totalMs} ms`), host);
     try {
-      return await within(totalMs, late, this.#follow(first, host, permit, asker, stop.signal), signal);
+      return await within(
+        totalMs,
+        late,
+        (restart) => {
+          // The wait for another caller's answer does not count, once: several redirects must not add up.
+          const waitedInVain = once(restart);
+          return this.#follow(first, host, permit, waitedInVain, stop.signal);
+        },
+        signal,
+      );
     } finally {
       // Whatever way it ended: no socket outlives it, and no redirect is followed behind its back.
       stop.abort();
@@ -85,7 +83,7 @@ export class Sources {
     first: URL,
     host: string,
     permit: FetchPermit,
-    asker: Asker,
+    waitedInVain: () => void,
     signal: AbortSignal,
   ): Promise<FetchedSource> {
     const visited = new Set<string>();
@@ -95,7 +93,7 @@ export class Sources {
       for (let url = first; ; place = `the place that ${host} redirects to`) {
         visited.add(url.href);
         requireNamed(permit.net, url.hostname, portOf(url));
-        const reply = await this.#replies.ask(url, asker, signal);
+        const reply = await this.#replies.ask(url, waitedInVain, signal);
         if (reply.location === null) return fetched(reply, url, permit);
         url = redirected(reply.location, url, visited, this.#limits);
       }
@@ -103,6 +101,14 @@ export class Sources {
       throw asProblem(error, place);
     }
   }
+}
+
+function once(call: () => void): () => void {
+  let isCalled = false;
+  return () => {
+    if (!isCalled) call();
+    isCalled = true;
+  };
 }
 
 function fetched({ body, contentType }: Reply, url: URL, { sha256 }: FetchPermit): FetchedSource {

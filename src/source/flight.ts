@@ -14,7 +14,7 @@ export class Flight<T> {
    */
   constructor(work: (signal: AbortSignal) => Promise<T>, maxMs: number, late: () => unknown, over: () => void) {
     this.#over = over;
-    this.#work = within(maxMs, late, work(this.#stop.signal), this.#stop.signal);
+    this.#work = within(maxMs, late, () => work(this.#stop.signal), this.#stop.signal);
     // Once it is done it is nobody's to join: what may be given to those who come later is kept elsewhere.
     this.#work.then(over, over);
   }

@@ -1,10 +1,11 @@
 import type { EgressPolicy } from "../egress/policy.ts";
+import { conditions, reuseOf, type Reuse, validated } from "./cache-policy.ts";
 import { Cache, type CacheBounds, type Kept } from "./cache.ts";
 import { exchange, type Exchanged, type ExchangeLimits, type Reply } from "./exchange.ts";
 import { FetchFault } from "./fetch-fault.ts";
 import { Flight } from "./flight.ts";
-import { conditions, confirms, reuseOf, type Reuse, ruling, updated } from "./reuse.ts";
 import { portOf } from "./task-url.ts";
+import { Turns } from "./turns.ts";
 
 export interface ReplyLimits extends ExchangeLimits {
   /** Of one exchange: an answer that drips for ever. */
@@ -12,36 +13,20 @@ export interface ReplyLimits extends ExchangeLimits {
 }
 
 export interface ReplyCaching extends CacheBounds {
-  /** How long an answer is given out unasked, whatever it says: code that was mended must come into force. */
+  /** The most milliseconds for which an answer is used without a validation, whatever it says: fixed code must come into force. */
   readonly maxFreshMs: number;
 }
 
-/** Somebody who wants code. */
-export interface Asker {
-  /** When it came, as `arrive` counts. */
-  readonly since: number;
-  /** It waited in vain for what was another's: now it shares only what was sent for after it had come. */
-  readonly again: boolean;
-}
+/** Of one URL: more runs at once than a server of code needs to notice. */
+const MAX_FETCHES = 4;
 
-/** What came was for whoever had it sent for; this asker needs one of its own. */
-export class NotShared extends Error {
-  override readonly name = "NotShared";
-}
-
-interface Answered extends Pick<Reuse, "others"> {
+interface Answered extends Pick<Reuse, "isForAll"> {
   readonly reply: Reply;
 }
 
-interface Sending {
-  /** In the count of arrivals. */
-  readonly began: number;
-  readonly flight: Flight<Answered>;
-}
-
 /**
- * What URLs answer: asked once by all who want it at the same time, and kept for as long as it may be (RFC 9111, as a
- * shared cache). Whoever asks has been held against its own claim before; that of another never counts for it.
+ * The answers of URLs, kept for as long as they may be (RFC 9111, as a shared cache). Callers that ask at the same time share
+ * a fetch whose answer all may have, and otherwise fetch for themselves. The claim of each caller was checked before.
  */
 export class Replies {
   readonly #policy: EgressPolicy;
@@ -49,8 +34,8 @@ export class Replies {
   readonly #maxFreshMs: number;
   readonly #nowMs: () => number;
   readonly #cache: Cache;
-  readonly #sendings: Map<string, Sending> = new Map();
-  #arrivals = 0;
+  readonly #shared: Map<string, Flight<Answered>> = new Map();
+  readonly #turns: Turns = new Turns(MAX_FETCHES);
 
   /** @param nowMs a clock that never goes back. */
   constructor(policy: EgressPolicy, limits: ReplyLimits, caching: ReplyCaching, nowMs: () => number) {
@@ -61,70 +46,69 @@ export class Replies {
     this.#cache = new Cache(caching);
   }
 
-  /** Counts one who comes, or one exchange that begins. */
-  arrive(): number {
-    return ++this.#arrivals;
-  }
-
   /**
-   * @throws {NotShared} when the asker has to come again.
+   * @param waitedInVain called when the caller has waited for an answer that was not for it, and now fetches for itself.
    * @throws {FetchFault} or what `exchange` throws, or the signal's reason.
    */
-  async ask(url: URL, asker: Asker, signal: AbortSignal): Promise<Reply> {
+  async ask(url: URL, waitedInVain: () => void, signal: AbortSignal): Promise<Reply> {
     const kept = this.#cache.get(url.href);
-    if (kept && this.#nowMs() < kept.freshUntilMs) {
-      // Interfaces of this machine come and go: a place may have become its own since.
-      await this.#policy.resolve(url.hostname, portOf(url), kept.addresses);
-      return kept.reply;
-    }
-    const found = this.#sendings.get(url.href);
-    if (found && asker.again && found.began < asker.since) return this.#alone(url, signal);
-    const sending = found ?? this.#send(url);
-    // What was sent for after the asker came is as good as its own.
-    const isOwn = sending.began > asker.since;
-    const { reply, others } = await sending.flight.join(signal).catch((error: unknown) => {
-      // A failure is kept for nobody who came after it had begun.
-      throw isOwn || signal.aborted ? error : new NotShared();
-    });
-    if (!found || others === "all" || (others === "earlier" && isOwn)) return reply;
-    if (asker.again) return this.#alone(url, signal);
-    throw new NotShared();
+    if (kept && this.#isFresh(kept)) return await this.#checked(url, kept);
+    const found = this.#shared.get(url.href);
+    if (!found) return (await this.#share(url).join(signal)).reply;
+    const answered = await found.join(signal).catch(() => null);
+    signal.throwIfAborted();
+    if (answered?.isForAll) return answered.reply;
+    waitedInVain();
+    return (await this.#fetch(url, signal)).reply;
   }
 
-  #send(url: URL): Sending {
+  #share(url: URL): Flight<Answered> {
     const { totalMs } = this.#limits;
     const late = (): unknown => new FetchFault("task_url_unreachable", `did not answer in full within ${totalMs} ms`);
     const over = (): void => {
-      if (this.#sendings.get(url.href) === sending) this.#sendings.delete(url.href);
+      if (this.#shared.get(url.href) === flight) this.#shared.delete(url.href);
     };
-    const flight = new Flight((signal) => this.#get(url, signal), totalMs, late, over);
-    const sending = { began: this.arrive(), flight };
-    this.#sendings.set(url.href, sending);
-    return sending;
+    const flight = new Flight((signal) => this.#fetch(url, signal), totalMs, late, over);
+    this.#shared.set(url.href, flight);
+    return flight;
   }
 
-  async #alone(url: URL, signal: AbortSignal): Promise<Reply> {
-    return (await this.#get(url, signal)).reply;
+  #fetch(url: URL, signal: AbortSignal): Promise<Answered> {
+    return this.#turns.take(url.href, signal, async () => {
+      // A fetch that had its turn before may have brought what all may have.
+      const kept = this.#cache.get(url.href);
+      if (kept && this.#isFresh(kept)) return { reply: await this.#checked(url, kept), isForAll: true };
+      return this.#get(url, signal);
+    });
   }
 
   async #get(url: URL, signal: AbortSignal): Promise<Answered> {
     const kept = this.#cache.get(url.href);
-    const asked = kept ? conditions(kept.headers) : {};
-    const came = await exchange(url, asked, this.#policy, this.#limits, signal);
-    if (came.reply) return this.#settle(url, came, came.reply);
-    if (kept && confirms(came.headers, kept.headers)) {
-      return this.#settle(url, { ...came, headers: updated(kept.headers, came.headers), status: 200 }, kept.reply);
-    }
+    const came = await exchange(url, kept ? conditions(kept) : {}, this.#policy, this.#limits, signal);
+    const { status, headers, delayMs } = came;
+    if (came.reply) return this.#settle(url, came, came.reply, reuseOf(status, headers, delayMs));
+    const reuse = kept && validated(kept, headers, delayMs);
+    if (kept && reuse) return this.#settle(url, came, kept.reply, reuse);
     this.#cache.forget(url.href);
     return this.#get(url, signal);
   }
 
-  #settle(url: URL, { status, headers, delayMs, addresses }: Exchanged, reply: Reply): Answered {
-    const { others, freshMs } = reuseOf(status, headers, { delayMs, maxFreshMs: this.#maxFreshMs });
-    const kept: Kept = { reply, headers: ruling(headers), addresses, freshUntilMs: this.#nowMs() + freshMs };
-    const isOfUse = freshMs > 0 || Object.keys(conditions(headers)).length > 0;
-    if (others !== "none" && isOfUse) this.#cache.keep(url.href, kept);
+  #settle(url: URL, { addresses }: Exchanged, reply: Reply, { status, headers, ...reuse }: Reuse): Answered {
+    const freshMs = Math.min(reuse.freshMs, this.#maxFreshMs);
+    const kept: Kept = { reply, status, headers, addresses, freshUntilMs: this.#nowMs() + freshMs };
+    const isOfUse = freshMs > 0 || Object.keys(conditions(kept)).length > 0;
+    if (reuse.isPublic && isOfUse) this.#cache.keep(url.href, kept);
     else this.#cache.forget(url.href);
-    return { reply, others };
+    return { reply, isForAll: reuse.isForAll };
+  }
+
+  #isFresh({ freshUntilMs }: Kept): boolean {
+    return this.#nowMs() < freshUntilMs;
+  }
+
+  /** Interfaces of this machine come and go: an address may have become the machine's own since. */
+  async #checked(url: URL, { addresses, reply }: Kept): Promise<Reply> {
+    await this.#policy.resolve(url.hostname, portOf(url), addresses);
+    return reply;
   }
 }

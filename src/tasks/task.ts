@@ -37,20 +37,17 @@ export interface TaskRecord {
   readonly public: boolean;
   readonly inline: boolean;
   readonly secretsId: string;
-  /** Those that were kept before it was have none. */
-  readonly secretsBy?: readonly string[];
+  readonly secretsBy: readonly string[];
   readonly by: string;
-  /** Not of one that an older version kept. */
-  readonly kids?: readonly string[];
+  readonly kids: readonly string[];
   readonly at: number;
 }
 
 /** Reads a record that was kept. @throws {Error} when it is none of this version. */
 export function taskOf(text: string): Task {
-  // Where it is not known who has set the secrets, only an administrator is sure to be above that one.
-  const { payload, secretsId, secretsBy = [], kids = [], ...rest } = JSON.parse(text) as TaskRecord;
+  const { payload, secretsId, ...rest } = JSON.parse(text) as TaskRecord;
   const claims = claimsOf(payload);
-  return { ...rest, claims, secretsBy, kids, owner: ownerOf(secretsId, claims) };
+  return { ...rest, claims, owner: ownerOf(secretsId, claims) };
 }
 
 /** Below the task's token, so that they end with it and with those above it. */

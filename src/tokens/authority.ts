@@ -3,10 +3,9 @@ import { join } from "node:path";
 
 import type { Clock } from "../limits/clock.ts";
 import type { Claims } from "./claims.ts";
-import { ExternalIssuer } from "./external-issuer.ts";
 import { issue, type Issued, type IssueQuotas } from "./issue.ts";
 import { lost } from "./key-file.ts";
-import { followIssuer, keepKeys, type KeyNews } from "./key-keeper.ts";
+import { keepKeys, type KeyNews } from "./key-keeper.ts";
 import { KeyRing } from "./keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import type { TokenRegister } from "./register.ts";
@@ -54,8 +53,6 @@ export interface OpenOptions {
   secretsKey?: string | undefined;
   /** Told of the keys, which then follow their file. */
   onKeys?: KeyNews;
-  /** Whose tokens are taken beside those of the service, and the file of his public keys. */
-  external?: { readonly url: string; readonly jwks: string } | null;
 }
 
 /**
@@ -67,7 +64,6 @@ export interface OpenOptions {
  */
 export async function openTokens(folder: string, keysFile?: string, options: OpenOptions = {}): Promise<Tokens> {
   const { create = true, nowMs = Date.now, onKeys } = options;
-  const external = options.external ? await ExternalIssuer.open(options.external.url, options.external.jwks) : null;
   if (create) await makePrivateFolder(folder);
   const file = keysFile ?? join(folder, "keys.json");
   const own = create && keysFile === undefined;
@@ -76,9 +72,8 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs(), options.uptime);
   // Where nodes have the keys in common and not the register, nobody knows what others have signed.
   const whole = keysFile === undefined || options.registry !== undefined;
-  const keepers = onKeys ? [keepKeys(keys, whole ? registry : null, onKeys, nowMs)] : [];
-  if (onKeys && external) keepers.push(followIssuer(external, onKeys));
-  const verifier = new Verifier(keys, registry, { nowMs, external });
+  const keeper = onKeys ? keepKeys(keys, whole ? registry : null, onKeys, nowMs) : null;
+  const verifier = new Verifier(keys, registry, { nowMs });
   const uses = new Uses(registry, nowMs);
   const vault = await openVault(folder, options);
   return {
@@ -100,7 +95,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
     vault,
     uses,
     close: async () => {
-      for (const keeper of keepers) await keeper.stop();
+      await keeper?.stop();
       await uses.close();
       vault.close();
       registry.close();

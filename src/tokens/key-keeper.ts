@@ -1,4 +1,3 @@
-import type { ExternalIssuer } from "./external-issuer.ts";
 import { endedKeys } from "./key-ends.ts";
 import { watchFile } from "./key-watch.ts";
 import type { KeyRing } from "./keys.ts";
@@ -10,23 +9,10 @@ export interface KeyNews {
   changed(): void;
   /** Puts right what hangs on the keys, after a change. What it throws is told, and it is called again until it is done. */
   settle(): Promise<void>;
-  /** The file of an external issuer has changed, and is in force. */
-  issuerChanged(kids: readonly string[]): void;
-  /** A file cannot be read again; what was read before stays in force. */
+  /** The file cannot be read again; what was read before stays in force. */
   failed(error: Error): void;
   /** What `settle` has thrown. */
   unsettled(error: Error): void;
-}
-
-/** Lets the keys of an external issuer follow their file. */
-export function followIssuer(issuer: ExternalIssuer, news: KeyNews): { stop(): Promise<void> } {
-  const keys = (): string => JSON.stringify(issuer.keys.values().map(({ kid, x }) => [kid, x]));
-  const read = async (): Promise<void> => {
-    const before = keys();
-    await issuer.reload();
-    if (keys() !== before) news.issuerChanged(issuer.keys.values().map(({ kid }) => kid));
-  };
-  return watchFile(issuer.file, read, (error) => news.failed(error));
 }
 
 /** How often it is looked for keys that have ended, in milliseconds. */

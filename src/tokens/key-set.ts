@@ -9,7 +9,7 @@ export interface VerifyingKey {
   readonly key: CryptoKey;
 }
 
-/** The keys of one issuer by name, which can be exchanged while they are used. */
+/** The keys by name, which can be exchanged while they are used. */
 export class KeySet<K extends VerifyingKey> {
   #keys: ReadonlyMap<string, K>;
   readonly #told: (() => void)[] = [];

@@ -124,7 +124,7 @@ async function ringKeys(stored: readonly StoredKey[]): Promise<RingKey[]> {
 }
 
 /** An Ed25519 key for use. */
-export async function imported(jwk: { kty: string; crv: string; x: string; d?: string }): Promise<CryptoKey> {
+async function imported(jwk: { kty: string; crv: string; x: string; d?: string }): Promise<CryptoKey> {
   const key = await importJWK({ ...jwk }, ALGORITHM);
   if (key instanceof Uint8Array) throw new TypeError("an Ed25519 key is never raw bytes");
   return key;

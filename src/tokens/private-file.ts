@@ -17,29 +17,16 @@ const MAX_FILE_BYTES = 1_048_576;
  * @throws {Error} when it cannot be read, or others than its owner can: it says how to mend that.
  */
 export async function readPrivate(file: string): Promise<string | undefined> {
-  return await readGuarded(file, { forbidden: OTHERS, remedy: "600" });
-}
-
-/**
- * Reads a file that others than its owner must not have these rights to; `undefined` when there is none.
- *
- * @param guard the bits of its mode that are refused, and what chmod(1) is given to take them away.
- * @throws {Error} when it cannot be read, or has one of them: it says how to mend that.
- */
-export async function readGuarded(
-  file: string,
-  { forbidden, remedy }: { forbidden: number; remedy: string },
-): Promise<string | undefined> {
   try {
     // Not blocking: opening a FIFO would wait for somebody to write to it.
     await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     // The open file is asked and not the path, which could lead elsewhere a moment later.
     const stat = await handle.stat();
     if (!stat.isFile()) throw new Error(`${resolve(file)} is not a file; move it away`);
-    if ((stat.mode & forbidden) !== 0) {
+    if ((stat.mode & OTHERS) !== 0) {
       const mode = (stat.mode & 0o777).toString(8);
       throw new Error(
-        `others than its owner have access to ${resolve(file)} (mode ${mode}); run: chmod ${remedy} ${resolve(file)}`,
+        `others than its owner have access to ${resolve(file)} (mode ${mode}); run: chmod 600 ${resolve(file)}`,
       );
     }
     if (stat.size > MAX_FILE_BYTES)

@@ -34,7 +34,7 @@ export interface TokenRegister {
   /**
    * Remembers a token that is about to be handed out, or what that of a named task has become.
    *
-   * @param kids the names of the keys that it was signed with, and those above it.
+   * @param kids the names of the keys that it was signed with, and those above it: its own key first.
    * @param most how many unexpired tokens there may be below the topmost token above it. Of a named task's token it is no
    * more than the number from which on records of expired ones are deleted early.
    * @throws {Problem} `store_unavailable` when it cannot be written, `quota_exceeded` when it is one too many.
@@ -53,7 +53,7 @@ export interface TokenRegister {
   /**
    * Ends a token, and those below it, at once and for good, on this node; on those that share the register soon after.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys and for other issuers.
+   * A `jti` that was not issued here is revoked too, for nodes that share keys.
    *
    * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
    * @returns whether it was this call that revoked it.
@@ -71,6 +71,13 @@ export interface TokenRegister {
   isRevoked(jti: string): boolean;
   /** Who has revoked it, itself and none above it; `undefined` when nobody has. */
   revocation(jti: string): Promise<Revocation | undefined> | Revocation | undefined;
+  /**
+   * Whether a valid token, or one that becomes valid later, was signed with the key. Tokens below it are not asked: they end
+   * with it.
+   *
+   * @throws {Problem} `store_unavailable`
+   */
+  isKeyUsed(kid: string, nowMs: number): Promise<boolean> | boolean;
   /**
    * Adds to what is known of the use of tokens. Unlike the rest it may be lost with the process or the power.
    *

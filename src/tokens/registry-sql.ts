@@ -2,11 +2,13 @@
 const FAMILY = "json_extract(payload, '$.parents[#-1]')";
 /** 1 for a token that was handed out, 0 for that of a named task. */
 const KIND = "json_extract(payload, '$.task') IS NULL";
+/** The key that a token was signed with. For the token of a named task, the key of the token above it. */
+const KEY = "substr(kids, 1, instr(kids || ' ', ' ') - 1)";
 
 export const SCHEMA: string = `
   CREATE TABLE IF NOT EXISTS issued (
     jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER,
-    kids TEXT
+    kids TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS revoked (
     jti TEXT PRIMARY KEY, revoked_by TEXT NOT NULL, revoked_at INTEGER NOT NULL, forget_at INTEGER
@@ -16,11 +18,9 @@ export const SCHEMA: string = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS issued_forget_at ON issued (forget_at) WHERE forget_at IS NOT NULL;
   CREATE INDEX IF NOT EXISTS issued_family ON issued (${FAMILY}, ${KIND}, forget_at);
+  CREATE INDEX IF NOT EXISTS issued_key ON issued (${KEY}, forget_at);
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
-
-/** Of a database that is older. */
-export const ADD_KIDS: string = "ALTER TABLE issued ADD COLUMN kids TEXT";
 
 export type Statement =
   | "issue"
@@ -30,6 +30,7 @@ export type Statement =
   | "retireRevoked"
   | "list"
   | "revocation"
+  | "usesKey"
   | "addUse"
   | "use"
   | "forgetUsed"
@@ -57,6 +58,9 @@ export const STATEMENTS: Readonly<Record<Statement, string>> = {
   retireRevoked: "UPDATE revoked SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
   list: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
   revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
+  usesKey: `SELECT 1 FROM issued WHERE ${KEY} = ? AND (forget_at IS NULL OR forget_at > ?)
+    AND NOT EXISTS (SELECT 1 FROM revoked
+      WHERE jti IN (SELECT issued.jti UNION ALL SELECT value FROM json_each(issued.payload, '$.parents'))) LIMIT 1`,
   // Of those that are on record: what is known of others would never be forgotten.
   addUse: `INSERT INTO used (jti, runs, last_ms) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
     ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, last_ms = max(last_ms, excluded.last_ms)`,

@@ -17,7 +17,7 @@ import {
   type TokenUse,
   tokensFull,
 } from "./register.ts";
-import { ADD_KIDS, SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
+import { SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
@@ -59,7 +59,6 @@ export class Registry implements TokenRegister {
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
-      if (!database.prepare("PRAGMA table_info(issued)").all().some(isKids)) database.exec(ADD_KIDS);
       this.#forgetClock = new ForgetClock(database, clock);
       this.#statements = {
         issue: database.prepare(STATEMENTS.issue),
@@ -70,6 +69,7 @@ export class Registry implements TokenRegister {
         forgetIssued: database.prepare(STATEMENTS.forgetIssued),
         list: database.prepare(STATEMENTS.list),
         revocation: database.prepare(STATEMENTS.revocation),
+        usesKey: database.prepare(STATEMENTS.usesKey),
         addUse: database.prepare(STATEMENTS.addUse),
         use: database.prepare(STATEMENTS.use),
         forgetUsed: database.prepare(STATEMENTS.forgetUsed),
@@ -139,7 +139,7 @@ export class Registry implements TokenRegister {
   /**
    * Ends a token, and those below it, at once and for good: on disk before this returns.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys and for other issuers.
+   * A `jti` that was not issued here is revoked too, for nodes that share keys.
    *
    * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
    * @returns whether it was this call that revoked it.
@@ -175,6 +175,10 @@ export class Registry implements TokenRegister {
   revocation(jti: string): Revocation | undefined {
     const row = this.#statements.revocation.get(jti);
     return row && { by: String(row["revoked_by"]), at: Number(row["revoked_at"]) };
+  }
+
+  isKeyUsed(kid: string, nowMs: number): boolean {
+    return this.#statements.usesKey.get(kid, nowMs + REMEMBERED_MS) !== undefined;
   }
 
   addUse(uses: ReadonlyMap<string, TokenUse>): void {
@@ -260,17 +264,13 @@ function countOf(row: Record<string, unknown> | undefined): number {
 }
 
 function issuedOf(row: Record<string, unknown>): IssuedToken {
-  const { kids } = row;
+  const kids = String(row["kids"]);
   return {
     claims: claimsOf(JSON.parse(String(row["payload"]))),
     issuedBy: String(row["issued_by"]),
     issuedAt: Number(row["issued_at"]),
-    kids: typeof kids === "string" && kids !== "" ? kids.split(" ") : [],
+    kids: kids === "" ? [] : kids.split(" "),
   };
-}
-
-function isKids({ name }: Record<string, unknown>): boolean {
-  return name === "kids";
 }
 
 /** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */

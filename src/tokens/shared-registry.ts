@@ -1,7 +1,7 @@
 import { Problem } from "../errors.ts";
 import type { Feed, Topic } from "../redis/feed.ts";
 import { type RedisLink, redisScript } from "../redis/link.ts";
-import { isJti } from "./claims.ts";
+import { type Claims, isJti } from "./claims.ts";
 import { LEEWAY_S } from "./format.ts";
 import { claimsOf, type Payload } from "./payload.ts";
 import {
@@ -21,6 +21,7 @@ const SCANNED = 1_000;
 /**
  * The record and the index at once: a listing takes names without a record out of the index, and would never find the token
  * again. With them the quota of the family: all its tokens by the time at which they end, each with the keys of its records.
+ * Also the tokens of each signing key, by the time at which their records are forgotten.
  */
 const RECORD = redisScript(`
 local jti, record, forget, ends, most, counts = ARGV[1], ARGV[2], ARGV[3], ARGV[5], tonumber(ARGV[6]), ARGV[7]
@@ -43,6 +44,10 @@ if most >= 0 then
   redis.call("PEXPIREAT", family, string.format("%.0f", tonumber(last) + ${REMEMBERED_MS}))
 end
 redis.call("ZADD", KEYS[1], 0, jti)
+if KEYS[5] then
+  redis.call("ZREMRANGEBYSCORE", KEYS[5], "-inf", "(" .. ARGV[4])
+  redis.call("ZADD", KEYS[5], forget == "" and "+inf" or forget, jti)
+end
 if forget == "" then redis.call("SET", KEYS[2], record)
 else redis.call("SET", KEYS[2], record, "PXAT", forget) end
 return 1
@@ -104,6 +109,8 @@ export class SharedRegistry implements TokenRegister {
     const family = parents?.at(-1);
     const isCounted = family !== undefined && exp !== undefined && most !== Infinity;
     const keys = [this.#index, this.#key(jti), this.#useKey(jti), this.#familyKey(family ?? jti, task)];
+    const [kid] = kids;
+    if (kid !== undefined) keys.push(this.#signedKey(kid));
     const ends = isCounted ? forgetAt(exp, LEEWAY_S) - REMEMBERED_MS : 0;
     const counts = task === undefined ? 1 : 0;
     const words = [jti, record, forget, issuedAt, ends, isCounted ? most : -1, counts, this.#familyMember(jti)];
@@ -176,6 +183,23 @@ export class SharedRegistry implements TokenRegister {
     return { by: revokedBy, at: revokedAt };
   }
 
+  async isKeyUsed(kid: string, nowMs: number): Promise<boolean> {
+    const signed = this.#signedKey(kid);
+    const unexpired = [`(${nowMs + REMEMBERED_MS}`, "+inf"] as const;
+    // Each page is the first: revoked tokens, and tokens without a record, are taken out.
+    for (;;) {
+      const jtis = (await this.#link.call("ZRANGEBYSCORE", signed, ...unexpired, "LIMIT", 0, SCANNED)) as string[];
+      if (jtis.length === 0) return false;
+      const texts = (await this.#link.call("MGET", ...jtis.map((jti) => this.#key(jti)))) as (string | null)[];
+      if (texts.some((text) => text !== null && !this.#isOver(issuedOf(text).claims))) return true;
+      await this.#link.call("ZREM", signed, ...jtis);
+    }
+  }
+
+  #isOver({ jti, parents }: Claims): boolean {
+    return [jti, ...parents].some((each) => this.isRevoked(each));
+  }
+
   async addUse(uses: ReadonlyMap<string, TokenUse>): Promise<void> {
     const keys = [...uses.keys()].flatMap((jti) => [this.#key(jti), this.#useKey(jti)]);
     await this.#link.run(
@@ -199,6 +223,11 @@ export class SharedRegistry implements TokenRegister {
 
   get #index(): string {
     return this.#link.key("tokens:issued");
+  }
+
+  /** The tokens that a key has signed. */
+  #signedKey(kid: string): string {
+    return this.#link.key(`tokens:signed:${kid}`);
   }
 
   #useKey(jti: string): string {
@@ -225,11 +254,10 @@ interface StoredToken {
   readonly payload: unknown;
   readonly issuedBy: string;
   readonly issuedAt: number;
-  /** Not of one that an older version recorded. */
-  readonly kids?: readonly string[];
+  readonly kids: readonly string[];
 }
 
 function issuedOf(text: string): IssuedToken {
-  const { payload, kids = [], ...issued } = JSON.parse(text) as StoredToken;
-  return { claims: claimsOf(payload), kids, ...issued };
+  const { payload, ...issued } = JSON.parse(text) as StoredToken;
+  return { claims: claimsOf(payload), ...issued };
 }

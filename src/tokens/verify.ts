@@ -3,8 +3,7 @@ import { compactVerify } from "jose";
 import { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
 import { readCompact } from "./compact.ts";
-import type { ExternalIssuer } from "./external-issuer.ts";
-import { ALGORITHM, ISSUER, LEEWAY_S, SIGNATURE_CHARS } from "./format.ts";
+import { ALGORITHM, LEEWAY_S, SIGNATURE_CHARS } from "./format.ts";
 import type { KeySet, VerifyingKey } from "./key-set.ts";
 import type { KeyRing } from "./keys.ts";
 import { claimsOf } from "./payload.ts";
@@ -15,14 +14,11 @@ export interface VerifierOptions {
   nowMs?: () => number;
   /** How many checked tokens are kept. */
   cacheSize?: number;
-  /** Whose tokens are taken beside those of the service. */
-  external?: ExternalIssuer | null;
 }
 
 /** Turns token texts into claims, after RFC 7519 with the advice of RFC 8725. */
 export class Verifier {
   readonly #keys: KeySet<VerifyingKey>;
-  readonly #external: ExternalIssuer | null;
   readonly #registry: Pick<TokenRegister, "isRevoked" | "issued">;
   readonly #nowMs: () => number;
   readonly #cacheSize: number;
@@ -33,8 +29,8 @@ export class Verifier {
   readonly #checked = new Map<string, Checked>();
   /** Those that are being checked now. */
   readonly #checking = new Map<string, Promise<Claims>>();
-  /** What each claims set was signed with. */
-  readonly #signers = new WeakMap<Claims, Signer>();
+  /** The key that each claims set was signed with. */
+  readonly #signers = new WeakMap<Claims, VerifyingKey>();
   /** The names of the keys that those above it were signed with, where there are some. */
   readonly #kidsAbove = new WeakMap<Claims, readonly string[]>();
   #told: () => void = () => {};
@@ -45,8 +41,7 @@ export class Verifier {
     options: VerifierOptions = {},
   ) {
     this.#keys = keys.held;
-    this.#external = options.external ?? null;
-    for (const held of [this.#keys, this.#external?.keys]) held?.onRemoved(() => this.#forgetUnsigned());
+    this.#keys.onRemoved(() => this.#forgetUnsigned());
     this.#registry = registry;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#cacheSize = options.cacheSize ?? DEFAULT_CACHE_SIZE;
@@ -81,18 +76,12 @@ export class Verifier {
   /** The names of the keys that a token, which was checked here, and those above it were signed with. */
   kidsOf(claims: Claims): readonly string[] {
     const signer = this.#signers.get(claims);
-    return [...new Set([...(signer ? [signer.key.kid] : []), ...(this.#kidsAbove.get(claims) ?? [])])];
+    return [...new Set([...(signer ? [signer.kid] : []), ...(this.#kidsAbove.get(claims) ?? [])])];
   }
 
   /** Says what the token of a task hangs on: it ends with the keys that those above it were signed with. */
   hangOn(claims: Claims, kids: readonly string[]): void {
     if (kids.length > 0) this.#kidsAbove.set(claims, kids);
-  }
-
-  /** Who has signed the token, as it says in `iss`. */
-  issuerOf(claims: Claims): string {
-    const external = this.#external;
-    return external !== null && this.#signers.get(claims)?.keys === external.keys ? external.url : ISSUER;
   }
 
   /** Calls when a key is held no more, so that `isSigned` may have changed. */
@@ -113,21 +102,16 @@ export class Verifier {
 
   async #check(token: string): Promise<Claims> {
     const { kid, payload } = readCompact(token);
-    const external = this.#external !== null && issuerIn(payload) === this.#external.url ? this.#external : null;
-    // Of the one who is named, and of nobody else: what one issuer has signed is never what another says.
-    const keys = external?.keys ?? this.#keys;
-    const key = keys.get(kid);
+    const key = this.#keys.get(kid);
     if (!key) throw unknownKey();
     try {
       await compactVerify(token, key.key, { algorithms: [ALGORITHM] });
     } catch (error) {
       throw invalid("the signature of the token does not match what it says", "Copy the token again, whole.", error);
     }
-    const claims = await readClaims(() => {
-      return external ? external.claimsOf(payload as object, this.#registry) : claimsOf(payload);
-    });
+    const claims = readClaims(payload);
     if (claims.task !== null) throw invalid("what stands for a named task is no credential", ASK_HERE);
-    this.#signers.set(claims, { keys, key });
+    this.#signers.set(claims, key);
     if (claims.parents.length > 0) await this.#lookAbove(claims);
     // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come,
     // of the token or of the key.
@@ -179,7 +163,7 @@ export class Verifier {
 
   #isOwnHeld(claims: Claims): boolean {
     const signer = this.#signers.get(claims);
-    return claims.task !== null || (signer !== undefined && signer.keys.has(signer.key));
+    return claims.task !== null || (signer !== undefined && this.#keys.has(signer));
   }
 
   #areHeldAbove(claims: Claims): boolean {
@@ -205,11 +189,6 @@ export class Verifier {
   }
 }
 
-interface Signer {
-  keys: KeySet<VerifyingKey>;
-  key: VerifyingKey;
-}
-
 interface Checked {
   token: string;
   claims: Claims;
@@ -218,18 +197,12 @@ interface Checked {
 const DEFAULT_CACHE_SIZE = 10_000;
 const ASK_HERE = "Ask an administrator of this service for a new one.";
 
-async function readClaims(read: () => Promise<Claims> | Claims): Promise<Claims> {
+function readClaims(payload: unknown): Claims {
   try {
-    return await read();
+    return claimsOf(payload);
   } catch (error) {
-    if (error instanceof Problem) throw error;
     throw invalid("the claims of the token are not those of this version of the service", ASK_HERE, error);
   }
-}
-
-/** Not yet to be believed. */
-function issuerIn(payload: unknown): unknown {
-  return typeof payload === "object" && payload !== null && "iss" in payload ? payload.iss : undefined;
 }
 
 function unknownKey(): Problem {

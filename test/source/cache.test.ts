@@ -4,7 +4,13 @@ import { describe, it } from "node:test";
 import { Cache, type Kept } from "../../src/source/cache.ts";
 
 function answer(body: Buffer): Kept {
-  return { reply: { location: null, body, contentType: null }, headers: {}, addresses: [], freshUntilMs: 0 };
+  return {
+    reply: { location: null, body, contentType: null },
+    status: 200,
+    headers: {},
+    addresses: [],
+    freshUntilMs: 0,
+  };
 }
 
 function keptOf(cache: Cache, urls: readonly string[]): string[] {

@@ -240,28 +240,76 @@ describe("code that many want at once", () => {
     }
   });
 
-  it("is fetched twice for a thousand where it has to be as new as each asked for it", async (context) => {
-    for (const headers of [{ "cache-control": "no-cache" }, { "cache-control": "max-age=0, must-revalidate" }]) {
-      const gate = gated(numbered(headers));
-      const scene = await stage(context, gate.answering);
-      const all = Array.from({ length: 1_000 }, () => scene.get());
-      gate.open();
-      const [first, ...others] = await Promise.all(all);
-      assert.equal(first, "1");
-      assert.deepEqual(new Set(others), new Set(["2"]));
-      assert.equal(scene.asked.length, 2);
+  it("is fetched for each where not all may have what one fetched, four at a time", async (context) => {
+    const callers = 10;
+    for (const text of ["no-store", "private", "no-cache", "max-age=0, must-revalidate"]) {
+      const answering = numbered({ "cache-control": text });
+      const held: (() => void)[] = [];
+      let most = 0;
+      const scene = await stage(context, (response, request) => {
+        held.push(() => answering(response, request));
+        most = Math.max(most, held.length);
+        // The first fetch is alone, and those after it come by four: fewer at a time would never be answered.
+        const isWhole = [1, callers].includes(scene.asked.length) || held.length === 4;
+        if (isWhole) for (const answer of held.splice(0)) answer();
+      });
+      const all = await Promise.all(Array.from({ length: callers }, () => scene.get()));
+      assert.deepEqual([new Set(all).size, scene.asked.length, most], [callers, callers, 4], text);
     }
   });
 
-  it("is fetched for each where it is for one alone", async (context) => {
-    for (const text of ["no-store", "private"]) {
-      const gate = gated(numbered({ "cache-control": text }));
-      const scene = await stage(context, gate.answering);
-      const all = Array.from({ length: 10 }, () => scene.get());
-      gate.open();
-      assert.equal(new Set(await Promise.all(all)).size, 10);
-      assert.equal(scene.asked.length, 10);
-    }
+  it("is fetched no more by those that wait in line once there is an answer that all may have", async (context) => {
+    const gate = gated((response) => {
+      const cacheControl = scene.asked.length === 1 ? "no-store" : "max-age=30";
+      response.writeHead(200, { "cache-control": cacheControl }).end("6 * 7");
+    });
+    const scene = await stage(context, gate.answering);
+    const all = Array.from({ length: 100 }, () => scene.get());
+    await gate.arrived;
+    gate.open();
+    assert.deepEqual(new Set(await Promise.all(all)), new Set(["6 * 7"]));
+    assert.equal(scene.asked.length, 5);
+  });
+
+  it("is not fetched by a caller that left while it waited in line, and the line goes on", async (context) => {
+    const held: (() => void)[] = [];
+    let came = Promise.withResolvers<void>();
+    const answering = numbered({ "cache-control": "no-store" });
+    const scene = await stage(context, (response, request) => {
+      held.push(() => answering(response, request));
+      if (scene.asked.length === 1 || held.length === 4) came.resolve();
+      if (scene.asked.length > 5) for (const answer of held.splice(0)) answer();
+    });
+    const first = scene.get();
+    const four = Array.from({ length: 4 }, () => scene.get());
+    const leaver = new AbortController();
+    const left = assert.rejects(scene.get("/", leaver.signal), /gone/);
+    const last = scene.get();
+    await came.promise;
+    came = Promise.withResolvers<void>();
+    held.shift()!();
+    assert.equal(await first, "1");
+    await came.promise;
+    leaver.abort(new Error("gone"));
+    await left;
+    held.shift()!();
+    assert.equal(new Set(await Promise.all([...four, last])).size, 5);
+    assert.equal(scene.asked.length, 6);
+  });
+
+  it("is validated once for a thousand", async (context) => {
+    const headers = { "cache-control": "no-cache", etag: '"a"' };
+    const gate = gated((response) => response.writeHead(304, headers).end());
+    const scene = await stage(context, (response, request) => {
+      if (request.headers["if-none-match"] === '"a"') gate.answering(response, request);
+      else response.writeHead(200, headers).end("6 * 7");
+    });
+    assert.equal(await scene.get(), "6 * 7");
+    const all = Array.from({ length: 1_000 }, () => scene.get());
+    await gate.arrived;
+    gate.open();
+    assert.deepEqual(new Set(await Promise.all(all)), new Set(["6 * 7"]));
+    assert.equal(scene.asked.length, 2);
   });
 
   it("still comes when whoever asked first has left, and is given up when the last has", async (context) => {
@@ -289,7 +337,7 @@ describe("code that many want at once", () => {
     await closed.promise;
   });
 
-  it("is asked for anew by whoever comes after the last has left", async (context) => {
+  it("is fetched again for a caller that comes after the last has left", async (context) => {
     let hangs = true;
     const arrived = Promise.withResolvers<void>();
     const scene = await stage(context, (response) => {
@@ -300,27 +348,32 @@ describe("code that many want at once", () => {
     const left = assert.rejects(scene.get("/", leaver.signal), /gone/);
     await arrived.promise;
     hangs = false;
+    // Any wait for the fetch that hangs would last for ever.
+    context.mock.timers.enable({ apis: ["setTimeout"] });
     leaver.abort(new Error("gone"));
-    assert.equal(await scene.get(), "6 * 7");
     await left;
+    assert.equal(await scene.get(), "6 * 7");
+    assert.equal(scene.asked.length, 2);
   });
 
-  it("fails for those alone who asked before it was sent for", async (context) => {
+  it("fails for the caller alone that fetched it: those that waited fetch for themselves", async (context) => {
     let status = 500;
     const gate = gated((response) => {
-      response.writeHead(status).end("6 * 7");
+      response.writeHead(status, { "cache-control": "no-store" }).end("6 * 7");
       status = 200;
     });
     const scene = await stage(context, gate.answering);
     const first = scene.get();
-    const later = [scene.get(), scene.get()];
+    const others = [scene.get(), scene.get()];
+    await gate.arrived;
+    assert.equal(scene.asked.length, 1);
     gate.open();
     assert.equal((await problemOf(first)).code, "task_url_status");
-    assert.deepEqual(await Promise.all(later), ["6 * 7", "6 * 7"]);
-    assert.equal(scene.asked.length, 2);
+    assert.deepEqual(await Promise.all(others), ["6 * 7", "6 * 7"]);
+    assert.equal(scene.asked.length, 3);
   });
 
-  it("has its whole time again for whoever waited in vain for what was another's", async (context) => {
+  it("has its whole time for a caller that waited in vain for the answer of another", async (context) => {
     const answers: (() => void)[] = [];
     const arrivals = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const answering = numbered({ "cache-control": "no-store" });
@@ -342,16 +395,54 @@ describe("code that many want at once", () => {
     assert.equal(await second, "2");
   });
 
-  it("is given up for all when it takes too long", async (context) => {
+  it("is given up when it takes too long for all that waited as long, and fetched by the others", async (context) => {
     const gate = gated(() => {});
-    const scene = await stage(context, gate.answering);
+    const scene = await stage(context, (response, request) => {
+      if (scene.asked.length === 1) gate.answering(response, request);
+      else response.end("6 * 7");
+    });
     context.mock.timers.enable({ apis: ["setTimeout"] });
-    const outcome = assertProblem(scene.get(), "task_url_unreachable", /in full within 20000 ms$/);
+    const outcomes = [scene.get(), scene.get()].map((each) =>
+      assertProblem(each, "task_url_unreachable", /in full within 20000 ms$/),
+    );
     await gate.arrived;
+    context.mock.timers.tick(LIMITS.totalMs / 2);
+    const later = scene.get();
     const closed = Promise.withResolvers<void>();
     scene.asked[0]!.socket.once("close", () => closed.resolve());
-    context.mock.timers.tick(LIMITS.totalMs);
-    await outcome;
+    context.mock.timers.tick(LIMITS.totalMs / 2);
+    await Promise.all(outcomes);
     await closed.promise;
+    assert.equal(await later, "6 * 7");
+    assert.equal(scene.asked.length, 2);
+  });
+
+  it("has its whole time once, and not at each place that it redirects to", async (context) => {
+    const held: (() => void)[] = [];
+    let came = Promise.withResolvers<void>();
+    const scene = await stage(context, (response, { url }) => {
+      const headers = { "cache-control": "no-store", ...(url === "/a" && { location: "/b" }) };
+      held.push(() => response.writeHead(url === "/a" ? 302 : 200, headers).end("6 * 7"));
+      came.resolve();
+    });
+    const next = async (): Promise<void> => {
+      await came.promise;
+      came = Promise.withResolvers<void>();
+    };
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const [mostMs, answer] = [LIMITS.totalMs * 0.9, (): void => held.shift()!()];
+    const first = scene.get("/a");
+    const second = scene.get("/a");
+    await next();
+    context.mock.timers.tick(mostMs);
+    answer();
+    await next();
+    // The fetch of /b for the first caller, and that of /a for the second one.
+    if (held.length < 2) await next();
+    const outcome = assertProblem(second, "task_url_unreachable", /in full within 20000 ms$/);
+    context.mock.timers.tick(LIMITS.totalMs * 0.1);
+    await problemOf(first);
+    context.mock.timers.tick(mostMs);
+    await outcome;
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 
+import { LEEWAY_S } from "../../src/tokens/format.ts";
 import type { Payload } from "../../src/tokens/payload.ts";
 import type { TokenRegister } from "../../src/tokens/register.ts";
 import { problemOf } from "../tokens/support.ts";
@@ -72,6 +73,29 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
         }
         assert.deepEqual(seen, names);
       }
+    });
+
+    promise("knows of a key whether a valid token was signed with it, also when it is opened again", async (under) => {
+      const nowMs = Date.now();
+      const expS = Math.floor(nowMs / 1_000) + 3_600;
+      const [lasting, revoked, below, ending] = [endless(), issued(), issued(), { ...issued(), exp: expS }];
+      await under.register.record(lasting, "me", nowMs, ["a"]);
+      await under.register.record(revoked, "me", nowMs, ["b"]);
+      await under.register.record({ ...below, parents: [revoked.jti] }, "me", nowMs, ["c", "b"]);
+      await under.register.record(ending, "me", nowMs, ["d", "a"]);
+      const used = async (atMs = nowMs): Promise<boolean[]> => {
+        return Promise.all(["a", "b", "c", "d", "e", ""].map(async (kid) => under.register.isKeyUsed(kid, atMs)));
+      };
+      assert.deepEqual(await used(), [true, true, true, true, false, false]);
+      await under.register.revoke(revoked.jti, "me", nowMs);
+      assert.deepEqual(await used(), [true, false, false, true, false, false]);
+      under.register = await under.reopen();
+      assert.deepEqual(await used(), [true, false, false, true, false, false]);
+      const endMs = (expS + LEEWAY_S) * 1_000;
+      assert.deepEqual(await used(endMs - 1), [true, false, false, true, false, false]);
+      assert.deepEqual(await used(endMs), [true, false, false, false, false, false]);
+      await under.register.revoke(lasting.jti, "me", nowMs);
+      assert.deepEqual(await used(endMs), [false, false, false, false, false, false]);
     });
 
     promise("has a revocation in force at once, once, and when it is opened again", async ({ register, reopen }) => {

@@ -4,7 +4,6 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -197,22 +196,4 @@ test("a damaged file stops the start with what to do, and is left as it is", asy
   const before = await readFile(file);
   assert.throws(() => Registry.open(file, START_MS), /restore it from a backup/);
   assert.deepEqual(await readFile(file), before);
-});
-
-test("a database that an older version made is taken, and what it has is known", async (t) => {
-  const file = join(await temporaryFolder(t), "tokens.sqlite");
-  const payload = issuedPayload(null);
-  const old = new DatabaseSync(file);
-  old.exec(`CREATE TABLE issued (
-    jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER
-  ) STRICT, WITHOUT ROWID`);
-  old.prepare("INSERT INTO issued VALUES (?, ?, 'me', 5, NULL)").run(payload.jti, JSON.stringify(payload));
-  old.close();
-  for (let start = 0; start < 2; start++) {
-    const registry = Registry.open(file, START_MS);
-    registry.record(issuedPayload(null), "me", START_MS, ["one", "other"]);
-    assert.deepEqual(registry.issued(payload.jti)?.kids, []);
-    assert.equal(registry.list("", 9).filter(({ kids }) => kids.join(" ") === "one other").length, start + 1);
-    registry.close();
-  }
 });

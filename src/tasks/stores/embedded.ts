@@ -34,7 +34,6 @@ export class EmbeddedTasks implements TaskStore {
     try {
       database.exec(SETTINGS);
       database.exec(SCHEMA);
-      database.exec(MEASURE);
       this.#statements = {
         newest: database.prepare(STATEMENTS.newest),
         version: database.prepare(STATEMENTS.version),
@@ -172,14 +171,6 @@ const SCHEMA = `
 `;
 
 const BYTES = "sum(octet_length(record) + coalesce(octet_length(code), 0))";
-
-/** Of a database that is older. `max` makes SQLite take the other columns from the newest version. */
-const MEASURE = `
-  INSERT INTO task_sizes (container, name, family, bytes)
-  SELECT container, name, json_extract(record, '$.payload.parents[#-1]'), bytes
-  FROM (SELECT container, name, record, max(version), ${BYTES} AS bytes FROM tasks GROUP BY container, name)
-  WHERE NOT EXISTS (SELECT 1 FROM task_sizes);
-`;
 
 const STATEMENTS = {
   newest: "SELECT etag, record FROM tasks WHERE container = ? AND name = ? ORDER BY version DESC LIMIT 1",

@@ -81,7 +81,7 @@ export class SharedTasks implements TaskStore {
   }
 }
 
-/** Changes what is counted of a family: an administrator has none, and of a task that an older version kept nothing is counted. */
+/** Changes what a family uses. The task of an administrator belongs to no family. */
 const COUNT = `
 local function count(family, tasks, bytes)
   if family == "" then return end

@@ -8,16 +8,16 @@ import { FRAME_HEADER_BYTES, seal } from "./frames.ts";
  * - admission: number of keys u8, time u48, that many ids u32
  * - reset: tag u8, time u48, id u32
  * - key: tag u8, id u32, length of the name u32, the name in UTF-8. Ids begin at 0 in each journal and leave none out; they
- *   are written so that what follows a damaged record can still be read. Version 1 has no id here
+ *   are written so that what follows a damaged record can still be read
  * - counts: tag u8, length of the name u32, the name, number of entries u32, for each time u48 and runs u48
  * - anchor: tag u8, boot id of 16 bytes, milliseconds since that boot u48, time u48
  * - start: tag u8, version u8, time u48. The first record of every file
  * - end: tag u8, number of keys u48. The last record of a snapshot
  */
 const MAX_KEYS = 200;
-const TAG = { anchor: 249, key: 250, reset: 251, firstKey: 252, counts: 253, start: 254, end: 255 } as const;
+const TAG = { anchor: 249, key: 250, reset: 251, counts: 253, start: 254, end: 255 } as const;
 
-/** The version of the format that is written. Version 1 is read too; a file of another one is refused. */
+/** The version of the format. A file with another version is rejected. */
 const VERSION = 2;
 const FIRST_BYTES = 16_384;
 const BOOT_BYTES = 16;
@@ -29,7 +29,7 @@ export const START_BYTES: number = FRAME_HEADER_BYTES + 8;
 export class VersionError extends Error {
   constructor(version: number) {
     super(
-      `it has version ${version} of the format, and this release reads up to ${VERSION}: start the release that wrote it`,
+      `it has version ${version} of the format, and this release reads version ${VERSION}: start the release that wrote it`,
     );
   }
 }
@@ -38,8 +38,7 @@ export class VersionError extends Error {
 export interface Records {
   admission(time: number, ids: readonly number[]): void;
   reset(time: number, id: number): void;
-  /** Without an id, it is the next one. */
-  key(name: string, id: number | undefined): void;
+  key(name: string, id: number): void;
   counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void;
   anchor(anchor: Anchor): void;
   start(time: number): void;
@@ -163,8 +162,6 @@ export function readRecords(payload: Buffer, reader: Records): void {
     } else if (tag === TAG.key) {
       const id = u32();
       reader.key(name(), id);
-    } else if (tag === TAG.firstKey) {
-      reader.key(name(), undefined);
     } else if (tag === TAG.anchor) {
       const boot = payload.toString("hex", at, (at += BOOT_BYTES));
       reader.anchor({ boot, ms: u48(), time: u48() });
@@ -178,7 +175,7 @@ export function readRecords(payload: Buffer, reader: Records): void {
       );
     } else if (tag === TAG.start) {
       const version = payload[at++]!;
-      if (version !== VERSION && version !== 1) throw new VersionError(version);
+      if (version !== VERSION) throw new VersionError(version);
       reader.start(u48());
     } else if (tag === TAG.end) {
       reader.end(u48());

@@ -45,7 +45,7 @@ export class Replay implements Records {
     this.#pass(time);
   }
 
-  key(name: string, id: number = this.#names.length): void {
+  key(name: string, id: number): void {
     const isNext = id === this.#names.length;
     if (!isNext && !this.#salvage) throw new RangeError(`it gives a key the id ${id} instead of ${this.#names.length}`);
     this.#names[id] = name;
