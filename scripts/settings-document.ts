@@ -22,7 +22,7 @@ be given several times; in a variable, commas separate its values. \`--no-query-
 /** Sections of the page, in reading order. `settingsDocument` requires each setting in exactly one of them. */
 const SECTIONS: Readonly<Record<string, readonly (keyof Config)[]>> = {
   "Listening and TLS": ["host", "port", "tlsCert", "tlsKey", "trustProxy", "insecureHttp", "queryKey"],
-  "Data, keys and users": ["data", "keys", "secretsKey", "issuer", "jwks", "user", "fsync", "logLevel", "killRevoked"],
+  "Data, keys and users": ["data", "keys", "secretsKey", "user", "fsync", "logLevel", "killRevoked"],
   Sandbox: ["isolation", "cpuLimit", "memoryLimit", "threadLimit", "tmpLimit", "descriptorLimit"],
   "Limits of one run": [
     "wallLimit",
