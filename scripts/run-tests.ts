@@ -2,7 +2,7 @@
  * Runs all tests, in three passes: files without a process of their own in one process, most others side by side, and
  * those alone that another file beside them would disturb. Prints the slowest files, and as its last line the counts.
  */
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -37,7 +37,7 @@ const startedMs = performance.now();
 const root = path.dirname(import.meta.dirname);
 const passOf = new Map<string, PassName>();
 for (const file of filesOf(["test/**/*.test.ts"])) passOf.set(file, "side by side");
-for (const file of filesOf(IN_ONE_PROCESS)) passOf.set(file, "in one process");
+for (const file of filesOf(IN_ONE_PROCESS)) if (sharesNothing(file)) passOf.set(file, "in one process");
 for (const file of filesOf(ALONE)) passOf.set(file, "alone");
 
 const durations = new Map<string, number>();
@@ -88,6 +88,13 @@ function addDuration({
   if (file === undefined || nesting > 0) return;
   const name = path.relative(root, file);
   durations.set(name, (durations.get(name) ?? 0) + details.duration_ms);
+}
+
+/** A clock or a variable that a test replaces, and a hook of a whole file, would be there for all tests of the process. */
+function sharesNothing(file: string): boolean {
+  return !/\bmock\b|process\.env\[[^\]]+\] =|\.\.\/redis\/server|^(?:before|after)(?:Each)?\(/m.test(
+    readFileSync(file, "utf8"),
+  );
 }
 
 function filesOf(patterns: readonly string[]): string[] {
