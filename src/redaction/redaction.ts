@@ -1,6 +1,8 @@
+import { domainToASCII } from "node:url";
+
 import { Problem } from "../errors.ts";
 import { Automaton, START } from "./automaton.ts";
-import { eachSymbol, symbolsOf } from "./symbols.ts";
+import { eachSymbol, MAX_SYMBOLS, symbolsOf } from "./symbols.ts";
 
 /** A shorter secret occurs in many texts that have nothing to do with it. In symbols. */
 const MIN_SYMBOLS = 4;
@@ -99,7 +101,7 @@ export class Redaction {
 
   /** Where each symbol of a text begins. One buffer serves all texts: an error may have tens of thousands. */
   #startsFor(text: string): Uint32Array {
-    const symbols = text.length * 3;
+    const symbols = text.length * MAX_SYMBOLS;
     if (this.#starts.length < symbols) this.#starts = new Uint32Array(symbols);
     return this.#starts;
   }
@@ -124,7 +126,8 @@ export class Redaction {
   /** When it is first needed: most runs say nothing that has to be redacted. */
   #build(): Built {
     if (this.#built) return this.#built;
-    const patterns = this.#secrets.map(symbolsOf).filter(({ length }) => length >= MIN_SYMBOLS);
+    const spellings = this.#secrets.flatMap((secret) => [secret, ...hostSpelling(secret)]);
+    const patterns = spellings.map(symbolsOf).filter(({ length }) => length >= MIN_SYMBOLS);
     this.#built = { patterns, automaton: new Automaton(patterns), pieces: null };
     return this.#built;
   }
@@ -140,6 +143,16 @@ interface Built {
   readonly automaton: Automaton;
   pieces: ReadonlySet<number> | null;
 }
+
+/** How a secret beyond ASCII is written in the name of a host (RFC 3492). */
+function hostSpelling(secret: string): string[] {
+  if (secret.length > MAX_HOST_CHARS || /^[ -~]*$/.test(secret)) return [];
+  const name = domainToASCII(secret);
+  return name === "" ? [] : [name];
+}
+
+/** A name of DNS is not longer. */
+const MAX_HOST_CHARS = 253;
 
 /** As many symbols as a number of 32 bits holds. */
 const PIECE_SYMBOLS = 4;

@@ -7,7 +7,7 @@
  * - escapes are undone: `%41`, `%2541`, `\u0041` and `\x41` are `A`;
  * - quotes, backslashes, `+`, white space and control characters, and the escapes of these, are left out: encoders add,
  *   remove and exchange them;
- * - ASCII letters are lower case.
+ * - letters are lower case.
  *
  * Each symbol is one byte of UTF-8. The work is linear in the length of the text.
  *
@@ -25,9 +25,14 @@ export function eachSymbol(text: string, emit: (symbol: number, start: number, e
         at = escape.end;
         code = escape.byte;
         if (code >= 0x80) {
-          // One byte of UTF-8, as it is.
-          emit(code, start, at);
-          continue;
+          const character = escapedCharacter(text, escape);
+          at = character.end;
+          if (character.code === null) {
+            // A byte that is no UTF-8 is a symbol as it is.
+            emit(code, start, at);
+            continue;
+          }
+          code = character.code;
         }
       }
     }
@@ -39,8 +44,40 @@ export function eachSymbol(text: string, emit: (symbol: number, start: number, e
     }
     if (code < 0x80) {
       if (KEPT[code]) emit(code >= UPPER_A && code <= UPPER_Z ? code + TO_LOWER : code, start, at);
-    } else emitUtf8(code, start, at, emit);
+    } else emitFolded(code, start, at, emit);
   }
+}
+
+/** Emits a character beyond ASCII in lower case. White space has no symbol. */
+function emitFolded(
+  code: number,
+  start: number,
+  end: number,
+  emit: (symbol: number, start: number, end: number) => void,
+): void {
+  const character = String.fromCodePoint(code);
+  if (/\s/.test(character)) return;
+  const lower = character.toLowerCase();
+  for (let at = 0; at < lower.length;) {
+    const each = lower.codePointAt(at)!;
+    emitUtf8(each, start, end, emit);
+    at += each > 0xffff ? 2 : 1;
+  }
+}
+
+/** Reads the character that several escapes of a URL stand for, each a byte of its UTF-8. */
+function escapedCharacter(text: string, first: { byte: number; end: number }): { code: number | null; end: number } {
+  const { byte } = first;
+  const more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc2 ? 1 : 0;
+  let code = byte & (0x3f >> more);
+  let at = first.end;
+  for (let count = 0; count < more; count++) {
+    const next = text[at] === "%" ? percentEscape(text, at + 1) : null;
+    if (!next || (next.byte & 0xc0) !== 0x80) return { code: null, end: first.end };
+    code = code * 64 + (next.byte & 0x3f);
+    at = next.end;
+  }
+  return more === 0 || code > 0x10ffff ? { code: null, end: first.end } : { code, end: at };
 }
 
 const PERCENT = 0x25;
@@ -136,10 +173,12 @@ function emitUtf8(
   emit(0x80 | (code & 0x3f), start, end);
 }
 
+/** Of one UTF-16 code unit: at most three bytes of UTF-8, and twice that for a letter whose lower case is two. */
+export const MAX_SYMBOLS = 6;
+
 /** All symbols of a text. */
 export function symbolsOf(text: string): Uint8Array {
-  // A character of one UTF-16 code unit has at most three bytes of UTF-8.
-  const symbols = new Uint8Array(text.length * 3);
+  const symbols = new Uint8Array(text.length * MAX_SYMBOLS);
   let count = 0;
   eachSymbol(text, (symbol) => (symbols[count++] = symbol));
   return symbols.slice(0, count);

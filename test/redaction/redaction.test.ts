@@ -56,6 +56,25 @@ function piecesOf(secret: string): string[] {
   return secret.toLowerCase().match(/[a-z0-9]{5,}/g) ?? [];
 }
 
+test("letters beyond ASCII are redacted in upper and lower case, in URLs and in the names of hosts", () => {
+  const secrets = [
+    "P\u00c4SSW\u00d6RT-\u00dcBER-4711",
+    "\u043a\u043b\u044e\u0447-\u0421\u0415\u041a\u0420\u0415\u0422-7",
+    "stra\u00dfe\u00a0geheim 99 xyz",
+    "schl\u00fcssel-geheim",
+  ];
+  const redaction = new Redaction(secrets);
+  for (const secret of secrets) {
+    const spellings = [secret.toLowerCase(), encodeURIComponent(secret.toLowerCase()), encodeURIComponent(secret)];
+    for (const spelling of [...spellings, secret.replaceAll(/\s+/g, " "), JSON.stringify({ secret })]) {
+      assert.match(redaction.text(`a ${spelling} b`), /^a .*\[secret\].* b$/, spelling);
+      assert.doesNotMatch(redaction.text(`a ${spelling} b`), /4711|-7|xyz|geheim/, spelling);
+    }
+  }
+  const host = new URL("http://schl\u00fcssel-geheim.invalid/").hostname;
+  assert.equal(redaction.text(`getaddrinfo ENOTFOUND ${host}`), "getaddrinfo ENOTFOUND [secret].invalid");
+});
+
 test("a text without a secret stays as it is", () => {
   const redaction = new Redaction(SECRETS);
   for (const text of ["", "nothing of it", "100 % of %zz, \\u00 and \\", "a\nb…c... \ud800", "the private part"]) {
