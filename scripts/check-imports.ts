@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "errors", "members", "units"];
+const LEAVES = ["config", "errors", "members", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
@@ -55,6 +55,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: ["units"],
   errors: [],
   members: ["errors"],
+  "next-turn": [],
   units: [],
 };
 

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "../next-turn.ts";
 
 /** What a list gives and how an entry of it is written. */
 export interface Listing<T> {
@@ -28,6 +28,7 @@ export async function listPage<T>(name: string, after: string, count: number, li
   let chars = 0;
   let last = after;
   for (let cursor = after; ;) {
+    await nextTurn();
     const some = await read(cursor, atOnce);
     if (some.length === 0) return page(name, texts, null);
     for (const entry of some) {
@@ -39,7 +40,6 @@ export async function listPage<T>(name: string, after: string, count: number, li
       chars += text.length;
       last = cursor;
     }
-    await setImmediate();
   }
 }
 

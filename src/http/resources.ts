@@ -13,7 +13,7 @@ import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import type { Claims } from "../tokens/claims.ts";
+import { type Claims, familyOf } from "../tokens/claims.ts";
 import type { IssueRate } from "../tokens/family.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Bodies } from "./bodies.ts";
@@ -22,6 +22,7 @@ import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import type { Proxies } from "./proxies.ts";
 import { parseTarget } from "./target.ts";
+import { answerTo } from "./unread.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -81,6 +82,7 @@ export async function authenticate(call: Call, { authenticator, config, tokens }
   const { token } = readCredential(call.env.incoming, query, config.queryKey);
   const claims = await authenticator.verify(token, call.env.incoming);
   tokens.uses.seen(claims);
+  answerTo(call.env.outgoing, familyOf(claims));
   return claims;
 }
 

@@ -7,11 +7,11 @@ import type { HeadMessage } from "../wire/messages.ts";
 import { isActing } from "./acting-headers.ts";
 import { announcedLength, exactly } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
-import { FairShare } from "./fair-share.ts";
 import { CORS_HEADERS, VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
 import { endAnswer } from "./read-body.ts";
+import { holdBytes, holdUnread } from "./unread.ts";
 
 /** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
 const PASSES =
@@ -23,11 +23,6 @@ const OF_ORIGIN =
 const OWN = new Set(["content-length", "x-content-type-options"]);
 const BODILESS = new Set([204, 304]);
 const JSON_TYPE = ["Content-Type", "application/json"];
-const BIG_BYTES = 65_536;
-/** Of silence on the connection of a big answer. */
-const UNREAD_MS = 30_000;
-/** Of the big answers of all runs together that their clients have not read: a client may take its time. */
-const unread = new FairShare(256 * 2 ** 20);
 /** A task's page acts in no origin, least of all in that of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
 /** A page that was opened with a token in its URL could read it there, also where the task needs none. */
@@ -103,31 +98,21 @@ export class RunAnswer {
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
     // A big answer is held in memory until it is read.
-    if (json.length > BIG_BYTES) this.#holdBig(json.length);
+    holdUnread(this.#response, this.#reader, json.length);
     // As Latin-1, which is the same bytes: Node then writes head and body in one piece.
     this.#response.end(json.toString("latin1"), "latin1");
-  }
-
-  #holdBig(bytes: number): void {
-    const response = this.#response;
-    const cut = (): unknown => response.destroy();
-    response.setTimeout(UNREAD_MS, cut);
-    const hold = unread.hold(this.#reader, cut);
-    hold.grow(bytes);
-    response.once("close", hold.release);
   }
 
   /** Of what its guest has made, and nobody has read yet, no watchdog knows any more. */
   #holdRest(body: AnswerBody, untilMs: number): void {
     const response = this.#response;
     if (response.destroyed) return;
-    const cut = (): unknown => (response.chunkedEncoding ? response.destroy() : reset(response));
+    const cut = (): void => void (response.chunkedEncoding ? response.destroy() : reset(response));
     const timer = setTimeout(cut, Math.max(0, untilMs - performance.now())).unref();
-    const hold = unread.hold(this.#reader, cut);
-    hold.grow(body.readableLength + response.writableLength);
+    const release = holdBytes(this.#reader, body.readableLength + response.writableLength, cut);
     response.once("close", () => {
       clearTimeout(timer);
-      hold.release();
+      release();
     });
   }
 
@@ -152,7 +137,7 @@ export class RunAnswer {
     if (!whole) headers.push("X-Accel-Buffering", "no");
     response.writeHead(head.status, headers);
     if (whole) {
-      if (whole.length > BIG_BYTES) this.#holdBig(whole.length);
+      holdUnread(response, this.#reader, whole.length);
       return void response.end(whole);
     }
     response.flushHeaders();

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { setImmediate } from "node:timers/promises";
 
 import { Problem } from "../errors.ts";
+import { nextTurn } from "../next-turn.ts";
 import { findJsonFault } from "../wire/json-fault.ts";
 import { DeepJson, JsonScanner, type JsonVisitor, MalformedJson, type Span } from "./json-scanner.ts";
 
@@ -21,7 +21,8 @@ export async function checkJson(bytes: Buffer, maxDepth: number, visitor?: JsonV
   if (!isUtf8(bytes)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send JSON in UTF-8." });
   const scanner = new JsonScanner(bytes, maxDepth, visitor, hasByteOrderMark(bytes) ? 3 : 0);
   try {
-    while (!scanner.advance(BYTES_A_TURN)) await setImmediate();
+    if (bytes.length > BYTES_A_TURN) await nextTurn();
+    while (!scanner.advance(BYTES_A_TURN)) await nextTurn();
   } catch (error) {
     if (error instanceof DeepJson) {
       throw new Problem("request_invalid", `the JSON goes deeper than ${maxDepth} levels at byte ${error.at}`);

@@ -1,8 +1,8 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 
 import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
+import { nextTurn } from "../next-turn.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { quotaFamilyOf } from "../tokens/family.ts";
@@ -50,6 +50,8 @@ const CODE_BYTES = 32 * 2 ** 20;
 const READ_BYTES = 32 * 2 ** 20;
 /** Of a task for each character of its record: of the text, and as much again of what was read of it. */
 const BYTES_PER_CHAR = 4;
+/** Of a task with many params. Strangers may ask for many such tasks at once, if they are public. */
+const BIG_RECORD_CHARS = 8_192;
 /** Others may change a task between the look at it and the change: so often it is looked again. */
 const ATTEMPTS = 10;
 
@@ -74,8 +76,14 @@ export class Tasks {
   /** The task as it is now, or null; at once where it is kept here. @throws {Problem} `store_unavailable` */
   find(container: string, name: string): Task | null | Promise<Task | null> {
     const found = this.#store.newest(container, name);
-    if (!(found instanceof Promise)) return found === null ? null : this.#taskOf(found);
-    return found.then((record) => (record === null ? null : this.#taskOf(record)));
+    return found instanceof Promise ? found.then((record) => this.#readRecord(record)) : this.#readRecord(found);
+  }
+
+  /** Reads a record, at once unless that takes some milliseconds: then in a turn that no other such record gets. */
+  #readRecord(record: string | null): Task | null | Promise<Task | null> {
+    if (record === null) return null;
+    if (record.length <= BIG_RECORD_CHARS || this.#read.get(record)) return this.#taskOf(record);
+    return nextTurn().then(() => this.#taskOf(record));
   }
 
   /** The code that is kept with the task. @throws {Problem} `not_found` when it has gone meanwhile. */
@@ -128,9 +136,9 @@ export class Tasks {
   async versions({ container, name }: Place): Promise<Task[]> {
     const found: Task[] = [];
     for (const record of await this.#store.versions(container, name)) {
-      found.push(taskOf(record));
       // One with as many params as it may have takes some milliseconds to be read.
-      await setImmediate();
+      await nextTurn();
+      found.push(taskOf(record));
     }
     return found;
   }

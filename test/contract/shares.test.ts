@@ -88,6 +88,28 @@ describe("the memory of bodies", () => {
 });
 
 describe("the memory of answers that are not read", () => {
+  it("is shared out for answers of the API as well", async () => {
+    const greedy = await service.issue({ containers: ["greedy-api"], can: ["run", "tasks"] });
+    const json = { code: `/* ${"x".repeat(MIB - 100)} */ 1` };
+    const path = "/api/tasks/greedy-api/large";
+    assert.equal((await service.request("PUT", path, { token: greedy, json })).status, 201);
+    const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${greedy}\r\n\r\n`;
+    const sockets: Socket[] = [];
+    let closed = 0;
+    for (let index = 0; index < 12; index++) {
+      const socket = connect({ port: service.port, host: "127.0.0.1" });
+      socket.on("error", () => {}).on("close", () => (closed += 1));
+      socket.write(head.repeat(30));
+      // The first bytes are read and no more: then the kernel takes no more either.
+      socket.once("readable", () => socket.read(1));
+      sockets.push(socket);
+    }
+    // 12 times 30 MiB are more than all answers together may take.
+    await until(() => closed > 0, "a connection whose answers are not read is cut");
+    await assertServed();
+    for (const socket of sockets) socket.destroy();
+  });
+
   it("is shared by token families: a token that spreads them over child tokens loses its own", async () => {
     const code = `"a".repeat(${6 * MIB - 100})`;
     const slow = async (container: string, token: string): Promise<Socket> => {

@@ -230,6 +230,20 @@ const WORST: readonly Worst[] = [
     },
   },
   {
+    name: "the same list of tasks with many params, 16 times at once",
+    status: 200,
+    make: async () => {
+      const params = { p: Array.from({ length: 20_000 }, () => ({})) };
+      for (let at = 0; at < 10; at++) await keep(`often-${at}`, "() => 1", { params });
+      return async () => {
+        const lists = Array.from({ length: 16 }, () => {
+          return service.request("GET", "/api/tasks/worst?limit=10&cursor=often", { token: keeper });
+        });
+        return (await Promise.all(lists))[0]!;
+      };
+    },
+  },
+  {
     name: "a list of tasks with as many params as they may have",
     status: 200,
     make: async () => {
