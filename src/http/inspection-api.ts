@@ -20,7 +20,7 @@ import {
 import { containerName, decode } from "./target.ts";
 
 /** A token takes up to three milliseconds to be read. */
-const SCANNED = 10;
+const SCANNED = 3;
 
 /** `GET /api/tokens`: what was issued, in pages, for administrators. */
 export function listTokens(dependencies: ApiDependencies): Handler {

@@ -19,7 +19,7 @@ import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import { type ApiDependencies, methodNotAllowed, problem } from "./resources.ts";
 import { type RunDependencies, RunEndpoint } from "./run.ts";
 import { parseTarget } from "./target.ts";
-import { holdWhenMade } from "./unread.ts";
+import { holdWhatIsWritten } from "./unread.ts";
 
 const RUN_PATH = "/api/run/";
 const RUN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -49,7 +49,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     const place = runPlace(target.path);
     if (!place) {
       if (hasBody(request)) lingerAtEnd(response);
-      holdWhenMade(response, () => clientNetwork(proxies.clientOf(request)));
+      holdWhatIsWritten(response, () => clientNetwork(proxies.clientOf(request)));
       // The adapter makes a URL of Host and target, and not of each Host that is legal. The API reads the target alone.
       request.headers.host = "localhost";
       void api(request, response);

@@ -37,7 +37,7 @@ const MAX_SECRETS_BYTES = 256 * 2 ** 10;
 /** More than there are, so that a few that are unknown are reported by name. */
 const MAX_MEMBERS = 32;
 /** A task with as many params as it may have takes up to seven milliseconds to be read. */
-const LISTED = 3;
+const LISTED = 1;
 const SEGMENT = "{[^/]*}";
 
 /** Named tasks, for who may keep them in their container. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-import { FairShare } from "./fair-share.ts";
+import { FairShare, type Hold } from "./fair-share.ts";
 
 /** Of an answer. Less is held by the kernel, or for a moment. */
 const BIG_BYTES = 65_536;
@@ -36,13 +36,29 @@ export function holdUnread(response: ServerResponse, holder: string, bytes: numb
   response.once("close", holdBytes(holder, bytes, cut));
 }
 
-/** Counts what others write to an answer, when it has been made. @param stranger whose memory it takes without a token. */
-export function holdWhenMade(response: ServerResponse, stranger: () => string): void {
-  const end = response.end.bind(response) as (...words: unknown[]) => ServerResponse;
-  response.end = (...words: unknown[]) => {
-    const ended = end(...words);
-    const bytes = response.writableLength;
-    if (bytes > BIG_BYTES) holdUnread(response, holders.get(response) ?? stranger(), bytes);
-    return ended;
+/** Counts what others write to an answer. @param stranger whose memory it takes where no token was accepted. */
+export function holdWhatIsWritten(response: ServerResponse, stranger: () => string): void {
+  let bytes = 0;
+  let hold: Hold | null = null;
+  const count = (chunk: unknown): void => {
+    if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) return;
+    bytes += chunk.length;
+    if (bytes <= BIG_BYTES) return;
+    if (!hold) {
+      const cut = (): void => void response.destroy();
+      response.setTimeout(UNREAD_MS, cut);
+      hold = unread.hold(holders.get(response) ?? stranger(), cut);
+      response.once("close", hold.release);
+    }
+    hold.grow(chunk.length);
   };
+  for (const method of ["write", "end"] as const) {
+    const original = response[method].bind(response) as (...words: unknown[]) => unknown;
+    Object.assign(response, {
+      [method]: (...words: unknown[]): unknown => {
+        count(words[0]);
+        return original(...words);
+      },
+    });
+  }
 }
