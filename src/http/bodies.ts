@@ -25,9 +25,9 @@ export interface HeldBody {
   readonly release: () => void;
 }
 
-/** Of all bodies that are read or wait for their runs: stops connections that together fill the memory. */
+/** For all bodies that are read or wait for their runs: stops connections that together fill the memory. */
 const MAX_BYTES = 256 * 2 ** 20;
-/** Of those without a token: stops strangers from taking the room of callers that have one. */
+/** For all bodies without a token: stops strangers from taking the memory of callers with a token. */
 const MAX_PUBLIC_BYTES = 32 * 2 ** 20;
 /** The one holder that all runs without a token are, beside the callers that have one. */
 const PUBLIC = "public";

@@ -4,7 +4,7 @@ import { nextTurn } from "../next-turn.ts";
 export interface Listing<T> {
   /** The entries after a cursor, at most so many, in order. */
   readonly read: (cursor: string, count: number) => Promise<readonly T[]> | readonly T[];
-  /** Entries that are read and written in one turn of the event loop: as many as take some milliseconds at the most. */
+  /** Entries that are read and written in one turn of the event loop: as many as take a few milliseconds. */
   readonly atOnce: number;
   readonly cursorOf: (entry: T) => string;
   /** What is told of an entry. */

@@ -2,7 +2,7 @@ import { Redaction } from "../redaction/redaction.ts";
 import { ByteCache } from "../tasks/byte-cache.ts";
 import type { RunSecrets } from "../tokens/secrets/vault.ts";
 
-/** Of those that were made lately: runs of one token have the same secrets, and making one takes some milliseconds. */
+/** Bytes of recently used redactions: runs of one token have the same secrets, and a redaction takes milliseconds to build. */
 const CACHE_BYTES = 32 * 2 ** 20;
 /** About what a redaction takes for each character of a secret. */
 const BYTES_PER_CHAR = 48;

@@ -14,7 +14,7 @@ export class Automaton {
   readonly #keys: Uint32Array;
   readonly #targets: Uint32Array;
   readonly #mask: number;
-  /** An odd number that nobody outside knows, so that no patterns can be chosen whose edges collide. */
+  /** A secret odd number: an attacker cannot choose patterns whose edges collide. */
   readonly #factor: number = randomInt(2 ** 31) * 2 + 1;
   readonly #fallback: Uint32Array;
   readonly #depth: Uint32Array;

@@ -93,7 +93,7 @@ export class Redaction {
       if (found > 0) addRange(ranges, starts[count - found]!, end);
     });
     while (cut < cuts.length) maskBegun(cuts[cut++]!.least);
-    // A text that bears no mark may have been cut all the same, and may end with a word that begins as a secret does.
+    // A text without a mark may have been cut too. Its end may also be a word that begins like a secret.
     maskBegun(MIN_SYMBOLS);
     const quoted = this.#quotedPieces(text);
     return quoted.length === 0 ? ranges : [...ranges, ...quoted].toSorted((a, b) => a.start - b.start);
