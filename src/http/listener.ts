@@ -84,14 +84,21 @@ export function createListener(config: Config, dependencies: RunDependencies & A
     // Checked here, for the sake of a clear answer.
     requireHostHeader: false,
   };
-  const server =
-    config.tlsCert === null || config.tlsKey === null
-      ? createServer(options)
-      : createTlsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) });
+  const { tlsCert, tlsKey } = config;
+  const withTls = tlsCert !== null && tlsKey !== null;
+  const server = withTls
+    ? createTlsServer({
+        ...options,
+        cert: readFileSync(tlsCert),
+        key: readFileSync(tlsKey),
+        handshakeTimeout: HEADERS_TIMEOUT_MS,
+      })
+    : createServer(options);
   const meet = (socket: Socket): void => proxies.meet(socket);
   return server
     .on("connection", meet)
     .on("secureConnection", meet)
+    .on(withTls ? "secureConnection" : "connection", (socket: Socket) => pipelining.meet(socket))
     .on("request", handle)
     .on("checkContinue", (request, response) => {
       expectBody(response);

@@ -10,7 +10,7 @@ const MIB = 2 ** 20;
 /** The longest that one caller may make the others wait. */
 const STALL_MS = 50;
 /** A machine that is busy with other things makes callers wait as well: what the service causes is there each time. */
-const ATTEMPTS = 20;
+const ATTEMPTS = 8;
 
 let service: Service;
 let probe: StallProbe;
