@@ -32,6 +32,8 @@ const WEIGH_MS = 5_000;
 const IDLE_WEIGH_MS = 1_000;
 /** Memory grows sooner: page tables, which no limit of the process bounds, by gigabytes a second. */
 const IDLE_MEMORY_MS = 250;
+/** Guests that are looked at in one tick: a look takes about 90 µs of the service's one thread. */
+const LOOKS = 50;
 const CPU_WINDOW_MS = 10_000;
 /** A guest of one busy thread also collects garbage and compiles beside it. */
 const CPU_SLACK = 1.5;
@@ -40,15 +42,31 @@ const CPU_SLACK = 1.5;
 export class Scales {
   readonly #options: Holding;
   readonly #weights: WeakMap<Guest, Weight> = new WeakMap();
+  /** Guests that were looked at in this tick. */
+  #looks = 0;
+  /** Between two looks at a guest: long enough that each guest has its look before the first has another. */
+  #leastMs = 0;
 
   constructor(options: Holding) {
     this.#options = options;
+  }
+
+  /**
+   * Must be called before the guests of a tick are weighed.
+   *
+   * @param everyMs from one tick to the next.
+   */
+  tick(guests: number, everyMs: number): void {
+    this.#looks = 0;
+    this.#leastMs = guests <= LOOKS ? 0 : Math.ceil(guests / LOOKS) * everyMs;
   }
 
   /** Replaces a guest that has grown past half its limit, and ends one that the kernel does not hold. */
   async weigh(guest: Guest, nowMs: number): Promise<void> {
     const last = this.#weights.get(guest);
     if (last && !this.#isDue(guest, last, nowMs)) return;
+    if (this.#looks === LOOKS) return;
+    this.#looks++;
     const weight = last ?? { firstBytes: 0, atMs: nowMs, runs: 0, cpu: null };
     this.#weights.set(guest, weight);
     weight.atMs = nowMs;
@@ -69,7 +87,7 @@ export class Scales {
     const { held } = this.#options;
     if (held.memory && held.cpu) return last.runs !== guest.runs && sinceMs >= WEIGH_MS;
     if (held.memory) return sinceMs >= IDLE_WEIGH_MS;
-    return guest.flights.size > 0 || sinceMs >= IDLE_MEMORY_MS;
+    return sinceMs >= (guest.flights.size > 0 ? this.#leastMs : Math.max(IDLE_MEMORY_MS, this.#leastMs));
   }
 
   /** Of the window that has just ended; 0 while one lasts. */

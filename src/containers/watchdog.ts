@@ -61,6 +61,7 @@ export class Watchdog {
     if (late) this.#afterRead = setImmediate(() => this.#checkPulses());
     this.#lastTickMs = nowMs;
     const paused = this.#guests.values().reduce((count, guest) => count + Number(guest.isPaused), 0);
+    this.#scales.tick(this.#guests.size, TICK_MS);
     for (const guest of this.#guests) {
       if (guest.ended) continue;
       guest.tick(paused);
