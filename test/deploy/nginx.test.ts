@@ -397,6 +397,25 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     }
   });
 
+  it("holds 16 bodies of an address and no more, which refuses no run by another method or without a body", async (t) => {
+    const port = await proxied(t, (incoming, response) => {
+      incoming.resume().on("end", () => response.end("done"));
+    });
+    const head = `PUT /api/run/demo HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 20}\r\n\r\n`;
+    const held = Array.from({ length: 16 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+    t.after(() => held.forEach((socket) => socket.destroy()));
+    for (const socket of held) socket.write(`${head}begun`);
+    const put = (): Promise<Answer> => request(port, "PUT", "/api/run/demo", { body: "1" });
+    await until(async () => (await put()).status === 429, "all places are taken");
+    const refused = await put();
+    const { code, retryAfterMs } = refused.json() as { code: string; retryAfterMs: number };
+    assert.deepEqual([code, retryAfterMs, refused.headers["retry-after"]], ["container_busy", 1_000, "1"]);
+    assert.equal((await request(port, "POST", "/api/run/demo", { body: "1" })).text, "done");
+    assert.equal((await request(port, "GET", "/api/run/demo", {})).text, "done");
+    for (const socket of held) socket.destroy();
+    await until(async () => (await put()).text === "done", "the places are free again");
+  });
+
   it("gives a node a Host where the client need not send one", async (t) => {
     const { port } = await behind(t, "deploy");
     assert.match(await sendRaw(port, ["GET /healthz HTTP/1.0\r\n\r\n"]), /^HTTP\/1\.1 200 /);
