@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 
 import type { Start } from "../containers/pool.ts";
-import type { KeyUsage } from "../limits/limiter.ts";
+import type { Decision, KeyUsage } from "../limits/limiter.ts";
 import type { HeadMessage } from "../wire/messages.ts";
 import { isActing } from "./acting-headers.ts";
 import { announcedLength, exactly } from "./body-length.ts";
@@ -52,6 +52,7 @@ export class RunAnswer {
   // When each step was over, on the clock of `performance.now()`; 0 until then.
   readonly #arrivedMs: number;
   #admittedMs = 0;
+  #isCounted = false;
   #sentMs = 0;
   #start: Start = "warm";
 
@@ -67,9 +68,15 @@ export class RunAnswer {
     return this.usage.length > 0;
   }
 
-  /** The limiter has decided. */
-  admitted(usage: readonly KeyUsage[]): void {
+  /** Whether the run counted against its limits. */
+  get isCounted(): boolean {
+    return this.#isCounted;
+  }
+
+  /** Records what the limiter decided, and when. */
+  decided({ admitted, usage }: Decision): void {
     this.usage = usage;
+    this.#isCounted = admitted;
     this.#admittedMs = performance.now();
   }
 

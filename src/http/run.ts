@@ -272,7 +272,7 @@ export class RunEndpoint {
   async #admit(call: Call): Promise<void> {
     const { container, holder, answer } = call;
     const decision = await this.#with.limiter.admit(container, holder);
-    answer.admitted(decision.usage);
+    answer.decided(decision);
     if (!decision.admitted) throw limitProblem(container, decision);
     for (const token of tokensOf(call)) this.#with.tokens.uses.ran(token);
   }
@@ -298,7 +298,9 @@ export class RunEndpoint {
     // What a task throws may hold what it was given.
     if (secrets) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
-    log.run(answer.run, container, holder.jti, proxies.clientOf(request), error);
+    const client = proxies.clientOf(request);
+    if (answer.isCounted) log.run(answer.run, container, holder.jti, client, error);
+    else log.refusedRun(call.memory.name, answer.run, container, holder.jti, client, error);
     answer.sendProblem(error);
   }
 

@@ -3,12 +3,20 @@ import { destination, type Logger, pino } from "pino";
 import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
 import { LOG_LEVELS } from "../wire/messages.ts";
+import { LineShare } from "./line-share.ts";
+
+const REFUSALS_PER_MINUTE = 10;
 
 /** The service's log: JSON lines on stderr. No line holds a token: none is handed to it. */
 export interface Log {
   readonly pino: Logger;
   /** A run that did not come to a result, and the address of who asked for it. */
   run(run: string, container: string, jti: string, client: string, error: unknown): void;
+  /**
+   * A run that was refused before it counted against a limit. At info for the first of its family in a minute, whose first
+   * line has the number of lines `leftOut` before it; at debug for the others.
+   */
+  refusedRun(family: string, run: string, container: string, jti: string, client: string, error: unknown): void;
   /** A line that a task wrote to its console. @param text called where the line is written. */
   task(run: string, container: string, level: number, text: () => string): void;
   /** Something of a run failed of which its answer tells nothing. @param again not the first of its run. */
@@ -21,15 +29,24 @@ export interface Log {
 
 export function openLog(level: Config["logLevel"]): Log {
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
+  const refusals = new LineShare(REFUSALS_PER_MINUTE);
+  const failed: Log["run"] = (run, container, jti, client, error) => {
+    if (!(error instanceof Problem)) return logger.error({ run, container, jti, client, err: error }, "run failed");
+    const { code, status } = error;
+    logger[error.fault === "service" ? "error" : "info"](
+      { run, container, jti, client, code, status, cause: causeOf(error) },
+      error.message,
+    );
+  };
   return {
     pino: logger,
-    run: (run, container, jti, client, error) => {
-      if (!(error instanceof Problem)) return logger.error({ run, container, jti, client, err: error }, "run failed");
+    run: failed,
+    refusedRun: (family, run, container, jti, client, error) => {
+      if (!(error instanceof Problem) || error.fault === "service") return failed(run, container, jti, client, error);
+      const leftOut = refusals.admit(family, performance.now());
       const { code, status } = error;
-      logger[error.fault === "service" ? "error" : "info"](
-        { run, container, jti, client, code, status, cause: causeOf(error) },
-        error.message,
-      );
+      const names = { run, container, jti, client, code, status };
+      logger[leftOut === null ? "debug" : "info"](leftOut ? { ...names, leftOut } : names, error.message);
     },
     // At debug, whatever the task calls it: a task must not fill the log of the service.
     task: (run, container, taskLevel, text) => {

@@ -21,6 +21,10 @@ function lines(level: string, what: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
+function runsOf(what: string, level: string): unknown[] {
+  return lines(level, what).map(({ run }) => run);
+}
+
 it("a failed run is told with its names and code, as an error only where the service is at fault", () => {
   const [task, service, defect] = lines("info", "failures");
   const names = { container: "demo", jti: "jti-1", client: "192.0.2.7" };
@@ -39,6 +43,15 @@ it("the failures of tasks are not told where only errors are asked for, those of
   assert.deepEqual(
     lines("error", "failures").map(({ run }) => run),
     ["r-2", "r-3"],
+  );
+});
+
+it("refused runs of a family take ten lines a minute at info, and all at debug; faults of the service are always written", () => {
+  const first = Array.from({ length: 10 }, (_, at) => `r-${at}`);
+  assert.deepEqual(runsOf("refusals", "info"), [...first, "r-12", "r-13"]);
+  assert.deepEqual(
+    runsOf("refusals", "debug"),
+    Array.from({ length: 14 }, (_, at) => `r-${at}`),
   );
 });
 

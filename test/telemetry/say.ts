@@ -11,6 +11,13 @@ switch (what) {
     log.run("r-2", "demo", "jti-1", "192.0.2.7", new Problem("sandbox_failed", "of the service", { cause }));
     log.run("r-3", "demo", "jti-1", "192.0.2.7", new TypeError("a defect"));
     break;
+  case "refusals": {
+    const limited = new Problem("token_limited", "of the limits");
+    for (let at = 0; at < 12; at++) log.refusedRun("family-1", `r-${at}`, "demo", "jti-1", "192.0.2.7", limited);
+    log.refusedRun("family-2", "r-12", "demo", "jti-2", "192.0.2.7", limited);
+    log.refusedRun("family-1", "r-13", "demo", "jti-1", "192.0.2.7", new Problem("sandbox_failed", "of the service"));
+    break;
+  }
   case "task":
     log.task("r-1", "demo", 3, () => 'two\nlines "and quotes"');
     log.task("r-1", "demo", 255, () => "a level that a guest made up");
