@@ -43,6 +43,7 @@ const SECTIONS: Readonly<Record<string, readonly (keyof Config)[]>> = {
     "containerTasks",
     "idleLimit",
     "pool",
+    "poolWindow",
     "memoryReserve",
   ],
   "Rate limits": ["containerLimit", "tokenLimit", "authLimit"],

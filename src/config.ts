@@ -65,6 +65,7 @@ export interface Config {
   readonly familyTasks: number;
   readonly familyTaskBytes: number;
   readonly pool: number;
+  readonly poolWindow: number;
   readonly containerLimit: WindowLimits;
   readonly tokenLimit: WindowLimits;
   readonly authLimit: WindowLimits;
@@ -255,8 +256,8 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   familyIssues: one(
     "--family-issues <number>",
     60,
-    "tokens issued a minute below a token that an administrator issued, those of named tasks too: stops a token that " +
-      "keeps the service at signing and writing",
+    "tokens issued, tasks changed and secrets replaced a minute below a token that an administrator issued: stops a " +
+      "token that keeps the service at signing and writing",
     integer(1, 1_000_000),
   ),
   familySecrets: one(
@@ -284,6 +285,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     4,
     "blank guests kept warm for containers that come; up to eight times as many while many come and memory is free",
     integer(0, 1_000),
+  ),
+  poolWindow: one(
+    "--pool-window <duration>",
+    30_000,
+    "for so long the pool stays as large as the number of new containers in that time",
+    duration(1_000),
   ),
 
   containerLimit: many("--container-limit <window=runs>", {}, "limit of every container", limits),

@@ -137,7 +137,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
   }
 
-  const pool = closers.adopt(new Pool(launch, config.pool, blanks), (open) => open.close());
+  const pool = closers.adopt(new Pool(launch, config.pool, { most: blanks, demandMs: config.poolWindow }), (open) =>
+    open.close(),
+  );
   const containers = closers.adopt(
     new Registry(pool, {
       concurrency: config.concurrency,

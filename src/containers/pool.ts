@@ -27,13 +27,8 @@ const RETRY_MS = 1_000;
 /** More waiting than this could not be served within a patient client's time. */
 const MAX_WAITING = 256;
 
-/**
- * While many are asked for, as many lie ready as were asked for in so long. They come in bursts, and whoever comes when none
- * is left waits for a start, which takes a tenth of a second and more where tasks burn the processor.
- */
-const DEMAND_MS = 30_000;
-/** Between looks at whether there are more than that. */
-const TRIM_MS = 5_000;
+/** Time between two checks for spare guests that the demand no longer needs, as a part of the window of demand. */
+const TRIM_PART = 1 / 6;
 /**
  * As many blanks as lately took the place of a lost guest are kept for such, up to this part of what is wanted: who opens
  * containers by the dozen then waits for starts, and not who had one that a task has ended.
@@ -48,6 +43,18 @@ const MEMORY_SHARE = 1 / 16;
 /** Of runs that were counted, and so are not told that they can be tried again for nothing. */
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
 
+export interface PoolOptions {
+  /** The most blanks while many are asked for. */
+  readonly most?: number;
+  /**
+   * While many guests are asked for, as many lie ready as were asked for in this time. Demand comes in bursts, and a container
+   * that finds no blank waits for a start, which takes a tenth of a second and more on a busy machine.
+   */
+  readonly demandMs?: number;
+  /** In milliseconds that never go back. */
+  readonly now?: (() => number) | undefined;
+}
+
 /** How many blanks a pool of this size may grow to, with so much memory free. */
 export function mostBlanks(size: number, freeBytes: number): number {
   return size + Math.min(size * (MOST_GROWTH - 1), Math.floor((freeBytes * MEMORY_SHARE) / BLANK_BYTES));
@@ -61,6 +68,7 @@ export class Pool {
   readonly #launch: () => Promise<Guest>;
   readonly #size: number;
   readonly #most: number;
+  readonly #demandMs: number;
   readonly #blanks: Guest[] = [];
   /** The latest last. */
   readonly #asked: Asked[] = [];
@@ -70,19 +78,16 @@ export class Pool {
   #later: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
   readonly #now: () => number;
 
-  /**
-   * @param size blanks lie ready in any case. @param most do while many are asked for.
-   * @param now in milliseconds that never go back.
-   */
+  /** @param size the blanks that lie ready in any case. */
   constructor(
     launch: () => Promise<Guest>,
     size: number,
-    most: number = size,
-    now: () => number = () => performance.now(),
+    { most = size, demandMs = 30_000, now = () => performance.now() }: PoolOptions = {},
   ) {
     this.#launch = launch;
     this.#size = size;
     this.#most = most;
+    this.#demandMs = demandMs;
     this.#now = now;
   }
 
@@ -120,7 +125,7 @@ export class Pool {
       this.#starting++;
       void this.#start();
     }
-    if (this.#blanks.length > this.#size) this.#fillLater(TRIM_MS);
+    if (this.#blanks.length > this.#size) this.#fillLater(this.#demandMs * TRIM_PART);
   }
 
   close(): void {
@@ -135,7 +140,7 @@ export class Pool {
   }
 
   #wanted(): number {
-    const sinceMs = this.#now() - DEMAND_MS;
+    const sinceMs = this.#now() - this.#demandMs;
     const old = this.#asked.findIndex(({ atMs }) => atMs >= sinceMs);
     this.#asked.splice(0, old < 0 ? this.#asked.length : old);
     return Math.min(Math.max(this.#size, this.#asked.length), this.#most);

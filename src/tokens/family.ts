@@ -23,7 +23,10 @@ export function quotaExceeded(fact: string, hint: string): Problem {
   return new Problem("quota_exceeded", fact, { hint });
 }
 
-/** How fast tokens may be issued within each family: exact, and shared by all nodes, as the limits of runs are. */
+/**
+ * Limits how often each family writes: tokens that it issues, changes of its tasks, secrets that it replaces. The count is
+ * exact, and shared by all nodes, as the limits of runs are.
+ */
 export class IssueRate {
   readonly #store: Pick<LimitStore, "admit">;
   readonly #perMinute: number;
@@ -36,9 +39,9 @@ export class IssueRate {
   }
 
   /**
-   * Counts one token that is about to be issued. An administrator's are not counted.
+   * Counts one write that is about to happen. The writes of administrators are not counted.
    *
-   * @throws {Problem} `token_limited` when the family issues too fast, `store_unavailable` when it cannot be counted.
+   * @throws {Problem} `token_limited` when the family writes too often, `store_unavailable` when the write cannot be counted.
    */
   async admit(by: Claims): Promise<void> {
     const family = quotaFamilyOf(by);
@@ -46,13 +49,13 @@ export class IssueRate {
     const charge = { key: `${ISSUES_PREFIX}${family}`, class: "token", limits: this.#limits } as const;
     const { admitted, retryAfterMs, violations } = await this.#store.admit([charge]);
     if (admitted) return;
-    const most = this.#perMinute === 1 ? "1 token" : `${this.#perMinute} tokens`;
+    const most = this.#perMinute === 1 ? "1 time" : `${this.#perMinute} times`;
     const wait = Math.ceil(retryAfterMs / 1_000);
     throw new Problem(
       "token_limited",
-      `the token and those below it issue ${most} a minute; the next fits in ${wait} s`,
+      `the token and those below it issue tokens and change tasks and secrets ${most} a minute; the next fits in ${wait} s`,
       {
-        hint: "Issue longer-lived tokens and use them again; the operator sets the rate with --family-issues.",
+        hint: "Use a token or a task again instead of making another; the operator sets the rate with --family-issues.",
         retryAfterMs,
         violations,
       },

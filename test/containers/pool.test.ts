@@ -8,7 +8,7 @@ import { makeGuest } from "./puppet.ts";
 /** A pool whose launches wait until the test lets them come to something. */
 function makePool(t: TestContext, size: number, now?: () => number): { pool: Pool; launches: Launches } {
   const launches = new Launches();
-  const pool = new Pool(launches.launch, size, 4 * size, now);
+  const pool = new Pool(launches.launch, size, { most: 4 * size, now });
   t.after(() => pool.close());
   return { pool, launches };
 }

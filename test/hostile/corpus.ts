@@ -94,8 +94,7 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
 
     it("no guest is left but those of the pool", async () => {
       for (const { service } of Object.values(targets)) {
-        // Those that were attacked, and the neighbour, are closed when nobody has used them for a while; the pool, which
-        // has grown meanwhile, lets go what nobody asked for in half a minute.
+        // The service closes idle containers after `idle`, and the pool ends the guests that it grew by after its window.
         const isBack = async (): Promise<boolean> => (await guestsOf(service)) <= POOL;
         await until(isBack, "the guests of idle containers have ended", CALM_MS);
         assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42");
@@ -109,7 +108,10 @@ async function start(rung: string, home: Home, wall: string, { flags }: Canaries
     `--${name}-limit`,
     value,
   ]);
-  const service = await startService(["--isolation", rung, "--pool", String(POOL), ...flags, ...limits], home);
+  const service = await startService(
+    ["--isolation", rung, "--pool", String(POOL), "--pool-window", "3s", ...flags, ...limits],
+    home,
+  );
   return { home, service, programs: digestOf(home.tmp) };
 }
 
