@@ -9,10 +9,10 @@ const BYTES_PER_CHAR = 48;
 
 const made = new ByteCache<Redaction>(CACHE_BYTES);
 
-/** What redacts the secrets of a run. */
-export function redactionOf({ version, values }: RunSecrets): Redaction {
+/** Returns what redacts the secrets of a run. */
+export function redactionOf({ version, values, family }: RunSecrets): Redaction {
   const known = made.get(version);
   if (known) return known;
   const chars = values.reduce((sum, { length }) => sum + length, 0);
-  return made.add(version, new Redaction(values), chars * BYTES_PER_CHAR);
+  return made.add(version, new Redaction(values), chars * BYTES_PER_CHAR, family);
 }

@@ -23,7 +23,7 @@ import { decode, parseTarget } from "./target.ts";
  * the token itself: who may run the code of somebody is not therefore who gives it its credentials.
  */
 export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
-  const { tokens } = dependencies;
+  const { tokens, issueRate } = dependencies;
   const ownerOf = async (jti: string, by: Claims): Promise<Claims> => {
     const claims = (await tokens.registry.issued(jti))?.claims;
     const isAbove = permitsVerb(by, "issue") && claims?.parents.includes(by.jti);
@@ -39,6 +39,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       mustNotHaveEnded(claims, tokens);
       const given = await readJson(call, dependencies, by);
       const secrets = await readSecrets(given, claims, tokens);
+      await issueRate.admit(by);
       await tokens.vault.set(claims, secrets);
       if (await isRevokedOnRecord(claims, tokens.registry)) {
         // Meanwhile, here or on another node, and what it had is deleted: so must these be.

@@ -4,7 +4,7 @@ import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import type { Claims } from "../tokens/claims.ts";
+import { type Claims, familyOf } from "../tokens/claims.ts";
 import { quotaFamilyOf } from "../tokens/family.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
@@ -32,7 +32,7 @@ export interface TasksOptions {
   /** The most tasks of a family of tokens, and the most bytes of them with their versions. */
   readonly familyTasks: number;
   readonly familyTaskBytes: number;
-  /** Counts one more token that is issued in time. @throws {Problem} `token_limited`, `store_unavailable` */
+  /** Counts one more change of a task. @throws {Problem} `token_limited`, `store_unavailable` */
   readonly admitIssue: (by: Claims) => Promise<void>;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: () => number;
@@ -94,7 +94,7 @@ export class Tasks {
     const stored = await this.#store.version(task.container, task.name, task.version);
     if (typeof stored?.code !== "string") throw new Problem("not_found", "the task was changed or deleted meanwhile");
     const code = Buffer.from(stored.code);
-    return this.#codes.add(digest, code, code.length);
+    return this.#codes.add(digest, code, code.length, familyOf(task.claims));
   }
 
   /**
@@ -222,8 +222,8 @@ export class Tasks {
     const payload = taskPayload(at, definition, kept, by, this.#nowMs());
     const claims = claimsOf(payload);
     const { vault, registry, verifier } = this.#tokens;
-    // Put and deleted again and again, a task would fill the register with the tokens that it had.
-    if (claims.jti !== kept?.claims.jti) await this.#options.admitIssue(by);
+    // Each change writes up to the code limit to disk; each new task also leaves a token in the register.
+    await this.#options.admitIssue(by);
     const kids = by.admin ? [] : verifier.kidsOf(by);
     const staying = stayingSecrets(definition, kept, by);
     const secretsId = await this.#keepSecrets(definition, claims, staying);
@@ -286,9 +286,10 @@ export class Tasks {
   }
 
   #taskOf(record: string): Task {
-    return (
-      this.#read.get(record) ?? this.#read.add(record, this.#known(taskOf(record)), record.length * BYTES_PER_CHAR)
-    );
+    const known = this.#read.get(record);
+    if (known) return known;
+    const task = this.#known(taskOf(record));
+    return this.#read.add(record, task, record.length * BYTES_PER_CHAR, familyOf(task.claims));
   }
 }
 

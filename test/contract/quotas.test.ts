@@ -92,11 +92,27 @@ describe("a family of tokens", () => {
     const rest = ISSUES - ISSUES / 2 - 1;
     for (let count = 0; count < rest; count++) assert.ok([201, 403].includes((await post(LEAF, child.token)).status));
     const problem = assertProblem(await post(LEAF, head.token), 429, "token_limited");
-    assert.match(problem.detail, /issue 12 tokens a minute; the next fits in \d+ s/);
+    assert.match(problem.detail, /issue tokens and change tasks and secrets 12 times a minute; the next fits in \d+ s/);
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
     assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");
-    // A change of a task issues nothing, and neither does a request with a fault.
+    // A request with a fault writes nothing.
     assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 400, "request_invalid");
+  });
+
+  it("changes tasks and replaces secrets no more often in a minute than it may", async () => {
+    const { token } = await issued(ISSUING);
+    for (let count = 0; count < ISSUES - 2; count++) {
+      const { status, text } = await put("acme-1/changed", { code: `return ${count}` }, token);
+      assert.equal(status, count === 0 ? 201 : 200, text);
+    }
+    const { jti } = await issued(withSecret(10), token);
+    const replace = (): Promise<Answer> => {
+      return service.request("PUT", `/api/tokens/${jti}/secrets`, { json: { KEY: "y" }, token });
+    };
+    assert.equal((await replace()).status, 200);
+    assertProblem(await replace(), 429, "token_limited");
+    assertProblem(await put("acme-1/changed", { code: "return -1" }, token), 429, "token_limited");
+    assert.equal((await service.run("acme-1", `return 1`, { token })).text, "1");
   });
 
   it("keeps no more bytes of secrets than it may, and nothing of a token that is refused", async () => {

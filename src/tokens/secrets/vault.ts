@@ -17,6 +17,8 @@ export interface RunSecrets {
   readonly values: readonly string[];
   /** Another one after each change of them. It says nothing about them. */
   readonly version: string;
+  /** The topmost token of the family: memory that holds these secrets counts for it. */
+  readonly family: string;
 }
 
 /** Of a token, what its secrets hang on. */
@@ -150,7 +152,7 @@ export class Vault {
     const values = Object.values(all);
     // Not found where they are set: a token above may be given more after those below it have theirs.
     if (bytesOf(values) > MAX_VALUE_BYTES) throw tooMany(bytesOf(values));
-    return { json: JSON.stringify(all), names: Object.keys(all), values, version };
+    return { json: JSON.stringify(all), names: Object.keys(all), values, version, family: jtis.at(-1)! };
   }
 
   #open(jti: string, sealed: string): Secrets {
