@@ -1,0 +1,66 @@
+/**
+ * Counts words in comments and Markdown that make a reader guess who acts or what is meant (see AGENTS.md), and fails when
+ * there are more than the budget, or fewer: then the budget is lowered, so that it only shrinks.
+ *
+ * `--list` prints every place.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** The places that are left. Lower it with each change; it ends at 0. */
+const BUDGET = 0;
+
+const WORDS: readonly string[] = [
+  ...["whoever", "whomever", "whom", "nobody", "somebody", "anybody", "anew", "mend", "mends", "mended", "mending"],
+  ...["hears", "heard", "hearing", "tells", "knows", "he", "him", "his", "comes to", "at the most", "all the same"],
+  ...["by and by", "of its own", "in place of", "of those that", "such a", "such as these"],
+];
+/** Words that are wrong only where a sentence begins. */
+const OPENERS: readonly string[] = ["who", "those", "such", "what is no", "where", "else"];
+
+const WORD = new RegExp(`\\b(?:${WORDS.join("|")})\\b`, "gi");
+const OPENER = new RegExp(`(?:^|[.:;] )(?:${OPENERS.join("|")})\\b`, "gi");
+/** Not ours: the licence. Generated: the errors and the settings, whose texts are in the code. */
+const LEFT_OUT = /^(?:LICENSE|package-lock\.json|docs\/reference\/(?:errors|settings)\.md$)/;
+
+interface Find {
+  readonly place: string;
+  readonly words: string;
+}
+
+const files = execFileSync("git", ["ls-files", "*.ts", "*.mjs", "*.js", "*.md"], { encoding: "utf8" }).split("\n");
+const found = files.filter((file) => file !== "" && !LEFT_OUT.test(file)).flatMap(findIn);
+if (process.argv.includes("--list")) for (const { place, words } of found) console.log(`${place}: ${words}`);
+console.log(`words: ${found.length} places, ${BUDGET} allowed`);
+if (found.length > BUDGET) {
+  console.error("Rewrite the new comments in plain English: scripts/node scripts/check-words.ts --list prints them.");
+  process.exitCode = 1;
+} else if (found.length < BUDGET) {
+  console.error(`Lower BUDGET in scripts/check-words.ts to ${found.length}.`);
+  process.exitCode = 1;
+}
+
+function findIn(file: string): Find[] {
+  const lines = readFileSync(file, "utf8").split("\n");
+  const prose = file.endsWith(".md") ? proseOfMarkdown(lines) : lines.map(commentOf);
+  return prose.flatMap((text, at) => {
+    const words = [...text.matchAll(WORD), ...text.matchAll(OPENER)].map(([word]) => word);
+    return words.length === 0 ? [] : [{ place: `${file}:${at + 1}`, words: words.join(", ") }];
+  });
+}
+
+/** The comment of a line of code: a line that is all comment, or what follows `//` behind code. */
+function commentOf(line: string): string {
+  const text = line.trim();
+  if (/^(?:\/\/|\/\*|\*)/.test(text)) return text.replace(/^[/* ]+/, "");
+  return / \/\/ (.*)$/.exec(line)?.[1] ?? "";
+}
+
+/** Markdown without code, which quotes programs and their output. */
+function proseOfMarkdown(lines: readonly string[]): string[] {
+  let isCode = false;
+  return lines.map((line) => {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    return isCode ? "" : line.replaceAll(/`[^`]*`/g, "``").replace(/^[\s>*\-|#\d.]+/, "");
+  });
+}
