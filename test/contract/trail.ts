@@ -38,8 +38,13 @@ export class Trail {
   /** Those that live now. They are remembered: their control groups are found when they have gone. */
   processes(): Promise<Trace[]> {
     // Not in turns of the event loop: these are hundreds of files, and each such turn costs more than the file.
-    const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
-    const found = ids.filter((pid) => pid !== process.pid).map((pid) => this.#trace(pid)).filter((trace) => trace !== null);
+    const ids = readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+    const found = ids
+      .filter((pid) => pid !== process.pid)
+      .map((pid) => this.#trace(pid))
+      .filter((trace) => trace !== null);
     for (const { key } of found) this.#seen.add(`${key}-`);
     return Promise.resolve(found);
   }
