@@ -19,10 +19,8 @@ const IN_ONE_PROCESS = [
 ];
 /** They compare times, fill the machine, or look at what the whole machine has. */
 const ALONE = [
-  "test/contract/{abuse,crash-loop,durability,faults,full-disk,kill,launcher,limits-hit,nothing-left,redis,redis-promise,shares,streams,worst-cases}.test.ts",
   "test/hostile/*.test.ts",
   "test/containers/{burners,pool,suspects,watchdog,scales}.test.ts",
-  "test/deploy/scale.test.ts",
   "test/sandbox/{cgroup,confined,leftovers,orphans,self-test,thinned-confinement,layers}.test.ts",
 ];
 /** Files wait for processes that start, for limits and for servers more than they compute. */
