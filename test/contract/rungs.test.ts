@@ -29,17 +29,10 @@ describe("--isolation none", () => {
       );
     });
   }
-
-  it("is never taken by itself", async () => {
-    const home = await makeHome();
-    const service = await startService([], home);
-    assert.doesNotMatch(service.stdout(), /NO WALL/);
-    await leave(service, home);
-  });
 });
 
 describe("a service where bubblewrap cannot be found", () => {
-  it("takes the rung confined, and says so and why", async () => {
+  it("takes the rung confined, never none by itself, and says so and why", async () => {
     const home = await makeHome();
     const bare = path.join(path.dirname(home.data), "programs");
     await mkdir(bare);
@@ -55,6 +48,7 @@ describe("a service where bubblewrap cannot be found", () => {
       service.stdout(),
       /^isolation: confined \(.* for each guest, .*Landlock.*\), attacked from inside and held$/m,
     );
+    assert.doesNotMatch(service.stdout(), /NO WALL/);
     assert.match(service.stdout(), new RegExp(`^ {2}instead of ${why.source}`, "m"));
     const health = (await service.request("GET", "/healthz")).json() as { isolation: string; insteadOf: string };
     assert.equal(health.isolation, "confined");
@@ -87,11 +81,12 @@ describe("a service that a user starts on the rung confined", { skip: whyNoUser(
   });
 });
 
-describe("a service that a user starts", { skip: whyNoUser() }, () => {
+describe("a service that a user starts without a word of isolation", { skip: whyNoUser() }, () => {
   it("works the same without a launcher", async () => {
     const home = await makeUserHome();
     const service = await startService([], home);
     assert.match(service.stdout(), /^isolation: namespaces/m);
+    assert.doesNotMatch(service.stdout(), /NO WALL/);
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
     assert.equal(statSync(path.join(home.data, "admin.token")).uid, home.uid);
     const blocked = await service.run("demo", "process.exit(3)");
