@@ -18,7 +18,7 @@ import { type Home, makeHome, NO_WALL, type Service, startService } from "./serv
 import { until } from "./until.ts";
 
 const START_MS = 1_700_000_000_000;
-const BUDGET_MS = isLong ? 600_000 : 20_000;
+const BUDGET_MS = isLong ? 600_000 : 10_000;
 const CONTAINERS = ["one", "other"];
 /** Which of the two nodes are asked, in turns. */
 const NODES = [[0], [1], [0, 1]] as const;
@@ -184,7 +184,7 @@ describe("two services on one Redis, by a time in the test's hands", { skip: awa
       played++;
     });
     await fc.assert(property, {
-      numRuns: isLong ? 2_000 : 60,
+      numRuns: isLong ? 2_000 : 30,
       interruptAfterTimeLimit: BUDGET_MS,
     });
     context.diagnostic(`${played} scenarios`);

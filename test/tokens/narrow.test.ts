@@ -246,7 +246,7 @@ describe("no sequence of issues ever widens", () => {
           }
         }
       }),
-      { numRuns: isLong ? 3_000 : 150 },
+      { numRuns: isLong ? 3_000 : 75 },
     );
     assert.ok(deepest >= 2, `families of ${deepest} generations prove little`);
   });
@@ -283,7 +283,7 @@ describe("no sequence of issues ever widens", () => {
               }
             },
           ),
-          { numRuns: isLong ? 1_000 : 120 },
+          { numRuns: isLong ? 1_000 : 60 },
         );
         assert.ok(refused > 50, `${refused} refusals prove little`);
       }),
