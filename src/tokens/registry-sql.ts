@@ -1,3 +1,6 @@
+import type { DatabaseDefinition } from "../database.ts";
+import { FORGET_CLOCK_SCHEMA, FORGET_CLOCK_STATEMENTS } from "./forget-clock.ts";
+
 /** The topmost token above a token; null for a token of an administrator. */
 const FAMILY = "json_extract(payload, '$.parents[#-1]')";
 /** 1 for a token that was handed out, 0 for that of a named task. */
@@ -5,7 +8,7 @@ const KIND = "json_extract(payload, '$.task') IS NULL";
 /** The key that a token was signed with. For the token of a named task, the key of the token above it. */
 const KEY = "substr(kids, 1, instr(kids || ' ', ' ') - 1)";
 
-export const SCHEMA: string = `
+const SCHEMA = `
   CREATE TABLE IF NOT EXISTS issued (
     jti TEXT PRIMARY KEY, payload TEXT NOT NULL, issued_by TEXT NOT NULL, issued_at INTEGER NOT NULL, forget_at INTEGER,
     kids TEXT NOT NULL
@@ -22,32 +25,12 @@ export const SCHEMA: string = `
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
 
-export type Statement =
-  | "issue"
-  | "issued"
-  | "revoke"
-  | "retireIssued"
-  | "retireRevoked"
-  | "list"
-  | "revocation"
-  | "usesKey"
-  | "addUse"
-  | "use"
-  | "forgetUsed"
-  | "forgetIssued"
-  | "forgetRevoked"
-  | "unexpired"
-  | "family"
-  | "ended"
-  | "removeIssued"
-  | "removeRevoked"
-  | "removeUsed";
-
 /** Ended records, at each write. */
 const DELETED_AT_ONCE = 32;
 
 /** What the register asks, in SQL. Each looks up an index: the service has one thread. */
-export const STATEMENTS: Readonly<Record<Statement, string>> = {
+const STATEMENTS = {
+  revoked: "SELECT jti FROM revoked",
   issue:
     "INSERT OR REPLACE INTO issued (jti, payload, issued_by, issued_at, forget_at, kids) VALUES (?, ?, ?, ?, ?, ?)",
   issued: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti = ?",
@@ -76,4 +59,15 @@ export const STATEMENTS: Readonly<Record<Statement, string>> = {
   removeIssued: "DELETE FROM issued WHERE jti = ?",
   removeRevoked: "DELETE FROM revoked WHERE jti = ?",
   removeUsed: "DELETE FROM used WHERE jti = ?",
+};
+
+export type Statement = keyof typeof STATEMENTS | keyof typeof FORGET_CLOCK_STATEMENTS;
+
+/** The database of issued and revoked tokens. */
+export const TOKEN_DATABASE: DatabaseDefinition<Statement> = {
+  content: "the register of tokens",
+  remedy:
+    "restore it from a backup. Without it revoked tokens are valid again, unless the signing keys are deleted too",
+  schema: FORGET_CLOCK_SCHEMA + SCHEMA,
+  statements: { ...FORGET_CLOCK_STATEMENTS, ...STATEMENTS },
 };

@@ -1,7 +1,4 @@
-import { closeSync, constants, openSync } from "node:fs";
-import { resolve } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
-
+import { type Database, openDatabase } from "../database.ts";
 import { Problem } from "../errors.ts";
 import type { Clock } from "../limits/clock.ts";
 import { isJti } from "./claims.ts";
@@ -17,7 +14,7 @@ import {
   type TokenUse,
   tokensFull,
 } from "./register.ts";
-import { SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
+import { type Statement, TOKEN_DATABASE } from "./registry-sql.ts";
 
 /**
  * Which tokens were issued here, and which were revoked.
@@ -25,8 +22,8 @@ import { SCHEMA, STATEMENTS, type Statement } from "./registry-sql.ts";
  * Several processes may have it open and issue. Only one, the service, may revoke: it asks its memory at each request.
  */
 export class Registry implements TokenRegister {
-  readonly #database: DatabaseSync;
-  readonly #statements: Readonly<Record<Statement, StatementSync>>;
+  readonly #database: Database<Statement>;
+  readonly #statements: Database<Statement>["statements"];
   readonly #forgetClock: ForgetClock;
   readonly #revoked: Set<string>;
   /** Revocations that the change in progress deletes. */
@@ -34,67 +31,23 @@ export class Registry implements TokenRegister {
   #told: (jtis: readonly string[]) => void = () => {};
 
   /**
-   * Opens the database, or makes it, readable for its owner only. Its folder must be there.
-   *
    * @param nowMs Unix milliseconds: what ended long before is forgotten.
    * @param clock reports the uptime of the system, by which that is judged.
-   * @throws {Error} when it cannot be used: it says what to do.
+   * @throws {Error} when the database in this file cannot be used: the message says what to do.
    */
   static open(file: string, nowMs: number, clock?: Pick<Clock, "sinceBoot">): Registry {
-    try {
-      // SQLite gives its other files the mode of this one, which must therefore be right before SQLite sees it.
-      closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
-      return new Registry(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs, clock);
-    } catch (error) {
-      throw new Error(
-        `the register of tokens in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
-          "restore it from a backup. Without it revoked tokens are valid again, unless the signing keys are deleted too",
-        { cause: error },
-      );
-    }
+    return openDatabase(file, TOKEN_DATABASE, (database) => new Registry(database, nowMs, clock));
   }
 
-  private constructor(database: DatabaseSync, nowMs: number, clock?: Pick<Clock, "sinceBoot">) {
+  private constructor(database: Database<Statement>, nowMs: number, clock?: Pick<Clock, "sinceBoot">) {
     this.#database = database;
-    try {
-      database.exec(SETTINGS);
-      database.exec(SCHEMA);
-      this.#forgetClock = new ForgetClock(database, clock);
-      this.#statements = {
-        issue: database.prepare(STATEMENTS.issue),
-        issued: database.prepare(STATEMENTS.issued),
-        revoke: database.prepare(STATEMENTS.revoke),
-        retireIssued: database.prepare(STATEMENTS.retireIssued),
-        retireRevoked: database.prepare(STATEMENTS.retireRevoked),
-        forgetIssued: database.prepare(STATEMENTS.forgetIssued),
-        list: database.prepare(STATEMENTS.list),
-        revocation: database.prepare(STATEMENTS.revocation),
-        usesKey: database.prepare(STATEMENTS.usesKey),
-        addUse: database.prepare(STATEMENTS.addUse),
-        use: database.prepare(STATEMENTS.use),
-        forgetUsed: database.prepare(STATEMENTS.forgetUsed),
-        forgetRevoked: database.prepare(STATEMENTS.forgetRevoked),
-        unexpired: database.prepare(STATEMENTS.unexpired),
-        family: database.prepare(STATEMENTS.family),
-        ended: database.prepare(STATEMENTS.ended),
-        removeIssued: database.prepare(STATEMENTS.removeIssued),
-        removeRevoked: database.prepare(STATEMENTS.removeRevoked),
-        removeUsed: database.prepare(STATEMENTS.removeUsed),
-      };
-      const overMs = this.#forgetClock.now(nowMs);
-      this.#statements.forgetIssued.run(overMs);
-      this.#statements.forgetUsed.run();
-      this.#statements.forgetRevoked.all(overMs);
-      this.#revoked = new Set(
-        database
-          .prepare("SELECT jti FROM revoked")
-          .all()
-          .map(({ jti }) => String(jti)),
-      );
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    this.#statements = database.statements;
+    this.#forgetClock = new ForgetClock(database.statements, clock);
+    const overMs = this.#forgetClock.now(nowMs);
+    this.#statements.forgetIssued.run(overMs);
+    this.#statements.forgetUsed.run();
+    this.#statements.forgetRevoked.all(overMs);
+    this.#revoked = new Set(this.#statements.revoked.all().map(({ jti }) => String(jti)));
   }
 
   /**
@@ -183,14 +136,11 @@ export class Registry implements TokenRegister {
 
   addUse(uses: ReadonlyMap<string, TokenUse>): void {
     // Some of these come each second, and a loss of power may have the last: no wait for the disk.
-    this.#database.exec("PRAGMA synchronous = NORMAL");
-    try {
+    this.#database.withoutFlush(() => {
       this.#write("what tokens were used for is not kept", () => {
         for (const [jti, { runs, lastMs }] of uses) this.#statements.addUse.run(jti, runs, lastMs);
       });
-    } finally {
-      this.#database.exec("PRAGMA synchronous = FULL");
-    }
+    });
   }
 
   use(jti: string): TokenUse | undefined {
@@ -239,17 +189,10 @@ export class Registry implements TokenRegister {
   }
 
   #write(consequence: string, change: () => void): void {
+    this.#forgotten = [];
     try {
-      this.#database.exec("BEGIN IMMEDIATE");
-      this.#forgotten = [];
-      try {
-        change();
-        this.#database.exec("COMMIT");
-        for (const jti of this.#forgotten) this.#revoked.delete(jti);
-      } catch (error) {
-        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-        throw error;
-      }
+      this.#database.transaction(change);
+      for (const jti of this.#forgotten) this.#revoked.delete(jti);
     } catch (error) {
       if (error instanceof Problem) throw error;
       throw new Problem("store_unavailable", `the register of tokens cannot be written; ${consequence}`, {
@@ -272,12 +215,3 @@ function issuedOf(row: Record<string, unknown>): IssuedToken {
     kids: kids === "" ? [] : kids.split(" "),
   };
 }
-
-/** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */
-const BUSY_TIMEOUT_MS = 2_000;
-
-/**
- * With a write-ahead log, `NORMAL` outlives a killed process but not a power failure: it writes without waiting for the
- * disk. A revocation answers for a stolen token, so it waits (`FULL`). Both are rare enough to pay a flush each.
- */
-const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";

@@ -1,58 +1,20 @@
-import { closeSync, constants, openSync } from "node:fs";
-import { resolve } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
-
+import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { Problem } from "../../errors.ts";
 import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
 /** Named tasks in a database of a folder that this process alone uses. */
 export class EmbeddedTasks implements TaskStore {
-  readonly #database: DatabaseSync;
-  readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
+  readonly #database: Database<Statement>;
+  readonly #statements: Database<Statement>["statements"];
 
-  /**
-   * Opens the database, or makes it, readable for its owner only. Its folder must be there.
-   *
-   * @throws {Error} when it cannot be used: it says what to do.
-   */
+  /** @throws {Error} when the database in this file cannot be used: the message says what to do. */
   static open(file: string): EmbeddedTasks {
-    try {
-      // SQLite gives its other files the mode of this one, which must therefore be right before SQLite sees it.
-      closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
-      return new EmbeddedTasks(new DatabaseSync(file));
-    } catch (error) {
-      throw new Error(
-        `the named tasks in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
-          "restore it from a backup, or remove it and put the tasks anew",
-        { cause: error },
-      );
-    }
+    return openDatabase(file, DEFINITION, (database) => new EmbeddedTasks(database));
   }
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: Database<Statement>) {
     this.#database = database;
-    try {
-      database.exec(SETTINGS);
-      database.exec(SCHEMA);
-      this.#statements = {
-        newest: database.prepare(STATEMENTS.newest),
-        version: database.prepare(STATEMENTS.version),
-        versions: database.prepare(STATEMENTS.versions),
-        put: database.prepare(STATEMENTS.put),
-        count: database.prepare(STATEMENTS.count),
-        forget: database.prepare(STATEMENTS.forget),
-        remove: database.prepare(STATEMENTS.remove),
-        size: database.prepare(STATEMENTS.size),
-        measured: database.prepare(STATEMENTS.measured),
-        others: database.prepare(STATEMENTS.others),
-        keepSize: database.prepare(STATEMENTS.keepSize),
-        removeSize: database.prepare(STATEMENTS.removeSize),
-        list: database.prepare(STATEMENTS.list),
-      };
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    this.#statements = database.statements;
   }
 
   newest(container: string, name: string): string | null {
@@ -118,18 +80,12 @@ export class EmbeddedTasks implements TaskStore {
   }
 
   #change(container: string, name: string, after: string | null, change: () => PutOutcome): PutOutcome {
-    return guarded(() => {
-      this.#database.exec("BEGIN IMMEDIATE");
-      try {
-        const isNewest = (this.#newest(container, name)?.etag ?? null) === after;
-        const outcome = isNewest ? change() : "changed";
-        this.#database.exec(outcome === "kept" ? "COMMIT" : "ROLLBACK");
-        return outcome;
-      } catch (error) {
-        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-        throw error;
-      }
-    });
+    return guarded(() =>
+      this.#database.transaction(
+        () => ((this.#newest(container, name)?.etag ?? null) === after ? change() : "changed"),
+        (outcome) => outcome === "kept",
+      ),
+    );
   }
 }
 
@@ -156,20 +112,6 @@ function storedOf(row: Readonly<Record<string, unknown>>): StoredVersion {
   };
 }
 
-/** Rare, and an answer to somebody who takes it for kept: it waits for the disk. */
-const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS tasks (
-    container TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, etag TEXT NOT NULL, record TEXT NOT NULL,
-    code TEXT, PRIMARY KEY (container, name, version)
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS task_sizes (
-    container TEXT NOT NULL, name TEXT NOT NULL, family TEXT, bytes INTEGER NOT NULL, PRIMARY KEY (container, name)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS task_sizes_family ON task_sizes (family, bytes) WHERE family IS NOT NULL;
-`;
-
 const BYTES = "sum(octet_length(record) + coalesce(octet_length(code), 0))";
 
 const STATEMENTS = {
@@ -188,4 +130,22 @@ const STATEMENTS = {
   remove: "DELETE FROM tasks WHERE container = ? AND name = ?",
   list: `SELECT record FROM tasks AS t WHERE container = ? AND name > ?
     AND version = (SELECT max(version) FROM tasks WHERE container = t.container AND name = t.name) ORDER BY name LIMIT ?`,
+};
+
+type Statement = keyof typeof STATEMENTS;
+
+const DEFINITION: DatabaseDefinition<Statement> = {
+  content: "the named tasks",
+  remedy: "restore it from a backup, or remove it and put the tasks again",
+  schema: `
+  CREATE TABLE IF NOT EXISTS tasks (
+    container TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, etag TEXT NOT NULL, record TEXT NOT NULL,
+    code TEXT, PRIMARY KEY (container, name, version)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS task_sizes (
+    container TEXT NOT NULL, name TEXT NOT NULL, family TEXT, bytes INTEGER NOT NULL, PRIMARY KEY (container, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS task_sizes_family ON task_sizes (family, bytes) WHERE family IS NOT NULL;
+`,
+  statements: STATEMENTS,
 };

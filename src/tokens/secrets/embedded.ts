@@ -1,10 +1,7 @@
-import { closeSync, constants, openSync } from "node:fs";
-import { resolve } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
-
+import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { Problem } from "../../errors.ts";
 import type { Clock } from "../../limits/clock.ts";
-import { ForgetClock } from "../forget-clock.ts";
+import { FORGET_CLOCK_SCHEMA, FORGET_CLOCK_STATEMENTS, ForgetClock } from "../forget-clock.ts";
 import type { SealedSecrets, SecretStore } from "./store.ts";
 
 /** How often it is looked for what has ended, in milliseconds. */
@@ -16,52 +13,25 @@ const NEXT_MS = 20;
 
 /** The secrets of tokens in a database of the data folder. Several processes may have it open. */
 export class EmbeddedSecrets implements SecretStore {
-  readonly #database: DatabaseSync;
-  readonly #statements: Readonly<Record<keyof typeof STATEMENTS, StatementSync>>;
+  readonly #database: Database<Statement>;
+  readonly #statements: Database<Statement>["statements"];
   readonly #forgetClock: ForgetClock;
   readonly #sweeper: NodeJS.Timeout;
 
   /**
-   * Opens the database, or makes it, readable for its owner only. Its folder must be there.
-   *
    * @param nowMs the clock, in Unix milliseconds.
    * @param clock reports the uptime of the system, by which it is judged what has ended.
-   * @throws {Error} when it cannot be used: it says what to do.
+   * @throws {Error} when the database in this file cannot be used: the message says what to do.
    */
   static open(file: string, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">): EmbeddedSecrets {
-    try {
-      // SQLite gives its other files the mode of this one, which must therefore be right before SQLite sees it.
-      closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
-      return new EmbeddedSecrets(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }), nowMs, clock);
-    } catch (error) {
-      throw new Error(
-        `the secrets of tokens in ${resolve(file)} cannot be used: ${error instanceof Error ? error.message : String(error)}; ` +
-          "restore it from a backup, or remove it and set them anew",
-        { cause: error },
-      );
-    }
+    return openDatabase(file, DEFINITION, (database) => new EmbeddedSecrets(database, nowMs, clock));
   }
 
-  private constructor(database: DatabaseSync, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">) {
+  private constructor(database: Database<Statement>, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">) {
     this.#database = database;
-    try {
-      database.exec(SETTINGS);
-      database.exec(SCHEMA);
-      this.#forgetClock = new ForgetClock(database, clock);
-      this.#statements = {
-        bytes: database.prepare(STATEMENTS.bytes),
-        put: database.prepare(STATEMENTS.put),
-        get: database.prepare(STATEMENTS.get),
-        any: database.prepare(STATEMENTS.any),
-        remove: database.prepare(STATEMENTS.remove),
-        removeFamily: database.prepare(STATEMENTS.removeFamily),
-        forget: database.prepare(STATEMENTS.forget),
-      };
-      this.#forget(nowMs());
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    this.#statements = database.statements;
+    this.#forgetClock = new ForgetClock(database.statements, clock);
+    this.#forget(nowMs());
     // They end with their token, also where nobody asks for others.
     this.#sweeper = setInterval(() => this.#sweep(nowMs()), SWEEP_MS).unref();
   }
@@ -101,7 +71,7 @@ export class EmbeddedSecrets implements SecretStore {
 
   close(): void {
     clearInterval(this.#sweeper);
-    if (this.#database.isOpen) this.#database.close();
+    this.#database.close();
   }
 
   /** @returns whether there may be more. */
@@ -121,39 +91,18 @@ export class EmbeddedSecrets implements SecretStore {
   /** In a transaction: another process may put some, too. */
   #write<T>(change: () => T): T {
     try {
-      this.#database.exec("BEGIN IMMEDIATE");
-      try {
-        const outcome = change();
-        this.#database.exec("COMMIT");
-        return outcome;
-      } catch (error) {
-        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-        throw error;
-      }
+      return this.#database.transaction(change);
     } catch (error) {
       throw new Problem("store_unavailable", "the secrets of tokens cannot be written; try again", { cause: error });
     }
   }
 }
 
-/** Another process holds the lock for one insert. A longer wait would stop the service, which waits here as a whole. */
-const BUSY_TIMEOUT_MS = 2_000;
-
-/** What is removed is overwritten: encrypted or not, it is to be gone. */
-const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON";
-
 /** The topmost token above one, or itself. */
 const FAMILY = "CASE WHEN length(parents) > 36 THEN substr(parents, -37, 36) ELSE jti END";
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS secrets (
-    jti TEXT PRIMARY KEY, parents TEXT NOT NULL, sealed TEXT NOT NULL, forget_at INTEGER
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS secrets_forget_at ON secrets (forget_at) WHERE forget_at IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS secrets_family ON secrets (${FAMILY}, octet_length(sealed));
-`;
-
 const STATEMENTS = {
+  ...FORGET_CLOCK_STATEMENTS,
   put: "INSERT OR REPLACE INTO secrets (jti, parents, sealed, forget_at) VALUES (?, ?, ?, ?)",
   bytes: `SELECT coalesce(sum(octet_length(sealed)), 0) AS bytes FROM secrets WHERE (${FAMILY}) = ? AND jti <> ?`,
   get: "SELECT sealed FROM secrets WHERE jti = ?",
@@ -161,4 +110,23 @@ const STATEMENTS = {
   remove: "DELETE FROM secrets WHERE jti = ?",
   removeFamily: `DELETE FROM secrets WHERE (${FAMILY}) = ? AND (jti = ? OR instr(parents, ?) > 0)`,
   forget: `DELETE FROM secrets WHERE jti IN (SELECT jti FROM secrets WHERE forget_at < ? LIMIT ${DELETED_AT_ONCE})`,
+};
+
+type Statement = keyof typeof STATEMENTS;
+
+const DEFINITION: DatabaseDefinition<Statement> = {
+  content: "the secrets of tokens",
+  remedy: "restore it from a backup, or remove it and set them again",
+  schema:
+    FORGET_CLOCK_SCHEMA +
+    `
+  CREATE TABLE IF NOT EXISTS secrets (
+    jti TEXT PRIMARY KEY, parents TEXT NOT NULL, sealed TEXT NOT NULL, forget_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS secrets_forget_at ON secrets (forget_at) WHERE forget_at IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS secrets_family ON secrets (${FAMILY}, octet_length(sealed));
+`,
+  statements: STATEMENTS,
+  // Encrypted or not, a secret that is removed is to be gone.
+  secureDelete: true,
 };
