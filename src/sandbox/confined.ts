@@ -174,7 +174,6 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
       guests.close();
       await Promise.all(leaving);
       await disk.close();
-      await homes.close();
       await cgroups?.close();
       await folder.remove();
     },

@@ -50,7 +50,7 @@ export class Trail {
   async files(): Promise<string[]> {
     const data = await readdir(this.#home.data, { withFileTypes: true, recursive: true });
     const stray = data.filter((entry) => entry.isSocket() || /\.(tmp|unfinished)$/.test(entry.name));
-    return [...(await this.#temporary()), ...stray.map(({ name }) => name)];
+    return [...(await readdir(this.#home.tmp)), ...stray.map(({ name }) => name)];
   }
 
   /** All of it, in words; empty when nothing is left. */
@@ -59,16 +59,6 @@ export class Trail {
     const around = ["caisson-guests-", "caisson-last-", "caisson-service-"].flatMap((name) => this.#groupsNamed(name));
     const groups = [...this.groups(), ...around];
     return [...processes, ...groups, ...(await this.files())];
-  }
-
-  /** The jail of the rung `confined` stays for the next start: of that, what a service had in it. */
-  async #temporary(): Promise<string[]> {
-    const left: string[] = [];
-    for (const name of await readdir(this.#home.tmp)) {
-      const isJail = name.startsWith("caisson-jail-");
-      left.push(...(isJail ? await readdir(path.join(this.#home.tmp, name, "users")) : [name]));
-    }
-    return left;
   }
 
   #groupsNamed(prefix: string): string[] {

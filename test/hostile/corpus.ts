@@ -117,7 +117,7 @@ async function start(rung: string, home: Home, wall: string, { flags }: Canaries
 
 /** Of the programs that all guests are made from; those that a guest of the rung `confined` has are further names of them. */
 function digestOf(folder: string): string {
-  const ofGuests = [path.join(folder, "caisson-jail-*/users/**"), path.join(folder, "caisson-run-*/guests/**")];
+  const ofGuests = ["jail/roots", "guests"].map((roots) => path.join(folder, `caisson-run-*/${roots}/**`));
   const files = globSync(path.join(folder, "**"), { exclude: ofGuests, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));

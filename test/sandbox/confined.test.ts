@@ -67,7 +67,7 @@ for (const [name, means] of await confinements()) {
       for (const target of await Promise.all(targets)) {
         assert.match(
           target,
-          /^(?:\/|\/dev\/null|(?:socket|pipe|anon_inode):.*|)$|\/caisson-jail-[^/]+\/users\/[^/]+\/\d+$/,
+          /^(?:\/|\/dev\/null|(?:socket|pipe|anon_inode):.*|)$|\/caisson-run-[^/]+\/jail\/roots\/\d+$/,
         );
       }
     });
