@@ -5,11 +5,14 @@ export interface Setting<T> {
   readonly fallback: T;
   /** For the help text: what it sets, and the attack that a limit stops. */
   readonly help: string;
-  /** May be given more than once; in a variable, separated by commas. */
+  /** The flag may be given several times; in a variable, commas separate the values. */
   readonly repeatable: boolean;
   /** @throws {TypeError} that says what is wrong with the text. */
   readonly read: (texts: readonly string[]) => T;
 }
+
+/** The settings of a configuration, by the names of its members. */
+export type Settings<Config> = { readonly [Name in keyof Config]: Setting<Config[Name]> };
 
 export function one<T>(flag: string, fallback: T, help: string, read: (text: string) => T): Setting<T> {
   return { flag, fallback, help, repeatable: false, read: (texts) => read(texts.at(-1) ?? "") };
