@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "errors", "members", "next-turn", "units"];
+const LEAVES = ["config", "error-codes", "errors", "members", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
@@ -54,7 +54,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   database: [],
   "data-lock": [],
   config: ["units"],
-  errors: [],
+  "error-codes": [],
+  errors: ["error-codes"],
   members: ["errors"],
   "next-turn": [],
   units: [],

@@ -1,4 +1,5 @@
-import { Problem, type ProblemCode, type TaskError } from "../errors.ts";
+import type { ProblemCode } from "../error-codes.ts";
+import { Problem, type TaskError } from "../errors.ts";
 import { checkHead, HEAD_BYTES } from "../wire/head.ts";
 import type { HeadMessage } from "../wire/messages.ts";
 

@@ -1,4 +1,4 @@
-import { PROBLEMS } from "../errors.ts";
+import { PROBLEMS } from "../error-codes.ts";
 
 /** The page that the `type` of every problem document leads to, made from the table of errors. */
 export function errorsPage(): string {

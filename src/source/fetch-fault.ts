@@ -1,5 +1,6 @@
 import { EgressDenied } from "../egress/policy.ts";
-import { Problem, type ProblemCode } from "../errors.ts";
+import type { ProblemCode } from "../error-codes.ts";
+import { Problem } from "../errors.ts";
 
 /** Why a fetch failed, as a sentence without its subject: what the place may be called is not known where it fails. */
 export class FetchFault extends Error {

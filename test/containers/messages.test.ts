@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import * as fc from "fast-check";
 
 import { parseFault, parseHead } from "../../src/containers/messages.ts";
-import { PROBLEMS } from "../../src/errors.ts";
+import { PROBLEMS } from "../../src/error-codes.ts";
 
 function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));

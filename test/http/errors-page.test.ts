@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import { it } from "node:test";
 
 import { errorsDocument } from "../../scripts/errors-document.ts";
-import { Problem, type ProblemCode, PROBLEMS } from "../../src/errors.ts";
+import { type ProblemCode, PROBLEMS } from "../../src/error-codes.ts";
+import { Problem } from "../../src/errors.ts";
 import { errorsPage } from "../../src/http/errors-page.ts";
 import { problemAnswer } from "../../src/http/problem.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-import { PROBLEMS } from "../../src/errors.ts";
+import { PROBLEMS } from "../../src/error-codes.ts";
 
 const FOLDER = path.join(import.meta.dirname, "corpus");
 const PARTS = /^--- ?(.*)\n/m;

@@ -3,7 +3,8 @@ import type { TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import { type EgressPolicy, egressPolicy } from "../../src/egress/policy.ts";
-import { Problem, type ProblemCode } from "../../src/errors.ts";
+import type { ProblemCode } from "../../src/error-codes.ts";
+import { Problem } from "../../src/errors.ts";
 import { type FetchedSource, type FetchLimits, Sources } from "../../src/source/fetch.ts";
 import type { ReplyCaching } from "../../src/source/replies.ts";
 import { SELF_SIGNED } from "./self-signed.ts";
