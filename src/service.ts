@@ -22,13 +22,13 @@ import { Proxies } from "./http/proxies.ts";
 import { Running } from "./http/running.ts";
 import { drained, listen, urlOf } from "./http/serving.ts";
 import { Limiter } from "./limits/limiter.ts";
-import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
-import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
-import { openSandbox } from "./sandbox/open.ts";
-import { sandboxOptions } from "./sandbox/options.ts";
+import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
+import { openSandbox } from "./sandbox/open-sandbox.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
-import type { GuestProcess, Sandbox, WallFacts } from "./sandbox/sandbox.ts";
-import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
+import { sandboxOptions } from "./sandbox/sandbox-options.ts";
+import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
+import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
+import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
 import { Sources } from "./source/fetch.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
 import { Tasks } from "./tasks/tasks.ts";
@@ -45,7 +45,7 @@ import type { KeyNews } from "./tokens/key-keeper.ts";
 export interface Service {
   /** Where it listens, as a URL. */
   readonly url: string;
-  readonly isolation: WallFacts;
+  readonly isolation: SandboxFacts;
   readonly adminTokenFile: string;
   /** Resolves when it cannot go on. */
   readonly lost: Promise<Error>;
@@ -130,10 +130,10 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   let server: Server | null = null;
   const egress = openEgress(config, () => listeningPorts(server));
   const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources }, egress);
-  const { rung, held, layers } = sandbox.facts;
+  const { level, held, layers } = sandbox.facts;
   // Where there is no wall nothing is claimed that could be proven.
-  if (rung !== "none") {
-    const promised = { ...resources, rung, held, layers };
+  if (level !== "none") {
+    const promised = { ...resources, level, held, layers };
     refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
   }
 

@@ -41,12 +41,14 @@ const NO_WALL = [
 ];
 
 function banner({ url, isolation, adminTokenFile }: Service): string {
-  const { rung, means, passedOver, resources } = isolation;
+  const { level, mechanisms, fallbackReason, resources } = isolation;
   const file = quote(adminTokenFile);
-  const instead = passedOver === null ? [] : [`  instead of ${passedOver}`];
+  const instead = fallbackReason === null ? [] : [`  instead of ${fallbackReason}`];
   return [
     `caisson ${VERSION} serves at ${url}`,
-    ...(rung === "none" ? NO_WALL : [`isolation: ${rung} (${means}), attacked from inside and held`, ...instead]),
+    ...(level === "none"
+      ? NO_WALL
+      : [`isolation: ${level} (${mechanisms}), attacked from inside and held`, ...instead]),
     `resources: ${resources}`,
     `administrative token: ${adminTokenFile}`,
     "try:",

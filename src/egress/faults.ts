@@ -1,5 +1,5 @@
 import type { NetworkFault } from "../wire/messages.ts";
-import { placeText } from "./host.ts";
+import { destinationText } from "./host.ts";
 import { EgressDenied } from "./policy.ts";
 
 /** What a run wanted: to connect to a port of the host, or (null) to look the host up. */
@@ -27,7 +27,8 @@ export function failure(error: unknown, attempt: Attempt): NetworkFault {
   const { code, errno, syscall, address, port, hostname } = first as Partial<NodeJS.ErrnoException> & Members;
   // Whatever else can go wrong is the service's own matter, and its words are not for a task.
   if (typeof code !== "string" || !/^E[A-Z_]{2,30}$/.test(code)) return reset("the connection broke");
-  const where = hostname ?? (address === undefined ? undefined : placeText({ host: address, port: port ?? null }));
+  const where =
+    hostname ?? (address === undefined ? undefined : destinationText({ host: address, port: port ?? null }));
   return {
     message: [syscall, code, where].filter((part) => part !== undefined).join(" "),
     code,
@@ -66,7 +67,7 @@ function remedyOf({ reason }: EgressDenied, { host, port }: Attempt): string | u
   if (reason === "host") return undefined;
   if (reason === "claim") return "a token whose net claim names it, or that has none, can reach it";
   if (reason === "self") return undefined;
-  const place = port === null ? `${cut(host)}:port` : placeText({ host: cut(host), port });
+  const place = port === null ? `${cut(host)}:port` : destinationText({ host: cut(host), port });
   return `the operator can allow it with --egress-allow ${place}`;
 }
 

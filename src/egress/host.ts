@@ -23,13 +23,13 @@ export function canonicalHost(host: string): string | null {
 }
 
 /** A host in its one spelling, and the one port of it that is meant, or null for any. */
-export interface Place {
+export interface Destination {
   readonly host: string;
   readonly port: number | null;
 }
 
 /** Reads `host` or `host:port`; an IPv6 address before a port stands in brackets. @returns null when it is neither. */
-export function readPlace(text: string): Place | null {
+export function readDestination(text: string): Destination | null {
   const [, named = text, port] = isIPv6(text) ? [] : (/^(.*?)(?::(\d{1,5}))?$/s.exec(text) ?? []);
   const host = canonicalHost(named);
   // A pattern would be compared as a name, and so never allow what it seems to.
@@ -38,7 +38,7 @@ export function readPlace(text: string): Place | null {
 }
 
 /** The text that `readPlace` reads as this place: one for all spellings. */
-export function placeText({ host, port }: Place): string {
+export function destinationText({ host, port }: Destination): string {
   if (port === null) return host;
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

@@ -1,4 +1,4 @@
-import { canonicalHost, placeText, readPlace } from "./host.ts";
+import { canonicalHost, destinationText, readDestination } from "./host.ts";
 import { EgressDenied, type EgressPolicy } from "./policy.ts";
 
 /**
@@ -11,7 +11,7 @@ export type NetClaim = readonly string[] | false | null;
 export function narrowed(policy: EgressPolicy, claim: NetClaim): EgressPolicy {
   if (claim === null) return policy;
   const places = placesOf(claim);
-  const hosts: ReadonlySet<string> = new Set([...places].map((text) => readPlace(text)?.host ?? ""));
+  const hosts: ReadonlySet<string> = new Set([...places].map((text) => readDestination(text)?.host ?? ""));
   return {
     // Before DNS is asked: a lookup is a way out too.
     async resolve(host, port, known) {
@@ -39,7 +39,7 @@ function placesOf(claim: readonly string[] | false): ReadonlySet<string> {
 }
 
 function namesPlace(places: ReadonlySet<string>, port: number): (name: string) => boolean {
-  return (name) => places.has(name) || places.has(placeText({ host: name, port }));
+  return (name) => places.has(name) || places.has(destinationText({ host: name, port }));
 }
 
 function mustName(claim: readonly string[] | false, host: string, isNamed: (name: string) => boolean): void {

@@ -1,18 +1,18 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import { compile, type Evaluation, type Reading } from "./compile.ts";
-import { isDamaged } from "./damage.ts";
 import { CodeFault, threwFault } from "./faults.ts";
-import { withBody } from "./gathered.ts";
 import { beforeLeaving, send } from "./link.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
-import { forgetStart } from "./places.ts";
+import { withBody } from "./parse-body.ts";
+import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
-import { isThenable, whenSettled } from "./settle.ts";
 import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
+import { forgetStart } from "./stack-positions.ts";
+import { isDamaged } from "./tamper-check.ts";
 
 const NativePromise = Promise;
 const Bytes = Uint8Array;

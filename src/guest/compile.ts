@@ -5,8 +5,8 @@ import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { faultOfModules, importText, MissingModule, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { type Compiled, parseBody, parseExpression } from "./parse.ts";
-import { noteStart } from "./places.ts";
-import { onRejection } from "./settle.ts";
+import { onRejection } from "./promises.ts";
+import { noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
@@ -85,8 +85,8 @@ function readExpression(text: string, url: string): Compiled | null {
   const parsed = parseExpression(withoutSemicolon(text), url);
   if (typeof parsed === "function") return parsed;
   // `6 * 7; // the answer`: nothing but comments follows the semicolon at which V8 stopped.
-  if (!parsed.place || parsed.message !== "Unexpected token ';'") return null;
-  const at = offsetOf(text, parsed.place);
+  if (!parsed.position || parsed.message !== "Unexpected token ';'") return null;
+  const at = offsetOf(text, parsed.position);
   if (!isTrivia(text.slice(at))) return null;
   const head = parseExpression(text.slice(0, at), url);
   return typeof head === "function" ? head : null;

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 
 import type { ErrorMessage } from "../wire/messages.ts";
-import { asSubmitted } from "./places.ts";
+import { asSubmitted } from "./stack-positions.ts";
 
 /** What an error that is thrown may say, and what those may that it names, as its cause or as one of several. */
 const OUTER = { message: 8 * 1024, stack: 32 * 1024 };

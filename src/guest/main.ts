@@ -1,8 +1,7 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
-import { rememberTools } from "./damage.ts";
-import { watchFetch } from "./fetched.ts";
+import { watchFetch } from "./decoded-responses.ts";
 import { giveCommonJs } from "./globals.ts";
 import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
@@ -20,6 +19,7 @@ import {
   takeBody,
   widenWindow,
 } from "./runner.ts";
+import { rememberTools } from "./tamper-check.ts";
 import { stopWarming, warm, warmFurther } from "./warm.ts";
 
 /** The program inside the sandbox: runs submitted code for one container, and speaks frames on descriptor 3. */

@@ -42,7 +42,7 @@ export function moduleFault(text: string, message: string): CodeFault {
     return nested ? syntaxFault(text, nested, NESTED_HINT) : new CodeFault("code_syntax", message);
   }
   const hint = "A module returns nothing: use export default for the answer, or leave out import and export.";
-  return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, place: null }, hint);
+  return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, position: null }, hint);
 }
 
 const NESTED_HINT =
@@ -56,7 +56,7 @@ function nestedImport(text: string, message: string): SyntaxFailure | null {
   for (let index = 0; index < lines.length; index += 1) {
     const [, blanks, keyword, next] = /^(\s+)(import|export)\b\s*([\w$]+|\S?)/.exec(lines[index]!) ?? [];
     if (blanks !== undefined && word === (keyword === "import" ? next : keyword)) {
-      return { message, place: { line: index + 1, column: blanks.length + 1 } };
+      return { message, position: { line: index + 1, column: blanks.length + 1 } };
     }
   }
   return null;

@@ -6,11 +6,11 @@ import type { CodeMessage } from "../wire/messages.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule } from "./module-check.ts";
 import { parseBody } from "./parse.ts";
-import { asSubmitted } from "./places.ts";
+import { safeMap } from "./safe-map.ts";
+import { asSubmitted } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { syntaxFault } from "./syntax.ts";
-import { safeMap } from "./tables.ts";
 
 /** Something that was imported and is not there, or has no meaning here. The code is what libraries look for. */
 export class MissingModule extends Error {
@@ -240,7 +240,7 @@ function checkJson(text: string, name: string): void {
     parse(bare);
   } catch {
     const { what, ...place } = findJsonFault(bare);
-    throw ofModule(name, syntaxFault(bare, { message: `${what} in JSON`, place }));
+    throw ofModule(name, syntaxFault(bare, { message: `${what} in JSON`, position: place }));
   }
 }
 

@@ -18,7 +18,7 @@ const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
 /** Compiles the text as one expression. The newline before the bracket ends a comment at the end of the text. */
 export function parseExpression(text: string, filename: string): Compiled | SyntaxFailure {
   const parsed = parseFunction("return (", text, "\n)", filename);
-  if (typeof parsed === "function" && !isWhole(text)) return { message: "Unexpected token ')'", place: null };
+  if (typeof parsed === "function" && !isWhole(text)) return { message: "Unexpected token ')'", position: null };
   return parsed;
 }
 

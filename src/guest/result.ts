@@ -1,8 +1,8 @@
 import { types } from "node:util";
 
 import { CodeFault, threwFault } from "./faults.ts";
+import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
-import { whenSettled } from "./settle.ts";
 import { isStreamed, stream, streamResponse } from "./stream.ts";
 
 /** A bigger result would be held whole by guest and service alike; a stream is not. The service says how big it may be. */

@@ -6,9 +6,9 @@ import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { encodeFault } from "./faults.ts";
-import type { Incoming } from "./incoming.ts";
 import { send } from "./link.ts";
-import { isThenable, whenSettled } from "./settle.ts";
+import { isThenable, whenSettled } from "./promises.ts";
+import type { Incoming } from "./request-body.ts";
 
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;

@@ -2,10 +2,10 @@ import { type AbortReason, decodeCode } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { Code } from "./code.ts";
 import { threwFault } from "./faults.ts";
-import { Incoming } from "./incoming.ts";
 import { showEntered } from "./process.ts";
+import { Incoming } from "./request-body.ts";
 import { currentRun, enterRun, Run } from "./run.ts";
-import { safeMap } from "./tables.ts";
+import { safeMap } from "./safe-map.ts";
 
 const prototype: Buffer = Buffer.prototype;
 const readUInt32LE = uncurry(prototype, "readUInt32LE");

@@ -1,6 +1,6 @@
 import type { Evaluation } from "./compile.ts";
 import { CodeFault } from "./faults.ts";
-import { isThenable } from "./settle.ts";
+import { isThenable } from "./promises.ts";
 import { fetchShape, isFetchHandler } from "./shapes/fetch.ts";
 import { functionShape } from "./shapes/function.ts";
 import type { Shape } from "./shapes/shape.ts";

@@ -2,10 +2,10 @@ import { Blob as NativeBlob } from "node:buffer";
 import { types } from "node:util";
 
 import { Body } from "./body.ts";
+import { isOutdated } from "./decoded-responses.ts";
 import { CodeFault, threwFault } from "./faults.ts";
-import { isOutdated } from "./fetched.ts";
+import { onRejection } from "./promises.ts";
 import type { Run } from "./run.ts";
-import { onRejection } from "./settle.ts";
 
 const OCTETS = "application/octet-stream";
 const { isAnyArrayBuffer, isGeneratorObject } = types;

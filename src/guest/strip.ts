@@ -39,7 +39,9 @@ export function strip(head: string, text: string, tail: string): string | Syntax
 
 /** `<T>value` cannot be told from JSX by who only erases. */
 function castFault(text: string, failure: SyntaxFailure): CodeFault {
-  const cast = failure.place ? text.slice(offsetOf(text, failure.place), offsetOf(text, failure.place) + 200) : "";
+  const cast = failure.position
+    ? text.slice(offsetOf(text, failure.position), offsetOf(text, failure.position) + 200)
+    : "";
   const end = closingOf(cast);
   const type = end === -1 ? "T" : cast.slice(1, end);
   const [, value = "value"] = /^\s*([\w$.]{1,80})(?![\w$.(["'`{])/.exec(cast.slice(end + 1)) ?? [];
@@ -61,10 +63,10 @@ function closingOf(text: string): number {
 /** The stripper shows a tab as four blanks, so its caret stands further right than the text does. */
 function place(error: unknown, text: string, head: string): SyntaxFailure {
   const failure = syntaxFailure(error, text.replaceAll("\t", " ".repeat(TAB_CHARACTERS)), head);
-  if (!failure.place) return failure;
-  const line = text.split("\n")[failure.place.line - 1]!;
-  let left = failure.place.column - 1;
+  if (!failure.position) return failure;
+  const line = text.split("\n")[failure.position.line - 1]!;
+  let left = failure.position.column - 1;
   let column = 0;
   for (; left > 0 && column < line.length; column += 1) left -= line[column] === "\t" ? TAB_CHARACTERS : 1;
-  return { message: failure.message, place: { line: failure.place.line, column: column + 1 } };
+  return { message: failure.message, position: { line: failure.position.line, column: column + 1 } };
 }

@@ -18,7 +18,7 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
   }
   const jsx = tagBefore(text, failure) ?? tagBefore(text, other);
   if (jsx !== null) {
-    return syntaxFault(text, { message: "JSX is not JavaScript", place: placeOf(text, jsx) }, BUNDLE_HINT);
+    return syntaxFault(text, { message: "JSX is not JavaScript", position: placeOf(text, jsx) }, BUNDLE_HINT);
   }
   if (failure.message.startsWith("Cannot use import statement")) {
     const message = "this import is none that JavaScript knows at this place";
@@ -31,7 +31,7 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
 
 /** Of a character that no keyboard has, or that another form of text stands for. */
 function ofCharacter(text: string, failure: SyntaxFailure): CodeFault {
-  const rest = failure.place ? text.slice(offsetOf(text, failure.place)) : "";
+  const rest = failure.position ? text.slice(offsetOf(text, failure.position)) : "";
   const character = rest.charAt(0);
   if (character === "@") {
     return syntaxFault(text, { ...failure, message: "decorators are not JavaScript yet" }, BUNDLE_HINT);
@@ -53,7 +53,7 @@ function ofCharacter(text: string, failure: SyntaxFailure): CodeFault {
 }
 
 /** Where the tag begins at whose element a parser stopped: none goes on behind the first that is closed. */
-function tagBefore(text: string, { place }: SyntaxFailure): number | null {
+function tagBefore(text: string, { position: place }: SyntaxFailure): number | null {
   if (!place) return null;
   const at = offsetOf(text, place);
   const tags = new RegExp(TAG, "g");

@@ -11,13 +11,13 @@ const JWKS_CACHE = "public, max-age=60";
 export function servePublic(api: Api, { tokens, trouble, isolation, runCounts, egressCounts }: ApiDependencies): void {
   const health = (): Response => {
     const reason = trouble();
-    const { rung, passedOver } = isolation;
-    const why = passedOver === null ? {} : { insteadOf: passedOver };
+    const { level, fallbackReason } = isolation;
+    const why = fallbackReason === null ? {} : { insteadOf: fallbackReason };
     const { failedUnheard } = runCounts;
     const failures = failedUnheard === 0 ? {} : { failedUnheard };
     const { refused } = egressCounts;
     const denials = Object.keys(refused).length === 0 ? {} : { egressRefused: refused };
-    const body = { status: reason ?? "ok", isolation: rung, ...why, ...failures, ...denials, version: VERSION };
+    const body = { status: reason ?? "ok", isolation: level, ...why, ...failures, ...denials, version: VERSION };
     return json(reason === null ? 200 : 503, body, reason === null ? [] : ["Caisson-Fault", "service"]);
   };
   resource(api, "/healthz", { GET: health });

@@ -40,8 +40,8 @@ export interface ApiDependencies {
   readonly egressCounts: Pick<EgressCounts, "refused">;
   /** Why no run would be taken now, or null when one would. */
   readonly trouble: () => string | null;
-  /** The rung, and why no stronger one was taken. */
-  readonly isolation: { readonly rung: string; readonly passedOver: string | null };
+  /** The level, and why no stronger one was taken. */
+  readonly isolation: { readonly level: string; readonly fallbackReason: string | null };
 }
 
 export type Call = Context<{ Bindings: HttpBindings }>;

@@ -3,7 +3,7 @@ import { conditions, reuseOf, type Reuse, validated } from "./cache-policy.ts";
 import { Cache, type CacheBounds, type Kept } from "./cache.ts";
 import { exchange, type Exchanged, type ExchangeLimits, type Reply } from "./exchange.ts";
 import { FetchFault } from "./fetch-fault.ts";
-import { Flight } from "./flight.ts";
+import { SharedFetch } from "./shared-fetch.ts";
 import { portOf } from "./task-url.ts";
 import { Turns } from "./turns.ts";
 
@@ -34,7 +34,7 @@ export class Replies {
   readonly #maxFreshMs: number;
   readonly #nowMs: () => number;
   readonly #cache: Cache;
-  readonly #shared: Map<string, Flight<Answered>> = new Map();
+  readonly #shared: Map<string, SharedFetch<Answered>> = new Map();
   readonly #turns: Turns = new Turns(MAX_FETCHES);
 
   /** @param nowMs a clock that never goes back. */
@@ -62,13 +62,13 @@ export class Replies {
     return (await this.#fetch(url, signal)).reply;
   }
 
-  #share(url: URL): Flight<Answered> {
+  #share(url: URL): SharedFetch<Answered> {
     const { totalMs } = this.#limits;
     const late = (): unknown => new FetchFault("task_url_unreachable", `did not answer in full within ${totalMs} ms`);
     const over = (): void => {
       if (this.#shared.get(url.href) === flight) this.#shared.delete(url.href);
     };
-    const flight = new Flight((signal) => this.#fetch(url, signal), totalMs, late, over);
+    const flight = new SharedFetch((signal) => this.#fetch(url, signal), totalMs, late, over);
     this.#shared.set(url.href, flight);
     return flight;
   }

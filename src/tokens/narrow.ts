@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { placeText, readPlace } from "../egress/host.ts";
+import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import type { MemberFault } from "../members.ts";
@@ -78,7 +78,7 @@ export function reaches(above: NetClaim, net: NetClaim): boolean {
 
 /** In the spelling of a place of all ports. */
 function hostOf(place: string): string {
-  return placeText({ host: readPlace(place)!.host, port: null });
+  return destinationText({ host: readDestination(place)!.host, port: null });
 }
 
 /** Whether limits allow no run in any window that others do not allow. A window without a limit allows all. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { placeText, readPlace } from "../egress/host.ts";
+import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { type MemberFault, membersProblem, readSound, type RequestFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
@@ -155,7 +155,7 @@ function whyNot(member: string): string {
 function faultsOfFetching({ code, net }: TokenRequest): MemberFault[] {
   if (!code?.url) return [];
   const { hostname, port, protocol } = new URL(code.url);
-  const place = placeText(readPlace(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)!);
+  const place = destinationText(readDestination(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)!);
   if (net === null || (net !== false && reaches(net, [place]))) return [];
   const detail = `leaves no way to ${place}, from where code.url is fetched; name it too, or pin by sha256 alone`;
   return [{ member: "net", detail }];

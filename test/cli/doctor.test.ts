@@ -59,7 +59,7 @@ function namesOf({ layers }: Diagnosis, chosen: (layer: Layer) => boolean): stri
   return [...layers.values()].filter(chosen).map(({ layer }) => layer);
 }
 
-/** Of the rung that has them all. */
+/** Of the level that has them all. */
 const ITS_LAYERS = Object.keys(LAYERS).filter((layer) => layer !== "namespaces");
 
 const isOpen = ({ ok }: Layer): boolean => !ok;
@@ -209,7 +209,7 @@ describe("doctor, where something is missing", () => {
     assert.equal(stderr, `caisson: ${found.layers.get("the wall")!.proof}\n`);
   });
 
-  it("takes the rung confined instead, says why, and names what would mend it", async () => {
+  it("takes the level confined instead, says why, and names what would mend it", async () => {
     const found = await diagnose([], { PATH: await withoutBubblewrap() });
     assert.deepEqual([found.ok, found.isolation], [true, "confined"]);
     assert.match(

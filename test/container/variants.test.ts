@@ -84,7 +84,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
   });
 });
 
-/** What a run answers, and behind which rung. */
+/** What a run answers, and behind which level. */
 async function answer(flags: RunFlags): Promise<string> {
   const container = runContainer(image, flags);
   try {

@@ -68,17 +68,17 @@ interface Starter {
   readonly make: () => Promise<Home>;
   readonly skip: string | false;
   readonly hasLauncher: boolean;
-  readonly rung: "namespaces" | "confined";
+  readonly level: "namespaces" | "confined";
 }
 
-const STARTERS: readonly Starter[] = (["namespaces", "confined"] as const).flatMap((rung) => [
-  { who: `as whoever runs the tests, ${rung}`, make: makeHome, skip: false, hasLauncher: isPrivileged(), rung },
-  { who: `as a user, without a launcher, ${rung}`, make: makeUserHome, skip: whyNoUser(), hasLauncher: false, rung },
+const STARTERS: readonly Starter[] = (["namespaces", "confined"] as const).flatMap((level) => [
+  { who: `as whoever runs the tests, ${level}`, make: makeHome, skip: false, hasLauncher: isPrivileged(), level },
+  { who: `as a user, without a launcher, ${level}`, make: makeUserHome, skip: whyNoUser(), hasLauncher: false, level },
 ]);
 
 describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
-  for (const { who, make, skip, hasLauncher, rung } of STARTERS) {
-    const flags = [...FLAGS, "--isolation", rung];
+  for (const { who, make, skip, hasLauncher, level } of STARTERS) {
+    const flags = [...FLAGS, "--isolation", level];
     describe(`by a service started ${who}`, { skip, concurrency: 1 }, () => {
       let home: Home;
       before(async () => (home = await make()));
@@ -153,7 +153,7 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
         const killed: string[] = [];
         // One that has not begun is seldom met, a guest always, once there is one.
         await until(async () => hasGuest(await service.trail.processes()), "there is a guest");
-        const wrapper = rung === "confined" ? "guest" : "bwrap";
+        const wrapper = level === "confined" ? "guest" : "bwrap";
         for (const kind of Array.from({ length: ROUNDS }, () => ["guest", wrapper, "unborn"] as const).flat()) {
           await pause(random.below(LOAD_MS / 4));
           const found = (await service.trail.processes()).filter((trace) => trace.kind === kind);

@@ -39,7 +39,7 @@ describe("--isolation none", () => {
 });
 
 describe("a service where bubblewrap cannot be found", () => {
-  it("takes the rung confined, and says so and why", async () => {
+  it("takes the level confined, and says so and why", async () => {
     const home = await makeHome();
     const bare = path.join(path.dirname(home.data), "programs");
     await mkdir(bare);
@@ -64,7 +64,7 @@ describe("a service where bubblewrap cannot be found", () => {
   });
 });
 
-describe("a service that a user starts on the rung confined", { skip: whyNoUser() }, () => {
+describe("a service that a user starts on the level confined", { skip: whyNoUser() }, () => {
   it("has no launcher and no control group, and still starts workers, and ends who takes too much", async () => {
     const home = await makeUserHome();
     const service = await startService(["--isolation", "confined", "--memory-limit", "128MiB"], home);

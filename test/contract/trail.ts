@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import path from "node:path";
 
-import { ownName } from "../../src/sandbox/own-name.ts";
+import { processTag } from "../../src/sandbox/temp/process-tag.ts";
 import type { Home } from "./service.ts";
 
 /** A process that belongs to a service, by its id on the host. */
@@ -26,7 +26,7 @@ export interface Trace {
 export class Trail {
   readonly #home: Home;
   /** With this process: a test may start guests without a service. */
-  readonly #seen: Set<string> = new Set([ownName("")]);
+  readonly #seen: Set<string> = new Set([processTag("")]);
 
   constructor(home: Home) {
     this.#home = home;

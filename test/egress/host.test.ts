@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { placeText, readPlace } from "../../src/egress/host.ts";
+import { destinationText, readDestination } from "../../src/egress/host.ts";
 
 describe("a place", () => {
   it("is a host, or a host and a port, in one spelling", () => {
@@ -21,10 +21,10 @@ describe("a place", () => {
       ["bücher.example", "xn--bcher-kva.example"],
     ];
     for (const [given, canonical] of spellings) {
-      const place = readPlace(given);
+      const place = readDestination(given);
       assert.ok(place, given);
-      assert.equal(placeText(place), canonical);
-      assert.deepEqual(readPlace(canonical), place, "the spelling reads as the same place");
+      assert.equal(destinationText(place), canonical);
+      assert.deepEqual(readDestination(canonical), place, "the spelling reads as the same place");
     }
   });
 
@@ -34,13 +34,14 @@ describe("a place", () => {
       ...["a b", "a/b", "https://a", "user@a", "a?b", "a#b", "a\nb", "a\n:80", "fe80::1%eth0", "[fe80::1%25eth0]"],
       ...["[::1", "::1]", "[::1]x", "[a]", "256.1.1.1", "a:999999"],
     ];
-    for (const text of others) assert.equal(readPlace(text), null, JSON.stringify(text));
+    for (const text of others) assert.equal(readDestination(text), null, JSON.stringify(text));
   });
 });
 
 it("a host that is longer than a name of DNS is none, whatever it is written in", () => {
   const label = "a".repeat(49);
-  assert.equal(readPlace([label, label, label, label, label].join("."))?.host.length, 249);
-  assert.equal(readPlace("%61".repeat(60))?.host, "a".repeat(60));
-  for (const long of ["a".repeat(760), "\u4e00".repeat(254), "%61".repeat(254)]) assert.equal(readPlace(long), null);
+  assert.equal(readDestination([label, label, label, label, label].join("."))?.host.length, 249);
+  assert.equal(readDestination("%61".repeat(60))?.host, "a".repeat(60));
+  for (const long of ["a".repeat(760), "\u4e00".repeat(254), "%61".repeat(254)])
+    assert.equal(readDestination(long), null);
 });

@@ -3,15 +3,15 @@ import { makeUserHome, whyNoUser } from "../contract/user.ts";
 import type { Attack } from "./attack.ts";
 import { type Held, holdCorpus } from "./corpus.ts";
 
-/** Every rung that keeps hostile code in has to stand the whole corpus. */
-const WHOLE: readonly Held[] = ["namespaces", "confined"].map((rung) => {
-  return { rung, started: "by whoever runs the tests", make: makeHome, skip: false, chosen: () => true };
+/** Every level that keeps hostile code in has to stand the whole corpus. */
+const WHOLE: readonly Held[] = ["namespaces", "confined"].map((level) => {
+  return { level, started: "by whoever runs the tests", make: makeHome, skip: false, chosen: () => true };
 });
 
 /** What a guest meets differently that has the service's user and the host's root: files, processes and the kernel. */
 const KINDS: ReadonlySet<string> = new Set(["escapes", "files", "processes", "signals", "sockets"]);
 const OF_A_USER: Held = {
-  rung: "confined",
+  level: "confined",
   started: "by a user",
   make: makeUserHome,
   skip: whyNoUser(),

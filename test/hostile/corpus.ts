@@ -27,9 +27,9 @@ interface Target {
   readonly programs: string;
 }
 
-/** What is attacked: a rung, and who starts it. */
+/** What is attacked: a level, and who starts it. */
 export interface Held {
-  readonly rung: string;
+  readonly level: string;
   /** In words. */
   readonly started: string;
   readonly make: () => Promise<Home>;
@@ -39,12 +39,12 @@ export interface Held {
   readonly chosen: (attack: Attack) => boolean;
 }
 
-/** Runs the attacks of the corpus against one rung, and holds what section 6 of the contract promises of each. */
-export function holdCorpus({ rung, started, make, skip, chosen }: Held): void {
-  describe(`the rung ${rung}, started ${started}`, { skip }, () => holdAttacks(rung, make, chosen));
+/** Runs the attacks of the corpus against one level, and holds what section 6 of the contract promises of each. */
+export function holdCorpus({ level, started, make, skip, chosen }: Held): void {
+  describe(`the level ${level}, started ${started}`, { skip }, () => holdAttacks(level, make, chosen));
 }
 
-function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: Attack) => boolean): void {
+function holdAttacks(level: string, make: () => Promise<Home>, chosen: (attack: Attack) => boolean): void {
   const rows: Row[] = [];
   let canaries: Canaries;
   let targets: Readonly<Record<keyof typeof WALL, Target>>;
@@ -52,8 +52,8 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
   before(async () => {
     canaries = await setOutCanaries();
     targets = {
-      "ends by itself": await start(rung, await make(), WALL["ends by itself"], canaries),
-      "lasts for ever": await start(rung, await make(), WALL["lasts for ever"], canaries),
+      "ends by itself": await start(level, await make(), WALL["ends by itself"], canaries),
+      "lasts for ever": await start(level, await make(), WALL["lasts for ever"], canaries),
     };
   });
   after(async () => {
@@ -63,7 +63,7 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
   });
 
   describe("an attack", { concurrency: AT_ONCE }, () => {
-    for (const attack of readAttacks(rung).filter(chosen)) {
+    for (const attack of readAttacks(level).filter(chosen)) {
       it(`${attack.kind}: ${attack.title}`, async () => {
         const { service } = targets[attack.length];
         const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
@@ -103,19 +103,19 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
   });
 }
 
-async function start(rung: string, home: Home, wall: string, { flags }: Canaries): Promise<Target> {
+async function start(level: string, home: Home, wall: string, { flags }: Canaries): Promise<Target> {
   const limits = Object.entries({ ...LIMITS, wall, stream: wall }).flatMap(([name, value]) => [
     `--${name}-limit`,
     value,
   ]);
   const service = await startService(
-    ["--isolation", rung, "--pool", String(POOL), "--pool-window", "3s", ...flags, ...limits],
+    ["--isolation", level, "--pool", String(POOL), "--pool-window", "3s", ...flags, ...limits],
     home,
   );
   return { home, service, programs: digestOf(home.tmp) };
 }
 
-/** Of the programs that all guests are made from; those that a guest of the rung `confined` has are further names of them. */
+/** Of the programs that all guests are made from; those that a guest of the level `confined` has are further names of them. */
 function digestOf(folder: string): string {
   const ofGuests = ["jail/roots", "guests"].map((roots) => path.join(folder, `caisson-run-*/${roots}/**`));
   const files = globSync(path.join(folder, "**"), { exclude: ofGuests, withFileTypes: true })

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 
 import { Guest } from "../../src/containers/guest.ts";
-import { type Means, openConfined } from "../../src/sandbox/confined.ts";
-import { openWall } from "../../src/sandbox/open-wall.ts";
-import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
+import { type Mechanisms, openConfined } from "../../src/sandbox/confined.ts";
+import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { GuestProcess } from "../../src/sandbox/sandbox.ts";
-import { refuseOpenWall } from "../../src/sandbox/self-test.ts";
+import { refuseOpenWall } from "../../src/sandbox/self-test/self-test.ts";
+import { prepareRunFolder } from "../../src/sandbox/temp/run-folder.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { LIMITS } from "../containers/puppet.ts";
 import { start } from "../containers/recorder.ts";
@@ -21,7 +21,7 @@ import { confinements, openConfinedBy } from "./confined-by.ts";
 import { testSandbox } from "./thinned-wall.ts";
 
 /** A guest that has said that it is warm. */
-async function launch(t: TestContext, means: Means): Promise<{ guest: GuestProcess; pid: number }> {
+async function launch(t: TestContext, means: Mechanisms): Promise<{ guest: GuestProcess; pid: number }> {
   const sandbox = await openConfinedBy(means, SANDBOX_OPTIONS);
   t.after(() => sandbox.close());
   const guest = await sandbox.launch();
@@ -30,7 +30,7 @@ async function launch(t: TestContext, means: Means): Promise<{ guest: GuestProce
   return { guest, pid: (await guest.inspect())!.pid };
 }
 
-async function ready(t: TestContext, means: Means): Promise<Guest> {
+async function ready(t: TestContext, means: Mechanisms): Promise<Guest> {
   const sandbox = await openConfinedBy(means, SANDBOX_OPTIONS);
   t.after(() => sandbox.close());
   return new Guest(await sandbox.launch(), LIMITS).ready();
@@ -168,7 +168,7 @@ describe("openConfined", () => {
   });
 
   it("names the step that a guest could not be confined by", async () => {
-    const wall = await openWall({ ...SANDBOX_OPTIONS, isolation: "confined", descriptors: 2 ** 40 });
+    const wall = await openLocalSandbox({ ...SANDBOX_OPTIONS, isolation: "confined", descriptors: 2 ** 40 });
     const guest = wall.start("pipe");
     assert.match((await guest.exited).how, /the guest could not be confined: limit of nofile/);
     await wall.close();

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 
 import { Guest } from "../../src/containers/guest.ts";
 import { Problem } from "../../src/errors.ts";
+import type { SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
-import type { SandboxOptions } from "../../src/sandbox/wall.ts";
 import { LIMITS } from "../containers/puppet.ts";
 import { start } from "../containers/recorder.ts";
 import { until } from "../contract/until.ts";
@@ -22,7 +22,7 @@ export const SANDBOX_OPTIONS: SandboxOptions = {
   logs: LIMITS.logs,
 };
 
-/** What every rung promises of the guests that it starts, whatever its wall is made of. */
+/** What every level promises of the guests that it starts, whatever its wall is made of. */
 export function sandboxSuite(subject: string, open: (options: SandboxOptions) => Promise<Sandbox>): void {
   const promise = (sentence: string, body: (under: Under) => Promise<void>): void => {
     it(sentence, async () => {

@@ -1,6 +1,6 @@
 import { registerHooks, syncBuiltinESMExports } from "node:module";
 
-import { safeMap } from "../tables.ts";
+import { safeMap } from "../safe-map.ts";
 
 const getBuiltin = process.getBuiltinModule.bind(process);
 const sync = syncBuiltinESMExports;

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { bytesFrame } from "../../wire/frames.ts";
 import { type AnswerMessage, FROM_GUEST } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
-import { safeMap } from "../tables.ts";
+import { safeMap } from "../safe-map.ts";
 import { carrier, nextLookupId } from "./carrier.ts";
 import { errorOf, notFound } from "./errors.ts";
 import { request } from "./payloads.ts";

@@ -3,7 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import { bytesFrame } from "../../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
-import { safeMap } from "../tables.ts";
+import { safeMap } from "../safe-map.ts";
 import { onPort, type PortFrame, postFrame, unrefPort } from "./port.ts";
 
 const prototype: Buffer = Buffer.prototype;

@@ -10,7 +10,7 @@ import {
   WINDOW_BYTES,
 } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
-import { safeMap } from "../tables.ts";
+import { safeMap } from "../safe-map.ts";
 import { carrier, nextStreamId } from "./carrier.ts";
 import { errorOf } from "./errors.ts";
 import { request, u32 } from "./payloads.ts";

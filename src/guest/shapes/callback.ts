@@ -1,7 +1,7 @@
 import { contextOf } from "../context.ts";
 import { calledBackFault, threwFault } from "../faults.ts";
+import { isThenable, whenSettled } from "../promises.ts";
 import { answer } from "../result.ts";
-import { isThenable, whenSettled } from "../settle.ts";
 import type { Shape, Submitted } from "./shape.ts";
 
 /** A function that answers through a callback, error first. */

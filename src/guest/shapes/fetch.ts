@@ -1,5 +1,5 @@
 import { contextOf, type TaskContext } from "../context.ts";
-import type { Incoming } from "../incoming.ts";
+import type { Incoming } from "../request-body.ts";
 import { answerResponse } from "../result.ts";
 import type { Shape } from "./shape.ts";
 

@@ -4,10 +4,10 @@ import { checkHeader } from "../../wire/head.ts";
 import { Body } from "../body.ts";
 import { contextOf, type TaskContext } from "../context.ts";
 import { threwFault } from "../faults.ts";
-import { isValue } from "../gathered.ts";
-import type { Incoming } from "../incoming.ts";
+import { isValue } from "../parse-body.ts";
+import { isThenable, whenSettled } from "../promises.ts";
+import type { Incoming } from "../request-body.ts";
 import type { Run } from "../run.ts";
-import { isThenable, whenSettled } from "../settle.ts";
 import type { Shape, Submitted } from "./shape.ts";
 
 /** A function that reads from `req` and writes its answer to `res`, in Node's manner. */

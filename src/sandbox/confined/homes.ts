@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 
 import type { Identity } from "../privilege.ts";
-import type { RunFolder } from "../run-folder.ts";
+import type { RunFolder } from "../temp/run-folder.ts";
 import { type GuestHome, makeTmp } from "./guest-home.ts";
 import { makeJail } from "./jail.ts";
 import { filesInRoot, filesOnHost, type GuestFiles } from "./policy.ts";

@@ -1,9 +1,9 @@
 import { chmod, constants, copyFile, link, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 
-import { sharedLibraries } from "../libraries.ts";
 import { type Identity, ownIdentity } from "../privilege.ts";
-import type { RunFolder } from "../run-folder.ts";
+import { sharedLibraries } from "../program/libraries.ts";
+import type { RunFolder } from "../temp/run-folder.ts";
 import { type GuestHome, RootMaker } from "./guest-home.ts";
 
 /** Makes roots for guests. The folder of the jail ends with the run folder that it lies in. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 
 import { makeJail } from "../../../src/sandbox/confined/jail.ts";
 import { isPrivileged } from "../../../src/sandbox/privilege.ts";
-import { prepareRunFolder, type RunFolder } from "../../../src/sandbox/run-folder.ts";
+import { prepareRunFolder, type RunFolder } from "../../../src/sandbox/temp/run-folder.ts";
 
 const STRANGER = 54_321;
 const identity = isPrivileged() ? { uid: STRANGER, gid: STRANGER } : { uid: process.getuid!(), gid: process.getgid!() };
