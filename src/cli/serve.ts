@@ -4,8 +4,9 @@ import { Command } from "commander";
 
 import { type Config, SETTINGS } from "../config.ts";
 import { VERSION } from "../http/headers.ts";
-import { type Service, startService } from "../service.ts";
+import type { Service } from "../service.ts";
 import { fail } from "./fail.ts";
+import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /**
@@ -20,8 +21,11 @@ export function serveCommand(): Command {
   addSettings(command, Object.keys(SETTINGS) as (keyof Config)[]);
   return command.action(async () => {
     try {
+      const config = settingsOf(command);
+      const { startService } = await load(import("../service.ts"));
+      // Not before: V8 takes no compiled module that was kept under other flags.
       setFlagsFromString(HEAP_GROWTH);
-      const service = await startService(settingsOf(command));
+      const service = await startService(config);
       process.stdout.write(banner(service));
       stopOnSignal(service);
       void stopWhenLost(service);

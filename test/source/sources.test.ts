@@ -345,11 +345,11 @@ describe("code that many want at once", () => {
       else response.end("6 * 7");
     });
     const leaver = new AbortController();
+    // Any wait for the fetch that hangs would last for ever. From its start on: what is no mock is not cleared by one.
+    context.mock.timers.enable({ apis: ["setTimeout"] });
     const left = assert.rejects(scene.get("/", leaver.signal), /gone/);
     await arrived.promise;
     hangs = false;
-    // Any wait for the fetch that hangs would last for ever.
-    context.mock.timers.enable({ apis: ["setTimeout"] });
     leaver.abort(new Error("gone"));
     await left;
     assert.equal(await scene.get(), "6 * 7");
