@@ -146,11 +146,13 @@ function segment(call: Call, at: number): string {
 async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
   const { codeLimit, jsonDepthLimit } = dependencies.config;
   const most = codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
-  const body = await readBytes(call, dependencies, by, most, () => {
+  const tooLarge = (): Problem => {
     return new Problem("code_too_large", `the body is longer than the ${most} bytes that are taken`);
+  };
+  return await readBytes(call, dependencies, by, { limitBytes: most, tooLarge }, async (body) => {
+    await checkJson(body, jsonDepthLimit, memberBounds(body));
+    return await parseJson(body, jsonDepthLimit);
   });
-  await checkJson(body, jsonDepthLimit, memberBounds(body));
-  return await parseJson(body, jsonDepthLimit);
 }
 
 /** Refuses what would take long to be built and walked, before that is done: none of it could be a task's. */
