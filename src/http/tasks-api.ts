@@ -42,7 +42,7 @@ const SEGMENT = "{[^/]*}";
 
 /** Named tasks, for who may keep them in their container. */
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
-  const { tasks, tokens } = dependencies;
+  const { tasks, tokens, issueRate } = dependencies;
   const { verifier } = tokens;
   const path = `/api/tasks/:container${SEGMENT}`;
   resource(api, path, { GET: listTasks(dependencies) });
@@ -65,11 +65,13 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     },
     PUT: async (call) => {
       const { place, by } = await permitted(call, dependencies);
+      await issueRate.look(by);
       const members = await readMembers(call, dependencies, by);
       const check = codeCheck(place, by, dependencies);
-      const { task, made } = await tasks.put(place, members, by, conditionOf(call), check);
-      auditTask(call, dependencies, made ? "task made" : "task changed", task, by);
-      return answer(made ? 201 : 200, task);
+      const { task, change } = await tasks.put(place, members, by, conditionOf(call), check);
+      // A PUT that changes nothing is not counted: the log must not grow by it.
+      if (change !== "none") auditTask(call, dependencies, `task ${change}`, task, by);
+      return answer(change === "made" ? 201 : 200, task);
     },
     DELETE: async (call) => {
       const { place, by } = await permitted(call, dependencies);
@@ -89,6 +91,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   resource(api, `${path}/:name${SEGMENT}/rollback`, {
     POST: async (call) => {
       const { place, by } = await permitted(call, dependencies);
+      await issueRate.look(by);
       const { version, secrets } = readRollBack(await readMembers(call, dependencies, by));
       const task = await tasks.rollBack(place, version, secrets, by, conditionOf(call));
       auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);

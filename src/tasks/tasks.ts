@@ -41,6 +41,9 @@ export interface TasksOptions {
 /** Whether what is there now, by its etag, or null for nothing, may be changed. */
 export type Condition = (etag: string | null) => boolean;
 
+/** What a PUT did to a task. */
+export type Change = "made" | "changed" | "none";
+
 /** Looks at code that somebody sent, before it is kept. */
 export type CodeCheck = (code: string) => Promise<void>;
 
@@ -111,7 +114,7 @@ export class Tasks {
     by: Claims,
     condition: Condition,
     check?: CodeCheck,
-  ): Promise<{ task: Task; made: boolean }> {
+  ): Promise<{ task: Task; change: Change }> {
     return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
       condition,
       mayStay: true,
@@ -169,7 +172,7 @@ export class Tasks {
     read: ReadTask,
     by: Claims,
     { condition, mayStay, check }: { condition: Condition; mayStay: boolean; check?: CodeCheck | undefined },
-  ): Promise<{ task: Task; made: boolean }> {
+  ): Promise<{ task: Task; change: Change }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const newest = await this.find(at.container, at.name);
       mustHold(condition, newest);
@@ -183,10 +186,10 @@ export class Tasks {
         invalid: [...definition.invalid, ...tooLarge],
         wider: [...definition.wider, ...overriding],
       });
-      if (kept && mayStay && changesNothing(given, kept)) return { task: kept, made: false };
+      if (kept && mayStay && changesNothing(given, kept)) return { task: kept, change: "none" };
       if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, kept }, by);
-      if (task) return { task, made: newest === null };
+      if (task) return { task, change: newest ? "changed" : "made" };
     }
     throw contended();
   }
