@@ -13,7 +13,7 @@ export async function readJson(call: Call, dependencies: ApiDependencies, by: Cl
     return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);
   };
   return await readBytes(call, dependencies, by, { limitBytes: MAX_BYTES, tooLarge }, (bytes) => {
-    return parseJson(bytes, dependencies.config.jsonDepthLimit);
+    return parseJson(bytes, dependencies.config.jsonDepthLimit, familyOf(by));
   });
 }
 

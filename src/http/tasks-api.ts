@@ -7,7 +7,7 @@ import type { Place } from "../tasks/definition.ts";
 import { readRollBack } from "../tasks/request.ts";
 import type { Task } from "../tasks/task.ts";
 import type { CodeCheck, Condition } from "../tasks/tasks.ts";
-import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import { type Claims, familyOf, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { holderOf } from "./holder.ts";
 import { listPage } from "./list-page.ts";
@@ -82,8 +82,8 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   });
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
-      const { place } = await permitted(call, dependencies);
-      const versions = await tasks.versions(place);
+      const { place, by } = await permitted(call, dependencies);
+      const versions = await tasks.versions(place, by);
       if (versions.length === 0) throw new Problem("not_found", "there is no task of that name in the container");
       return json(200, { versions: versions.map((task) => described(task)) });
     },
@@ -117,6 +117,7 @@ function listTasks(dependencies: ApiDependencies): Handler {
     const page = await listPage<Task>("tasks", after, count, {
       read: (cursor, some) => tasks.list(container, cursor, some),
       atOnce: LISTED,
+      holder: familyOf(by),
       cursorOf: ({ name }) => name,
       describe: (task) => ({ ...described(task), ...tokens.verifier.endOf(task.claims) }),
     });
@@ -153,8 +154,8 @@ async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims
     return new Problem("code_too_large", `the body is longer than the ${most} bytes that are taken`);
   };
   return await readBytes(call, dependencies, by, { limitBytes: most, tooLarge }, async (body) => {
-    await checkJson(body, jsonDepthLimit, memberBounds(body));
-    return await parseJson(body, jsonDepthLimit);
+    await checkJson(body, jsonDepthLimit, familyOf(by), memberBounds(body));
+    return await parseJson(body, jsonDepthLimit, familyOf(by));
   });
 }
 

@@ -55,6 +55,8 @@ const READ_BYTES = 32 * 2 ** 20;
 const BYTES_PER_CHAR = 4;
 /** Of a task with many params. Strangers may ask for many such tasks at once, if they are public. */
 const BIG_RECORD_CHARS = 8_192;
+/** Takes the turns of records, whose family is known only after they were read. */
+const RECORDS = "records";
 /** Others may change a task between the look at it and the change: so often it is looked again. */
 const ATTEMPTS = 10;
 
@@ -86,7 +88,7 @@ export class Tasks {
   #readRecord(record: string | null): Task | null | Promise<Task | null> {
     if (record === null) return null;
     if (record.length <= BIG_RECORD_CHARS || this.#read.get(record)) return this.#taskOf(record);
-    return nextTurn().then(() => this.#taskOf(record));
+    return nextTurn(RECORDS).then(() => this.#taskOf(record));
   }
 
   /** The code that is kept with the task. @throws {Problem} `not_found` when it has gone meanwhile. */
@@ -136,11 +138,11 @@ export class Tasks {
   }
 
   /** Those that are kept, newest first. */
-  async versions({ container, name }: Place): Promise<Task[]> {
+  async versions({ container, name }: Place, by: Claims): Promise<Task[]> {
     const found: Task[] = [];
     for (const record of await this.#store.versions(container, name)) {
       // One with as many params as it may have takes some milliseconds to be read.
-      await nextTurn();
+      await nextTurn(familyOf(by));
       found.push(taskOf(record));
     }
     return found;
