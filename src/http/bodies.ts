@@ -91,8 +91,10 @@ export class Bodies {
     });
     request.on("end", () => {
       if (!settle()) return;
-      for (const hold of holds) hold.pin();
-      resolve({ bytes: collected.bytes, release });
+      if (holds.every((hold) => hold.pin())) return resolve({ bytes: collected.bytes, release });
+      collected.clear();
+      release();
+      reject(full());
     });
     request.on("error", () => refuse(new Problem("request_invalid", "the request's body broke off")));
     return await promise;

@@ -47,7 +47,7 @@ export async function bodySource(
   }
   const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, holder });
   try {
-    if (isJson) await checkJson(bytes, jsonDepth);
+    if (isJson) await checkJson(bytes, jsonDepth, holder.name);
   } catch (error) {
     release();
     throw error;

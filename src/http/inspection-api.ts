@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import { type Claims, permitsContainer } from "../tokens/claims.ts";
+import { type Claims, familyOf, permitsContainer } from "../tokens/claims.ts";
 import { AUDIENCE, ISSUER } from "../tokens/format.ts";
 import type { IssuedToken } from "../tokens/register.ts";
 import { listPage } from "./list-page.ts";
@@ -34,6 +34,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
     const page = await listPage<IssuedToken>("tokens", after, count, {
       read: (cursor, some) => tokens.registry.list(cursor, some),
       atOnce: SCANNED,
+      holder: familyOf(claims),
       cursorOf: ({ claims: { jti } }) => jti,
       describe: (issued) => described(issued, tokens),
       wanted: (issued) => container === null || permitsContainer(issued.claims, container),

@@ -6,6 +6,8 @@ export interface Listing<T> {
   readonly read: (cursor: string, count: number) => Promise<readonly T[]> | readonly T[];
   /** Entries that are read and written in one turn of the event loop: as many as take a few milliseconds. */
   readonly atOnce: number;
+  /** As of `nextTurn`. */
+  readonly holder: string;
   readonly cursorOf: (entry: T) => string;
   /** What is told of an entry. */
   readonly describe: (entry: T) => Promise<object> | object;
@@ -23,12 +25,12 @@ const MAX_PAGE_CHARS = 2 * 2 ** 20;
  * @param count the most entries. A page with large entries has fewer, and at least one.
  */
 export async function listPage<T>(name: string, after: string, count: number, listing: Listing<T>): Promise<string> {
-  const { read, atOnce, cursorOf, describe, wanted = () => true } = listing;
+  const { read, atOnce, holder, cursorOf, describe, wanted = () => true } = listing;
   const texts: string[] = [];
   let chars = 0;
   let last = after;
   for (let cursor = after; ;) {
-    await nextTurn();
+    await nextTurn(holder);
     const some = await read(cursor, atOnce);
     if (some.length === 0) return page(name, texts, null);
     for (const entry of some) {

@@ -10,9 +10,10 @@ const TYPE = "application/x-www-form-urlencoded";
 /** @throws {Problem} `request_invalid` when the body is no form, or too long. */
 export async function readForm(call: Call, dependencies: ApiDependencies, by: Claims): Promise<URLSearchParams> {
   const [type = ""] = (call.env.incoming.headers["content-type"] ?? "").split(";", 1);
-  const body = await readBytes(call, dependencies, by, MAX_BYTES, () => {
+  const tooLarge = (): Problem => {
     return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);
-  });
+  };
+  const text = await readBytes(call, dependencies, by, { limitBytes: MAX_BYTES, tooLarge }, String);
   if (type.trim().toLowerCase() !== TYPE) throw new Problem("request_invalid", `the body must be a form, ${TYPE}`);
-  return new URLSearchParams(body.toString());
+  return new URLSearchParams(text);
 }

@@ -1,6 +1,7 @@
 import { Problem } from "../errors.ts";
 import { parseJson } from "../source/json.ts";
 import { type Claims, familyOf } from "../tokens/claims.ts";
+import type { BodyOptions } from "./bodies.ts";
 import type { ApiDependencies, Call } from "./resources.ts";
 
 /** What administrators send is small. */
@@ -8,22 +9,30 @@ const MAX_BYTES = 64 * 2 ** 10;
 
 /** @throws {Problem} `request_invalid` when the body is no JSON, too long or too deep. */
 export async function readJson(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
-  const bytes = await readBytes(call, dependencies, by, MAX_BYTES, () => {
+  const tooLarge = (): Problem => {
     return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);
+  };
+  return await readBytes(call, dependencies, by, { limitBytes: MAX_BYTES, tooLarge }, (bytes) => {
+    return parseJson(bytes, dependencies.config.jsonDepthLimit, familyOf(by));
   });
-  return await parseJson(bytes, dependencies.config.jsonDepthLimit);
 }
 
-/** A body that is read and used up at once. */
-export async function readBytes(
+/**
+ * Reads a body and parses it. The body counts against its holder until it is parsed: large ones wait for each other then,
+ * and any number of callers can send one.
+ */
+export async function readBytes<Parsed>(
   call: Call,
   { bodies }: Pick<ApiDependencies, "bodies">,
   by: Claims,
-  limitBytes: number,
-  tooLarge: () => Problem,
-): Promise<Buffer> {
+  limits: Pick<BodyOptions, "limitBytes" | "tooLarge">,
+  parse: (bytes: Buffer) => Promise<Parsed> | Parsed,
+): Promise<Parsed> {
   const holder = { name: familyOf(by), isPublic: false };
-  const body = await bodies.read(call.env.incoming, call.env.outgoing, { limitBytes, tooLarge, holder });
-  body.release();
-  return body.bytes;
+  const { bytes, release } = await bodies.read(call.env.incoming, call.env.outgoing, { ...limits, holder });
+  try {
+    return await parse(bytes);
+  } finally {
+    release();
+  }
 }

@@ -95,8 +95,11 @@ export class RunAnswer {
 
   sendProblem(error: unknown): void {
     const { status, headers, body } = problemAnswer(error, this.run);
-    const length = ["Content-Length", String(Buffer.byteLength(body))];
+    const bytes = Buffer.byteLength(body);
+    const length = ["Content-Length", String(bytes)];
     this.#response.writeHead(status, [...headers, ...this.#headers(), ...length, "Cache-Control", "no-store"]);
+    // The error of a task can be long.
+    holdUnread(this.#response, this.#reader, bytes);
     endAnswer(this.#response, body);
   }
 

@@ -260,7 +260,8 @@ export class RunEndpoint {
           hint: "Give one of the two.",
         });
       }
-      const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256: pin?.sha256 ?? null };
+      const sha256 = pin?.sha256 ?? null;
+      const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
       const { data, ...code } = await readSubmission(bytes, contentType, limits);
       return { code, data, body: null, release };
     } catch (error) {

@@ -37,6 +37,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       const claims = await ownerOf(jtiOf(call), by);
       mustTakeSecrets(claims);
       mustNotHaveEnded(claims, tokens);
+      await issueRate.look(by);
       const given = await readJson(call, dependencies, by);
       const secrets = await readSecrets(given, claims, tokens);
       await issueRate.admit(by);

@@ -7,7 +7,7 @@ import type { Place } from "../tasks/definition.ts";
 import { readRollBack } from "../tasks/request.ts";
 import type { Task } from "../tasks/task.ts";
 import type { CodeCheck, Condition } from "../tasks/tasks.ts";
-import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import { type Claims, familyOf, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { holderOf } from "./holder.ts";
 import { listPage } from "./list-page.ts";
@@ -42,7 +42,7 @@ const SEGMENT = "{[^/]*}";
 
 /** Named tasks, for who may keep them in their container. */
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
-  const { tasks, tokens } = dependencies;
+  const { tasks, tokens, issueRate } = dependencies;
   const { verifier } = tokens;
   const path = `/api/tasks/:container${SEGMENT}`;
   resource(api, path, { GET: listTasks(dependencies) });
@@ -65,11 +65,13 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     },
     PUT: async (call) => {
       const { place, by } = await permitted(call, dependencies);
+      await issueRate.look(by);
       const members = await readMembers(call, dependencies, by);
       const check = codeCheck(place, by, dependencies);
-      const { task, made } = await tasks.put(place, members, by, conditionOf(call), check);
-      auditTask(call, dependencies, made ? "task made" : "task changed", task, by);
-      return answer(made ? 201 : 200, task);
+      const { task, change } = await tasks.put(place, members, by, conditionOf(call), check);
+      // A PUT that changes nothing is not counted: the log must not grow by it.
+      if (change !== "none") auditTask(call, dependencies, `task ${change}`, task, by);
+      return answer(change === "made" ? 201 : 200, task);
     },
     DELETE: async (call) => {
       const { place, by } = await permitted(call, dependencies);
@@ -80,8 +82,8 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   });
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
-      const { place } = await permitted(call, dependencies);
-      const versions = await tasks.versions(place);
+      const { place, by } = await permitted(call, dependencies);
+      const versions = await tasks.versions(place, by);
       if (versions.length === 0) throw new Problem("not_found", "there is no task of that name in the container");
       return json(200, { versions: versions.map((task) => described(task)) });
     },
@@ -89,6 +91,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   resource(api, `${path}/:name${SEGMENT}/rollback`, {
     POST: async (call) => {
       const { place, by } = await permitted(call, dependencies);
+      await issueRate.look(by);
       const { version, secrets } = readRollBack(await readMembers(call, dependencies, by));
       const task = await tasks.rollBack(place, version, secrets, by, conditionOf(call));
       auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);
@@ -114,6 +117,7 @@ function listTasks(dependencies: ApiDependencies): Handler {
     const page = await listPage<Task>("tasks", after, count, {
       read: (cursor, some) => tasks.list(container, cursor, some),
       atOnce: LISTED,
+      holder: familyOf(by),
       cursorOf: ({ name }) => name,
       describe: (task) => ({ ...described(task), ...tokens.verifier.endOf(task.claims) }),
     });
@@ -146,11 +150,13 @@ function segment(call: Call, at: number): string {
 async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
   const { codeLimit, jsonDepthLimit } = dependencies.config;
   const most = codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
-  const body = await readBytes(call, dependencies, by, most, () => {
+  const tooLarge = (): Problem => {
     return new Problem("code_too_large", `the body is longer than the ${most} bytes that are taken`);
+  };
+  return await readBytes(call, dependencies, by, { limitBytes: most, tooLarge }, async (body) => {
+    await checkJson(body, jsonDepthLimit, familyOf(by), memberBounds(body));
+    return await parseJson(body, jsonDepthLimit, familyOf(by));
   });
-  await checkJson(body, jsonDepthLimit, memberBounds(body));
-  return await parseJson(body, jsonDepthLimit);
 }
 
 /** Refuses what would take long to be built and walked, before that is done: none of it could be a task's. */

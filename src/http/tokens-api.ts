@@ -30,6 +30,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
       if (!permitsVerb(by, "issue")) throw forbidden();
+      await issueRate.look(by);
       const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
       audit(call, dependencies, "token issued", { token: issued.jti, by: by.jti });
       return json(201, issued);
@@ -42,8 +43,9 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       const jti = decode(lastSegment(call)) ?? "";
       if (!(await mayRevoke(by, jti))) throw forbidden();
       // One that was signed elsewhere says itself how long that is to be remembered.
-      await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
-      audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
+      const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
+      // Nothing counts a revocation, which anyone above the token can repeat: the log must not grow by that.
+      if (first) audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
       return json(200, { jti, revoked: true });
     },
   });

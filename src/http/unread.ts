@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 
 import { FairShare, type Hold } from "./fair-share.ts";
 
-/** Of an answer. Less is held by the kernel, or for a moment. */
+/** Of an answer. Less is held by the kernel, or for a moment, if no other answer of the connection comes before it. */
 const BIG_BYTES = 65_536;
 /** Of silence on the connection of an answer that is not read. */
 const UNREAD_MS = 30_000;
@@ -28,10 +28,19 @@ export function holdBytes(holder: string, bytes: number, cut: () => void): () =>
   return hold.release;
 }
 
-/** Counts an answer that is made, if it is big, until it is read. It is cut after 30 s in which nothing of it was read. */
+/**
+ * Whether the answer has its turn on the connection. Until the answers to earlier requests have been sent, which may take
+ * minutes, all of it is in memory, and there may be 31 of them on each connection.
+ */
+function hasTurn(response: ServerResponse): boolean {
+  return response.socket !== null;
+}
+
+/** Counts an answer that is made, if it is big or has to wait for others, until it is read. It is cut after 30 s in which nothing of it was read. */
 export function holdUnread(response: ServerResponse, holder: string, bytes: number): void {
-  if (bytes <= BIG_BYTES) return;
-  const cut = (): void => void response.destroy();
+  if (bytes <= BIG_BYTES && hasTurn(response)) return;
+  if (response.destroyed) return;
+  const cut = (): void => void response.req.socket.destroy();
   response.setTimeout(UNREAD_MS, cut);
   response.once("close", holdBytes(holder, bytes, cut));
 }
@@ -43,9 +52,10 @@ export function holdWhatIsWritten(response: ServerResponse, stranger: () => stri
   const count = (chunk: unknown): void => {
     if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) return;
     bytes += chunk.length;
-    if (bytes <= BIG_BYTES) return;
+    if (bytes <= BIG_BYTES && hasTurn(response)) return;
+    if (response.destroyed) return;
     if (!hold) {
-      const cut = (): void => void response.destroy();
+      const cut = (): void => void response.req.socket.destroy();
       response.setTimeout(UNREAD_MS, cut);
       hold = unread.hold(holders.get(response) ?? stranger(), cut);
       response.once("close", hold.release);

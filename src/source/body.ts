@@ -24,6 +24,8 @@ export interface SubmissionLimits {
   jsonDepth: number;
   /** Of the only code that is taken, in lower-case hexadecimal; `null` takes every code. */
   sha256: string | null;
+  /** As of `nextTurn`. */
+  holder?: string;
 }
 
 /**
@@ -39,7 +41,7 @@ export async function readSubmission(
   const mediaType = contentType === undefined ? "" : mediaTypeOf(contentType);
   if (mediaType === "application/json") {
     refuseOtherCharsets(contentType!);
-    const { code, modules, data } = await readEnvelope(body, limits.jsonDepth);
+    const { code, modules, data } = await readEnvelope(body, limits.jsonDepth, limits.holder);
     const bytes = Buffer.from(code);
     let size = bytes.length;
     for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);

@@ -16,11 +16,12 @@ export interface Envelope {
  * Reads the envelope `{code, data?, modules?}`. A lone surrogate is refused in code and modules, which become UTF-8, and
  * kept in `data`, which stays the text that it is.
  *
+ * @param holder as of `nextTurn`
  * @throws {Problem} `request_invalid` with every fault, or `code_missing` when the only fault is that `code` is not there.
  */
-export async function readEnvelope(body: Buffer, maxDepth: number): Promise<Envelope> {
+export async function readEnvelope(body: Buffer, maxDepth: number, holder?: string): Promise<Envelope> {
   const members = new EnvelopeMembers(body);
-  await checkJson(body, maxDepth, members);
+  await checkJson(body, maxDepth, holder, members);
   if (!members.isObject) {
     throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", { hint: HINT });
   }

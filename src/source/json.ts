@@ -15,14 +15,20 @@ const MAX_SEARCHED = 64 * 2 ** 10;
  * the event loop.
  *
  * @param maxDepth the most levels of arrays and objects.
+ * @param holder as of `nextTurn`
  * @throws {Problem} `request_invalid`, with the place where the text is malformed. It quotes nothing of the text.
  */
-export async function checkJson(bytes: Buffer, maxDepth: number, visitor?: JsonVisitor): Promise<void> {
+export async function checkJson(
+  bytes: Buffer,
+  maxDepth: number,
+  holder?: string,
+  visitor?: JsonVisitor,
+): Promise<void> {
   if (!isUtf8(bytes)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send JSON in UTF-8." });
   const scanner = new JsonScanner(bytes, maxDepth, visitor, hasByteOrderMark(bytes) ? 3 : 0);
   try {
-    if (bytes.length > BYTES_A_TURN) await nextTurn();
-    while (!scanner.advance(BYTES_A_TURN)) await nextTurn();
+    if (bytes.length > BYTES_A_TURN) await nextTurn(holder);
+    while (!scanner.advance(BYTES_A_TURN)) await nextTurn(holder);
   } catch (error) {
     if (error instanceof DeepJson) {
       throw new Problem("request_invalid", `the JSON goes deeper than ${maxDepth} levels at byte ${error.at}`);
@@ -37,15 +43,17 @@ export async function checkJson(bytes: Buffer, maxDepth: number, visitor?: JsonV
  * a guess (RFC 8259, section 4).
  *
  * @param bytes few enough to be built in one turn of the event loop.
+ * @param holder as of `nextTurn`
  * @throws {Problem} `request_invalid`, as `checkJson`.
  */
 export async function parseJson(
   bytes: Buffer,
   maxDepth: number,
+  holder?: string,
   visitor: Pick<JsonVisitor, "member"> = {},
 ): Promise<unknown> {
   const names: Set<string>[] = [];
-  await checkJson(bytes, maxDepth, {
+  await checkJson(bytes, maxDepth, holder, {
     ...visitor,
     opened: (depth) => (names[depth] = new Set()),
     named: (depth, start, end) => {

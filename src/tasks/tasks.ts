@@ -41,6 +41,9 @@ export interface TasksOptions {
 /** Whether what is there now, by its etag, or null for nothing, may be changed. */
 export type Condition = (etag: string | null) => boolean;
 
+/** What a PUT did to a task. */
+export type Change = "made" | "changed" | "none";
+
 /** Looks at code that somebody sent, before it is kept. */
 export type CodeCheck = (code: string) => Promise<void>;
 
@@ -52,6 +55,8 @@ const READ_BYTES = 32 * 2 ** 20;
 const BYTES_PER_CHAR = 4;
 /** Of a task with many params. Strangers may ask for many such tasks at once, if they are public. */
 const BIG_RECORD_CHARS = 8_192;
+/** Takes the turns of records, whose family is known only after they were read. */
+const RECORDS = "records";
 /** Others may change a task between the look at it and the change: so often it is looked again. */
 const ATTEMPTS = 10;
 
@@ -83,7 +88,7 @@ export class Tasks {
   #readRecord(record: string | null): Task | null | Promise<Task | null> {
     if (record === null) return null;
     if (record.length <= BIG_RECORD_CHARS || this.#read.get(record)) return this.#taskOf(record);
-    return nextTurn().then(() => this.#taskOf(record));
+    return nextTurn(RECORDS).then(() => this.#taskOf(record));
   }
 
   /** The code that is kept with the task. @throws {Problem} `not_found` when it has gone meanwhile. */
@@ -111,7 +116,7 @@ export class Tasks {
     by: Claims,
     condition: Condition,
     check?: CodeCheck,
-  ): Promise<{ task: Task; made: boolean }> {
+  ): Promise<{ task: Task; change: Change }> {
     return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
       condition,
       mayStay: true,
@@ -133,11 +138,11 @@ export class Tasks {
   }
 
   /** Those that are kept, newest first. */
-  async versions({ container, name }: Place): Promise<Task[]> {
+  async versions({ container, name }: Place, by: Claims): Promise<Task[]> {
     const found: Task[] = [];
     for (const record of await this.#store.versions(container, name)) {
       // One with as many params as it may have takes some milliseconds to be read.
-      await nextTurn();
+      await nextTurn(familyOf(by));
       found.push(taskOf(record));
     }
     return found;
@@ -169,7 +174,7 @@ export class Tasks {
     read: ReadTask,
     by: Claims,
     { condition, mayStay, check }: { condition: Condition; mayStay: boolean; check?: CodeCheck | undefined },
-  ): Promise<{ task: Task; made: boolean }> {
+  ): Promise<{ task: Task; change: Change }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const newest = await this.find(at.container, at.name);
       mustHold(condition, newest);
@@ -183,10 +188,10 @@ export class Tasks {
         invalid: [...definition.invalid, ...tooLarge],
         wider: [...definition.wider, ...overriding],
       });
-      if (kept && mayStay && changesNothing(given, kept)) return { task: kept, made: false };
+      if (kept && mayStay && changesNothing(given, kept)) return { task: kept, change: "none" };
       if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, kept }, by);
-      if (task) return { task, made: newest === null };
+      if (task) return { task, change: newest ? "changed" : "made" };
     }
     throw contended();
   }

@@ -13,8 +13,8 @@ export interface Log {
   /** A run that did not come to a result, and the address of who asked for it. */
   run(run: string, container: string, jti: string, client: string, error: unknown): void;
   /**
-   * A run that was refused before it counted against a limit. At info for the first of its family in a minute, whose first
-   * line has the number of lines `leftOut` before it; at debug for the others.
+   * A run that was refused before it counted against a limit. At info, or `overloaded` at error, for the first of its
+   * family in a minute, whose first line has the number of lines `leftOut` before it; at debug for the others.
    */
   refusedRun(family: string, run: string, container: string, jti: string, client: string, error: unknown): void;
   /** A line that a task wrote to its console. @param text called where the line is written. */
@@ -30,6 +30,8 @@ export interface Log {
 export function openLog(level: Config["logLevel"]): Log {
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
   const refusals = new LineShare(REFUSALS_PER_MINUTE);
+  // Apart from the others, which must not hide it. A caller who sends more bodies than fit causes any number of these.
+  const overloads = new LineShare(REFUSALS_PER_MINUTE);
   const failed: Log["run"] = (run, container, jti, client, error) => {
     if (!(error instanceof Problem)) return logger.error({ run, container, jti, client, err: error }, "run failed");
     const { code, status } = error;
@@ -42,11 +44,15 @@ export function openLog(level: Config["logLevel"]): Log {
     pino: logger,
     run: failed,
     refusedRun: (family, run, container, jti, client, error) => {
-      if (!(error instanceof Problem) || error.fault === "service") return failed(run, container, jti, client, error);
-      const leftOut = refusals.admit(family, performance.now());
+      const isOverload = error instanceof Problem && error.code === "overloaded";
+      if (!(error instanceof Problem) || (error.fault === "service" && !isOverload)) {
+        return failed(run, container, jti, client, error);
+      }
+      const leftOut = (isOverload ? overloads : refusals).admit(family, performance.now());
       const { code, status } = error;
       const names = { run, container, jti, client, code, status };
-      logger[leftOut === null ? "debug" : "info"](leftOut ? { ...names, leftOut } : names, error.message);
+      const atLevel = leftOut === null ? "debug" : isOverload ? "error" : "info";
+      logger[atLevel](leftOut ? { ...names, leftOut } : names, error.message);
     },
     // At debug, whatever the task calls it: a task must not fill the log of the service.
     task: (run, container, taskLevel, text) => {

@@ -1,5 +1,6 @@
 import { Problem } from "../errors.ts";
-import type { LimitStore } from "../limits/limiter.ts";
+import { refusal } from "../limits/decide.ts";
+import type { Charge, Decision, LimitStore } from "../limits/limiter.ts";
 import { limitVector, type LimitVector } from "../limits/windows.ts";
 import { type Claims, familyOf } from "./claims.ts";
 
@@ -28,11 +29,11 @@ export function quotaExceeded(fact: string, hint: string): Problem {
  * exact, and shared by all nodes, as the limits of runs are.
  */
 export class IssueRate {
-  readonly #store: Pick<LimitStore, "admit">;
+  readonly #store: Pick<LimitStore, "admit" | "read">;
   readonly #perMinute: number;
   readonly #limits: LimitVector;
 
-  constructor(store: Pick<LimitStore, "admit">, perMinute: number) {
+  constructor(store: Pick<LimitStore, "admit" | "read">, perMinute: number) {
     this.#store = store;
     this.#perMinute = perMinute;
     this.#limits = limitVector({ minute: perMinute });
@@ -44,14 +45,34 @@ export class IssueRate {
    * @throws {Problem} `token_limited` when the family writes too often, `store_unavailable` when the write cannot be counted.
    */
   async admit(by: Claims): Promise<void> {
+    const charges = this.#charges(by);
+    if (charges.length === 0) return;
+    const decision = await this.#store.admit(charges);
+    if (!decision.admitted) throw this.#problem(decision);
+  }
+
+  /**
+   * Reports what `admit` would decide now, and counts nothing: a write that the family may not make is refused before its
+   * body is read and its code is checked.
+   *
+   * @throws {Problem} as `admit`.
+   */
+  async look(by: Claims): Promise<void> {
+    const charges = this.#charges(by);
+    if (charges.length === 0) return;
+    const decision = refusal(await this.#store.read(charges));
+    if (decision) throw this.#problem(decision);
+  }
+
+  #charges(by: Claims): Charge[] {
     const family = quotaFamilyOf(by);
-    if (family === null) return;
-    const charge = { key: `${ISSUES_PREFIX}${family}`, class: "token", limits: this.#limits } as const;
-    const { admitted, retryAfterMs, violations } = await this.#store.admit([charge]);
-    if (admitted) return;
+    return family === null ? [] : [{ key: `${ISSUES_PREFIX}${family}`, class: "token", limits: this.#limits }];
+  }
+
+  #problem({ retryAfterMs, violations }: Decision): Problem {
     const most = this.#perMinute === 1 ? "1 time" : `${this.#perMinute} times`;
     const wait = Math.ceil(retryAfterMs / 1_000);
-    throw new Problem(
+    return new Problem(
       "token_limited",
       `the token and those below it issue tokens and change tasks and secrets ${most} a minute; the next fits in ${wait} s`,
       {

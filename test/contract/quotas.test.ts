@@ -82,6 +82,8 @@ describe("a family of tokens", () => {
 
   it("issues no more a minute than it may, those of named tasks too, and hears how long to wait", async () => {
     const head = await issued(ISSUING);
+    // A request with a fault writes nothing.
+    assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 400, "request_invalid");
     const answers = [];
     for (let count = 0; count < ISSUES; count++) {
       if (count % 2 === 0) answers.push((await put("acme-1/again", { code: "1" }, head.token)).status);
@@ -95,8 +97,11 @@ describe("a family of tokens", () => {
     assert.match(problem.detail, /issue tokens and change tasks and secrets 12 times a minute; the next fits in \d+ s/);
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
     assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");
-    // A request with a fault writes nothing.
-    assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 400, "request_invalid");
+    // Before anything of the request is read.
+    assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 429, "token_limited");
+    assertProblem(await put("acme-1/another", { code: "no code" }, head.token), 429, "token_limited");
+    const back = { json: { version: 1 }, token: head.token };
+    assertProblem(await service.request("POST", "/api/tasks/acme-1/again/rollback", back), 429, "token_limited");
   });
 
   it("changes tasks and replaces secrets no more often in a minute than it may", async () => {
@@ -113,6 +118,27 @@ describe("a family of tokens", () => {
     assertProblem(await replace(), 429, "token_limited");
     assertProblem(await put("acme-1/changed", { code: "return -1" }, token), 429, "token_limited");
     assert.equal((await service.run("acme-1", `return 1`, { token })).text, "1");
+  });
+
+  it("writes to the log for what it changes, and nothing for what is so already", async () => {
+    const head = await issued(ISSUING);
+    const [first, last] = [await issued(LEAF, head.token), await issued(LEAF, head.token)];
+    const revoke = ({ jti }: Issued): Promise<Answer> => {
+      return service.request("DELETE", `/api/tokens/${jti}`, { token: head.token });
+    };
+    for (let count = 0; count < 3; count++) {
+      assert.equal((await revoke(first)).status, 200);
+      await put("acme-1/same", { code: "1" }, head.token);
+    }
+    await revoke(last);
+    await service.logLine((line) => line.includes(last.jti) && line.includes("token revoked"));
+    const lines = service
+      .stderr()
+      .split("\n")
+      .filter((line) => line.includes(head.jti))
+      .map((line) => (JSON.parse(line) as { msg: string }).msg);
+    const issues = ["token issued", "token issued"];
+    assert.deepEqual(lines, ["token issued", ...issues, "token revoked", "task made", "token revoked"]);
   });
 
   it("keeps no more bytes of secrets than it may, and nothing of a token that is refused", async () => {

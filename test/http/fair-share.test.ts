@@ -57,6 +57,25 @@ it("what is pinned is not cut: the next largest holder loses its oldest", () => 
   assert.deepEqual(cut, ["small"]);
 });
 
+it("no holder pins more than it leaves to the others, however many pin something", () => {
+  const { cut, hold } = shareOf(100);
+  const first = hold("large", "large 1", 30);
+  assert.equal(first.pin(), true);
+  assert.equal(hold("large", "large 2", 20).pin(), true);
+  const refused = hold("large", "large 3", 10);
+  assert.equal(refused.pin(), false);
+  refused.release();
+  // The first of a holder is pinned in any case.
+  assert.equal(hold("other", "other 1", 24).pin(), true);
+  const more = hold("other", "other 2", 2);
+  assert.equal(more.pin(), false);
+  more.release();
+  hold("small", "small", 25);
+  assert.deepEqual(cut, []);
+  first.release();
+  assert.equal(hold("large", "large 4", 10).pin(), true);
+});
+
 it("what is alone is never too much", () => {
   const { cut, hold } = shareOf(100);
   hold("a", "alone", 1_000);

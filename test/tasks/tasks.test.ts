@@ -80,8 +80,8 @@ test("an expired one runs nothing, and begins anew when it is put again", async 
   assert.match(`${problem.code} ${problem.message}`, /token_invalid the task has ended.*expired/);
   const partial = await problemOf(() => tasks.put(AT, { public: true }, admin, always));
   assert.match(`${partial.code} ${partial.message}`, /request_invalid.*code is missing: the task has ended/);
-  const { task, made } = await tasks.put(AT, { code: "1" }, admin, always);
-  assert.deepEqual([made, task.version, task.public, task.claims.exp], [false, 2, false, null]);
+  const { task, change } = await tasks.put(AT, { code: "1" }, admin, always);
+  assert.deepEqual([change, task.version, task.public, task.claims.exp], ["changed", 2, false, null]);
   assert.notEqual(task.claims.jti, first.task.claims.jti);
   assert.equal(await tokens.vault.of(task.owner), null);
 });

@@ -55,6 +55,12 @@ it("refused runs of a family take ten lines a minute at info, and all at debug; 
   );
 });
 
+it("runs that are refused because a caller sends too much take ten lines a minute at error, apart from other refusals", () => {
+  const first = Array.from({ length: 10 }, (_, at) => `r-${at}`);
+  assert.deepEqual(runsOf("overloads", "error"), first);
+  assert.deepEqual(runsOf("overloads", "info"), [...first, "r-12"]);
+});
+
 it("what a task writes is one line each, at debug only, whatever level the task gave it", () => {
   assert.deepEqual(lines("info", "task"), []);
   const [written, odd] = lines("debug", "task");

@@ -18,6 +18,12 @@ switch (what) {
     log.refusedRun("family-1", "r-13", "demo", "jti-1", "192.0.2.7", new Problem("sandbox_failed", "of the service"));
     break;
   }
+  case "overloads": {
+    const overloaded = new Problem("overloaded", "of the bodies");
+    for (let at = 0; at < 12; at++) log.refusedRun("family-1", `r-${at}`, "demo", "jti-1", "192.0.2.7", overloaded);
+    log.refusedRun("family-1", "r-12", "demo", "jti-1", "192.0.2.7", new Problem("token_limited", "of the limits"));
+    break;
+  }
   case "task":
     log.task("r-1", "demo", 3, () => 'two\nlines "and quotes"');
     log.task("r-1", "demo", 255, () => "a level that a guest made up");
