@@ -8,7 +8,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
+  capacity: ["config"],
   service: [
+    "capacity",
     "stores",
     "http",
     "tokens",

@@ -4,10 +4,11 @@ import type { Server } from "node:http";
 import { freemem } from "node:os";
 import path from "node:path";
 
+import { capacityOf } from "./capacity.ts";
 import type { Config } from "./config.ts";
 import type { GuestLimits } from "./containers/guest-limits.ts";
 import { Guest } from "./containers/guest.ts";
-import { mostBlanks, Pool } from "./containers/pool.ts";
+import { Pool } from "./containers/pool.ts";
 import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watchdog.ts";
@@ -54,19 +55,6 @@ export interface Service {
 }
 
 const ADMIN_TOKEN = "admin.token";
-/** Of one token, where there is room for more than twice as many. */
-const TOKEN_CONTAINERS = 16;
-/** What a container costs when it does nothing, for the default number of them. */
-const CONTAINER_BYTES = 32 * 2 ** 20;
-/** Its frames, its stderr, and at its start one more. */
-const GUEST_DESCRIPTORS = 3;
-const OWN_DESCRIPTORS = 64;
-/** Guests that are let end, or have not ended yet, may be as many as those in their places. */
-const ENDING = 2;
-/** Of the self-test, before there are others. */
-const PROBES = 16;
-/** Each may hold some hundred thousand bytes. */
-const MAX_EGRESS = 4_096;
 /** A server that is slow holds a place of its caller's container for no longer; redirects hide where code is from. */
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 
@@ -86,12 +74,10 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const log = openLog(config.logLevel);
   const lost = Promise.withResolvers<Error>();
   const resources = sandboxOptions(config);
-  // Begun now and awaited when it is needed: it takes the longest.
-  const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
-  const blanks = mostBlanks(config.pool, freemem());
-  const counted = maxContainers + blanks;
-  const opening = openSandbox({ ...resources, mostGuests: counted * ENDING + PROBES }, lost.resolve);
-  // Whoever awaits it hears of a failure; until then nobody does.
+  const capacity = capacityOf(config, { freeBytes: freemem(), descriptors: descriptorLimit() });
+  // Begun here and awaited below: it takes longer than any other step.
+  const opening = openSandbox({ ...resources, mostGuests: capacity.guests }, lost.resolve);
+  // Awaited below; until then, suppress the unhandled-rejection warning.
   opening.catch(ignore);
   closers.defer(async () => (await opening.catch(() => null))?.close());
   const data = path.resolve(config.data);
@@ -128,7 +114,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   let server: Server | null = null;
-  const egress = openEgress(config, () => listeningPorts(server));
+  const egress = openEgress(config, capacity.egressConnections, () => listeningPorts(server));
   const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources }, egress);
   const { level, held, layers } = sandbox.facts;
   // Where there is no wall nothing is claimed that could be proven.
@@ -137,18 +123,19 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
   }
 
-  const pool = closers.adopt(new Pool(launch, config.pool, { most: blanks, demandMs: config.poolWindow }), (open) =>
-    open.close(),
+  const pool = closers.adopt(
+    new Pool(launch, config.pool, { most: capacity.spares, demandMs: config.poolWindow }),
+    (open) => open.close(),
   );
   const containers = closers.adopt(
     new Registry(pool, {
       concurrency: config.concurrency,
-      maxContainers,
+      maxContainers: capacity.containers,
       containerParties: config.containerParties,
       idleMs: config.idleLimit,
       memoryReserveBytes: config.memoryReserve,
       caps: {
-        containers: config.tokenContainers ?? Math.min(TOKEN_CONTAINERS, Math.ceil(maxContainers / 2)),
+        containers: capacity.containersOfFamily,
         concurrency: config.tokenConcurrency,
         newContainers: config.tokenNewContainers,
       },
@@ -186,7 +173,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     },
   });
   closers.adopt(server, (open) => open.closeAllConnections());
-  server.maxConnections = connectionLimit(counted);
+  server.maxConnections = capacity.connections;
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -236,13 +223,13 @@ async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
 }
 
 /** The way out, which all guests share, and `task_url` with them. @param ownPorts where the service itself listens. */
-function openEgress(config: Config, ownPorts: () => number[]): Egress {
+function openEgress(config: Config, maxConnections: number, ownPorts: () => number[]): Egress {
   const { egress: mode, egressAllow: allow, egressPorts: ports } = config;
   const ownPlaces = config.redis?.hosts ?? [];
   return {
     policy: egressPolicy({ mode, allow, ports, ownPorts, ownPlaces }),
     limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
-    maxConnections: egressConnectionLimit(),
+    maxConnections,
     counts: egressCounts(),
   };
 }
@@ -263,21 +250,6 @@ function listeningPorts(server: Server | null): number[] {
 }
 
 function ignore(): void {}
-
-/**
- * Leaves descriptors for guests: strangers need no token to hold a connection, and a service that has no descriptor left
- * can start no guest.
- */
-function connectionLimit(guests: number): number {
-  const descriptors = descriptorLimit() ?? Infinity;
-  const others = OWN_DESCRIPTORS + guests * GUEST_DESCRIPTORS + egressConnectionLimit();
-  return Math.max(Math.floor(descriptors / 2), descriptors - others);
-}
-
-/** Of all guests together. For the same reason: what tasks connect to must leave room for callers and for guests. */
-function egressConnectionLimit(): number {
-  return Math.min(MAX_EGRESS, Math.floor((descriptorLimit() ?? Infinity) / 4));
-}
 
 /** Waits until the kernel has taken them away, so that their control groups can go too. */
 async function endAll(guests: Set<Guest>): Promise<void> {

@@ -34,12 +34,6 @@ const TRIM_PART = 1 / 6;
  * containers by the dozen then waits for starts, and not who had one that a task has ended.
  */
 const MOST_KEPT = 1 / 2;
-/** Times its size that a pool grows to at the most. A token may have sixteen containers, and each end its guest at once. */
-const MOST_GROWTH = 8;
-const BLANK_BYTES = 30 * 2 ** 20;
-/** Of the memory that is free, for those beyond its size. */
-const MEMORY_SHARE = 1 / 16;
-
 /** Of runs that were counted, and so are not told that they can be tried again for nothing. */
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
 
@@ -53,11 +47,6 @@ export interface PoolOptions {
   readonly demandMs?: number;
   /** In milliseconds that never go back. */
   readonly now?: (() => number) | undefined;
-}
-
-/** How many blanks a pool of this size may grow to, with so much memory free. */
-export function mostBlanks(size: number, freeBytes: number): number {
-  return size + Math.min(size * (MOST_GROWTH - 1), Math.floor((freeBytes * MEMORY_SHARE) / BLANK_BYTES));
 }
 
 /**
