@@ -13,7 +13,7 @@ export interface TenantCaps {
 /** A token, and the tokens above it, nearest first. */
 export interface TokenChain {
   readonly jti: string;
-  readonly parents: readonly { readonly jti: string }[];
+  readonly ancestors: readonly { readonly jti: string }[];
 }
 
 /** A token as the caps count it. */
@@ -54,7 +54,7 @@ export class Tenants {
   familyOf(chain: TokenChain): Family {
     const known = this.#families.get(chain);
     if (known?.generation === this.#generation) return known;
-    const members = [this.#tenant(chain.jti), ...chain.parents.map(({ jti }) => this.#tenant(jti))];
+    const members = [this.#tenant(chain.jti), ...chain.ancestors.map(({ jti }) => this.#tenant(jti))];
     const family = { members, head: members.at(-1)!, generation: this.#generation };
     this.#families.set(chain, family);
     return family;

@@ -1,9 +1,9 @@
 import { Problem } from "../errors.ts";
-import type { Holder } from "../limits/limiter.ts";
+import { type Ancestor, LimitSubject } from "../limits/limit-subject.ts";
 import type { Claims } from "../tokens/claims.ts";
 import type { TokenRegister } from "../tokens/register.ts";
 
-const holders = new WeakMap<Claims, Holder>();
+const holders = new WeakMap<Claims, LimitSubject>();
 
 /**
  * The token as the limiter counts it: with the limits of the tokens above it, as they were issued. At once, unless it has
@@ -12,13 +12,13 @@ const holders = new WeakMap<Claims, Holder>();
  * @throws {Problem} as a rejection: `store_unavailable` when those cannot be looked up, `token_invalid` when one is not
  * known here, because then its limits are not.
  */
-export function holderOf(claims: Claims, registry: TokenRegister): Holder | Promise<Holder> {
+export function holderOf(claims: Claims, registry: TokenRegister): LimitSubject | Promise<LimitSubject> {
   const known = holders.get(claims);
   if (known) return known;
   return claims.parents.length === 0 ? keep(claims, []) : withParents(claims, registry);
 }
 
-async function withParents(claims: Claims, registry: TokenRegister): Promise<Holder> {
+async function withParents(claims: Claims, registry: TokenRegister): Promise<LimitSubject> {
   const parents = claims.parents.map(async (jti) => {
     const issued = await registry.issued(jti);
     if (!issued) throw new Problem("token_invalid", "a token that this one descends from is not known here", UNKNOWN);
@@ -30,10 +30,10 @@ async function withParents(claims: Claims, registry: TokenRegister): Promise<Hol
 const UNKNOWN = { hint: "Ask the issuer for a new one." };
 
 /** The same object in every run: what the limiter works out for it is kept with it. */
-function keep(claims: Claims, parents: Holder["parents"]): Holder {
+function keep(claims: Claims, parents: readonly Ancestor[]): LimitSubject {
   let holder = holders.get(claims);
   if (!holder) {
-    holder = { jti: claims.jti, limits: claims.limits, parents };
+    holder = new LimitSubject(claims.jti, claims.limits, parents);
     holders.set(claims, holder);
   }
   return holder;

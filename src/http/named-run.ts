@@ -1,6 +1,5 @@
 import { Problem } from "../errors.ts";
-import type { Holder } from "../limits/limiter.ts";
-import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
+import type { LimitSubject } from "../limits/limit-subject.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { Claims } from "../tokens/claims.ts";
@@ -53,36 +52,12 @@ export function mustNotHaveEnded({ claims }: Task, verifier: Verifier): void {
   }
 }
 
-const holders = new WeakMap<Claims, WeakMap<Claims, Holder>>();
-
 /** A run of a task counts against the task's token and all above it, and against the token that asks and all above that. */
-export async function holderOfTask({ claims }: Task, bearer: Claims | null, registry: TokenRegister): Promise<Holder> {
+export async function holderOfTask(
+  { claims }: Task,
+  bearer: Claims | null,
+  registry: TokenRegister,
+): Promise<LimitSubject> {
   const own = await holderOf(claims, registry);
-  if (bearer === null) return own;
-  let ofTask = holders.get(claims);
-  if (!ofTask) holders.set(claims, (ofTask = new WeakMap()));
-  let holder = ofTask.get(bearer);
-  if (!holder) {
-    holder = both(own, await holderOf(bearer, registry));
-    // The same object in every run: what the limiter works out for it is kept with it.
-    ofTask.set(bearer, holder);
-  }
-  return holder;
-}
-
-function both(own: Holder, asking: Holder): Holder {
-  const chain = [...own.parents, { jti: asking.jti, limits: asking.limits.token }, ...asking.parents];
-  // Who keeps a task may run it, too: it is counted once.
-  const parents = chain.filter(({ jti }, at) => chain.findIndex((each) => each.jti === jti) === at);
-  const container = smaller(own.limits.container, asking.limits.container);
-  return { jti: own.jti, limits: { container, token: own.limits.token }, parents };
-}
-
-function smaller(one: Limits = {}, other: Limits = {}): Limits {
-  const limits: { -readonly [Window in keyof Limits]: number } = {};
-  for (const window of WINDOW_NAMES) {
-    const limit = Math.min(one[window] ?? Infinity, other[window] ?? Infinity);
-    if (limit !== Infinity) limits[window] = limit;
-  }
-  return limits;
+  return bearer === null ? own : (await holderOf(bearer, registry)).ofTask(own);
 }

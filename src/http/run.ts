@@ -6,7 +6,8 @@ import type { Party } from "../containers/party.ts";
 import type { Registry } from "../containers/registry.ts";
 import type { RequestBody } from "../containers/upload.ts";
 import { Problem } from "../errors.ts";
-import type { Holder, Limiter } from "../limits/limiter.ts";
+import type { LimitSubject } from "../limits/limit-subject.ts";
+import type { Limiter } from "../limits/limiter.ts";
 import { readSubmission, type Submission } from "../source/body.ts";
 import type { Sources } from "../source/fetch.ts";
 import { isBlank, withoutPreamble } from "../source/text.ts";
@@ -70,7 +71,7 @@ interface Call {
   readonly bearer: Claims | null;
   readonly task: Task | null;
   readonly taskUrl: string | null;
-  readonly holder: Holder;
+  readonly holder: LimitSubject;
   readonly party: Party;
   /** The only code that the token may run, or null. */
   readonly pin: Pin | null;

@@ -19,5 +19,5 @@ export function holder(): Family {
 
 /** A token, and those above it, nearest first. */
 export function token(jti: string, ...parents: string[]): TokenChain {
-  return { jti, parents: parents.map((parent) => ({ jti: parent })) };
+  return { jti, ancestors: parents.map((parent) => ({ jti: parent })) };
 }
