@@ -1,7 +1,7 @@
-import type { Party } from "../containers/party.ts";
+import type { IsolationGroup } from "../containers/isolation-group.ts";
 import type { Claims } from "../tokens/claims.ts";
 
-const parties = new WeakMap<Claims, { party: Party; secrets: string | null }>();
+const parties = new WeakMap<Claims, { party: IsolationGroup; secrets: string | null }>();
 
 /**
  * Who the runs of a token share a guest with: all free code of a container is one party, unless its tokens differ in what
@@ -10,14 +10,14 @@ const parties = new WeakMap<Claims, { party: Party; secrets: string | null }>();
  *
  * @param secrets the version of those that its runs are given, or null.
  */
-export function partyOf(claims: Claims, secrets: string | null): Party {
+export function partyOf(claims: Claims, secrets: string | null): IsolationGroup {
   const known = parties.get(claims);
   let party = known?.secrets === secrets ? known.party : undefined;
   if (!party) {
     const { jti, code, fresh, net } = claims;
     const free = secrets === null ? "free" : `alone ${jti}`;
     const who = code ? `pinned ${jti} ${JSON.stringify(code)}` : free;
-    party = { key: `${who} ${JSON.stringify(net)}${secrets === null ? "" : ` ${secrets}`}`, fresh, net };
+    party = { isolationKey: `${who} ${JSON.stringify(net)}${secrets === null ? "" : ` ${secrets}`}`, fresh, net };
     // The same object in every run, so that none makes its key anew.
     parties.set(claims, { party, secrets });
   }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Config } from "../config.ts";
 import { codeOf } from "../containers/codes.ts";
-import type { Party } from "../containers/party.ts";
+import type { IsolationGroup } from "../containers/isolation-group.ts";
 import type { Registry } from "../containers/registry.ts";
 import type { RequestBody } from "../containers/upload.ts";
 import { Problem } from "../errors.ts";
@@ -72,7 +72,7 @@ interface Call {
   readonly task: Task | null;
   readonly taskUrl: string | null;
   readonly holder: LimitSubject;
-  readonly party: Party;
+  readonly group: IsolationGroup;
   /** The only code that the token may run, or null. */
   readonly pin: Pin | null;
   /** Whose memory its body and its answer take. */
@@ -125,9 +125,9 @@ export class RunEndpoint {
     const looked = task ? holderOfTask(task, bearer, tokens.registry) : holderOf(claims, tokens.registry);
     const holder = looked instanceof Promise ? await looked : looked;
     const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
-    const party = partyOf(claims, secrets?.version ?? null);
+    const group = partyOf(claims, secrets?.version ?? null);
     const run = { request, response, target, container, claims, bearer, task, taskUrl: url };
-    const call = { ...run, holder, party, pin: claims.code, memory, secrets, answer };
+    const call = { ...run, holder, group, pin: claims.code, memory, secrets, answer };
     try {
       answer.send(await this.#run(call), config.streamLimit);
     } catch (error) {
@@ -176,7 +176,7 @@ export class RunEndpoint {
 
   async #beginWith(call: Call, { code: submitted, data, body }: Input): Promise<Execution> {
     const { containers, running } = this.#with;
-    const place = containers.reserve(call.container, call.party, call.holder, performance.now());
+    const place = containers.reserve(call.container, call.group, call.holder, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
     const release = (): void => containers.release(place);
     let begun = false;
@@ -278,11 +278,11 @@ export class RunEndpoint {
     for (const token of tokensOf(call)) this.#with.tokens.uses.ran(token);
   }
 
-  async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<CodeText> {
+  async #fetchCode({ taskUrl: url, group, pin, response }: Call): Promise<CodeText> {
     // A client that leaves must not hold its place for as long as a slow server likes.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const permit = { net: party.net, sha256: pin?.sha256 ?? null };
+    const permit = { net: group.net, sha256: pin?.sha256 ?? null };
     const { bytes, contentType } = await this.#with.sources.fetch(pin?.url ?? url!, permit, gone.signal);
     const typescript = contentType?.startsWith("application/typescript") ?? false;
     return { source: bytes, typescript, modules: null };

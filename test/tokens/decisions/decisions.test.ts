@@ -313,7 +313,11 @@ class World {
       assert.deepEqual([one.run.guest.fresh, one.run.guest.net], [one.token.fresh, one.token.net]);
       for (const other of runs) {
         const share = shareGuest(one, other);
-        assert.equal(one.run.guest.key === other.run.guest.key, share, `${one.run.guest.key} ${other.run.guest.key}`);
+        assert.equal(
+          one.run.guest.isolationKey === other.run.guest.isolationKey,
+          share,
+          `${one.run.guest.isolationKey} ${other.run.guest.isolationKey}`,
+        );
         if (share && one.token !== other.token) this.#seen.sharing++;
         const common = one.run.counters.filter((counter) => other.run.counters.includes(counter)).length;
         const chain = chainOf([other.token]);

@@ -1,4 +1,4 @@
-import { Tenants } from "../../../src/containers/tenants.ts";
+import { TokenQuotas } from "../../../src/containers/token-quotas.ts";
 import { Problem } from "../../../src/errors.ts";
 import type { Execution } from "../../../src/http/execution.ts";
 import { holderOf } from "../../../src/http/holder.ts";
@@ -23,7 +23,7 @@ export interface RunDecisions {
   readonly counters: readonly object[];
   readonly topCounter: object;
   /** Equal keys share a guest. */
-  readonly guest: { readonly key: string; readonly fresh: boolean; readonly net: unknown };
+  readonly guest: { readonly isolationKey: string; readonly fresh: boolean; readonly net: unknown };
 }
 
 const NO_CAPS = { containers: 1_000, concurrency: 1_000, newContainers: 1_000 };
@@ -32,7 +32,7 @@ const NO_CAPS = { containers: 1_000, concurrency: 1_000, newContainers: 1_000 };
 export class ServiceDecisions {
   readonly #tokens: Tokens;
   readonly #limiter: Limiter;
-  readonly #quotas = new Tenants(NO_CAPS);
+  readonly #quotas = new TokenQuotas(NO_CAPS);
   readonly #issueRate: IssueRate;
   #charged: readonly Charge[] = [];
 
@@ -120,7 +120,7 @@ export class ServiceDecisions {
   ): Promise<RunDecisions> {
     await this.#limiter.admit(container, holder);
     const charges = Object.fromEntries(this.#charged.map(({ key, limits }) => [key, limits]));
-    const { members, head } = this.#quotas.familyOf(holder);
+    const { members, head } = this.#quotas.lineageOf(holder);
     return { charges, counters: members, topCounter: head, guest: partyOf(verified, secrets) };
   }
 
