@@ -26,7 +26,7 @@ const SCANNED = 3;
 export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
-    const claims = await authenticate(call, dependencies);
+    const { claims } = await authenticate(call, dependencies);
     const { after, count, query } = pageQuery(call, ["container"]);
     const given = query.get("container");
     const container = given === null ? null : containerName(given);
@@ -46,7 +46,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
 export function inspectToken(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
-    const by = await authenticate(call, dependencies);
+    const { claims: by } = await authenticate(call, dependencies);
     const jti = decode(lastSegment(call)) ?? "";
     const issued = await tokens.registry.issued(jti);
     if (!by.admin && !(issued && isOfChain(issued.claims, by))) throw forbidden();
@@ -59,8 +59,9 @@ export function inspectToken(dependencies: ApiDependencies): Handler {
 export function serveIntrospection(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/api/tokens/introspect", {
     POST: async (call) => {
-      const by = await authenticate(call, dependencies);
-      const form = await readForm(call, dependencies, by);
+      const caller = await authenticate(call, dependencies);
+      const { claims: by } = caller;
+      const form = await readForm(call, dependencies, caller);
       const given = form.getAll("token");
       if (given.length !== 1) {
         throw new Problem("request_invalid", `the form has ${given.length} members named token, and must have one`);
@@ -81,7 +82,7 @@ async function validClaims(
 ): Promise<Claims | null> {
   try {
     // Counted for the address like any other check: it costs the same.
-    return await authenticator.verify(token, request);
+    return (await authenticator.verify(token, request)).claims;
   } catch (error) {
     if (error instanceof Problem && error.code === "token_invalid") return null;
     throw error;

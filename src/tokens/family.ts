@@ -1,16 +1,7 @@
 import { Problem } from "../errors.ts";
 import type { LimitStore } from "../limits/limiter.ts";
 import { limitVector, type LimitVector } from "../limits/windows.ts";
-import { type Claims, familyOf } from "./claims.ts";
-
-/**
- * The family whose quotas a token counts against.
- *
- * @returns null for an administrator's token: what it issues starts a family of its own.
- */
-export function quotaFamilyOf(claims: Pick<Claims, "admin" | "jti" | "parents">): string | null {
-  return claims.admin ? null : familyOf(claims);
-}
+import type { Caller } from "./caller.ts";
 
 /** What a family may keep of one kind. */
 export interface FamilyQuota {
@@ -43,8 +34,7 @@ export class IssueRate {
    *
    * @throws {Problem} `token_limited` when the family writes too often, `store_unavailable` when the write cannot be counted.
    */
-  async admit(by: Claims): Promise<void> {
-    const family = quotaFamilyOf(by);
+  async admit({ quotaFamily: family }: Pick<Caller, "quotaFamily">): Promise<void> {
     if (family === null) return;
     const charge = { key: `${ISSUES_PREFIX}${family}`, class: "token", limits: this.#limits } as const;
     const { admitted, retryAfterMs, violations } = await this.#store.admit([charge]);

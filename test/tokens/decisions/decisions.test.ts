@@ -194,7 +194,7 @@ class World {
     const room = { containerTasks: 1_000, familyTasks: 1_000, familyTaskBytes: 2 ** 30, codeLimit: 1_000 };
     const store = EmbeddedTasks.open(join(tokens.folder, "tasks.sqlite"));
     this.#tasks = new Tasks(store, tokens, { ...room, nowMs, admitIssue: () => Promise.resolve() });
-    this.#service = new ServiceDecisions(tokens, DEFAULTS, (container) => POLICIES[container]);
+    this.#service = new ServiceDecisions(tokens, this.#tasks, DEFAULTS, (container) => POLICIES[container]);
     this.#seen = seen;
     this.#keys = [tokens.keys.signing.kid];
   }
@@ -400,7 +400,7 @@ class World {
     const at = { container: CONTAINER, name };
     const made = await madeOr(beyond, () => this.#tasks.put(at, { code, ...members }, by.verified!, () => true));
     if (!made) return void this.#seen.beyond++;
-    const { claims } = made.task;
+    const { claims } = made.task.caller;
     const { token } = taskBelow(by.model, CONTAINER, members, claims.jti);
     this.#kept.push({ name, model: { ...token, code: claims.code } });
     this.#seen.tasks++;
@@ -427,8 +427,8 @@ class World {
   }
 }
 
-function verifiedTask({ claims }: Task): Verified {
-  return claims;
+function verifiedTask({ caller }: Task): Verified {
+  return caller;
 }
 
 const TEXTS: readonly (readonly [Cause, RegExp])[] = [

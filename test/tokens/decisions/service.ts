@@ -1,19 +1,21 @@
 import { TokenQuotas } from "../../../src/containers/token-quotas.ts";
 import { Problem } from "../../../src/errors.ts";
 import type { Execution } from "../../../src/http/execution.ts";
-import { holderOf } from "../../../src/http/holder.ts";
-import { holderOfTask, mustBeRunnable } from "../../../src/http/named-run.ts";
-import { partyOf } from "../../../src/http/party.ts";
+import { mustBeRunnable, subjectOfTask } from "../../../src/http/named-run.ts";
 import { Running } from "../../../src/http/running.ts";
+import type { LimitSubject } from "../../../src/limits/limit-subject.ts";
 import { type Charge, Limiter, type LimitStore } from "../../../src/limits/limiter.ts";
 import type { Limits } from "../../../src/limits/windows.ts";
 import type { Task } from "../../../src/tasks/task.ts";
+import type { Tasks } from "../../../src/tasks/tasks.ts";
 import type { Tokens } from "../../../src/tokens/authority.ts";
-import { type Claims, familyOf, permitsContainer, permitsVerb, type Verb } from "../../../src/tokens/claims.ts";
-import { IssueRate, quotaFamilyOf } from "../../../src/tokens/family.ts";
+import type { Caller } from "../../../src/tokens/caller.ts";
+import { type Claims, permitsContainer, permitsVerb, type Verb } from "../../../src/tokens/claims.ts";
+import { IssueRate } from "../../../src/tokens/family.ts";
+import type { Times } from "../../../src/tokens/token-state.ts";
 
 /** What a request comes as, once its token is verified. */
-export type Verified = Claims;
+export type Verified = Caller;
 
 /** One run, and what it is decided by. */
 export interface RunDecisions {
@@ -31,6 +33,7 @@ const NO_CAPS = { containers: 1_000, concurrency: 1_000, newContainers: 1_000 };
 /** The decisions of the service about tokens, each asked as the service itself asks. */
 export class ServiceDecisions {
   readonly #tokens: Tokens;
+  readonly #tasks: Tasks;
   readonly #limiter: Limiter;
   readonly #quotas = new TokenQuotas(NO_CAPS);
   readonly #issueRate: IssueRate;
@@ -38,10 +41,12 @@ export class ServiceDecisions {
 
   constructor(
     tokens: Tokens,
+    tasks: Tasks,
     defaults: { container: Limits; token: Limits },
     policyOf: (container: string) => Limits | undefined,
   ) {
     this.#tokens = tokens;
+    this.#tasks = tasks;
     const store = { admit: (charges: readonly Charge[]) => this.#charge(charges) } as unknown as LimitStore;
     this.#limiter = new Limiter(store, defaults, policyOf);
     this.#issueRate = new IssueRate(store, 60);
@@ -54,26 +59,26 @@ export class ServiceDecisions {
 
   /** Why a token that was verified before is refused now, or null. */
   recheck(verified: Verified): string | null {
-    return refusalOf(() => this.#tokens.verifier.mustBeInForce(verified));
+    return this.#problem(verified, "both");
   }
 
   /** Why a token on record takes no secrets any more, or null. */
   async endOnRecord(jti: string): Promise<string | null> {
-    const issued = await this.#tokens.registry.issued(jti);
-    return refusalOf(() => this.#tokens.verifier.mustNotHaveEnded(issued!.claims));
+    const { claims } = (await this.#tokens.registry.issued(jti))!;
+    return this.#problem({ claims, key: null, kids: [] }, "end");
   }
 
   claims(verified: Verified): Claims {
-    return verified;
+    return verified.claims;
   }
 
   permits(verified: Verified, container: string, verb: Verb): boolean {
-    return permitsContainer(verified, container) && permitsVerb(verified, verb);
+    return permitsContainer(verified.claims, container) && permitsVerb(verified.claims, verb);
   }
 
   /** Whose memory and quotas it uses. */
   families(verified: Verified): { memory: string; quota: string | null } {
-    return { memory: familyOf(verified), quota: quotaFamilyOf(verified) };
+    return { memory: verified.memory.name, quota: verified.quotaFamily };
   }
 
   /** The key that a write is counted by, or null. */
@@ -84,8 +89,7 @@ export class ServiceDecisions {
   }
 
   async run(verified: Verified, container: string, secrets: string | null): Promise<RunDecisions> {
-    const holder = await holderOf(verified, this.#tokens.registry);
-    return await this.#decisions(verified, holder, container, secrets);
+    return await this.#decisions(verified, await verified.limitSubject(), container, secrets);
   }
 
   /** Why a task does not run for a token, or for anybody, or null. */
@@ -94,12 +98,11 @@ export class ServiceDecisions {
   }
 
   taskEnd(task: Task): { expired: boolean; revoked: boolean } {
-    return this.#tokens.verifier.endOf(task.claims);
+    return this.#tasks.endOf(task);
   }
 
   async runTask(task: Task, bearer: Verified | null, container: string, secrets: string | null): Promise<RunDecisions> {
-    const holder = await holderOfTask(task, bearer, this.#tokens.registry);
-    return await this.#decisions(task.claims, holder, container, secrets);
+    return await this.#decisions(task.caller, await subjectOfTask(task, bearer), container, secrets);
   }
 
   /** Counts runs as running; the returned function names those that were ended since. */
@@ -114,14 +117,22 @@ export class ServiceDecisions {
 
   async #decisions(
     verified: Verified,
-    holder: Awaited<ReturnType<typeof holderOf>>,
+    subject: LimitSubject,
     container: string,
     secrets: string | null,
   ): Promise<RunDecisions> {
-    await this.#limiter.admit(container, holder);
+    await this.#limiter.admit(container, subject);
     const charges = Object.fromEntries(this.#charged.map(({ key, limits }) => [key, limits]));
-    const { members, head } = this.#quotas.lineageOf(holder);
-    return { charges, counters: members, topCounter: head, guest: partyOf(verified, secrets) };
+    const { members, head } = this.#quotas.lineageOf(subject);
+    return { charges, counters: members, topCounter: head, guest: verified.isolationGroup(secrets) };
+  }
+
+  #problem(of: Pick<Caller, "claims" | "key" | "kids">, times: Times): string | null {
+    const { verifier } = this.#tokens;
+    const state = verifier.stateOf(of, times);
+    if (state === "valid") return null;
+    const { code, message } = verifier.problem(state, of);
+    return `${code}: ${message}`;
   }
 
   #charge(charges: readonly Charge[]): Promise<object> {
