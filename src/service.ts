@@ -39,7 +39,7 @@ import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import { openTokens, type Tokens } from "./tokens/authority.ts";
-import type { Claims } from "./tokens/claims.ts";
+import type { Caller } from "./tokens/caller.ts";
 import { IssueRate } from "./tokens/family.ts";
 import type { KeyNews } from "./tokens/key-keeper.ts";
 
@@ -105,7 +105,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
   const issueRate = new IssueRate(store, config.familyIssues);
-  const taskOptions = { ...config, admitIssue: (by: Claims) => issueRate.admit(by) };
+  const taskOptions = { ...config, admitIssue: (by: Caller) => issueRate.admit(by) };
   const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);

@@ -2,7 +2,7 @@ import { Problem } from "../errors.ts";
 import { codeOf } from "./codes.ts";
 import type { RunListener } from "./flight.ts";
 import type { Place, Registry } from "./registry.ts";
-import type { TokenChain } from "./tenants.ts";
+import type { TokenChain } from "./token-quotas.ts";
 
 /**
  * Has a guest find out whether code can be read: a parser is what hostile text attacks first, and none is used in this
@@ -35,7 +35,12 @@ export async function checkCode(
 
 function reserve(containers: Pick<Registry, "reserve">, name: string, token: TokenChain): Place | null {
   try {
-    return containers.reserve(name, { key: `parse ${token.jti}`, fresh: false, net: false }, token, performance.now());
+    return containers.reserve(
+      name,
+      { isolationKey: `parse ${token.jti}`, fresh: false, net: false },
+      token,
+      performance.now(),
+    );
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;

@@ -2,9 +2,9 @@ import { Problem } from "../errors.ts";
 import type { Container } from "./container.ts";
 import { CrashLoop } from "./crash-loop.ts";
 import type { Guest } from "./guest.ts";
-import type { Party } from "./party.ts";
+import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool, Taken } from "./pool.ts";
-import type { Family } from "./tenants.ts";
+import type { TokenLineage } from "./token-quotas.ts";
 
 /** A guest is replaced after this many runs or this long, whatever it looks like from outside. */
 const MAX_RUNS = 100_000;
@@ -15,12 +15,12 @@ const HELD_MS = 10_000;
 const MAX_DRAINING = 2;
 const CLOSED = new Problem("container_restarted", "the container was closed");
 
-/** One party's share of a container: its guest, when it has one, and who answers for it. */
+/** The share that one isolation group has of a container: its guest, if there is one, and the token it counts for. */
 export class Compartment {
   readonly container: Container;
-  readonly party: Party;
+  readonly group: IsolationGroup;
   /** Whose container it counts as: the token that made it come alive, until that has left it to others. */
-  holder: Family;
+  holder: TokenLineage;
   /** When the holder last used it, and when anybody did. On the clock of `performance.now()`. */
   holderUsedMs = 0;
   usedMs = 0;
@@ -34,9 +34,9 @@ export class Compartment {
   #arriving: Promise<Taken> | null = null;
   #draining: Guest[] = [];
 
-  constructor(container: Container, party: Party, holder: Family, pool: Pool) {
+  constructor(container: Container, group: IsolationGroup, holder: TokenLineage, pool: Pool) {
     this.container = container;
-    this.party = party;
+    this.group = group;
     this.holder = holder;
     this.#pool = pool;
   }
@@ -103,7 +103,7 @@ export class Compartment {
     try {
       const taken = await this.#pool.take(this.#warmSinceMs > 0);
       // Before it gets any code.
-      taken.guest.net = this.party.net;
+      taken.guest.net = this.group.net;
       this.#warm = { guest: taken.guest, start: "warm" };
       this.#warmSinceMs = performance.now();
       return taken;

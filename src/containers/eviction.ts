@@ -1,5 +1,5 @@
 import type { Compartment } from "./compartment.ts";
-import type { Family, Tenant } from "./tenants.ts";
+import type { TokenLineage, TokenLoad } from "./token-quotas.ts";
 
 /** A guest used within so long stays warm for a small holder, whoever wants its room. */
 const SPARED_MS = 10_000;
@@ -13,7 +13,7 @@ const SPARED_MS = 10_000;
  * @param asking is who wants the room, or null when the machine does.
  * @returns null when there is none.
  */
-export function roomFor(asking: Family | null, among: Iterable<Compartment>, nowMs: number): Compartment | null {
+export function roomFor(asking: TokenLineage | null, among: Iterable<Compartment>, nowMs: number): Compartment | null {
   let found: Compartment | null = null;
   let foundSize = 0;
   for (const each of among) {
@@ -30,8 +30,8 @@ export function roomFor(asking: Family | null, among: Iterable<Compartment>, now
 }
 
 /** The one of a holder's own that nobody has used for the longest time and that is not at work. */
-export function ownRoom(tenant: Tenant, among: Iterable<Compartment>): Compartment | null {
-  return leastRecent(among, (each) => each.holder.members.includes(tenant));
+export function ownRoom(load: TokenLoad, among: Iterable<Compartment>): Compartment | null {
+  return leastRecent(among, (each) => each.holder.members.includes(load));
 }
 
 /** The one that nobody has used for the longest time and that is not at work. */

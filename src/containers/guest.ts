@@ -45,7 +45,7 @@ export class Guest implements Speaker {
   ranMs = 0;
   /** Runs that it ended itself, and outlived. */
   answered = 0;
-  /** What its party's tokens leave of the egress policy; set when it is given to one, before any run. */
+  /** What the tokens of its isolation group leave of the egress policy; set when it is given to one, before any run. */
   net: NetClaim = null;
   priority: Priority = "high";
   readonly pulse: Pulse = new Pulse();
@@ -240,7 +240,7 @@ export class Guest implements Speaker {
     this.end(cause, culprit);
   }
 
-  /** Made when the guest first asks for the network, which is after it was given to a party. */
+  /** Made when the guest first asks for the network, which is after it was given to an isolation group. */
   get gateway(): Gateway {
     return (this.#gateway ??= new Gateway(this.#egress, this.net, egressLink(this.flights, this.#line, this.#broken)));
   }

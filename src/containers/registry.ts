@@ -5,23 +5,23 @@ import { formatDuration } from "../units.ts";
 import { Compartment } from "./compartment.ts";
 import { Container } from "./container.ts";
 import { leastRecent, ownRoom, roomFor } from "./eviction.ts";
-import type { Party } from "./party.ts";
+import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool } from "./pool.ts";
-import { type Family, type TenantCaps, Tenants, type TokenChain } from "./tenants.ts";
+import { type TokenCaps, type TokenChain, type TokenLineage, TokenQuotas } from "./token-quotas.ts";
 
 export interface RegistryOptions {
   /** Runs in flight, a container. */
   readonly concurrency: number;
-  /** Alive at once. Each party in a container, and each fresh guest, is one. */
+  /** Alive at once. Each isolation group in a container, and each fresh guest, is one. */
   readonly maxContainers: number;
-  /** Parties that have a guest in one container. */
+  /** Isolation groups that have a guest in one container. */
   readonly containerParties: number;
   /** A container that has not been used for so long is closed. */
   readonly idleMs: number;
   /** When the machine has less than this left, idle guests go and no new ones come. */
   readonly memoryReserveBytes: number;
   /** Of one token. */
-  readonly caps: TenantCaps;
+  readonly caps: TokenCaps;
   /** What the machine has left, in bytes. */
   readonly availableMemory?: () => number;
 }
@@ -29,7 +29,7 @@ export interface RegistryOptions {
 /** What one run has reserved before it is charged: a place in a container, and the right to a guest. */
 export interface Place {
   readonly compartment: Compartment;
-  readonly family: Family;
+  readonly lineage: TokenLineage;
 }
 
 const SWEEP_MS = 1_000;
@@ -42,7 +42,7 @@ export class Registry {
   readonly #containers: Map<string, Container> = new Map();
   readonly #pool: Pool;
   readonly #options: RegistryOptions;
-  readonly #tenants: Tenants;
+  readonly #quotas: TokenQuotas;
   readonly #availableMemory: () => number;
   readonly #sweeper: NodeJS.Timeout;
   #taken = 0;
@@ -53,7 +53,7 @@ export class Registry {
   constructor(pool: Pool, options: RegistryOptions) {
     this.#pool = pool;
     this.#options = options;
-    this.#tenants = new Tenants(options.caps);
+    this.#quotas = new TokenQuotas(options.caps);
     this.#availableMemory = options.availableMemory ?? freemem;
     this.#sweeper = setInterval(() => this.#sweep(performance.now()), Math.min(SWEEP_MS, options.idleMs)).unref();
   }
@@ -68,7 +68,7 @@ export class Registry {
     return this.#containers.keys();
   }
 
-  /** How many parties have a guest in a container, and how many of its runs are in flight. */
+  /** How many isolation groups have a guest in a container, and how many of its runs are in flight. */
   activity(name: string): { parties: number; running: number } {
     const container = this.#containers.get(name);
     return { parties: container?.compartments.size ?? 0, running: container?.taken ?? 0 };
@@ -85,32 +85,32 @@ export class Registry {
    *
    * @throws {Problem} `container_busy`, `overloaded`, `draining`.
    */
-  reserve(name: string, party: Party, token: TokenChain, nowMs: number): Place {
+  reserve(name: string, group: IsolationGroup, token: TokenChain, nowMs: number): Place {
     if (this.#draining) throw new Problem("draining", "the service is stopping", BUSY);
-    const family = this.#tenants.familyOf(token);
+    const lineage = this.#quotas.lineageOf(token);
     const container = this.#containers.get(name);
-    const known = party.fresh ? undefined : container?.compartments.get(party.key);
+    const known = group.fresh ? undefined : container?.compartments.get(group.isolationKey);
     const cold = known?.isCold ?? true;
     if (cold && this.#pool.full) throw new Problem("overloaded", "too many containers wait to be started", BUSY);
     if (container && container.taken >= this.#options.concurrency) throw placesProblem(container);
-    this.#tenants.admitRun(family);
+    this.#quotas.admitRun(lineage);
     if (known && cold) refuseCrashLoop(known, nowMs);
-    const compartment = known ?? this.#open(name, party, family, nowMs);
+    const compartment = known ?? this.#open(name, group, lineage, nowMs);
     this.#taken++;
     compartment.container.taken++;
     compartment.taken++;
     compartment.usedMs = nowMs;
-    this.#hold(compartment, family, nowMs);
-    for (const tenant of family.members) tenant.inFlight++;
-    return { compartment, family };
+    this.#hold(compartment, lineage, nowMs);
+    for (const load of lineage.members) load.inFlight++;
+    return { compartment, lineage };
   }
 
-  release({ compartment, family }: Place): void {
+  release({ compartment, lineage }: Place): void {
     this.#taken--;
     compartment.container.taken--;
     compartment.taken--;
-    for (const tenant of family.members) tenant.inFlight--;
-    if (compartment.party.fresh) this.#remove(compartment);
+    for (const load of lineage.members) load.inFlight--;
+    if (compartment.group.fresh) this.#remove(compartment);
   }
 
   close(): void {
@@ -124,47 +124,47 @@ export class Registry {
    * made to hold what it only looked into. A holder that has not come back for the idle time has left it to whoever did,
    * if that one may have another: else nobody could get rid of what others keep alive.
    */
-  #hold(compartment: Compartment, family: Family, nowMs: number): void {
-    if (compartment.holder.members[0] !== family.members[0]) {
-      if (nowMs - compartment.holderUsedMs <= this.#options.idleMs || this.#tenants.full(family)) return;
-      for (const tenant of compartment.holder.members) tenant.live--;
-      for (const tenant of family.members) tenant.live++;
-      compartment.holder = family;
+  #hold(compartment: Compartment, lineage: TokenLineage, nowMs: number): void {
+    if (compartment.holder.members[0] !== lineage.members[0]) {
+      if (nowMs - compartment.holderUsedMs <= this.#options.idleMs || this.#quotas.full(lineage)) return;
+      for (const load of compartment.holder.members) load.live--;
+      for (const load of lineage.members) load.live++;
+      compartment.holder = lineage;
     }
     compartment.holderUsedMs = nowMs;
   }
 
-  #open(name: string, party: Party, family: Family, nowMs: number): Compartment {
-    const isStart = !party.fresh || this.#tenants.isNewFor(family, name, nowMs);
-    if (isStart) this.#tenants.admitStart(family, nowMs);
-    for (const each of this.#makeRoom(name, party, family, nowMs)) this.#remove(each);
+  #open(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): Compartment {
+    const isStart = !group.fresh || this.#quotas.isNewFor(lineage, name, nowMs);
+    if (isStart) this.#quotas.admitStart(lineage, nowMs);
+    for (const each of this.#makeRoom(name, group, lineage, nowMs)) this.#remove(each);
     // Only now: it may have gone with its last compartment.
     let container = this.#containers.get(name);
     if (!container) this.#containers.set(name, (container = new Container(name)));
-    const compartment = new Compartment(container, party, family, this.#pool);
+    const compartment = new Compartment(container, group, lineage, this.#pool);
     compartment.holderUsedMs = nowMs;
     this.#alive++;
-    for (const tenant of family.members) {
-      tenant.live++;
-      if (isStart) tenant.starts.push(nowMs);
+    for (const load of lineage.members) {
+      load.live++;
+      if (isStart) load.starts.push(nowMs);
     }
-    if (party.fresh && isStart) family.head.freshIn.set(name, nowMs);
-    if (!party.fresh) container.compartments.set(party.key, compartment);
+    if (group.fresh && isStart) lineage.head.freshIn.set(name, nowMs);
+    if (!group.fresh) container.compartments.set(group.isolationKey, compartment);
     return compartment;
   }
 
   /** @returns what is to go for one more; nothing when there is room. */
-  #makeRoom(name: string, party: Party, family: Family, nowMs: number): readonly Compartment[] {
+  #makeRoom(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): readonly Compartment[] {
     const { maxContainers, containerParties } = this.#options;
     const container = this.#containers.get(name);
     const going: Compartment[] = [];
-    const full = this.#tenants.full(family);
+    const full = this.#quotas.full(lineage);
     if (full) {
       const own = ownRoom(full, this.#all());
-      if (!own) throw this.#tenants.fullProblem(full);
+      if (!own) throw this.#quotas.fullProblem(full);
       going.push(own);
     }
-    const crowded = !party.fresh && container !== undefined && container.compartments.size >= containerParties;
+    const crowded = !group.fresh && container !== undefined && container.compartments.size >= containerParties;
     if (crowded && going[0]?.container !== container) {
       const room = leastRecent(container.compartments.values());
       if (!room) {
@@ -174,7 +174,7 @@ export class Registry {
       going.push(room);
     }
     if (going.length > 0 || (this.#alive < maxContainers && !this.#memoryShort)) return going;
-    const room = roomFor(family, this.#all(), nowMs);
+    const room = roomFor(lineage, this.#all(), nowMs);
     if (room) return [room];
     const what = this.#memoryShort ? "the machine is short of memory" : `${this.#alive} containers are at work`;
     throw new Problem("overloaded", `${what}, and there is room for no more`, BUSY);
@@ -191,15 +191,16 @@ export class Registry {
     this.#memoryShort = this.#availableMemory() < this.#options.memoryReserveBytes;
     const largest = this.#memoryShort ? roomFor(null, this.#all(), nowMs) : null;
     if (largest) this.#remove(largest);
-    this.#tenants.sweep(nowMs);
+    this.#quotas.sweep(nowMs);
   }
 
   #remove(compartment: Compartment): void {
-    const { container, party, holder } = compartment;
-    if (container.compartments.get(party.key) === compartment) container.compartments.delete(party.key);
+    const { container, group, holder } = compartment;
+    if (container.compartments.get(group.isolationKey) === compartment)
+      container.compartments.delete(group.isolationKey);
     if (container.compartments.size === 0 && container.taken === 0) this.#containers.delete(container.name);
     this.#alive--;
-    for (const tenant of holder.members) tenant.live--;
+    for (const load of holder.members) load.live--;
     compartment.close();
   }
 }

@@ -2,7 +2,7 @@ import { Page } from "../limits/page.ts";
 import { useRecord } from "../limits/record.ts";
 import { NO_POLICY } from "../policies/policy.ts";
 import { isEmpty, readPolicy } from "../policies/request.ts";
-import type { Claims } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
 import { pageQuery } from "./page-query.ts";
 import { readJson } from "./read-json.ts";
 import {
@@ -23,24 +23,24 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   const { policies } = dependencies;
   resource(api, "/api/containers", {
     GET: async (call) => {
-      const claims = await authenticate(call, dependencies);
+      const { claims } = await authenticate(call, dependencies);
       const { after, count } = pageQuery(call);
       if (!claims.admin) throw forbidden();
       return json(200, await list(after, count, dependencies));
     },
   });
 
-  const administered = async (call: Call): Promise<[string, Claims]> => {
-    const claims = await authenticate(call, dependencies);
+  const administered = async (call: Call): Promise<[string, Caller]> => {
+    const caller = await authenticate(call, dependencies);
     const name = containerName(lastSegment(call));
-    if (!claims.admin) throw forbidden();
-    return [name, claims];
+    if (!caller.claims.admin) throw forbidden();
+    return [name, caller];
   };
   resource(api, "/api/containers/:name{[^/]*}", {
     GET: async (call) => json(200, policies.get((await administered(call))[0]) ?? NO_POLICY),
     PUT: async (call) => {
       const [name, by] = await administered(call);
-      const { jti } = by;
+      const { jti } = by.claims;
       const policy = readPolicy(await readJson(call, dependencies, by));
       if (isEmpty(policy)) await policies.remove(name);
       else await policies.set(name, policy, jti);
@@ -48,9 +48,9 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
       return json(200, policy);
     },
     DELETE: async (call) => {
-      const [name, { jti }] = await administered(call);
+      const [name, { claims }] = await administered(call);
       await policies.remove(name);
-      audit(call, dependencies, "policy removed", { container: name, by: jti });
+      audit(call, dependencies, "policy removed", { container: name, by: claims.jti });
       return json(200, NO_POLICY);
     },
   });

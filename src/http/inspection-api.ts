@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import { type Claims, familyOf, permitsContainer } from "../tokens/claims.ts";
+import { type Claims, permitsContainer } from "../tokens/claims.ts";
 import { AUDIENCE, ISSUER } from "../tokens/format.ts";
 import type { IssuedToken } from "../tokens/register.ts";
 import { listPage } from "./list-page.ts";
@@ -26,7 +26,7 @@ const SCANNED = 3;
 export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
-    const claims = await authenticate(call, dependencies);
+    const { claims, family } = await authenticate(call, dependencies);
     const { after, count, query } = pageQuery(call, ["container"]);
     const given = query.get("container");
     const container = given === null ? null : containerName(given);
@@ -34,7 +34,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
     const page = await listPage<IssuedToken>("tokens", after, count, {
       read: (cursor, some) => tokens.registry.list(cursor, some),
       atOnce: SCANNED,
-      holder: familyOf(claims),
+      holder: family,
       cursorOf: ({ claims: { jti } }) => jti,
       describe: (issued) => described(issued, tokens),
       wanted: (issued) => container === null || permitsContainer(issued.claims, container),
@@ -47,7 +47,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
 export function inspectToken(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
-    const by = await authenticate(call, dependencies);
+    const { claims: by } = await authenticate(call, dependencies);
     const jti = decode(lastSegment(call)) ?? "";
     const issued = await tokens.registry.issued(jti);
     if (!by.admin && !(issued && isOfChain(issued.claims, by))) throw forbidden();
@@ -60,8 +60,9 @@ export function inspectToken(dependencies: ApiDependencies): Handler {
 export function serveIntrospection(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/api/tokens/introspect", {
     POST: async (call) => {
-      const by = await authenticate(call, dependencies);
-      const form = await readForm(call, dependencies, by);
+      const caller = await authenticate(call, dependencies);
+      const { claims: by } = caller;
+      const form = await readForm(call, dependencies, caller);
       const given = form.getAll("token");
       if (given.length !== 1) {
         throw new Problem("request_invalid", `the form has ${given.length} members named token, and must have one`);
@@ -82,7 +83,7 @@ async function validClaims(
 ): Promise<Claims | null> {
   try {
     // Counted for the address like any other check: it costs the same.
-    return await authenticator.verify(token, request);
+    return (await authenticator.verify(token, request)).claims;
   } catch (error) {
     if (error instanceof Problem && error.code === "token_invalid") return null;
     throw error;

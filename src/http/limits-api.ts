@@ -1,9 +1,9 @@
 import { Problem } from "../errors.ts";
 import type { KeyReading } from "../limits/limiter.ts";
 import { limitDetail, limitRecord } from "../limits/record.ts";
+import type { Caller } from "../tokens/caller.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import type { TokenRegister } from "../tokens/register.ts";
-import { holderOf } from "./holder.ts";
 import { rateLimitHeaders } from "./ratelimit-headers.ts";
 import {
   type Api,
@@ -17,35 +17,39 @@ import {
   resource,
 } from "./resources.ts";
 import { containerName, decode, parseTarget } from "./target.ts";
-import { readUsage } from "./usage.ts";
 
 /** What is left, and the administrators' way to set it back. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
   const { limiter, tokens } = dependencies;
-  const container = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
-    const claims = await authenticate(call, dependencies);
+  const container = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
+    const caller = await authenticate(call, dependencies);
+    const { claims } = caller;
     const name = containerName(lastSegment(call));
     const detail = wantsDetail(call);
     const permitted = administrate ? claims.admin : permitsContainer(claims, name) && permitsVerb(claims, "limits");
     if (!permitted) throw forbidden();
-    return [name, claims, detail];
+    return [name, caller, detail];
   };
-  const answerContainer = async (name: string, claims: Claims, detail: boolean): Promise<Response> => {
-    const usage = await readUsage(limiter, name, await holderOf(claims, tokens.registry));
-    return record(usage[0]!, usage, detail);
+  const answerContainer = async (name: string, by: Caller, detail: boolean): Promise<Response> => {
+    const subject = await by.limitSubject();
+    const usage = await Promise.all([
+      limiter.container(name, subject),
+      limiter.token(subject.jti, subject.limits.token),
+    ]);
+    return record(usage[0], usage, detail);
   };
   resource(api, "/api/limits/container/:name{[^/]*}", {
     GET: async (call) => answerContainer(...(await container(call, false))),
     DELETE: async (call) => {
-      const [name, claims, detail] = await container(call, true);
+      const [name, by, detail] = await container(call, true);
       await limiter.resetContainer(name);
-      audit(call, dependencies, "limits reset", { container: name, by: claims.jti });
-      return answerContainer(name, claims, detail);
+      audit(call, dependencies, "limits reset", { container: name, by: by.claims.jti });
+      return answerContainer(name, by, detail);
     },
   });
 
   const token = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
-    const claims = await authenticate(call, dependencies);
+    const { claims } = await authenticate(call, dependencies);
     const detail = wantsDetail(call);
     const jti = decode(lastSegment(call)) ?? "";
     const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.registry)));

@@ -1,12 +1,9 @@
 import { Problem } from "../errors.ts";
-import type { Holder } from "../limits/limiter.ts";
-import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
+import type { LimitSubject } from "../limits/limit-subject.ts";
 import type { Task } from "../tasks/task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
-import type { Claims } from "../tokens/claims.ts";
-import type { TokenRegister } from "../tokens/register.ts";
+import type { Caller } from "../tokens/caller.ts";
 import type { Verifier } from "../tokens/verify.ts";
-import { holderOf } from "./holder.ts";
 import { decode, isName } from "./target.ts";
 
 /** What the path of a run names, as it came. */
@@ -29,9 +26,9 @@ export async function findTask(tasks: Tasks, { container, task }: RunPlace): Pro
  * @param bearer the token that asks, or null for a public task.
  * @throws {Problem} `not_found`, `code_pinned`, `token_invalid`
  */
-export function mustBeRunnable(task: Task | null, bearer: Claims | null, verifier: Verifier): Task {
+export function mustBeRunnable(task: Task | null, bearer: Caller | null, verifier: Verifier): Task {
   if (!task) throw new Problem("not_found", "there is no task of that name in the container");
-  if (bearer?.code) {
+  if (bearer?.claims.code) {
     throw new Problem("code_pinned", "the token runs only its own code, and the path names other", {
       hint: "Ask without the name of a task, or with a token that is not pinned.",
     });
@@ -41,48 +38,18 @@ export function mustBeRunnable(task: Task | null, bearer: Claims | null, verifie
 }
 
 /** @throws {Problem} `token_invalid` when the token of the task has ended, or one above it. */
-export function mustNotHaveEnded({ claims }: Task, verifier: Verifier): void {
-  try {
-    verifier.mustNotHaveEnded(claims);
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "token_invalid") throw error;
-    throw new Problem("token_invalid", `the task has ended: of what it runs under, ${error.message}`, {
-      hint: "Who keeps the task can put it anew.",
-      cause: error,
-    });
-  }
+export function mustNotHaveEnded({ caller }: Task, verifier: Verifier): void {
+  const state = verifier.stateOf(caller);
+  if (state === "valid") return;
+  const problem = verifier.problem(state, caller);
+  throw new Problem("token_invalid", `the task has ended: of what it runs under, ${problem.message}`, {
+    hint: "Who keeps the task can put it anew.",
+    cause: problem,
+  });
 }
-
-const holders = new WeakMap<Claims, WeakMap<Claims, Holder>>();
 
 /** A run of a task counts against the task's token and all above it, and against the token that asks and all above that. */
-export async function holderOfTask({ claims }: Task, bearer: Claims | null, registry: TokenRegister): Promise<Holder> {
-  const own = await holderOf(claims, registry);
-  if (bearer === null) return own;
-  let ofTask = holders.get(claims);
-  if (!ofTask) holders.set(claims, (ofTask = new WeakMap()));
-  let holder = ofTask.get(bearer);
-  if (!holder) {
-    holder = both(own, await holderOf(bearer, registry));
-    // The same object in every run: what the limiter works out for it is kept with it.
-    ofTask.set(bearer, holder);
-  }
-  return holder;
-}
-
-function both(own: Holder, asking: Holder): Holder {
-  const chain = [...own.parents, { jti: asking.jti, limits: asking.limits.token }, ...asking.parents];
-  // Who keeps a task may run it, too: it is counted once.
-  const parents = chain.filter(({ jti }, at) => chain.findIndex((each) => each.jti === jti) === at);
-  const container = smaller(own.limits.container, asking.limits.container);
-  return { jti: own.jti, limits: { container, token: own.limits.token }, parents };
-}
-
-function smaller(one: Limits = {}, other: Limits = {}): Limits {
-  const limits: { -readonly [Window in keyof Limits]: number } = {};
-  for (const window of WINDOW_NAMES) {
-    const limit = Math.min(one[window] ?? Infinity, other[window] ?? Infinity);
-    if (limit !== Infinity) limits[window] = limit;
-  }
-  return limits;
+export async function subjectOfTask({ caller }: Task, bearer: Caller | null): Promise<LimitSubject> {
+  const own = await caller.limitSubject();
+  return bearer === null ? own : (await bearer.limitSubject()).ofTask(own);
 }

@@ -1,5 +1,5 @@
 import { Problem } from "../errors.ts";
-import type { Claims } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
 import { readBytes } from "./read-json.ts";
 import type { ApiDependencies, Call } from "./resources.ts";
 
@@ -8,7 +8,7 @@ const MAX_BYTES = 64 * 2 ** 10;
 const TYPE = "application/x-www-form-urlencoded";
 
 /** @throws {Problem} `request_invalid` when the body is no form, or too long. */
-export async function readForm(call: Call, dependencies: ApiDependencies, by: Claims): Promise<URLSearchParams> {
+export async function readForm(call: Call, dependencies: ApiDependencies, by: Caller): Promise<URLSearchParams> {
   const [type = ""] = (call.env.incoming.headers["content-type"] ?? "").split(";", 1);
   const tooLarge = (): Problem => {
     return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);

@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
 import { parseJson } from "../source/json.ts";
-import { type Claims, familyOf } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
 import type { BodyOptions } from "./bodies.ts";
 import type { ApiDependencies, Call } from "./resources.ts";
 
@@ -8,12 +8,12 @@ import type { ApiDependencies, Call } from "./resources.ts";
 const MAX_BYTES = 64 * 2 ** 10;
 
 /** @throws {Problem} `request_invalid` when the body is no JSON, too long or too deep. */
-export async function readJson(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
+export async function readJson(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
   const tooLarge = (): Problem => {
     return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);
   };
   return await readBytes(call, dependencies, by, { limitBytes: MAX_BYTES, tooLarge }, (bytes) => {
-    return parseJson(bytes, dependencies.config.jsonDepthLimit, familyOf(by));
+    return parseJson(bytes, dependencies.config.jsonDepthLimit, by.family);
   });
 }
 
@@ -24,12 +24,11 @@ export async function readJson(call: Call, dependencies: ApiDependencies, by: Cl
 export async function readBytes<Parsed>(
   call: Call,
   { bodies }: Pick<ApiDependencies, "bodies">,
-  by: Claims,
+  by: Caller,
   limits: Pick<BodyOptions, "limitBytes" | "tooLarge">,
   parse: (bytes: Buffer) => Promise<Parsed> | Parsed,
 ): Promise<Parsed> {
-  const holder = { name: familyOf(by), isPublic: false };
-  const { bytes, release } = await bodies.read(call.env.incoming, call.env.outgoing, { ...limits, holder });
+  const { bytes, release } = await bodies.read(call.env.incoming, call.env.outgoing, { ...limits, holder: by.memory });
   try {
     return await parse(bytes);
   } finally {

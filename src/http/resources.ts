@@ -13,7 +13,7 @@ import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import { type Claims, familyOf } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
 import type { IssueRate } from "../tokens/family.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Bodies } from "./bodies.ts";
@@ -77,13 +77,13 @@ export function resource(api: Api, path: string, handlers: Readonly<Record<strin
   });
 }
 
-export async function authenticate(call: Call, { authenticator, config, tokens }: ApiDependencies): Promise<Claims> {
+export async function authenticate(call: Call, { authenticator, config, tokens }: ApiDependencies): Promise<Caller> {
   const { query } = parseTarget(call.env.incoming.url!);
   const { token } = readCredential(call.env.incoming, query, config.queryKey);
-  const claims = await authenticator.verify(token, call.env.incoming);
-  tokens.uses.seen(claims);
-  answerTo(call.env.outgoing, familyOf(claims));
-  return claims;
+  const caller = await authenticator.verify(token, call.env.incoming);
+  tokens.uses.seen(caller.claims);
+  answerTo(call.env.outgoing, caller.family);
+  return caller;
 }
 
 /** Logs what an administrator has done: to what, who it was, and from where. */

@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Config } from "../config.ts";
 import { codeOf } from "../containers/codes.ts";
-import type { Party } from "../containers/party.ts";
+import type { IsolationGroup } from "../containers/isolation-group.ts";
 import type { Registry } from "../containers/registry.ts";
 import type { RequestBody } from "../containers/upload.ts";
 import { Problem } from "../errors.ts";
-import type { Holder, Limiter } from "../limits/limiter.ts";
+import type { LimitSubject } from "../limits/limit-subject.ts";
+import type { Limiter } from "../limits/limiter.ts";
 import { readSubmission, type Submission } from "../source/body.ts";
 import type { Sources } from "../source/fetch.ts";
 import { isBlank, withoutPreamble } from "../source/text.ts";
@@ -16,7 +17,8 @@ import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { RunIds } from "../telemetry/runs.ts";
 import type { Tokens } from "../tokens/authority.ts";
-import { type Claims, familyOf, type Pin } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
+import type { Pin } from "../tokens/claims.ts";
 import { mayHaveSecrets, type RunSecrets } from "../tokens/secrets/vault.ts";
 import { clientNetwork } from "./address.ts";
 import type { Authenticator } from "./authenticator.ts";
@@ -24,11 +26,9 @@ import type { Bodies, BodyHolder } from "./bodies.ts";
 import { bodySource } from "./body-source.ts";
 import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
-import { holderOf } from "./holder.ts";
 import { limitProblem } from "./limit-problem.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
-import { findTask, holderOfTask, mustBeRunnable, mustNotHaveEnded, type RunPlace } from "./named-run.ts";
-import { partyOf } from "./party.ts";
+import { findTask, mustBeRunnable, mustNotHaveEnded, type RunPlace, subjectOfTask } from "./named-run.ts";
 import type { Proxies } from "./proxies.ts";
 import { discardRest, hasBody } from "./read-body.ts";
 import { redactionOf } from "./redactions.ts";
@@ -65,13 +65,13 @@ interface Call {
   readonly target: Target;
   readonly container: string;
   /** What it runs under: the token that asks, or that of a task. */
-  readonly claims: Claims;
+  readonly caller: Caller;
   /** The token that asks; null where a public task runs for anybody. */
-  readonly bearer: Claims | null;
+  readonly bearer: Caller | null;
   readonly task: Task | null;
   readonly taskUrl: string | null;
-  readonly holder: Holder;
-  readonly party: Party;
+  readonly subject: LimitSubject;
+  readonly group: IsolationGroup;
   /** The only code that the token may run, or null. */
   readonly pin: Pin | null;
   /** Whose memory its body and its answer take. */
@@ -112,21 +112,22 @@ export class RunEndpoint {
     // A token that was seen before is checked without a turn of the event loop.
     const verified = credential && authenticator.verify(credential.token, request);
     const bearer = verified instanceof Promise ? await verified : verified;
-    if (bearer) tokens.uses.seen(bearer);
+    if (bearer) tokens.uses.seen(bearer.claims);
     const container = containerName(place.container);
     const url = taskUrl(target.query);
     refuseAsSubresource(request);
-    if (bearer) authorize(bearer, container);
+    if (bearer) authorize(bearer.claims, container);
     const task = place.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
-    const claims = task?.claims ?? bearer!;
+    const caller = task?.caller ?? bearer!;
+    const { claims } = caller;
     const memory = this.#memoryOf(bearer, request);
     const answer = new RunAnswer(response, runIds.next(), memory.name, target.query.has("key"), arrivedMs);
-    const looked = task ? holderOfTask(task, bearer, tokens.registry) : holderOf(claims, tokens.registry);
-    const holder = looked instanceof Promise ? await looked : looked;
+    const looked = task ? subjectOfTask(task, bearer) : caller.limitSubject();
+    const subject = looked instanceof Promise ? await looked : looked;
     const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
-    const party = partyOf(claims, secrets?.version ?? null);
-    const run = { request, response, target, container, claims, bearer, task, taskUrl: url };
-    const call = { ...run, holder, party, pin: claims.code, memory, secrets, answer };
+    const group = caller.isolationGroup(secrets?.version ?? null);
+    const run = { request, response, target, container, caller, bearer, task, taskUrl: url };
+    const call = { ...run, subject, group, pin: claims.code, memory, secrets, answer };
     try {
       answer.send(await this.#run(call), config.streamLimit);
     } catch (error) {
@@ -167,15 +168,15 @@ export class RunEndpoint {
   }
 
   /** @throws {Problem} `container_limited`, `token_limited` */
-  async #look({ container, holder, answer }: Call): Promise<void> {
-    const decision = await this.#with.limiter.look(container, holder);
+  async #look({ container, subject, answer }: Call): Promise<void> {
+    const decision = await this.#with.limiter.look(container, subject);
     answer.usage = decision.usage;
     if (!decision.admitted) throw limitProblem(container, decision);
   }
 
   async #beginWith(call: Call, { code: submitted, data, body }: Input): Promise<Execution> {
     const { containers, running } = this.#with;
-    const place = containers.reserve(call.container, call.party, call.holder, performance.now());
+    const place = containers.reserve(call.container, call.group, call.subject, performance.now());
     // Given back when the guest is done with the run or its client has left, and here when it never began.
     const release = (): void => containers.release(place);
     let begun = false;
@@ -196,7 +197,7 @@ export class RunEndpoint {
       );
       if (body) discardRest(call.response);
       begun = true;
-      running?.add(execution, tokensOf(call));
+      running?.add(execution, callersOf(call));
       abandonWithClient(call.response, execution);
       return execution;
     } finally {
@@ -206,7 +207,8 @@ export class RunEndpoint {
 
   #mustBeInForce({ bearer, task }: Call): void {
     const { verifier } = this.#with.tokens;
-    if (bearer) verifier.mustBeInForce(bearer);
+    const state = bearer ? verifier.stateOf(bearer) : "valid";
+    if (state !== "valid") throw verifier.problem(state, bearer!);
     if (task) mustNotHaveEnded(task, verifier);
   }
 
@@ -271,18 +273,18 @@ export class RunEndpoint {
   }
 
   async #admit(call: Call): Promise<void> {
-    const { container, holder, answer } = call;
-    const decision = await this.#with.limiter.admit(container, holder);
+    const { container, subject, answer } = call;
+    const decision = await this.#with.limiter.admit(container, subject);
     answer.decided(decision);
     if (!decision.admitted) throw limitProblem(container, decision);
-    for (const token of tokensOf(call)) this.#with.tokens.uses.ran(token);
+    for (const { claims } of callersOf(call)) this.#with.tokens.uses.ran(claims);
   }
 
-  async #fetchCode({ taskUrl: url, party, pin, response }: Call): Promise<CodeText> {
+  async #fetchCode({ taskUrl: url, group, pin, response }: Call): Promise<CodeText> {
     // A client that leaves must not hold its place for as long as a slow server likes.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const permit = { net: party.net, sha256: pin?.sha256 ?? null };
+    const permit = { net: group.net, sha256: pin?.sha256 ?? null };
     const { bytes, contentType } = await this.#with.sources.fetch(pin?.url ?? url!, permit, gone.signal);
     const typescript = contentType?.startsWith("application/typescript") ?? false;
     return { source: bytes, typescript, modules: null };
@@ -293,43 +295,43 @@ export class RunEndpoint {
    * is wrong with a body, and the rate-limit headers are due in any case.
    */
   async #refuse(cause: unknown, call: Call): Promise<void> {
-    const { request, container, holder, secrets, answer } = call;
+    const { request, container, subject, secrets, answer } = call;
     let error = cause;
     if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
     // What a task throws may hold what it was given.
     if (secrets) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
     const client = proxies.clientOf(request);
-    if (answer.isCounted) log.run(answer.run, container, holder.jti, client, error);
-    else log.refusedRun(call.memory.name, answer.run, container, holder.jti, client, error);
+    if (answer.isCounted) log.run(answer.run, container, subject.jti, client, error);
+    else log.refusedRun(call.memory.name, answer.run, container, subject.jti, client, error);
     answer.sendProblem(error);
   }
 
   /** Without a token a client is what its address is. */
-  #memoryOf(bearer: Claims | null, request: IncomingMessage): BodyHolder {
-    if (bearer) return { name: familyOf(bearer), isPublic: false };
+  #memoryOf(bearer: Caller | null, request: IncomingMessage): BodyHolder {
+    if (bearer) return bearer.memory;
     return { name: clientNetwork(this.#with.proxies.clientOf(request)), isPublic: true };
   }
 
-  #contextOf({ request, target, container, claims, secrets, answer }: Call, data: string | null): string {
+  #contextOf({ request, target, container, caller, secrets, answer }: Call, data: string | null): string {
     const origin = this.#with.proxies.originOf(request);
-    const run = { id: answer.run, container, origin, params: claims.params };
+    const run = { id: answer.run, container, origin, params: caller.claims.params };
     return contextText(runContext(request, target, run), data, secrets?.json);
   }
 
-  #observe({ request, answer, container, holder, secrets }: Call, over: () => void): RunObserver {
+  #observe({ request, answer, container, subject, secrets }: Call, over: () => void): RunObserver {
     const { log, proxies, runCounts } = this.#with;
     const { run } = answer;
     return {
       over,
       broke: (problem) => {
         const error = secrets ? redactionOf(secrets).problem(problem) : problem;
-        log.run(run, container, holder.jti, proxies.clientOf(request), error);
+        log.run(run, container, subject.jti, proxies.clientOf(request), error);
       },
       refused: (refusal) => {
-        log.refused(run, container, holder.jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
+        log.refused(run, container, subject.jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
       },
-      witness: new LoggingWitness(log, runCounts, { run, container, jti: holder.jti }, secrets),
+      witness: new LoggingWitness(log, runCounts, { run, container, jti: subject.jti }, secrets),
     };
   }
 }
@@ -342,8 +344,8 @@ function abandonWithClient(response: ServerResponse, execution: Execution): void
 }
 
 /** All that it is counted for. */
-function tokensOf({ claims, bearer }: Call): Claims[] {
-  return bearer === null || bearer === claims ? [claims] : [claims, bearer];
+function callersOf({ caller, bearer }: Call): Caller[] {
+  return bearer === null || bearer === caller ? [caller] : [caller, bearer];
 }
 
 /** A refusal by the limits comes before the fault of a request. While the counts cannot be reached, they are not told. */

@@ -1,23 +1,26 @@
 import { Problem } from "../errors.ts";
-import type { Claims } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
 import type { TokenRegister } from "../tokens/register.ts";
 import type { Verifier } from "../tokens/verify.ts";
 import type { Execution } from "./execution.ts";
 
 /** The runs that guests are at, by their tokens, so that a revocation can end them. */
 export class Running {
-  readonly #runs: Map<Execution, readonly Claims[]> = new Map();
+  readonly #runs: Map<Execution, readonly Caller[]> = new Map();
 
-  constructor(registry: Pick<TokenRegister, "onRevoked">, verifier: Pick<Verifier, "isSigned" | "onKeysRemoved">) {
+  constructor(registry: Pick<TokenRegister, "onRevoked">, verifier: Pick<Verifier, "onKeysRemoved">) {
     registry.onRevoked((jtis) => {
       const revoked = new Set(jtis);
-      this.#kill(({ jti, parents }) => revoked.has(jti) || parents.some((parent) => revoked.has(parent)), TOKEN);
+      this.#kill(
+        ({ claims: { jti, parents } }) => revoked.has(jti) || parents.some((parent) => revoked.has(parent)),
+        TOKEN,
+      );
     });
-    verifier.onKeysRemoved(() => this.#kill((claims) => !verifier.isSigned(claims), KEY));
+    verifier.onKeysRemoved((hasLostKey) => this.#kill(hasLostKey, KEY));
   }
 
   /** @param tokens all that it hangs on: the one that asked for it, and that of its task. */
-  add(execution: Execution, tokens: readonly Claims[]): void {
+  add(execution: Execution, tokens: readonly Caller[]): void {
     this.#runs.set(execution, tokens);
   }
 
@@ -25,7 +28,7 @@ export class Running {
     this.#runs.delete(execution);
   }
 
-  #kill(isOver: (claims: Claims) => boolean, why: string): void {
+  #kill(isOver: (caller: Caller) => boolean, why: string): void {
     for (const [execution, tokens] of this.#runs) {
       if (tokens.some(isOver)) execution.kill(new Problem("token_invalid", why, { hint: HINT }));
     }

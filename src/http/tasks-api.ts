@@ -7,9 +7,9 @@ import type { Place } from "../tasks/definition.ts";
 import { readRollBack } from "../tasks/request.ts";
 import type { Task } from "../tasks/task.ts";
 import type { CodeCheck, Condition } from "../tasks/tasks.ts";
-import { type Claims, familyOf, permitsContainer, permitsVerb } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
+import { permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import { matches, matchesNone } from "./etags.ts";
-import { holderOf } from "./holder.ts";
 import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";
 import { readBytes } from "./read-json.ts";
@@ -42,8 +42,7 @@ const SEGMENT = "{[^/]*}";
 
 /** Named tasks, for who may keep them in their container. */
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
-  const { tasks, tokens, issueRate } = dependencies;
-  const { verifier } = tokens;
+  const { tasks, issueRate } = dependencies;
   const path = `/api/tasks/:container${SEGMENT}`;
   resource(api, path, { GET: listTasks(dependencies) });
   resource(api, `${path}/:name${SEGMENT}`, {
@@ -51,7 +50,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       const { place } = await permitted(call, dependencies);
       const task = await tasks.find(place.container, place.name);
       if (!task) throw new Problem("not_found", "there is no task of that name in the container");
-      const end = verifier.endOf(task.claims);
+      const end = tasks.endOf(task);
       const { headers } = call.env.incoming;
       if (!matches(task.etag, headers)) {
         throw new Problem("precondition_failed", "the task is not the one that you mean");
@@ -100,15 +99,14 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   });
 }
 
-function codeCheck({ container }: Place, by: Claims, { containers, tokens }: ApiDependencies): CodeCheck {
+function codeCheck({ container }: Place, by: Caller, { containers }: ApiDependencies): CodeCheck {
   return async (code) => {
-    const holder = await holderOf(by, tokens.registry);
-    await checkCode(containers, container, holder, withoutPreamble(Buffer.from(code)));
+    await checkCode(containers, container, await by.limitSubject(), withoutPreamble(Buffer.from(code)));
   };
 }
 
 function listTasks(dependencies: ApiDependencies): Handler {
-  const { tasks, tokens } = dependencies;
+  const { tasks } = dependencies;
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
@@ -117,15 +115,15 @@ function listTasks(dependencies: ApiDependencies): Handler {
     const page = await listPage<Task>("tasks", after, count, {
       read: (cursor, some) => tasks.list(container, cursor, some),
       atOnce: LISTED,
-      holder: familyOf(by),
+      holder: by.family,
       cursorOf: ({ name }) => name,
-      describe: (task) => ({ ...described(task), ...tokens.verifier.endOf(task.claims) }),
+      describe: (task) => ({ ...described(task), ...tasks.endOf(task) }),
     });
     return jsonText(200, page);
   };
 }
 
-async function permitted(call: Call, dependencies: ApiDependencies): Promise<{ place: Place; by: Claims }> {
+async function permitted(call: Call, dependencies: ApiDependencies): Promise<{ place: Place; by: Caller }> {
   const by = await authenticate(call, dependencies);
   const container = containerName(segment(call, CONTAINER));
   const name = taskName(segment(call, NAME));
@@ -133,8 +131,8 @@ async function permitted(call: Call, dependencies: ApiDependencies): Promise<{ p
   return { place: { container, name }, by };
 }
 
-function mustKeepTasks(by: Claims, container: string): void {
-  if (!permitsContainer(by, container) || !permitsVerb(by, "tasks")) throw forbidden();
+function mustKeepTasks(by: Caller, container: string): void {
+  if (!permitsContainer(by.claims, container) || !permitsVerb(by.claims, "tasks")) throw forbidden();
 }
 
 /** Their places in `/api/tasks/{container}/{name}`. */
@@ -147,15 +145,15 @@ function segment(call: Call, at: number): string {
 }
 
 /** @throws {Problem} `code_too_large`, `request_invalid` */
-async function readMembers(call: Call, dependencies: ApiDependencies, by: Claims): Promise<unknown> {
+async function readMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
   const { codeLimit, jsonDepthLimit } = dependencies.config;
   const most = codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
   const tooLarge = (): Problem => {
     return new Problem("code_too_large", `the body is longer than the ${most} bytes that are taken`);
   };
   return await readBytes(call, dependencies, by, { limitBytes: most, tooLarge }, async (body) => {
-    await checkJson(body, jsonDepthLimit, familyOf(by), memberBounds(body));
-    return await parseJson(body, jsonDepthLimit, familyOf(by));
+    await checkJson(body, jsonDepthLimit, by.family, memberBounds(body));
+    return await parseJson(body, jsonDepthLimit, by.family);
   });
 }
 
@@ -193,8 +191,8 @@ function quoted({ etag }: Task): string {
 }
 
 /** All of it but its code and its secrets. Times are in Unix seconds. */
-function described({ container, name, version, etag, claims, inline, by, at, ...task }: Task): object {
-  const { jti, exp, limits, net, fresh, params, code } = claims;
+function described({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
+  const { jti, exp, limits, net, fresh, params, code } = caller.claims;
   return {
     ...{ container, name, version, etag, jti },
     url: inline ? null : code!.url,
@@ -205,7 +203,10 @@ function described({ container, name, version, etag, claims, inline, by, at, ...
   };
 }
 
-function auditTask(call: Call, dependencies: ApiDependencies, what: string, task: Task, by: Claims): void {
-  const { container, name, version, claims } = task;
-  audit(call, dependencies, what, { container, task: name, version, token: claims.jti, by: by.jti });
+function auditTask(call: Call, dependencies: ApiDependencies, what: string, task: Task, by: Caller): void {
+  const { container, name, version, caller } = task;
+  audit(call, dependencies, what, {
+    ...{ container, task: name, version },
+    ...{ token: caller.claims.jti, by: by.claims.jti },
+  });
 }

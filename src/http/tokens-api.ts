@@ -1,3 +1,4 @@
+import type { Caller } from "../tokens/caller.ts";
 import { type Claims, permitsVerb } from "../tokens/claims.ts";
 import { inspectToken, listTokens, serveIntrospection } from "./inspection-api.ts";
 import { readJson } from "./read-json.ts";
@@ -17,7 +18,7 @@ import { decode } from "./target.ts";
 /** Issuing and revoking: administrators all, others what is below them. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   const { tokens, config, issueRate } = dependencies;
-  const quotas = { familyTokens: config.familyTokens, admit: (by: Claims) => issueRate.admit(by) };
+  const quotas = { familyTokens: config.familyTokens, admit: (by: Caller) => issueRate.admit(by) };
   const mayRevoke = async (by: Claims, jti: string): Promise<boolean> => {
     if (jti === by.jti) return by.selfRevoke;
     return by.admin || ((await tokens.registry.issued(jti))?.claims.parents.includes(by.jti) ?? false);
@@ -29,17 +30,17 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     GET: listTokens(dependencies),
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
-      if (!permitsVerb(by, "issue")) throw forbidden();
+      if (!permitsVerb(by.claims, "issue")) throw forbidden();
       await issueRate.look(by);
       const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
-      audit(call, dependencies, "token issued", { token: issued.jti, by: by.jti });
+      audit(call, dependencies, "token issued", { token: issued.jti, by: by.claims.jti });
       return json(201, issued);
     },
   });
   resource(api, "/api/tokens/:jti{[^/]*}", {
     GET: inspectToken(dependencies),
     DELETE: async (call) => {
-      const by = await authenticate(call, dependencies);
+      const { claims: by } = await authenticate(call, dependencies);
       const jti = decode(lastSegment(call)) ?? "";
       if (!(await mayRevoke(by, jti))) throw forbidden();
       // One that was signed elsewhere says itself how long that is to be remembered.

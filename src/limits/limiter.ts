@@ -1,4 +1,5 @@
 import { refusal } from "./decide.ts";
+import { type LimitSubject, type ServerLimits, tokenCharge, tokenKey } from "./limit-subject.ts";
 import { limitVector, type Limits, type LimitVector, type WindowName } from "./windows.ts";
 
 export type KeyClass = "container" | "token";
@@ -65,39 +66,20 @@ export interface LimitStore {
   close(): Promise<void>;
 }
 
-/** A verified token as the limiter sees it. */
-export interface Holder {
-  readonly jti: string;
-  readonly limits: { readonly container?: Limits | undefined; readonly token?: Limits | undefined };
-  /** The tokens above it, with their own token limits. A run is counted against them too. */
-  readonly parents: readonly { readonly jti: string; readonly limits: Limits | undefined }[];
-}
-
 /** The limits that an administrator has set for a container. The same object until they are set anew. */
 export type LimitsOf = (container: string) => Limits | undefined;
-
-/** What is the same for every run of a holder. */
-interface Account {
-  /** In a container of which nothing is set. */
-  readonly container: LimitVector;
-  /** In the container with limits of its own that was used last: most tokens are used in one. */
-  underPolicy: { readonly policy: Limits; readonly limits: LimitVector } | null;
-  readonly tokens: readonly Charge[];
-}
 
 /** Decides whether a run may start: which keys it counts against, with which limits. */
 export class Limiter {
   readonly #store: LimitStore;
-  readonly #defaults: { container: Limits; token: Limits };
+  readonly #defaults: ServerLimits;
   readonly #policyOf: LimitsOf;
-  /** Tokens are verified once and used often: their holder is the same object in every run. */
-  readonly #accounts = new WeakMap<Holder, Account>();
 
   /**
    * @param defaults the server's own limits, for every container and every token
    * @param policyOf asked at each decision: it answers from memory
    */
-  constructor(store: LimitStore, defaults: { container: Limits; token: Limits }, policyOf: LimitsOf = () => undefined) {
+  constructor(store: LimitStore, defaults: ServerLimits, policyOf: LimitsOf = () => undefined) {
     this.#store = store;
     this.#defaults = defaults;
     this.#policyOf = policyOf;
@@ -109,9 +91,8 @@ export class Limiter {
    * @returns the use of the container first, then of the token, then of its parents
    * @throws {Problem} `store_unavailable` when the run cannot be counted.
    */
-  admit(container: string, holder: Holder): Promise<Decision> {
-    const account = this.#account(holder);
-    return this.#store.admit([this.#containerCharge(container, holder, account), ...account.tokens]);
+  admit(container: string, subject: LimitSubject): Promise<Decision> {
+    return this.#store.admit(this.#charges(container, subject));
   }
 
   /**
@@ -120,15 +101,14 @@ export class Limiter {
    * @returns as `admit`.
    * @throws {Problem} `store_unavailable`
    */
-  async look(container: string, holder: Holder): Promise<Decision> {
-    const account = this.#account(holder);
-    const usage = await this.#store.read([this.#containerCharge(container, holder, account), ...account.tokens]);
+  async look(container: string, subject: LimitSubject): Promise<Decision> {
+    const usage = await this.#store.read(this.#charges(container, subject));
     return refusal(usage) ?? { admitted: true, usage, retryAfterMs: 0, violations: [] };
   }
 
   /** What is left of a container for this token. */
-  container(container: string, holder: Holder): Promise<KeyReading> {
-    return this.#read(this.#containerCharge(container, holder, this.#account(holder)));
+  container(container: string, subject: LimitSubject): Promise<KeyReading> {
+    return this.#read(this.#containerCharge(container, subject));
   }
 
   /** What has been used of a container, whatever limits it. */
@@ -144,7 +124,7 @@ export class Limiter {
 
   /** What is left of a token. `limits` are those of its claim. */
   token(jti: string, limits: Limits | undefined): Promise<KeyReading> {
-    return this.#read(this.#tokenCharge(jti, limits));
+    return this.#read(tokenCharge(jti, limits, this.#defaults));
   }
 
   /** Clears the use of a container. Audit is the caller's. */
@@ -162,38 +142,13 @@ export class Limiter {
     return reading!;
   }
 
-  #account(holder: Holder): Account {
-    let account = this.#accounts.get(holder);
-    if (!account) {
-      const tokens = [this.#tokenCharge(holder.jti, holder.limits.token)];
-      for (const parent of holder.parents) tokens.push(this.#tokenCharge(parent.jti, parent.limits));
-      if (new Set(tokens.map((charge) => charge.key)).size < tokens.length) {
-        throw new TypeError(`token "${holder.jti}" and the tokens above it name one token twice`);
-      }
-      const container = limitVector(this.#defaults.container, holder.limits.container);
-      account = { container, underPolicy: null, tokens };
-      this.#accounts.set(holder, account);
-    }
-    return account;
+  #charges(container: string, subject: LimitSubject): Charge[] {
+    return [this.#containerCharge(container, subject), ...subject.tokenCharges(this.#defaults)];
   }
 
-  #containerCharge(container: string, holder: Holder, account: Account): Charge {
-    const policy = this.#policyOf(container);
-    const limits = policy ? this.#underPolicy(policy, holder, account) : account.container;
+  #containerCharge(container: string, subject: LimitSubject): Charge {
+    const limits = subject.containerLimits(this.#defaults, this.#policyOf(container));
     return { key: containerKey(container), class: "container", limits };
-  }
-
-  /** Kept as one object, by which the headers know that nothing has changed since the last run. */
-  #underPolicy(policy: Limits, holder: Holder, account: Account): LimitVector {
-    if (account.underPolicy?.policy !== policy) {
-      const limits = limitVector(this.#defaults.container, policy, holder.limits.container);
-      account.underPolicy = { policy, limits };
-    }
-    return account.underPolicy.limits;
-  }
-
-  #tokenCharge(jti: string, limits: Limits | undefined): Charge {
-    return { key: tokenKey(jti), class: "token", limits: limitVector(this.#defaults.token, limits) };
   }
 }
 
@@ -205,8 +160,4 @@ const CONTAINER_PREFIX = "c:";
 
 function containerKey(container: string): string {
   return `${CONTAINER_PREFIX}${container}`;
-}
-
-function tokenKey(jti: string): string {
-  return `t:${jti}`;
 }

@@ -74,7 +74,7 @@ export function taskPayload(
 ): Payload {
   const above = by.admin ? null : by;
   const parents = above ? [above.jti, ...above.parents] : [];
-  const jti = kept && isDeepStrictEqual(kept.claims.parents, parents) ? kept.claims.jti : randomUUID();
+  const jti = kept && isDeepStrictEqual(kept.caller.claims.parents, parents) ? kept.caller.claims.jti : randomUUID();
   return { ...payloadOf(request, { jti, above, nowMs }), task: `${container}/${name}` };
 }
 
@@ -118,7 +118,7 @@ function judgeMembers(
   kept: Task | null,
   { by, nowMs, known }: { by: Claims; nowMs: number; known: readonly MemberFault[] },
 ): JudgedRequest {
-  const before = kept?.claims;
+  const before = kept?.caller.claims;
   const { secrets, expiresIn } = given;
   const endless = isEndless(given, kept, by);
   const members = {
@@ -154,7 +154,7 @@ function pinGiven({ sha256Of, url, sha256 }: Given, kept: Task | null): object |
 
 function isEndless({ exp, expiresIn }: Given, kept: Task | null, by: Claims): boolean {
   if (!by.admin || expiresIn !== undefined) return false;
-  return exp === undefined ? (kept?.claims.exp ?? null) === null : exp === null;
+  return exp === undefined ? (kept?.caller.claims.exp ?? null) === null : exp === null;
 }
 
 /** Unless something else is said, as before and no longer than the token that asks. */

@@ -22,8 +22,8 @@ export async function ensureAdminToken(file: string, tokens: Pick<Tokens, "verif
 
 async function isAdministrative(token: string, { verifier }: Pick<Tokens, "verifier">): Promise<boolean> {
   try {
-    const { admin } = await verifier.verify(token);
-    return admin;
+    const { claims } = await verifier.verify(token);
+    return claims.admin;
   } catch (error) {
     if (error instanceof Problem && error.code === "token_invalid") return false;
     throw error;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Clock } from "../limits/clock.ts";
-import type { Claims } from "./claims.ts";
+import type { Caller } from "./caller.ts";
 import { issue, type Issued, type IssueQuotas } from "./issue.ts";
 import { lost } from "./key-file.ts";
 import { keepKeys, type KeyNews } from "./key-keeper.ts";
@@ -26,7 +26,7 @@ export interface Tokens {
    * As `issue` in `issue.ts`, at this moment, for an administrator: its `jti`, or words for what asks; or for a token, which
    * needs quotas.
    */
-  readonly issue: (input: unknown, issuedBy: string | Claims, quotas?: IssueQuotas) => Promise<Issued>;
+  readonly issue: (input: unknown, issuedBy: string | Caller, quotas?: IssueQuotas) => Promise<Issued>;
   /** As `revoke` of the registry, at this moment. */
   readonly revoke: (jti: string, revokedBy: string, end?: number | null) => Promise<boolean>;
   /** What their code is given and nobody else. */
@@ -81,9 +81,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
     registry,
     verifier,
     issue: (input, by, quotas = NO_QUOTAS) => {
-      const issuer = issuerOf(by);
-      const kidsAbove = issuer.above ? verifier.kidsOf(issuer.above) : [];
-      return issue(input, { keys, registry, vault, ...issuer, kidsAbove, nowMs: nowMs(), quotas });
+      return issue(input, { keys, registry, vault, ...issuerOf(by), nowMs: nowMs(), quotas });
     },
     revoke: async (jti, revokedBy, end) => {
       const first = await registry.revoke(jti, revokedBy, nowMs(), end);
@@ -130,6 +128,8 @@ async function openVault(folder: string, { create = true, nowMs = Date.now, ...o
 const NO_QUOTAS: IssueQuotas = { familyTokens: Infinity, admit: () => Promise.resolve() };
 
 /** What an administrator issues starts a chain of its own, so that his token can be replaced and revoked without it. */
-function issuerOf(by: string | Claims): { issuedBy: string; above: Claims | null } {
-  return typeof by === "string" ? { issuedBy: by, above: null } : { issuedBy: by.jti, above: by.admin ? null : by };
+function issuerOf(by: string | Caller): { issuedBy: string; above: Caller | null } {
+  if (typeof by === "string") return { issuedBy: by, above: null };
+  const { jti, admin } = by.claims;
+  return { issuedBy: jti, above: admin ? null : by };
 }

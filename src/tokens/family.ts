@@ -2,16 +2,7 @@ import { Problem } from "../errors.ts";
 import { refusal } from "../limits/decide.ts";
 import type { Charge, Decision, LimitStore } from "../limits/limiter.ts";
 import { limitVector, type LimitVector } from "../limits/windows.ts";
-import { type Claims, familyOf } from "./claims.ts";
-
-/**
- * The family whose quotas a token counts against.
- *
- * @returns null for an administrator's token: what it issues starts a family of its own.
- */
-export function quotaFamilyOf(claims: Pick<Claims, "admin" | "jti" | "parents">): string | null {
-  return claims.admin ? null : familyOf(claims);
-}
+import type { Caller } from "./caller.ts";
 
 /** What a family may keep of one kind. */
 export interface FamilyQuota {
@@ -44,7 +35,7 @@ export class IssueRate {
    *
    * @throws {Problem} `token_limited` when the family writes too often, `store_unavailable` when the write cannot be counted.
    */
-  async admit(by: Claims): Promise<void> {
+  async admit(by: Pick<Caller, "quotaFamily">): Promise<void> {
     const charges = this.#charges(by);
     if (charges.length === 0) return;
     const decision = await this.#store.admit(charges);
@@ -57,15 +48,14 @@ export class IssueRate {
    *
    * @throws {Problem} as `admit`.
    */
-  async look(by: Claims): Promise<void> {
+  async look(by: Pick<Caller, "quotaFamily">): Promise<void> {
     const charges = this.#charges(by);
     if (charges.length === 0) return;
     const decision = refusal(await this.#store.read(charges));
     if (decision) throw this.#problem(decision);
   }
 
-  #charges(by: Claims): Charge[] {
-    const family = quotaFamilyOf(by);
+  #charges({ quotaFamily: family }: Pick<Caller, "quotaFamily">): Charge[] {
     return family === null ? [] : [{ key: `${ISSUES_PREFIX}${family}`, class: "token", limits: this.#limits }];
   }
 

@@ -6,7 +6,7 @@ import { Container } from "../../src/containers/container.ts";
 import type { Guest } from "../../src/containers/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import { Problem } from "../../src/errors.ts";
-import { FREE, holder } from "./parties.ts";
+import { FREE, holder } from "./isolation-groups.ts";
 import { makeGuest } from "./puppet.ts";
 import { start } from "./recorder.ts";
 

@@ -5,7 +5,7 @@ import type { Compartment } from "../../src/containers/compartment.ts";
 import type { Guest } from "../../src/containers/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import { type Place, Registry, type RegistryOptions } from "../../src/containers/registry.ts";
-import { FREE, NO_CAPS, token } from "./parties.ts";
+import { FREE, NO_CAPS, token } from "./isolation-groups.ts";
 import { makeGuest } from "./puppet.ts";
 
 const ALICE = token("alice");

@@ -9,7 +9,7 @@ import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts
 import type { Priority } from "../../src/sandbox/sandbox.ts";
 import { FROM_GUEST, TO_GUEST } from "../../src/wire/messages.ts";
 import { pause, until } from "../contract/until.ts";
-import { FREE, holder } from "./parties.ts";
+import { FREE, holder } from "./isolation-groups.ts";
 import { IDLE, LIMITS, makeGuest, Puppet } from "./puppet.ts";
 import { openRealGuests, type RealGuests, RESOURCES } from "./real-guests.ts";
 import { start } from "./recorder.ts";

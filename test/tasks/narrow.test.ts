@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 
 import { requireNamed } from "../../src/egress/narrow.ts";
 import { Problem } from "../../src/errors.ts";
-import { holderOfTask, mustBeRunnable } from "../../src/http/named-run.ts";
+import { mustBeRunnable, subjectOfTask } from "../../src/http/named-run.ts";
 import { Limiter } from "../../src/limits/limiter.ts";
 import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
 import { pinOf, type Task } from "../../src/tasks/task.ts";
@@ -16,7 +16,7 @@ import type { Tokens } from "../../src/tokens/authority.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../../src/tokens/claims.ts";
 import { HandClock, inFolder, withStore } from "../limits/stores/folder.ts";
 import { isLong } from "../long.ts";
-import { START_S, testTokens } from "../tokens/support.ts";
+import { callerOf, START_S, testTokens } from "../tokens/support.ts";
 
 const CONTAINER = "acme-1";
 const PLACES = ["a.example", "a.example:443", "b.example:80"];
@@ -138,8 +138,8 @@ class World {
     const at = { container: CONTAINER, name: step.name };
     const members = step.kind === "put" ? this.#valued(step.members) : {};
     const task = await orNull(async () => {
-      if (step.kind === "rollback") return this.tasks.rollBack(at, step.version, undefined, by, () => true);
-      return (await this.tasks.put(at, members, by, () => true)).task;
+      if (step.kind === "rollback") return this.tasks.rollBack(at, step.version, undefined, callerOf(by), () => true);
+      return (await this.tasks.put(at, members, callerOf(by), () => true)).task;
     });
     if (!task) return;
     for (const value of Object.values(members.secrets ?? {})) {
@@ -154,7 +154,7 @@ class World {
   }
 
   /** What a run of the task has is no more than the one that keeps it has, which is the token right above its own. */
-  checkClaims({ claims, public: isPublic }: Task): void {
+  checkClaims({ caller: { claims }, public: isPublic }: Task): void {
     assert.deepEqual([claims.containers, claims.can, claims.admin, claims.depth], [[CONTAINER], ["run"], false, 0]);
     const [jti] = claims.parents;
     const above = this.actors.find((actor) => actor.jti === jti);
@@ -179,7 +179,7 @@ class World {
   /** Its code is told what was set for that code, and what the tokens above it have, which nothing takes the place of. */
   async #checkSecrets(task: Task): Promise<void> {
     const told = await this.#toldTo(task.owner);
-    const above = this.actors.find((actor) => actor.jti === task.claims.parents[0]);
+    const above = this.actors.find((actor) => actor.jti === task.caller.claims.parents[0]);
     const inherited = above ? await this.#toldTo(above) : {};
     for (const [name, value] of Object.entries(inherited)) assert.equal(told[name], value, name);
     for (const [name, value] of Object.entries(told)) {
@@ -188,7 +188,7 @@ class World {
     }
   }
 
-  #checkOwn({ claims }: Task, keeper: Claims, origin: Origin): void {
+  #checkOwn({ caller: { claims } }: Task, keeper: Claims, origin: Origin): void {
     assert.equal(origin.code, claims.code!.sha256, "secrets were given to other code");
     const { params, net } = claims;
     const vetting = keeper.admin || [origin.by.jti, ...origin.by.parents].includes(keeper.jti);
@@ -202,7 +202,7 @@ class World {
   async #issue(by: Claims, given: object): Promise<void> {
     if (!permitsVerb(by, "issue")) return;
     const members = this.#valued(given);
-    const issued = await orNull(() => this.tokens.issue(members, by));
+    const issued = await orNull(() => this.tokens.issue(members, callerOf(by)));
     if (!issued) return;
     this.actors.push(issued.claims);
     for (const value of Object.values(members.secrets ?? {})) {
@@ -265,14 +265,17 @@ describe("no sequence of issues, tasks, versions and revocations ever widens", (
             for (const [name, who] of runs) {
               const task = await world.live(name);
               if (!task) continue;
-              const bearer = task.public ? null : world.actors[who % world.actors.length]!;
-              if (bearer && (!permitsVerb(bearer, "run") || !permitsContainer(bearer, CONTAINER))) continue;
+              const asking = task.public ? null : world.actors[who % world.actors.length]!;
+              if (asking && (!permitsVerb(asking, "run") || !permitsContainer(asking, CONTAINER))) continue;
+              const bearer = asking && callerOf(asking, registry);
               mustBeRunnable(task, bearer, verifier);
-              const { admitted } = await limiter.admit(CONTAINER, await holderOfTask(task, bearer, registry));
+              const { admitted } = await limiter.admit(CONTAINER, await subjectOfTask(task, bearer));
               if (!admitted) refused++;
-              const chain = new Set([task.claims, bearer].flatMap((each) => (each ? [each.jti, ...each.parents] : [])));
+              const chain = new Set(
+                [task.caller.claims, asking].flatMap((each) => (each ? [each.jti, ...each.parents] : [])),
+              );
               for (const jti of admitted ? chain : []) done.set(jti, (done.get(jti) ?? 0) + 1);
-              for (const { jti, limits } of [task.claims, ...world.actors]) {
+              for (const { jti, limits } of [task.caller.claims, ...world.actors]) {
                 most.set(jti, limits.token?.minute ?? Infinity);
               }
             }
@@ -300,7 +303,7 @@ async function worlds(t: TestContext): Promise<(head: object) => Promise<World>>
     });
     const admin = await tokens.issue({ admin: true, exp: null }, "me");
     const members = { containers: ["acme-*", "b"], can: VERBS, exp: START_S + 50, depth: 4, secretsReadable: true };
-    const first = await tokens.issue({ ...members, secrets: { HEAD: "of the head" }, ...head }, admin.claims);
+    const first = await tokens.issue({ ...members, secrets: { HEAD: "of the head" }, ...head }, callerOf(admin.claims));
     return new World(tokens, tasks, [admin.claims, first.claims]);
   };
 }

@@ -4,13 +4,12 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { Problem } from "../../src/errors.ts";
-import { holderOf } from "../../src/http/holder.ts";
 import { Limiter } from "../../src/limits/limiter.ts";
 import type { MemberFault } from "../../src/members.ts";
 import { type Claims, permitsContainer, permitsVerb, VERBS } from "../../src/tokens/claims.ts";
 import { HandClock, inFolder, withStore } from "../limits/stores/folder.ts";
 import { isLong } from "../long.ts";
-import { problemOf, START_S, testTokens } from "./support.ts";
+import { callerOf, problemOf, START_S, testTokens } from "./support.ts";
 
 const ALL = ["run", "limits", "issue"];
 const HEAD = {
@@ -26,7 +25,7 @@ const HEAD = {
 test("a token below another is what it says, and inherits what it does not", async (t) => {
   const { issue, verifier, registry } = await testTokens(t);
   const head = await issue({ ...HEAD, fresh: true, selfRevoke: false }, "an administrator");
-  const child = await issue({ containers: ["acme"] }, head.claims);
+  const child = await issue({ containers: ["acme"] }, callerOf(head.claims));
   assert.deepEqual(child.claims, {
     ...head.claims,
     jti: child.jti,
@@ -36,7 +35,7 @@ test("a token below another is what it says, and inherits what it does not", asy
     depth: 0,
     parents: [head.jti],
   });
-  assert.deepEqual(await verifier.verify(child.token), child.claims);
+  assert.deepEqual((await verifier.verify(child.token)).claims, child.claims);
   assert.equal((await registry.issued(child.jti))?.issuedBy, head.jti);
 });
 
@@ -44,43 +43,43 @@ test("a family has the generations that its head was given, each knows all above
   const { issue } = await testTokens(t);
   const chain = [(await issue({ ...HEAD, depth: 4 }, "an administrator")).claims];
   for (let depth = 3; depth >= 0; depth--) {
-    chain.unshift((await issue({ containers: ["acme"], can: ALL, depth }, chain[0]!)).claims);
+    chain.unshift((await issue({ containers: ["acme"], can: ALL, depth }, callerOf(chain[0]!))).claims);
   }
   assert.deepEqual(
     chain[0]!.parents,
     chain.slice(1).map(({ jti }) => jti),
   );
-  const problem = await problemOf(() => issue({ containers: ["acme"] }, chain[0]!));
+  const problem = await problemOf(() => issue({ containers: ["acme"] }, callerOf(chain[0]!)));
   assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", ["depth"]]);
 });
 
 test("what an administrator's token issues is below nobody, and no less than was asked for", async (t) => {
   const { issue } = await testTokens(t);
   const admin = await issue({ admin: true, exp: START_S + 60, net: false, limits: { token: { day: 1 } } }, "start");
-  const { claims } = await issue({ admin: true, exp: null }, admin.claims);
+  const { claims } = await issue({ admin: true, exp: null }, callerOf(admin.claims));
   assert.deepEqual([claims.parents, claims.exp, claims.net, claims.limits], [[], null, null, {}]);
 });
 
 test("without verbs to inherit of those that are the default, they are to be named", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue({ ...HEAD, can: ["issue"] }, "an administrator");
-  const problem = await problemOf(() => issue({ containers: ["acme"] }, claims));
+  const problem = await problemOf(() => issue({ containers: ["acme"] }, callerOf(claims)));
   assert.deepEqual([problem.code, membersOf(problem)], ["request_invalid", ["can"]]);
   const reading = await issue({ ...HEAD, can: ["limits", "issue"] }, "an administrator");
-  assert.deepEqual((await issue({ containers: ["acme"] }, reading.claims)).claims.can, ["limits"]);
+  assert.deepEqual((await issue({ containers: ["acme"] }, callerOf(reading.claims))).claims.can, ["limits"]);
 });
 
 test("a pin may be added, and then the code is all that the token runs", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue(HEAD, "an administrator");
   const code = { sha256: "a".repeat(64) };
-  assert.deepEqual((await issue({ containers: ["acme"], code }, claims)).claims.code, code);
+  assert.deepEqual((await issue({ containers: ["acme"], code }, callerOf(claims))).claims.code, code);
 });
 
 test("params are inherited, and may be added to", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue({ ...HEAD, params: { plan: "pro", of: { a: [1] } } }, "an administrator");
-  const child = await issue({ containers: ["acme"], params: { of: { a: [1] }, seat: 7 } }, claims);
+  const child = await issue({ containers: ["acme"], params: { of: { a: [1] }, seat: 7 } }, callerOf(claims));
   assert.deepEqual(child.claims.params, { of: { a: [1] }, seat: 7, plan: "pro" });
 });
 
@@ -112,7 +111,7 @@ describe("a token issues nothing that is more than itself, and says all that was
     test(name, async (t) => {
       const { issue } = await testTokens(t);
       const { claims } = await issue(HEAD, "an administrator");
-      const problem = await problemOf(() => issue(given({ containers: ["acme"], ...changes }), claims));
+      const problem = await problemOf(() => issue(given({ containers: ["acme"], ...changes }), callerOf(claims)));
       assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", members]);
     });
   }
@@ -120,14 +119,14 @@ describe("a token issues nothing that is more than itself, and says all that was
   test("verbs", async (t) => {
     const { issue } = await testTokens(t);
     const { claims } = await issue({ ...HEAD, can: ["run", "issue"] }, "an administrator");
-    const problem = await problemOf(() => issue({ containers: ["acme"], can: ALL }, claims));
+    const problem = await problemOf(() => issue({ containers: ["acme"], can: ALL }, callerOf(claims)));
     assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", ["can.1"]]);
   });
 
   test("any place, where there is none", async (t) => {
     const { issue } = await testTokens(t);
     const { claims } = await issue({ ...HEAD, net: false }, "an administrator");
-    const problem = await problemOf(() => issue({ containers: ["acme"], net: ["api.example.com"] }, claims));
+    const problem = await problemOf(() => issue({ containers: ["acme"], net: ["api.example.com"] }, callerOf(claims)));
     assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", ["net"]]);
   });
 
@@ -135,7 +134,7 @@ describe("a token issues nothing that is more than itself, and says all that was
     const { issue } = await testTokens(t);
     const { claims } = await issue(HEAD, "an administrator");
     const wide = { containers: ["b"], exp: HEAD.exp + 1, depth: 4, net: ["a"], limits: { container: { day: 1 } } };
-    const problem = await problemOf(() => issue(wide, claims));
+    const problem = await problemOf(() => issue(wide, callerOf(claims)));
     assert.deepEqual(membersOf(problem), ["depth", "containers.0", "exp", "limits.container", "net"]);
     assert.match(problem.message, /the first of 5/);
   });
@@ -147,11 +146,11 @@ test("what is wrong with a request and what is more than the token above has are
   const { claims } = await issue({ ...HEAD, ...secrets }, "an administrator");
   const wide = { can: ["run"], depth: 2, params: { KEY: 1, plan: "pro" } };
   const broken = { containers: ["a*b"], exp: "x", code: { url: "https://code.example/a.js" }, typo: 1 };
-  const wrong = await problemOf(() => issue({ ...wide, ...broken, secrets: { plan: "x" } }, claims));
+  const wrong = await problemOf(() => issue({ ...wide, ...broken, secrets: { plan: "x" } }, callerOf(claims)));
   const members = ["containers.0", "depth", "exp", "net", "params.KEY", "params.plan", "secrets.plan", "typo"];
   assert.deepEqual([wrong.code, membersOf(wrong).toSorted()], ["request_invalid", members]);
   assert.match(wrong.message, /has 8 faults/);
-  const wider = await problemOf(() => issue({ ...wide, containers: ["b"] }, claims));
+  const wider = await problemOf(() => issue({ ...wide, containers: ["b"] }, callerOf(claims)));
   const more = ["containers.0", "depth", "params.KEY", "params.plan"];
   assert.deepEqual([wider.code, membersOf(wider).toSorted()], ["token_forbidden", more]);
 });
@@ -160,7 +159,7 @@ test("a token that is too long is told with what else is wrong", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue(HEAD, "an administrator");
   const problem = await problemOf(() =>
-    issue({ containers: ["b"], nbf: "x", params: { text: "x".repeat(8_192) } }, claims),
+    issue({ containers: ["b"], nbf: "x", params: { text: "x".repeat(8_192) } }, callerOf(claims)),
   );
   assert.deepEqual(
     [problem.code, membersOf(problem).toSorted()],
@@ -236,9 +235,9 @@ describe("no sequence of issues ever widens", () => {
           const above = family.at(who % family.length)!;
           // As the endpoint does: who may not issue at all is not asked further.
           if (!permitsVerb(above, "issue")) continue;
-          const issued = await issuedOrNull(() => issue(input, above));
+          const issued = await issuedOrNull(() => issue(input, callerOf(above)));
           if (!issued) continue;
-          assert.deepEqual(await verifier.verify(issued.token), issued.claims);
+          assert.deepEqual((await verifier.verify(issued.token)).claims, issued.claims);
           family.push(issued.claims);
           deepest = Math.max(deepest, issued.claims.parents.length);
           for (const ancestor of family.filter(({ jti }) => issued.claims.parents.includes(jti))) {
@@ -267,13 +266,13 @@ describe("no sequence of issues ever widens", () => {
               const most = (await registry.issued(family[0]!.jti))!.claims.limits.token!.minute!;
               for (const [who, input] of steps) {
                 const above = family.at(who % family.length)!;
-                const issued = permitsVerb(above, "issue") && (await issuedOrNull(() => issue(input, above)));
+                const issued = permitsVerb(above, "issue") && (await issuedOrNull(() => issue(input, callerOf(above))));
                 if (issued) family.push(issued.claims);
               }
               const done = new Map<string, number>();
               for (const who of runs) {
                 const claims = family[who % family.length]!;
-                const { admitted } = await limiter.admit("acme-1", await holderOf(claims, registry));
+                const { admitted } = await limiter.admit("acme-1", await callerOf(claims, registry).limitSubject());
                 if (!admitted) refused++;
                 else for (const jti of [claims.jti, ...claims.parents]) done.set(jti, (done.get(jti) ?? 0) + 1);
               }
@@ -294,9 +293,9 @@ describe("no sequence of issues ever widens", () => {
 test("a token whose forebear is not known here gets no run, since nobody knows how many it may have", async (t) => {
   const { issue } = await testTokens(t);
   const head = await issue(HEAD, "an administrator");
-  const child = await issue({ containers: ["acme"] }, head.claims);
+  const child = await issue({ containers: ["acme"] }, callerOf(head.claims));
   const elsewhere = await testTokens(t);
-  const problem = await problemOf(() => holderOf(child.claims, elsewhere.registry));
+  const problem = await problemOf(() => callerOf(child.claims, elsewhere.registry).limitSubject());
   assert.equal(problem.code, "token_invalid");
 });
 

@@ -1,8 +1,8 @@
 import { Problem } from "../errors.ts";
 
 /** What one token may have of the machine at a time, together with all tokens that descend from it. */
-export interface TenantCaps {
-  /** Containers alive that it made come alive; each party in a container, and each fresh guest, is one. */
+export interface TokenCaps {
+  /** Containers alive that it made come alive; each isolation group in a container, and each fresh guest, is one. */
   readonly containers: number;
   /** Runs in flight. */
   readonly concurrency: number;
@@ -10,14 +10,16 @@ export interface TenantCaps {
   readonly newContainers: number;
 }
 
-/** A token, and the tokens above it, nearest first. */
+/** A token, and the tokens above it, nearest first. It is the same object in every run of the token. */
 export interface TokenChain {
   readonly jti: string;
-  readonly parents: readonly { readonly jti: string }[];
+  readonly ancestors: readonly { readonly jti: string }[];
+  /** Where the quotas keep the lineage of the chain. */
+  lineage?: unknown;
 }
 
-/** A token as the caps count it. */
-export class Tenant {
+/** What one token has of the machine. */
+export class TokenLoad {
   inFlight = 0;
   live = 0;
   /** When containers came alive for it within the last minute, oldest first. */
@@ -26,13 +28,19 @@ export class Tenant {
   readonly freshIn: Map<string, number> = new Map();
 }
 
-/** A token with all above it: what it does is counted against each, so that no issuing ever multiplies a cap. */
-export interface Family {
-  readonly members: readonly Tenant[];
+/** A token with all above it: what it does is counted for each, so that issuing tokens never multiplies a cap. */
+export class TokenLineage {
+  readonly members: readonly TokenLoad[];
   /** The topmost: it stands for the size of them all. */
-  readonly head: Tenant;
-  /** Of the register, when this was made. */
-  readonly generation: number;
+  readonly head: TokenLoad;
+  /** The epoch of the quotas when this was made. */
+  readonly epoch: object;
+
+  constructor(members: readonly TokenLoad[], epoch: object) {
+    this.members = members;
+    this.head = members.at(-1)!;
+    this.epoch = epoch;
+  }
 }
 
 const MINUTE_MS = 60_000;
@@ -40,29 +48,28 @@ const MINUTE_MS = 60_000;
 const RETRY_MS = 1_000;
 
 /** Whose containers and runs there are, by token. */
-export class Tenants {
-  readonly #caps: TenantCaps;
-  readonly #byJti: Map<string, Tenant> = new Map();
-  /** A chain is the same object in every run of its token. */
-  readonly #families: WeakMap<TokenChain, Family> = new WeakMap();
-  #generation = 0;
+export class TokenQuotas {
+  readonly #caps: TokenCaps;
+  readonly #byJti: Map<string, TokenLoad> = new Map();
+  /** Another object after tokens were forgotten: lineages of an earlier epoch are made again. */
+  #epoch: object = {};
 
-  constructor(caps: TenantCaps) {
+  constructor(caps: TokenCaps) {
     this.#caps = caps;
   }
 
-  familyOf(chain: TokenChain): Family {
-    const known = this.#families.get(chain);
-    if (known?.generation === this.#generation) return known;
-    const members = [this.#tenant(chain.jti), ...chain.parents.map(({ jti }) => this.#tenant(jti))];
-    const family = { members, head: members.at(-1)!, generation: this.#generation };
-    this.#families.set(chain, family);
-    return family;
+  lineageOf(chain: TokenChain): TokenLineage {
+    const { lineage: known } = chain;
+    if (known instanceof TokenLineage && known.epoch === this.#epoch) return known;
+    const members = [this.#loadOf(chain.jti), ...chain.ancestors.map(({ jti }) => this.#loadOf(jti))];
+    const lineage = new TokenLineage(members, this.#epoch);
+    chain.lineage = lineage;
+    return lineage;
   }
 
   /** @throws {Problem} `container_busy` when one more run is too many. */
-  admitRun(family: Family): void {
-    for (const { inFlight } of family.members) {
+  admitRun(lineage: TokenLineage): void {
+    for (const { inFlight } of lineage.members) {
       if (inFlight < this.#caps.concurrency) continue;
       throw new Problem("container_busy", `the token has ${inFlight} runs in flight, and may have no more`, {
         retryAfterMs: RETRY_MS,
@@ -71,8 +78,8 @@ export class Tenants {
   }
 
   /** @throws {Problem} `container_busy` with the exact wait when one more container this minute is too many. */
-  admitStart(family: Family, nowMs: number): void {
-    for (const { starts } of family.members) {
+  admitStart(lineage: TokenLineage, nowMs: number): void {
+    for (const { starts } of lineage.members) {
       // Half-open, as the windows of the limits are: after exactly a minute it is over.
       while (starts.length > 0 && starts[0]! + MINUTE_MS <= nowMs) starts.shift();
       const most = this.#caps.newContainers;
@@ -91,7 +98,7 @@ export class Tenants {
    * Whether a fresh guest counts as a container that comes alive: once a minute for each name. A fresh guest is gone with its
    * run, which other limits count; but each name is kept by the limits for a month, and a token could walk through any number.
    */
-  isNewFor({ head: { freshIn } }: Family, container: string, nowMs: number): boolean {
+  isNewFor({ head: { freshIn } }: TokenLineage, container: string, nowMs: number): boolean {
     for (const [name, sinceMs] of freshIn) {
       if (sinceMs + MINUTE_MS > nowMs) break;
       freshIn.delete(name);
@@ -99,13 +106,13 @@ export class Tenants {
     return !freshIn.has(container);
   }
 
-  /** The member of the family that has as many containers alive as it may, and must give one up for another. */
-  full(family: Family): Tenant | null {
-    return family.members.find(({ live }) => live >= this.#caps.containers) ?? null;
+  /** The member of the lineage that has as many containers alive as it may, and must give one up for another. */
+  full(lineage: TokenLineage): TokenLoad | null {
+    return lineage.members.find(({ live }) => live >= this.#caps.containers) ?? null;
   }
 
   /** A member has all its containers at work. */
-  fullProblem({ live }: Tenant): Problem {
+  fullProblem({ live }: TokenLoad): Problem {
     return new Problem("container_busy", `the token has ${live} containers alive, all at work, and may have no more`, {
       retryAfterMs: RETRY_MS,
     });
@@ -119,13 +126,13 @@ export class Tenants {
       this.#byJti.delete(jti);
       forgotten = true;
     }
-    // A family that remembers one of them would count where nobody looks.
-    if (forgotten) this.#generation++;
+    // A lineage with one of them would count where no other lineage looks.
+    if (forgotten) this.#epoch = {};
   }
 
-  #tenant(jti: string): Tenant {
-    let tenant = this.#byJti.get(jti);
-    if (!tenant) this.#byJti.set(jti, (tenant = new Tenant()));
-    return tenant;
+  #loadOf(jti: string): TokenLoad {
+    let load = this.#byJti.get(jti);
+    if (!load) this.#byJti.set(jti, (load = new TokenLoad()));
+    return load;
   }
 }
