@@ -14,9 +14,11 @@ const lines = new Map<string, (() => void)[]>();
 export function nextTurn(holder: string = ""): Promise<void> {
   return new Promise((resolve) => {
     const line = lines.get(holder);
-    if (line) return void line.push(resolve);
-    lines.set(holder, [resolve]);
-    if (lines.size === 1) setImmediate(giveTurn);
+    if (line) line.push(resolve);
+    else {
+      lines.set(holder, [resolve]);
+      if (lines.size === 1) setImmediate(giveTurn);
+    }
   });
 }
 
