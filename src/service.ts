@@ -40,7 +40,7 @@ import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import { openTokens, type Tokens } from "./tokens/authority.ts";
 import type { Caller } from "./tokens/caller.ts";
-import { IssueRate } from "./tokens/family.ts";
+import { IssueRate } from "./tokens/issue-rate.ts";
 import type { KeyNews } from "./tokens/key-keeper.ts";
 
 export interface Service {

@@ -3,7 +3,7 @@ import path from "node:path";
 
 import type { Config } from "./config.ts";
 import { describePlace } from "./config/redis-place.ts";
-import type { LimitStore } from "./limits/limiter.ts";
+import type { LimitStore } from "./limits/store.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
 import { LenientStore } from "./limits/stores/lenient.ts";
 import { RedisStore } from "./limits/stores/redis.ts";

@@ -9,7 +9,7 @@ import path from "node:path";
 
 import { CellLog } from "../../src/limits/cell-log.ts";
 import { decide } from "../../src/limits/decide.ts";
-import type { Charge } from "../../src/limits/limiter.ts";
+import type { Charge } from "../../src/limits/store.ts";
 import { EmbeddedStore } from "../../src/limits/stores/embedded.ts";
 import { LONGEST_MS, limitVector } from "../../src/limits/windows.ts";
 

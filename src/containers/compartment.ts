@@ -1,5 +1,4 @@
 import { Problem } from "../errors.ts";
-import type { Container } from "./container.ts";
 import { CrashLoop } from "./crash-loop.ts";
 import type { Guest } from "./guest.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
@@ -14,6 +13,19 @@ const MAX_AGE_MS = 20 * 60_000;
 const HELD_MS = 10_000;
 const MAX_DRAINING = 2;
 const CLOSED = new Problem("container_restarted", "the container was closed");
+
+/** One container: the places in it, and what each isolation group has of it. */
+export class Container {
+  readonly name: string;
+  /** Places taken by runs of all groups, from before they are admitted until they are answered. */
+  taken = 0;
+  /** By the key of their isolation group; those of fresh guests, which nobody looks for, are not among them. */
+  readonly compartments: Map<string, Compartment> = new Map();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
 
 /** The share that one isolation group has of a container: its guest, if there is one, and the token it counts for. */
 export class Compartment {

@@ -1,4 +1,4 @@
-import type { Refusal } from "../egress/refusals.ts";
+import type { Refusal } from "../egress/faults.ts";
 import type { Problem } from "../errors.ts";
 import { DATA_BYTES, DATA_FRAME_COST_BYTES, type HeadMessage, WINDOW_BYTES } from "../wire/messages.ts";
 import type { KnownCode } from "./codes.ts";

@@ -3,7 +3,7 @@ import { freemem } from "node:os";
 import { Problem } from "../errors.ts";
 import { formatDuration } from "../units.ts";
 import { Compartment } from "./compartment.ts";
-import { Container } from "./container.ts";
+import { Container } from "./compartment.ts";
 import { leastRecent, ownRoom, roomFor } from "./eviction.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool } from "./pool.ts";

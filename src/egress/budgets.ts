@@ -1,4 +1,4 @@
-import type { Refusal } from "./refusals.ts";
+import type { Refusal } from "./faults.ts";
 
 /** What one run has used of the way out. */
 export interface Budget {

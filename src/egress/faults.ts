@@ -1,11 +1,21 @@
 import type { NetworkFault } from "../wire/messages.ts";
 import { destinationText } from "./host.ts";
-import { EgressDenied } from "./policy.ts";
+import { type DenialReason, EgressDenied } from "./policy.ts";
 
 /** What a run wanted: to connect to a port of the host, or (null) to look the host up. */
 export interface Attempt {
   readonly host: string;
   readonly port: number | null;
+}
+
+/** By the policy, by a limit, or because no such run is in flight. */
+export type RefusalReason = DenialReason | "limit" | "over";
+
+/** An attempt that was refused, for the log. */
+export interface Refusal extends Attempt {
+  readonly reason: RefusalReason;
+  /** Refusals of the guest since the last line that got none of their own. */
+  readonly unreported: number;
 }
 
 /** What the guest is told of a refusal: what was refused, why, and how it could be allowed. Never what a name led to. */

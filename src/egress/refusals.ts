@@ -1,17 +1,6 @@
 import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { Budget } from "./budgets.ts";
-import type { Attempt } from "./faults.ts";
-import type { DenialReason } from "./policy.ts";
-
-/** By the policy, by a limit, or because no such run is in flight. */
-export type RefusalReason = DenialReason | "limit" | "over";
-
-/** An attempt that was refused, for the log. */
-export interface Refusal extends Attempt {
-  readonly reason: RefusalReason;
-  /** Refusals of the guest since the last line that got none of their own. */
-  readonly unreported: number;
-}
+import type { Attempt, RefusalReason } from "./faults.ts";
 
 /** Hosts of one run that get a line each. */
 const MAX_HOSTS = 20;

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { RunListener } from "../containers/flight.ts";
 import type { Guest } from "../containers/guest.ts";
 import type { RunWitness } from "../containers/run-log.ts";
-import type { Refusal } from "../egress/refusals.ts";
+import type { Refusal } from "../egress/faults.ts";
 import type { Problem } from "../errors.ts";
 import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../wire/messages.ts";
 

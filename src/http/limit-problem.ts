@@ -1,5 +1,5 @@
 import { Problem } from "../errors.ts";
-import type { Decision } from "../limits/limiter.ts";
+import type { Decision } from "../limits/store.ts";
 
 /** The 429 of a refused run: of the class that has to wait longest, naming each violated window. */
 export function limitProblem(container: string, decision: Decision): Problem {

@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
-import type { KeyReading } from "../limits/limiter.ts";
 import { limitDetail, limitRecord } from "../limits/record.ts";
+import type { KeyReading } from "../limits/store.ts";
 import type { Caller } from "../tokens/caller.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../tokens/claims.ts";
 import type { TokenRegister } from "../tokens/register.ts";

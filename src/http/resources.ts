@@ -14,7 +14,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { Tokens } from "../tokens/authority.ts";
 import type { Caller } from "../tokens/caller.ts";
-import type { IssueRate } from "../tokens/family.ts";
+import type { IssueRate } from "../tokens/issue-rate.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Bodies } from "./bodies.ts";
 import { readCredential } from "./credential.ts";

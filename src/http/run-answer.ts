@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 
 import type { Start } from "../containers/pool.ts";
-import type { Decision, KeyUsage } from "../limits/limiter.ts";
+import type { Decision, KeyUsage } from "../limits/store.ts";
 import type { HeadMessage } from "../wire/messages.ts";
 import { isActing } from "./acting-headers.ts";
 import { announcedLength, exactly } from "./body-length.ts";

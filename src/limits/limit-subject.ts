@@ -1,4 +1,4 @@
-import type { Charge } from "./limiter.ts";
+import type { Charge } from "./store.ts";
 import { limitVector, type Limits, type LimitVector, WINDOW_NAMES } from "./windows.ts";
 
 /** The limits that a token brings: for the container it runs in, and for itself. */

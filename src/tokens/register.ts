@@ -1,6 +1,6 @@
 import type { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
-import { quotaExceeded } from "./family.ts";
+import { quotaExceeded } from "./family-quota.ts";
 import type { Payload } from "./payload.ts";
 
 export interface IssuedToken {

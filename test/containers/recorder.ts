@@ -2,7 +2,7 @@ import { codeOf } from "../../src/containers/codes.ts";
 import type { RunListener } from "../../src/containers/flight.ts";
 import type { Guest } from "../../src/containers/guest.ts";
 import type { RunWitness } from "../../src/containers/run-log.ts";
-import type { Refusal } from "../../src/egress/refusals.ts";
+import type { Refusal } from "../../src/egress/faults.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { HeadMessage } from "../../src/wire/messages.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 
 import { Compartment } from "../../src/containers/compartment.ts";
-import { Container } from "../../src/containers/container.ts";
+import { Container } from "../../src/containers/compartment.ts";
 import { Guest } from "../../src/containers/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts";

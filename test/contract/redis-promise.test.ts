@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 import * as fc from "fast-check";
 
-import type { Charge } from "../../src/limits/limiter.ts";
+import type { Charge } from "../../src/limits/store.ts";
 import type { Limits } from "../../src/limits/windows.ts";
 import { NaiveLog, WINDOWS } from "../limits/promise/naive.ts";
 import { limits } from "../limits/promise/scenario.ts";

@@ -1,5 +1,5 @@
 import { Problem } from "../../errors.ts";
-import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
+import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 
 /** Admitted without a word about what is left, which nobody knows. */
 const UNCOUNTED: Decision = Object.freeze({ admitted: true, usage: [], retryAfterMs: 0, violations: [] });

@@ -1,7 +1,7 @@
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
 import { ServerTime } from "../../redis/server-time.ts";
 import { conclude } from "../decide.ts";
-import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
+import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 import { limitScript, liveScript } from "./redis/script.ts";
 import { Answer, Question } from "./redis/words.ts";
 

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 
 import { LimitSubject } from "../../../src/limits/limit-subject.ts";
-import { type Decision, Limiter } from "../../../src/limits/limiter.ts";
+import { Limiter } from "../../../src/limits/limiter.ts";
+import type { Decision } from "../../../src/limits/store.ts";
 import type { Limits } from "../../../src/limits/windows.ts";
 import { NaiveLog, type Restarting, type StoreTime, WINDOWS } from "./naive.ts";
 

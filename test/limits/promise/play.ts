@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 
 import { LimitSubject } from "../../../src/limits/limit-subject.ts";
-import { type Charge, type Decision, Limiter } from "../../../src/limits/limiter.ts";
+import { Limiter } from "../../../src/limits/limiter.ts";
+import type { Charge, Decision } from "../../../src/limits/store.ts";
 import type { Limits, LimitVector } from "../../../src/limits/windows.ts";
 import { NaiveLog, type Restarting, type StoreTime, WINDOWS } from "./naive.ts";
 import type { Scenario, Step } from "./scenario.ts";

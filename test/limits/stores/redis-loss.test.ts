@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { Problem } from "../../../src/errors.ts";
-import type { Decision, LimitStore } from "../../../src/limits/limiter.ts";
+import type { Decision, LimitStore } from "../../../src/limits/store.ts";
 import { LenientStore } from "../../../src/limits/stores/lenient.ts";
 import { RedisStore } from "../../../src/limits/stores/redis.ts";
 import { COMMAND_MS } from "../../../src/redis/link.ts";

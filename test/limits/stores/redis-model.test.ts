@@ -16,7 +16,7 @@ import {
 
 import { CellLog } from "../../../src/limits/cell-log.ts";
 import { decide, usageOf } from "../../../src/limits/decide.ts";
-import type { Charge } from "../../../src/limits/limiter.ts";
+import type { Charge } from "../../../src/limits/store.ts";
 import { RedisStore } from "../../../src/limits/stores/redis.ts";
 import { limitVector, LONGEST_MS } from "../../../src/limits/windows.ts";
 import { isLong } from "../../long.ts";

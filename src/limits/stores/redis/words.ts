@@ -1,5 +1,5 @@
 import { type OpenUsage, untouched } from "../../decide.ts";
-import type { Charge, KeyReading } from "../../limiter.ts";
+import type { Charge, KeyReading } from "../../store.ts";
 import type { LimitVector } from "../../windows.ts";
 
 /** How the script packs numbers: little-endian. */

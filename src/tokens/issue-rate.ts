@@ -1,19 +1,8 @@
 import { Problem } from "../errors.ts";
 import { refusal } from "../limits/decide.ts";
-import type { Charge, Decision, LimitStore } from "../limits/limiter.ts";
+import type { Charge, Decision, LimitStore } from "../limits/store.ts";
 import { limitVector, type LimitVector } from "../limits/windows.ts";
 import type { Caller } from "./caller.ts";
-
-/** What a family may keep of one kind. */
-export interface FamilyQuota {
-  readonly family: string;
-  readonly most: number;
-}
-
-/** @param fact such as `the token and those below it have 1000 unexpired tokens, and may have no more` */
-export function quotaExceeded(fact: string, hint: string): Problem {
-  return new Problem("quota_exceeded", fact, { hint });
-}
 
 /**
  * Limits how often each family writes: tokens that it issues, changes of its tasks, secrets that it replaces. The count is
