@@ -92,7 +92,7 @@ export class Suspects {
   takeTurns(nowMs: number): void {
     const short: Suspicion[] = [];
     for (const [guest, suspicion] of this.#suspicions) {
-      if (guest.ended || guest.pulse.pingedMs !== suspicion.pingedMs) this.#suspicions.delete(guest);
+      if (guest.ended || guest.heartbeat.pingedMs !== suspicion.pingedMs) this.#suspicions.delete(guest);
       else if (this.#isShort(suspicion, nowMs)) short.push(suspicion);
       else guest.setPriority("low");
     }
@@ -120,7 +120,7 @@ export class Suspects {
     const status = await guest.process.inspect();
     this.#looking.delete(guest);
     // It may have answered, or ended, while the kernel was asked.
-    if (!status || guest.ended || guest.pulse.pingedMs !== pingedMs) return;
+    if (!status || guest.ended || guest.heartbeat.pingedMs !== pingedMs) return;
     const lastMs = performance.now();
     const known = this.#suspicions.get(guest);
     if (known?.pingedMs !== pingedMs) {

@@ -6,6 +6,7 @@ import type { Flight } from "./flight.ts";
 import type { Guest } from "./guest.ts";
 import { type Holding, Scales } from "./scales.ts";
 import { Suspects } from "./suspects.ts";
+import { isPingDue } from "./watch/heartbeat.ts";
 
 export interface WatchdogOptions extends Holding {
   readonly wallMs: number;
@@ -16,10 +17,6 @@ export interface WatchdogOptions extends Holding {
 const TICK_MS = 25;
 /** A tick that comes so much later than the one before means that the service was held up. */
 const LATE_MS = 200;
-/** After the ping before, to one that was given a run since. */
-const NEW_PING_MS = 50;
-const BUSY_PING_MS = 100;
-const IDLE_PING_MS = 1_000;
 /** For as long, from its first run on, a guest that has answered none comes before others: it may stand in for a lost one. */
 const NEW_MS = 150;
 
@@ -103,10 +100,10 @@ export class Watchdog {
   }
 
   #checkPulse(guest: Guest, nowMs: number): void {
-    const { pingedMs, lastPingMs } = guest.pulse;
+    const { pingedMs } = guest.heartbeat;
     if (pingedMs !== null) return this.#suspects.watch(guest, pingedMs, nowMs);
     guest.setPriority(this.#priorityOf(guest, nowMs));
-    if (nowMs - lastPingMs >= pingEveryMs(guest)) guest.ping(nowMs);
+    if (isPingDue(guest, nowMs)) guest.ping(nowMs);
   }
 
   #priorityOf(guest: Guest, nowMs: number): Priority {
@@ -135,12 +132,6 @@ function hintOf({ code, streaming }: Flight): string | null {
   }
   if (code.answersBy === "value" || streaming) return null;
   return "cb was never called, or with a promise that does not settle: a function of (cb) or (context, cb) answers by cb(error, result), on every path. A Node handler has three parameters, (context, req, res).";
-}
-
-/** Soon after a run has begun: a block counts from the first ping that it leaves unanswered. */
-function pingEveryMs({ flights, ranMs, pulse }: Guest): number {
-  if (flights.size === 0) return IDLE_PING_MS;
-  return ranMs > pulse.lastPingMs ? NEW_PING_MS : BUSY_PING_MS;
 }
 
 /** The run that the guest says it has entered (`r` and its id in base 36), or the only one there is; null: untold. */

@@ -32,7 +32,7 @@ async function makeSilent(t: TestContext, pingedMs: number): Promise<Silent> {
 
 /** One look at each, and who has a turn then. */
 async function look(suspects: Suspects, guests: readonly Silent[], nowMs: number): Promise<string> {
-  for (const { guest } of guests) suspects.watch(guest, guest.pulse.pingedMs!, nowMs);
+  for (const { guest } of guests) suspects.watch(guest, guest.heartbeat.pingedMs!, nowMs);
   await pause(1);
   suspects.takeTurns(nowMs);
   return guests.map(({ guest }) => guest.priority).join(" ");
@@ -48,7 +48,7 @@ describe("guests that all want the processor and answer nobody", () => {
     assert.equal(await look(suspects, guests, nowMs), "low normal low normal");
     guests[1]!.burnedMs = ENOUGH_MS;
     assert.equal(await look(suspects, guests, nowMs + 25), "normal low low normal", "its turn is over");
-    guests[3]!.guest.pulse.end();
+    guests[3]!.guest.heartbeat.end();
     assert.equal(await look(suspects, guests.slice(0, 3), nowMs + 50), "normal low normal", "another answered");
     assert.deepEqual(ended, []);
   });

@@ -201,7 +201,7 @@ describe("a guest that is blocked", () => {
     const judged = Promise.withResolvers<void>();
     let looks = 0;
     puppet.status = () => {
-      const { pingedMs } = guest.pulse;
+      const { pingedMs } = guest.heartbeat;
       const silentMs = pingedMs === null ? 0 : performance.now() - pingedMs;
       if (silentMs > 3 * BLOCK_MS && ++looks === 8) judged.resolve();
       // All of it at once, and no more than a quarter of the limit.
@@ -288,7 +288,7 @@ describe("a guest that is blocked", () => {
     t.after(() => compartment.close());
     const blocked = start((await compartment.arrive()).guest, "for (;;);");
     const guest = guests[0]!;
-    await until(() => guest.pulse.isSilent(performance.now()), "the guest owes an answer");
+    await until(() => guest.heartbeat.isOverdue(performance.now()), "the guest owes an answer");
     assert.equal(compartment.warm(performance.now()), null);
     const arrivals = await Promise.all([compartment.arrive(), compartment.arrive()]);
     assert.equal(await blocked.outcome(), "task_blocked");
@@ -316,7 +316,7 @@ describe("a guest that is blocked", () => {
     const { guest, puppet } = await makeGuest(t);
     const looked = Promise.withResolvers<void>();
     puppet.status = () => {
-      const { pingedMs } = guest.pulse;
+      const { pingedMs } = guest.heartbeat;
       if (pingedMs !== null && performance.now() - pingedMs >= BLOCK_MS) looked.resolve();
       return { ...IDLE, state: "R" };
     };
