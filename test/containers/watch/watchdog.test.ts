@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 
-import { Compartment } from "../../src/containers/compartment.ts";
-import { Container } from "../../src/containers/container.ts";
-import { Guest } from "../../src/containers/guest.ts";
-import { Pool } from "../../src/containers/pool.ts";
-import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts";
-import type { Priority } from "../../src/sandbox/sandbox.ts";
-import { FROM_GUEST, TO_GUEST } from "../../src/wire/messages.ts";
-import { pause, until } from "../contract/until.ts";
-import { FREE, holder } from "./parties.ts";
-import { IDLE, LIMITS, makeGuest, Puppet } from "./puppet.ts";
-import { openRealGuests, type RealGuests, RESOURCES } from "./real-guests.ts";
-import { start } from "./recorder.ts";
+import { Compartment } from "../../../src/containers/compartment.ts";
+import { Container } from "../../../src/containers/container.ts";
+import { Guest } from "../../../src/containers/guest.ts";
+import { Pool } from "../../../src/containers/pool.ts";
+import { Watchdog, type WatchdogOptions } from "../../../src/containers/watch/watchdog.ts";
+import type { Priority } from "../../../src/sandbox/sandbox.ts";
+import { FROM_GUEST, TO_GUEST } from "../../../src/wire/messages.ts";
+import { pause, until } from "../../contract/until.ts";
+import { FREE, holder } from "../parties.ts";
+import { IDLE, LIMITS, makeGuest, Puppet } from "../puppet.ts";
+import { openRealGuests, type RealGuests, RESOURCES } from "../real-guests.ts";
+import { start } from "../recorder.ts";
 
 const BLOCK_MS = 300;
 const MIB = 2 ** 20;
