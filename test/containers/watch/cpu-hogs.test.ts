@@ -1,30 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 
-import type { Guest } from "../../../src/containers/guest.ts";
 import { CpuHogs, type HogState } from "../../../src/containers/watch/cpu-hogs.ts";
-import { Watchdog } from "../../../src/containers/watch/watchdog.ts";
 import { FROM_GUEST } from "../../../src/wire/messages.ts";
 import { pause, until } from "../../contract/until.ts";
 import { IDLE, makeGuest } from "../puppet.ts";
-import { openRealGuests, type RealGuests, RESOURCES } from "../real-guests.ts";
 import { start } from "../recorder.ts";
 import { type HandGuest, HandMonitor, HELD, sampleAt } from "./hand-watched.ts";
+import { watch, WatchedGuests } from "./watched-guests.ts";
 
-let real: RealGuests;
-
-before(async () => {
-  real = await openRealGuests();
-});
-after(() => real.close());
-
-function watch(t: TestContext, guest: Guest): void {
-  const watchdog = new Watchdog(new Set([guest]), {
-    ...{ wallMs: 60_000, streamMs: 60_000, blockMs: 30_000, cpuCores: 1, held: { memory: true, cpu: true } },
-    ...{ memoryBytes: RESOURCES.memoryBytes, threads: RESOURCES.threads },
-  });
-  t.after(() => watchdog.close());
-}
+/** No test here is about blocks, and a busy machine may make a guest answer late. */
+const BLOCK_MS = 30_000;
+const real = new WatchedGuests();
 
 /** One guest, whose processor time grows by a share of the time. */
 class Busy {
@@ -94,8 +81,7 @@ describe("a guest that keeps using the processor", () => {
        setTimeout(() => worker.terminate(), 5_000);`,
     ];
     for (const code of ways) {
-      const guest = await real.make();
-      watch(t, guest);
+      const guest = await real.make(t, { blockMs: BLOCK_MS });
       const run = start(guest, code);
       await until(() => guest.priority === "busy", "it has the priority of a hog");
       assert.equal(await run.outcome(), "result null");
@@ -118,7 +104,7 @@ describe("a guest that keeps using the processor", () => {
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.result, run.id, "1");
     assert.equal(await run.outcome(), "result 1");
-    watch(t, guest);
+    watch(t, guest, { blockMs: BLOCK_MS });
     await until(() => guest.priority === "busy", "it has the priority of a hog");
     burns = false;
     await until(() => guest.priority === "normal", "it has the priority of others");
