@@ -21,7 +21,7 @@ const IN_ONE_PROCESS = [
 const ALONE = [
   "test/contract/{abuse,crash-loop,durability,faults,full-disk,kill,launcher,limits-hit,nothing-left,redis,redis-promise,shares,streams,worst-cases}.test.ts",
   "test/hostile/*.test.ts",
-  "test/containers/{burners,pool,suspects,watchdog,scales}.test.ts",
+  "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
   "test/deploy/scale.test.ts",
   "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,thinned-confinement,layers}.test.ts",
 ];

@@ -11,7 +11,7 @@ import { Guest } from "./containers/guest.ts";
 import { Pool } from "./containers/pool.ts";
 import { probeGuests } from "./containers/probe.ts";
 import { Registry } from "./containers/registry.ts";
-import { Watchdog } from "./containers/watchdog.ts";
+import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import type { Egress } from "./egress/gateway.ts";
 import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";

@@ -58,7 +58,7 @@ export class Compartment {
     if (!this.#warm) return null;
     const { guest } = this.#warm;
     if (guest.runs >= MAX_RUNS || nowMs - guest.startedMs > MAX_AGE_MS) guest.retire();
-    if (!guest.draining) return guest.pulse.isSilent(nowMs) ? null : this.#warm;
+    if (!guest.draining) return guest.heartbeat.isOverdue(nowMs) ? null : this.#warm;
     this.#letGo(guest);
     return null;
   }
@@ -83,7 +83,7 @@ export class Compartment {
   async arrive(): Promise<Taken> {
     const silent = this.#warm;
     if (silent && !silent.guest.draining) {
-      await heardWithin(silent.guest, HELD_MS);
+      await settledWithin(silent.guest, HELD_MS);
       if (!silent.guest.draining) return silent;
     }
     if (this.#warm?.guest.draining) this.#letGo(this.#warm.guest);
@@ -125,9 +125,9 @@ export class Compartment {
   }
 }
 
-async function heardWithin(guest: Guest, milliseconds: number): Promise<void> {
+async function settledWithin(guest: Guest, milliseconds: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([guest.pulse.heard(), promise]);
+  await Promise.race([guest.heartbeat.settled(), promise]);
   clearTimeout(timer);
 }

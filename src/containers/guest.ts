@@ -14,9 +14,9 @@ import type { GuestLimits } from "./guest-limits.ts";
 import { GuestLine } from "./guest-line.ts";
 import { hear, type Speaker } from "./hear.ts";
 import { Noise } from "./noise.ts";
-import { Pulse } from "./pulse.ts";
 import { PastLogs } from "./run-log.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
+import { Heartbeat } from "./watch/heartbeat.ts";
 
 /** A guest is ready within a tenth of a second; a busy machine takes longer. */
 const START_MS = 15_000;
@@ -48,7 +48,7 @@ export class Guest implements Speaker {
   /** What the tokens of its isolation group leave of the egress policy; set when it is given to one, before any run. */
   net: NetClaim = null;
   priority: Priority = "high";
-  readonly pulse: Pulse = new Pulse();
+  readonly heartbeat: Heartbeat = new Heartbeat();
   readonly noise: Noise = new Noise();
   readonly past: PastLogs = new PastLogs();
   readonly codes: CodeTable;
@@ -177,7 +177,7 @@ export class Guest implements Speaker {
   }
 
   ping(nowMs: number): void {
-    this.#line.push(bytesFrame(TO_GUEST.ping, this.pulse.ping(nowMs)));
+    this.#line.push(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
   }
 
   /** Lets it finish what it has begun and take nothing new, then ends it. */
@@ -229,7 +229,7 @@ export class Guest implements Speaker {
     clearTimeout(this.#grace ?? undefined);
     this.process.kill();
     this.#line.close();
-    this.pulse.end();
+    this.heartbeat.end();
     this.#gateway?.close();
     for (const [id] of this.flights) this.fail(id, id === culprit?.id ? culprit.cause : cause);
   }

@@ -7,9 +7,9 @@ import type { Flights } from "./flights.ts";
 import type { GuestLimits } from "./guest-limits.ts";
 import { parseFault } from "./messages.ts";
 import type { Noise } from "./noise.ts";
-import type { Pulse } from "./pulse.ts";
 import type { PastLogs } from "./run-log.ts";
 import type { Upload } from "./upload.ts";
+import type { Heartbeat } from "./watch/heartbeat.ts";
 
 /** A guest, as far as what it says can change it. */
 export interface Speaker {
@@ -18,7 +18,7 @@ export interface Speaker {
   /** The logs of runs that are over. */
   readonly past: PastLogs;
   readonly codes: CodeTable;
-  readonly pulse: Pulse;
+  readonly heartbeat: Heartbeat;
   readonly gateway: Gateway;
   readonly draining: boolean;
   readonly noise: Noise;
@@ -45,7 +45,7 @@ export function hear(guest: Speaker, type: number, id: number, payload: Buffer):
     case FROM_GUEST.ready:
       return guest.warmedUp() ? undefined : hearNoise(guest);
     case FROM_GUEST.pong:
-      return guest.pulse.take(id) ? undefined : hearNoise(guest);
+      return guest.heartbeat.accept(id) ? undefined : hearNoise(guest);
     case FROM_GUEST.retire:
       return guest.draining ? hearNoise(guest) : guest.retire();
     case FROM_GUEST.compiled:

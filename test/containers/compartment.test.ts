@@ -118,7 +118,7 @@ it("a guest that owes an answer gets no run, until it has given it", async (t) =
   });
   await new Promise(setImmediate);
   assert.equal(waited, false);
-  guest.pulse.end();
+  guest.heartbeat.end();
   assert.equal((await waiting).guest, guest);
   assert.equal(compartment.warm(performance.now())?.guest, guest);
 });

@@ -1,55 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 
-import { Compartment } from "../../src/containers/compartment.ts";
-import { Container } from "../../src/containers/compartment.ts";
-import { Guest } from "../../src/containers/guest.ts";
-import { Pool } from "../../src/containers/pool.ts";
-import { Watchdog, type WatchdogOptions } from "../../src/containers/watchdog.ts";
-import type { Priority } from "../../src/sandbox/sandbox.ts";
-import { FROM_GUEST, TO_GUEST } from "../../src/wire/messages.ts";
-import { pause, until } from "../contract/until.ts";
-import { FREE, holder } from "./isolation-groups.ts";
-import { IDLE, LIMITS, makeGuest, Puppet } from "./puppet.ts";
-import { openRealGuests, type RealGuests, RESOURCES } from "./real-guests.ts";
-import { start } from "./recorder.ts";
+import { Compartment, Container } from "../../../src/containers/compartment.ts";
+import { Guest } from "../../../src/containers/guest.ts";
+import { Pool } from "../../../src/containers/pool.ts";
+import type { Priority } from "../../../src/sandbox/sandbox.ts";
+import { FROM_GUEST, TO_GUEST } from "../../../src/wire/messages.ts";
+import { pause, until } from "../../contract/until.ts";
+import { FREE, holder } from "../isolation-groups.ts";
+import { IDLE, LIMITS, makeGuest, Puppet } from "../puppet.ts";
+import { start } from "../recorder.ts";
+import { BLOCK_MS, watch, WatchedGuests } from "./watched-guests.ts";
 
-const BLOCK_MS = 300;
 const MIB = 2 ** 20;
-const CONTEXT = JSON.stringify({
-  runId: "1",
-  container: "demo",
-  method: "POST",
-  url: "http://localhost/",
-  headers: {},
-});
-const OPTIONS: WatchdogOptions = {
-  wallMs: 60_000,
-  streamMs: 60_000,
-  blockMs: BLOCK_MS,
-  memoryBytes: RESOURCES.memoryBytes,
-  threads: RESOURCES.threads,
-  cpuCores: 1,
-  held: { memory: true, cpu: true },
-};
-
-let real: RealGuests;
-
-before(async () => {
-  real = await openRealGuests();
-});
-after(() => real.close());
-
-function watch(t: TestContext, guest: Guest, options: Partial<WatchdogOptions> = {}): Guest {
-  const watchdog = new Watchdog(new Set([guest]), { ...OPTIONS, ...options });
-  t.after(() => watchdog.close());
-  return guest;
-}
-
-async function makeWatched(t: TestContext, options: Partial<WatchdogOptions> = {}): Promise<Guest> {
-  const { wallMs, streamMs } = { ...OPTIONS, ...options };
-  return watch(t, await real.make({ wallMs, streamMs }), options);
-}
+const guests = new WatchedGuests();
 
 /** A watched guest that was never given a run, and is not asked whether it answers. */
 async function makeBlank(t: TestContext): Promise<{ guest: Guest; puppet: Puppet }> {
@@ -83,29 +47,6 @@ describe("the first run of a guest", () => {
   });
 });
 
-describe("work that a run gave to waitUntil", () => {
-  it("ends with the deadline of the run, which has its answer, and its guest takes no new run", async (t) => {
-    const guest = await makeWatched(t, { wallMs: 2_000 });
-    const code = `module.exports = (context) => {
-      context.signal.onabort = () => console.log("aborted");
-      context.waitUntil(new Promise(() => {}));
-      return 1;
-    }`;
-    const run = start(guest, code, () => CONTEXT);
-    await pause(1_000);
-    // Else its guest would have no longer for its last words than the grace after the deadline.
-    start(guest, "await new Promise(() => {})");
-    await run.isOver.promise;
-    await run.toldLate("log 1 aborted");
-    assert.deepEqual(run.heard.toSorted(), [
-      "log 1 aborted",
-      "result 1",
-      "unheard what the task gave to waitUntil was not over by the deadline of its run",
-    ]);
-    assert.ok(guest.draining);
-  });
-});
-
 describe("a guest that is blocked", () => {
   const ways = {
     "burns its processor": "for (;;);",
@@ -113,7 +54,7 @@ describe("a guest that is blocked", () => {
   };
   for (const [what, code] of Object.entries(ways)) {
     it(`is ended, and of two runs the one that entered last is told that it did it: ${what}`, async (t) => {
-      const guest = await makeWatched(t);
+      const guest = await guests.make(t);
       const waits = start(guest, "console.log('entered'); await new Promise(() => {})");
       await waits.told("log 1 entered");
       const blocks = start(guest, code);
@@ -126,7 +67,7 @@ describe("a guest that is blocked", () => {
   }
 
   it("is not one whose only run waits longer than the limit and lets go of its event loop", async (t) => {
-    const guest = await makeWatched(t);
+    const guest = await guests.make(t);
     const run = start(guest, `await new Promise((end) => setTimeout(end, ${4 * BLOCK_MS}, "waited"))`);
     assert.equal(await run.outcome(), 'result "waited"');
     assert.equal(guest.ended, false);
@@ -201,7 +142,7 @@ describe("a guest that is blocked", () => {
     const judged = Promise.withResolvers<void>();
     let looks = 0;
     puppet.status = () => {
-      const { pingedMs } = guest.pulse;
+      const { pingedMs } = guest.heartbeat;
       const silentMs = pingedMs === null ? 0 : performance.now() - pingedMs;
       if (silentMs > 3 * BLOCK_MS && ++looks === 8) judged.resolve();
       // All of it at once, and no more than a quarter of the limit.
@@ -251,7 +192,7 @@ describe("a guest that is blocked", () => {
   });
 
   it("is not made to look alive by answers to pings that were not read", async (t) => {
-    const guest = await makeWatched(t);
+    const guest = await guests.make(t);
     const run = start(
       guest,
       `const { Worker } = require("node:worker_threads");
@@ -276,27 +217,27 @@ describe("a guest that is blocked", () => {
   });
 
   it("keeps a run that comes meanwhile from being sent to it: the replacement gets it", async (t) => {
-    const guests: Guest[] = [];
+    const made: Guest[] = [];
     const pool = new Pool(async () => {
       // The time between being silent and being blocked is what is looked at.
-      const guest = await makeWatched(t, { blockMs: 1_500 });
-      guests.push(guest);
+      const guest = await guests.make(t, { blockMs: 1_500 });
+      made.push(guest);
       return guest;
     }, 0);
     t.after(() => pool.close());
     const compartment = new Compartment(new Container("demo"), FREE, holder(), pool);
     t.after(() => compartment.close());
     const blocked = start((await compartment.arrive()).guest, "for (;;);");
-    const guest = guests[0]!;
-    await until(() => guest.pulse.isSilent(performance.now()), "the guest owes an answer");
+    const guest = made[0]!;
+    await until(() => guest.heartbeat.isOverdue(performance.now()), "the guest owes an answer");
     assert.equal(compartment.warm(performance.now()), null);
     const arrivals = await Promise.all([compartment.arrive(), compartment.arrive()]);
     assert.equal(await blocked.outcome(), "task_blocked");
     assert.deepEqual(
       arrivals.map((taken) => taken.guest),
-      [guests[1], guests[1]],
+      [made[1], made[1]],
     );
-    assert.equal(await start(guests[1]!, "6 * 7").outcome(), "result 42");
+    assert.equal(await start(made[1]!, "6 * 7").outcome(), "result 42");
   });
 
   it("blames nobody when the name that it gives its run is forged, unless there is only one", async (t) => {
@@ -316,7 +257,7 @@ describe("a guest that is blocked", () => {
     const { guest, puppet } = await makeGuest(t);
     const looked = Promise.withResolvers<void>();
     puppet.status = () => {
-      const { pingedMs } = guest.pulse;
+      const { pingedMs } = guest.heartbeat;
       if (pingedMs !== null && performance.now() - pingedMs >= BLOCK_MS) looked.resolve();
       return { ...IDLE, state: "R" };
     };
@@ -332,65 +273,11 @@ describe("a guest that is blocked", () => {
   });
 });
 
-describe("a run past its deadline", () => {
-  it("ends alone: its signal aborts, the others come to their results, and then the guest goes", async (t) => {
-    const wallMs = 700;
-    const guest = await makeWatched(t, { wallMs });
-    const late = start(
-      guest,
-      `(context) => new Promise(() => context.signal.addEventListener("abort", () => { globalThis.told = true }))`,
-      () => CONTEXT,
-    );
-    // Begun later, so that its own deadline comes later.
-    const began = start(guest, `await new Promise((end) => setTimeout(end, ${wallMs / 2}))`);
-    assert.equal(await began.outcome(), "result null");
-    const other = start(
-      guest,
-      `await new Promise((end) => { const timer = setInterval(() => globalThis.told && end(clearInterval(timer)), 5) });
-       return "told"`,
-    );
-    assert.equal(await late.outcome(), "task_timeout");
-    assert.match(late.problems[0]!.message, /within 700ms/);
-    assert.deepEqual([guest.draining, guest.ended], [true, false]);
-    assert.equal(await other.outcome(), 'result "told"');
-    await guest.process.exited;
-    assert.deepEqual(late.heard, ["task_timeout"]);
-  });
-
-  it("is cut when it streams for longer than a stream may, though its head came in time", async (t) => {
-    const guest = await makeWatched(t, { streamMs: 400 });
-    const run = start(guest, `new Response(new ReadableStream({ start(c) { c.enqueue(new Uint8Array(3)) } }))`);
-    assert.equal(await run.outcome(), "task_timeout");
-    assert.deepEqual(run.heard, ["head 200", "data 3", "task_timeout"]);
-    assert.match(run.problems[0]!.message, /streaming after 400ms/);
-    await guest.process.exited;
-  });
-});
-
-describe("a code that answers by something else than its value", () => {
-  it("is told at its deadline what it has perhaps left out", async (t) => {
-    const guest = await makeWatched(t, { wallMs: 2_000, streamMs: 2_000 });
-    const runs = [
-      "(context, cb) => {}",
-      "(context, req, res) => {}",
-      "(context, req, res) => { res.write('half') }",
-      "new Promise(() => {})",
-    ].map((text) => start(guest, text, () => CONTEXT));
-    const outcomes = await Promise.all(runs.map((run) => run.outcome()));
-    assert.deepEqual(new Set(outcomes), new Set(["task_timeout"]));
-    const hints = runs.map(({ problems }) => problems[0]!.options.hint);
-    assert.match(hints[0]!, /^cb was never called/);
-    assert.match(hints[1]!, /^res\.end\(\) was never called/);
-    assert.match(hints[2]!, /when it calls res\.end\(\)/);
-    assert.equal(hints[3], undefined);
-  });
-});
-
 describe("where no control group holds a guest", () => {
   const unheld = { held: { memory: false, cpu: false } };
 
   it("the watchdog ends one that takes more memory than it may", async (t) => {
-    const guest = await makeWatched(t, { ...unheld, memoryBytes: 90 * MIB });
+    const guest = await guests.make(t, { ...unheld, memoryBytes: 90 * MIB });
     const run = start(guest, "const kept = Buffer.alloc(50 << 20, 1); await new Promise(() => {}); kept");
     assert.equal(await run.outcome(), "task_memory");
     assert.match(run.problems[0]!.message, /90MiB/);
@@ -419,7 +306,7 @@ describe("where no control group holds a guest", () => {
   });
 
   it("the watchdog ends one that starts more threads than it may, and blames none of several runs", async (t) => {
-    const guest = await real.make();
+    const guest = await guests.real.make();
     const { threads } = (await guest.process.inspect())!;
     watch(t, guest, { ...unheld, threads: threads + 2 });
     const waits = start(guest, "await new Promise(() => {})");
@@ -431,7 +318,7 @@ describe("where no control group holds a guest", () => {
     );
     for (const run of [waits, greedy]) assert.equal(await run.outcome(), "container_restarted");
     // Where no control group could be made, the data limit is in force, and a worker finds no room for its code range.
-    assert.match(greedy.problems[0]!.message, real.sandbox.facts.held.memory ? /threads/ : /threads|memory/);
+    assert.match(greedy.problems[0]!.message, guests.real.sandbox.facts.held.memory ? /threads/ : /threads|memory/);
     await guest.process.exited;
   });
 
