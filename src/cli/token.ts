@@ -4,7 +4,7 @@ import { Command } from "commander";
 
 import type { Config } from "../config.ts";
 import { openRedis, openShared } from "../stores.ts";
-import { openTokens } from "../tokens/authority.ts";
+import { openTokens } from "../tokens/token-service.ts";
 import { administer } from "./administer.ts";
 import { fail } from "./fail.ts";
 import { gather } from "./gather.ts";

@@ -22,7 +22,7 @@ export async function readBytes(
   limitBytes: number,
   tooLarge: () => Problem,
 ): Promise<Buffer> {
-  const body = await bodies.read(call.env.incoming, call.env.outgoing, { limitBytes, tooLarge, holder: by.memory });
+  const body = await bodies.read(call.env.incoming, call.env.outgoing, { limitBytes, tooLarge, owner: by.memory });
   body.release();
   return body.bytes;
 }

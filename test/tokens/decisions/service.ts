@@ -8,10 +8,10 @@ import { type Charge, Limiter, type LimitStore } from "../../../src/limits/limit
 import type { Limits } from "../../../src/limits/windows.ts";
 import type { Task } from "../../../src/tasks/task.ts";
 import type { Tasks } from "../../../src/tasks/tasks.ts";
-import type { Tokens } from "../../../src/tokens/authority.ts";
 import type { Caller } from "../../../src/tokens/caller.ts";
 import { type Claims, permitsContainer, permitsVerb, type Verb } from "../../../src/tokens/claims.ts";
 import { IssueRate } from "../../../src/tokens/family.ts";
+import type { Tokens } from "../../../src/tokens/token-service.ts";
 import type { Times } from "../../../src/tokens/token-state.ts";
 
 /** What a request comes as, once its token is verified. */
