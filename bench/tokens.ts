@@ -11,7 +11,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { openTokens, type Tokens } from "../src/tokens/authority.ts";
+import { openTokens, type Tokens } from "../src/tokens/token-service.ts";
 import { Verifier } from "../src/tokens/verify.ts";
 import { median } from "./figures.ts";
 

@@ -16,7 +16,7 @@ export interface RequestFaults {
   /** In itself. */
   readonly invalid: readonly MemberFault[];
   /** It is more than the token that asks has. */
-  readonly wider: readonly MemberFault[];
+  readonly exceeding: readonly MemberFault[];
 }
 
 /** One thing that is wrong with a JSON object that was sent, at the path of the member. */
@@ -96,16 +96,16 @@ export function membersProblem(subject: string, faults: readonly MemberFault[]):
  */
 export function refuseFaults(
   subject: string,
-  { invalid, wider }: RequestFaults,
+  { invalid, exceeding }: RequestFaults,
   lead = "the token may issue no more than it has: ",
 ): void {
-  if (invalid.length > 0) throw membersProblem(subject, [...invalid, ...wider]);
-  if (wider.length === 0) return;
-  const { member, detail } = wider[0]!;
-  const count = wider.length === 1 ? "" : `, the first of ${wider.length} such things`;
+  if (invalid.length > 0) throw membersProblem(subject, [...invalid, ...exceeding]);
+  if (exceeding.length === 0) return;
+  const { member, detail } = exceeding[0]!;
+  const count = exceeding.length === 1 ? "" : `, the first of ${exceeding.length} such things`;
   const fault = member === "" ? detail : `${member} ${detail}`;
   throw new Problem("token_forbidden", `${lead}${fault}${count}`, {
-    violations: wider.slice(0, MAX_REPORTED),
+    violations: exceeding.slice(0, MAX_REPORTED),
   });
 }
 

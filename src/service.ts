@@ -38,10 +38,10 @@ import { type Log, openLog } from "./telemetry/log.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
-import { openTokens, type Tokens } from "./tokens/authority.ts";
 import type { Caller } from "./tokens/caller.ts";
 import { IssueRate } from "./tokens/issue-rate.ts";
 import type { KeyNews } from "./tokens/key-keeper.ts";
+import { openTokens, type Tokens } from "./tokens/token-service.ts";
 
 export interface Service {
   /** Where it listens, as a URL. */

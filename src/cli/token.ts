@@ -67,7 +67,7 @@ async function ask(config: Config, members: object): Promise<string> {
 /** Also where no service runs, or none that takes the token of its folder any more. */
 async function issueOffline(config: Config, members: object): Promise<string> {
   const { openRedis, openShared } = await load(import("../stores.ts"));
-  const { openTokens } = await load(import("../tokens/authority.ts"));
+  const { openTokens } = await load(import("../tokens/token-service.ts"));
   await using closers = new AsyncDisposableStack();
   const link = closers.adopt(await openRedis(config, null), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());

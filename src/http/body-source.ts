@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 
 import { Problem } from "../errors.ts";
 import { checkJson } from "../source/json.ts";
-import type { Bodies, BodyHolder } from "./bodies.ts";
+import type { Bodies, MemoryOwner } from "./bodies.ts";
 import { hasBody, wantBody } from "./read-body.ts";
 
 export interface BodyLimits {
@@ -35,7 +35,7 @@ export async function bodySource(
   response: ServerResponse,
   { bytes: limitBytes, jsonDepth }: BodyLimits,
   bodies: Bodies,
-  holder: BodyHolder,
+  owner: MemoryOwner,
 ): Promise<BodySource | null> {
   if (!hasBody(request)) return null;
   const type = (request.headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
@@ -45,9 +45,9 @@ export async function bodySource(
     wantBody(request, response);
     return { source: request, release: () => {} };
   }
-  const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, holder });
+  const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner });
   try {
-    if (isJson) await checkJson(bytes, jsonDepth, holder.name);
+    if (isJson) await checkJson(bytes, jsonDepth, owner.name);
   } catch (error) {
     release();
     throw error;

@@ -1,8 +1,8 @@
 import { Problem } from "../errors.ts";
-import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsContainer } from "../tokens/claims.ts";
 import { AUDIENCE, ISSUER } from "../tokens/format.ts";
 import type { IssuedToken } from "../tokens/register.ts";
+import type { Tokens } from "../tokens/token-service.ts";
 import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";
 import { readForm } from "./read-form.ts";

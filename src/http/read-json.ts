@@ -28,7 +28,7 @@ export async function readBytes<Parsed>(
   limits: Pick<BodyOptions, "limitBytes" | "tooLarge">,
   parse: (bytes: Buffer) => Promise<Parsed> | Parsed,
 ): Promise<Parsed> {
-  const { bytes, release } = await bodies.read(call.env.incoming, call.env.outgoing, { ...limits, holder: by.memory });
+  const { bytes, release } = await bodies.read(call.env.incoming, call.env.outgoing, { ...limits, owner: by.memory });
   try {
     return await parse(bytes);
   } finally {

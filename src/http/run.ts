@@ -16,13 +16,13 @@ import type { Tasks } from "../tasks/tasks.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RunCounts } from "../telemetry/run-counts.ts";
 import type { RunIds } from "../telemetry/runs.ts";
-import type { Tokens } from "../tokens/authority.ts";
 import type { Caller } from "../tokens/caller.ts";
 import type { Pin } from "../tokens/claims.ts";
 import { mayHaveSecrets, type RunSecrets } from "../tokens/secrets/vault.ts";
+import type { Tokens } from "../tokens/token-service.ts";
 import { clientNetwork } from "./address.ts";
 import type { Authenticator } from "./authenticator.ts";
-import type { Bodies, BodyHolder } from "./bodies.ts";
+import type { Bodies, MemoryOwner } from "./bodies.ts";
 import { bodySource } from "./body-source.ts";
 import { readCredential } from "./credential.ts";
 import { Execution, type Outcome, type RunObserver } from "./execution.ts";
@@ -75,7 +75,7 @@ interface Call {
   /** The only code that the token may run, or null. */
   readonly pin: Pin | null;
   /** Whose memory its body and its answer take. */
-  readonly memory: BodyHolder;
+  readonly memory: MemoryOwner;
   /** What its code is given and nobody else. */
   readonly secrets: RunSecrets | null;
   readonly answer: RunAnswer;
@@ -253,7 +253,7 @@ export class RunEndpoint {
     const { bytes, release } = await this.#with.bodies.read(request, response, {
       limitBytes,
       tooLarge,
-      holder: memory,
+      owner: memory,
     });
     try {
       if (isBlank(bytes)) return toFetch(url);
@@ -308,7 +308,7 @@ export class RunEndpoint {
   }
 
   /** Without a token a client is what its address is. */
-  #memoryOf(bearer: Caller | null, request: IncomingMessage): BodyHolder {
+  #memoryOf(bearer: Caller | null, request: IncomingMessage): MemoryOwner {
     if (bearer) return bearer.memory;
     return { name: clientNetwork(this.#with.proxies.clientOf(request)), isPublic: true };
   }

@@ -1,10 +1,10 @@
 import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults, schemaFaults } from "../members.ts";
-import type { Tokens } from "../tokens/authority.ts";
 import { type Claims, permitsVerb } from "../tokens/claims.ts";
 import { isRevokedOnRecord } from "../tokens/register.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
 import { mayHaveSecrets, type Secrets } from "../tokens/secrets/vault.ts";
+import type { Tokens } from "../tokens/token-service.ts";
 import { readJson } from "./read-json.ts";
 import {
   type Api,
@@ -73,7 +73,7 @@ async function readSecrets(given: unknown, claims: Claims, tokens: Tokens): Prom
   const parsed = secretsMember.safeParse(given);
   const above = await aboveOf(claims, tokens);
   const invalid = parsed.success ? await tooLarge(parsed.data, above, tokens) : schemaFaults(parsed.error);
-  refuseFaults("the secrets of the token", { invalid, wider: await overriding(above, given, tokens) }, "");
+  refuseFaults("the secrets of the token", { invalid, exceeding: await overriding(above, given, tokens) }, "");
   return parsed.data!;
 }
 

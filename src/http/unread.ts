@@ -9,21 +9,21 @@ const UNREAD_MS = 30_000;
 /** Of all answers together that their clients have not read: a client may take its time. */
 const unread = new FairShare(256 * 2 ** 20);
 /** Whose memory the answer to a request takes, where a token was accepted. */
-const holders = new WeakMap<ServerResponse, string>();
+const owners = new WeakMap<ServerResponse, string>();
 
 /** Says whose memory an answer takes until it is read. */
-export function answerTo(response: ServerResponse, holder: string): void {
-  holders.set(response, holder);
+export function answerTo(response: ServerResponse, owner: string): void {
+  owners.set(response, owner);
 }
 
 /**
  * Counts bytes of an answer that are held in memory until its client reads them.
  *
- * @param cut ends the answer: its holder has the most of a memory that is full.
+ * @param cut ends the answer: its owner has the most of a memory that is full.
  * @returns what gives the memory back.
  */
-export function holdBytes(holder: string, bytes: number, cut: () => void): () => void {
-  const hold = unread.hold(holder, cut);
+export function holdBytes(owner: string, bytes: number, cut: () => void): () => void {
+  const hold = unread.hold(owner, cut);
   hold.grow(bytes);
   return hold.release;
 }
@@ -37,12 +37,12 @@ function hasTurn(response: ServerResponse): boolean {
 }
 
 /** Counts an answer that is made, if it is big or has to wait for others, until it is read. It is cut after 30 s in which nothing of it was read. */
-export function holdUnread(response: ServerResponse, holder: string, bytes: number): void {
+export function holdUnread(response: ServerResponse, owner: string, bytes: number): void {
   if (bytes <= BIG_BYTES && hasTurn(response)) return;
   if (response.destroyed) return;
   const cut = (): void => void response.req.socket.destroy();
   response.setTimeout(UNREAD_MS, cut);
-  response.once("close", holdBytes(holder, bytes, cut));
+  response.once("close", holdBytes(owner, bytes, cut));
 }
 
 /** Counts what others write to an answer. @param stranger whose memory it takes where no token was accepted. */
@@ -57,7 +57,7 @@ export function holdWhatIsWritten(response: ServerResponse, stranger: () => stri
     if (!hold) {
       const cut = (): void => void response.req.socket.destroy();
       response.setTimeout(UNREAD_MS, cut);
-      hold = unread.hold(holders.get(response) ?? stranger(), cut);
+      hold = unread.hold(owners.get(response) ?? stranger(), cut);
       response.once("close", hold.release);
     }
     hold.grow(chunk.length);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
+import { allowsNoMore } from "../tokens/attenuate.ts";
 import type { Claims } from "../tokens/claims.ts";
-import { allowsNoMore } from "../tokens/narrow.ts";
 import type { Definition, Given } from "./definition.ts";
 import { pinOf, type Task } from "./task.ts";
 

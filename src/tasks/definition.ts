@@ -53,14 +53,14 @@ export function definitionOf(place: Place, given: Given, before: Before, by: Cla
   const ofCode = [...faultsOfCode(given, before)];
   const known = [...given.faults, ...ofCode];
   const isPublic = given.public ?? kept?.public ?? false;
-  const { request, invalid, wider } = judgeMembers(place, given, kept, { by, nowMs, known });
+  const { request, invalid, exceeding } = judgeMembers(place, given, kept, { by, nowMs, known });
   return {
     request,
     code: given.code,
     public: isPublic,
     secrets: given.secrets === undefined ? null : request.secrets,
     invalid: [...known, ...invalid],
-    wider: [...faultsOfKeeping(isPublic, by), ...wider],
+    exceeding: [...faultsOfKeeping(isPublic, by), ...exceeding],
   };
 }
 
@@ -140,7 +140,7 @@ function judgeMembers(
   return {
     request: endless ? { ...judged.request, exp: null } : judged.request,
     invalid: judged.invalid.map(inWordsOfTask),
-    wider: judged.wider.map(inWordsOfTask),
+    exceeding: judged.exceeding.map(inWordsOfTask),
   };
 }
 

@@ -3,11 +3,11 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
-import type { Tokens } from "../tokens/authority.ts";
 import type { Caller } from "../tokens/caller.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
+import type { Tokens } from "../tokens/token-service.ts";
 import { hasExpired } from "../tokens/token-state.ts";
 import { ByteCache } from "./byte-cache.ts";
 import { changesNothing, stayingSecrets } from "./changes.ts";
@@ -192,7 +192,7 @@ export class Tasks {
       const tooLarge = await this.#tooLarge(definition, kept, by.claims);
       refuseFaults(TASK, {
         invalid: [...definition.invalid, ...tooLarge],
-        wider: [...definition.wider, ...overriding],
+        exceeding: [...definition.exceeding, ...overriding],
       });
       if (kept && mayStay && changesNothing(given, kept)) return { task: kept, change: "none" };
       if (check && read.members.code !== undefined) await check(read.members.code);

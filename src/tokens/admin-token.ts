@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
-import type { Tokens } from "./authority.ts";
 import { readPrivate, writePrivate } from "./private-file.ts";
+import type { Tokens } from "./token-service.ts";
 
 /**
  * Sees to it that the file holds an administrative token that is valid, in one line, for its owner only.

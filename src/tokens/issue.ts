@@ -51,14 +51,17 @@ export interface Issued {
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
   const { nowMs } = context;
   const above = context.above?.claims ?? null;
-  const { request, invalid, wider } = judgeTokenRequest(input, nowMs, above);
+  const { request, invalid, exceeding } = judgeTokenRequest(input, nowMs, above);
   const overriding = above ? await context.vault.overriding(above, request) : [];
   const tooLarge = await context.vault.faultsOfSize(above, request.secrets);
   const payload = payloadOf(request, { jti: randomUUID(), above, nowMs });
   const { kid, key } = context.keys.signing;
   const header = { alg: ALGORITHM, typ: TYPE, kid };
   const tooLong = faultsOfLength(header, payload);
-  refuseFaults(TOKEN_REQUEST, { invalid: [...invalid, ...tooLarge, ...tooLong], wider: [...wider, ...overriding] });
+  refuseFaults(TOKEN_REQUEST, {
+    invalid: [...invalid, ...tooLarge, ...tooLong],
+    exceeding: [...exceeding, ...overriding],
+  });
   if (context.above) await context.quotas.admit(context.above);
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload))).setProtectedHeader(header).sign(key);
   const claims = claimsOf(payload);

@@ -4,6 +4,7 @@ import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { type MemberFault, membersProblem, readSound, type RequestFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
+import { attenuate, exceeds, isSubset } from "./attenuate.ts";
 import type { Claims, Params, Pin, TokenLimits, Verb } from "./claims.ts";
 import { MAX_UNIX_S } from "./format.ts";
 import {
@@ -17,7 +18,6 @@ import {
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
-import { narrowedTo, reaches, widerThan } from "./narrow.ts";
 import { secretsMember } from "./secrets/member.ts";
 import type { Secrets } from "./secrets/vault.ts";
 
@@ -67,7 +67,7 @@ export function judgeTokenRequest(
   const faulty = new Set([...own, ...elsewhere]);
   const { expiresIn: _, ...members } = data;
   const request = { ...DEFAULTS, ...members, can: canOf(data, above), exp: expOf(data, nowMs, above) };
-  const whole = above === null ? request : narrowedTo(above, request);
+  const whole = above === null ? request : attenuate(above, request);
   const between = [
     ...faultsOfScope(data, faulty, above),
     ...faultsOfSecrets(data, faulty, above),
@@ -75,7 +75,7 @@ export function judgeTokenRequest(
     ...faultsOfFetching(whole),
   ];
   const invalid = [...faults, ...between.filter(({ member }) => !faulty.has(member))];
-  return { request: whole, invalid, wider: above === null ? [] : widerThan(above, request) };
+  return { request: whole, invalid, exceeding: above === null ? [] : exceeds(above, request) };
 }
 
 const DEFAULTS: Omit<TokenRequest, "can" | "exp"> = {
@@ -156,7 +156,7 @@ function faultsOfFetching({ code, net }: TokenRequest): MemberFault[] {
   if (!code?.url) return [];
   const { hostname, port, protocol } = new URL(code.url);
   const place = destinationText(readDestination(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)!);
-  if (net === null || (net !== false && reaches(net, [place]))) return [];
+  if (net === null || (net !== false && isSubset([place], net))) return [];
   const detail = `leaves no way to ${place}, from where code.url is fetched; name it too, or pin by sha256 alone`;
   return [{ member: "net", detail }];
 }

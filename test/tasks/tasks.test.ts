@@ -5,10 +5,10 @@ import { test, type TestContext } from "node:test";
 import { mustBeRunnable } from "../../src/http/named-run.ts";
 import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
-import type { Tokens } from "../../src/tokens/authority.ts";
 import type { Caller } from "../../src/tokens/caller.ts";
 import { revokeKey, rotateKeys } from "../../src/tokens/key-rotation.ts";
 import { EmbeddedSecrets } from "../../src/tokens/secrets/embedded.ts";
+import type { Tokens } from "../../src/tokens/token-service.ts";
 import { callerOf, problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 
 const AT = { container: "acme", name: "task" };

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { ensureAdminToken } from "../../src/tokens/admin-token.ts";
-import { openTokens } from "../../src/tokens/authority.ts";
 import { makeKeys } from "../../src/tokens/key-rotation.ts";
+import { openTokens } from "../../src/tokens/token-service.ts";
 import { testTokens } from "./support.ts";
 
 test("the first start writes one line that is an administrative token without expiry, for its owner only", async (t) => {

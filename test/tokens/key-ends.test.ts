@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import type { Tokens } from "../../src/tokens/authority.ts";
 import { endedKeys } from "../../src/tokens/key-ends.ts";
 import { readKeyFile, writeKeyFile } from "../../src/tokens/key-file.ts";
 import { rotateKeys } from "../../src/tokens/key-rotation.ts";
+import type { Tokens } from "../../src/tokens/token-service.ts";
 import { testTokens } from "./support.ts";
 
 const HOUR_MS = 3_600_000;

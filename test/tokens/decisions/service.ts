@@ -9,10 +9,10 @@ import type { Charge, LimitStore } from "../../../src/limits/store.ts";
 import type { Limits } from "../../../src/limits/windows.ts";
 import type { Task } from "../../../src/tasks/task.ts";
 import type { Tasks } from "../../../src/tasks/tasks.ts";
-import type { Tokens } from "../../../src/tokens/authority.ts";
 import type { Caller } from "../../../src/tokens/caller.ts";
 import { type Claims, permitsContainer, permitsVerb, type Verb } from "../../../src/tokens/claims.ts";
 import { IssueRate } from "../../../src/tokens/issue-rate.ts";
+import type { Tokens } from "../../../src/tokens/token-service.ts";
 import type { Times } from "../../../src/tokens/token-state.ts";
 
 /** What a request comes as, once its token is verified. */

@@ -3,7 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { openTokens } from "../../src/tokens/authority.ts";
+import { openTokens } from "../../src/tokens/token-service.ts";
 import { problemOf, temporaryFolder } from "./support.ts";
 
 test("a data folder that is not there is made for its owner only", async (t) => {

@@ -8,12 +8,12 @@ import { type Claims, permitsContainer } from "./claims.ts";
 import type { TokenRequest } from "./request.ts";
 
 /**
- * A request for a token as the token above it permits it: what is not said is inherited.
+ * Makes a request for a token what the token above it permits: members that it leaves out are inherited.
  *
  * Limits of containers are inherited as they are, and cannot be given: a container has one count for all its tokens. Limits
  * of the token itself are free, since each run also counts against every token above.
  */
-export function narrowedTo(above: Claims, request: TokenRequest): TokenRequest {
+export function attenuate(above: Claims, request: TokenRequest): TokenRequest {
   const { container } = above.limits;
   const { token } = request.limits;
   return {
@@ -28,12 +28,12 @@ export function narrowedTo(above: Claims, request: TokenRequest): TokenRequest {
   };
 }
 
-/** Everything in a request that is more than the token above it has. */
-export function widerThan(above: Claims, request: TokenRequest): MemberFault[] {
-  return [...wider(above, request)];
+/** Everything in which a request exceeds the token above it. */
+export function exceeds(above: Claims, request: TokenRequest): MemberFault[] {
+  return [...excessOf(above, request)];
 }
 
-function* wider(above: Claims, request: TokenRequest): Generator<MemberFault> {
+function* excessOf(above: Claims, request: TokenRequest): Generator<MemberFault> {
   const { admin, containers, can, exp, limits, net, code, params, depth } = request;
   if (above.depth === 0) yield { member: "depth", detail: "of the token that asks is 0: it issues none below it" };
   else if (depth >= above.depth) {
@@ -52,7 +52,7 @@ function* wider(above: Claims, request: TokenRequest): Generator<MemberFault> {
   if (limits.container && !isDeepStrictEqual(limits.container, above.limits.container)) {
     yield { member: "limits.container", detail: "is inherited as it is; leave it out" };
   }
-  if (!reaches(above.net, net)) yield { member: "net", detail: "has places that the token that asks may not reach" };
+  if (!isSubset(net, above.net)) yield { member: "net", detail: "has places that the token that asks may not reach" };
   if (above.code && code && !isDeepStrictEqual(code, above.code)) {
     yield { member: "code", detail: "is inherited as it is; leave it out" };
   }
@@ -69,8 +69,8 @@ function covers(above: Claims, pattern: string): boolean {
   return above.containers.some((known) => known.endsWith("*") && beginning.startsWith(known.slice(0, -1)));
 }
 
-/** Whether a claim reaches nothing that the other does not. */
-export function reaches(above: NetClaim, net: NetClaim): boolean {
+/** Whether a net claim reaches nothing that the claim above does not reach. */
+export function isSubset(net: NetClaim, above: NetClaim): boolean {
   if (above === null || net === null || net === false) return true;
   // A host without a port is all its ports.
   return above !== false && net.every((place) => above.includes(place) || above.includes(hostOf(place)));
