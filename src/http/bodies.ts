@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Problem } from "../errors.ts";
 import { ByteCollector } from "./byte-collector.ts";
 import { FairShare, type Hold } from "./fair-share.ts";
-import { wantBody } from "./read-body.ts";
+import { readInTurns, wantBody } from "./read-body.ts";
 
 /** Whose memory a body takes. */
 export interface MemoryOwner {
@@ -89,6 +89,7 @@ export class Bodies {
       if (collected.isDribble) return refuse(dribble());
       if (grown > 0) for (const hold of holds) hold.grow(grown);
     });
+    readInTurns(request);
     request.on("end", () => {
       if (!settle()) return;
       if (holds.every((hold) => hold.pin())) return resolve({ bytes: collected.bytes, release });
