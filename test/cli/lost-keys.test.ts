@@ -3,13 +3,13 @@ import { chmod, readdir, readFile, rename, stat } from "node:fs/promises";
 import path from "node:path";
 import { describe, it } from "node:test";
 
-import { type Home, makeHome, startService } from "../contract/service.ts";
+import { type Home, makeHome, NO_WALL, startService } from "../contract/service.ts";
 import { command } from "./command.ts";
 
 /** A folder that a service has issued a token with a secret in. */
 async function used(): Promise<{ home: Home; token: string }> {
   const home = await makeHome();
-  const service = await startService([], home);
+  const service = await startService(NO_WALL, home);
   const token = await service.issue({ containers: ["kept"], secretsReadable: true, secrets: { KEY: "kept" } });
   await service.stop();
   return { home, token };
@@ -17,7 +17,7 @@ async function used(): Promise<{ home: Home; token: string }> {
 
 /** What a start says that must not come to serve. */
 async function refusal(home: Home): Promise<string> {
-  const started = await startService([], home).catch((error: Error) => error);
+  const started = await startService(NO_WALL, home).catch((error: Error) => error);
   if (started instanceof Error) return started.message;
   await started.stop();
   throw new Error("it serves");
@@ -51,7 +51,7 @@ describe("a used data folder without its keys.json", () => {
     assert.ok(!(await readdir(home.data)).includes("keys.json"));
     assert.equal(await readFile(admin, "utf8"), before);
     await rename(`${file}.away`, file);
-    const service = await startService([], home);
+    const service = await startService(NO_WALL, home);
     assert.equal((await service.run("kept", "6 * 7", { token })).text, "42");
     await service.stop();
   });
@@ -70,7 +70,7 @@ describe("a used data folder without its keys.json", () => {
     assert.equal(again.code, 1);
     assert.match(again.stderr, /is there already; keys rotate adds a key/);
     assert.ok((await readFile(file, "utf8")).includes(made.stdout.trim()));
-    const service = await startService([], home);
+    const service = await startService(NO_WALL, home);
     assert.equal((await service.run("kept", "6 * 7")).text, "42");
     assert.equal((await service.run("kept", "6 * 7", { token })).status, 403);
     await service.stop();
@@ -90,7 +90,7 @@ describe("a used data folder without its secrets.key", () => {
       if (name.startsWith("secrets.sqlite"))
         await rename(path.join(home.data, name), path.join(home.data, `old-${name}`));
     }
-    const service = await startService([], home);
+    const service = await startService(NO_WALL, home);
     assert.equal((await service.run("kept", "6 * 7", { token })).text, "42");
     await service.stop();
   });

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 afterEach(async () => {

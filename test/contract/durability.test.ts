@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, limitRecord, tokenRecord } from "./record.ts";
-import { caisson, type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { caisson, type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const LIMIT = 1_000_000;
@@ -16,13 +16,13 @@ let service: Service;
 
 before(async () => {
   home = await makeHome();
-  service = await startService([], home);
+  service = await startService(NO_WALL, home);
 });
 after(() => leave(service, home));
 
 async function restart(end: "stop" | "kill9", flags: readonly string[] = []): Promise<void> {
   await service[end]();
-  service = await startService(flags, home);
+  service = await startService([...NO_WALL, ...flags], home);
 }
 
 describe("a restart on the same data", () => {
@@ -80,7 +80,7 @@ describe("kill -9 under load", () => {
       const loops = Array.from({ length: LOOPS }, loop);
       await until(() => answered >= answersBefore, "the load runs");
       await Promise.all([service.kill9(), ...loops]);
-      service = await startService([], home);
+      service = await startService(NO_WALL, home);
       for (const left of [
         (await tokenRecord(service, token)).month,
         (await containerRecord(service, container, token)).month,
@@ -104,7 +104,7 @@ describe("kill -9 under load", () => {
     const loops = Array.from({ length: LOOPS }, loop);
     await until(() => answered >= 30, "the load runs");
     await Promise.all([service.kill9(), ...loops]);
-    service = await startService([], home);
+    service = await startService(NO_WALL, home);
     await Promise.all(Array.from({ length: LOOPS }, loop));
     assert.ok(answered <= 60 && answered >= 60 - LOOPS, `${answered} runs were answered`);
     assertProblem(await service.run("capped", "1", { token }), 429, "container_limited");
@@ -114,10 +114,10 @@ describe("kill -9 under load", () => {
 describe("what kill -9 leaves", () => {
   it("is gone after the next start and stop: temporary folders and guests", async () => {
     await service.kill9();
-    service = await startService([], home);
+    service = await startService(NO_WALL, home);
     await service.stop();
     const left = await readdir(home.tmp);
-    service = await startService([], home);
+    service = await startService(NO_WALL, home);
     assert.deepEqual(left, []);
   });
 });
@@ -155,6 +155,6 @@ describe("SIGTERM", () => {
     assert.equal((await running).text, '"ended"');
     await stopped;
     await assert.rejects(service.run("drained", "1"), { code: "ECONNREFUSED" });
-    service = await startService([], home);
+    service = await startService(NO_WALL, home);
   });
 });

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { isLong } from "../long.ts";
 import { containerRecord, tokenRecord } from "./record.ts";
-import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 import { openWitness, type Witness } from "./witness.ts";
 
@@ -40,7 +40,8 @@ async function call(service: Service, container: string, token: string): Promise
 
 describe("kill -9 at random instants under load", () => {
   it("loses no run that a witness has seen, and admits none beyond the limit", async (context: TestContext) => {
-    const start = (): Promise<Service> => startService(["--egress-allow", witness.address, "--pool", "1"], home);
+    const start = (): Promise<Service> =>
+      startService([...NO_WALL, "--egress-allow", witness.address, "--pool", "1"], home);
     let service = await start();
     const limits = { container: { month: FREE }, token: { month: FREE } };
     const free = await service.issue({ containers: ["free"], limits });

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { missing, startRedis } from "../redis/server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { leave, makeHome, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 interface Issued {
   token: string;
@@ -26,7 +26,7 @@ const LEAF = { containers: ["acme-1"] };
 let service: Service;
 
 before(async () => {
-  service = await startService(QUOTAS);
+  service = await startService([...NO_WALL, ...QUOTAS]);
 });
 after(() => service.stop());
 
@@ -189,7 +189,7 @@ describe("the secrets that a run is told", () => {
   const readable = { ...ISSUING, secretsReadable: true };
   let roomy: Service;
   before(async () => {
-    roomy = await startService();
+    roomy = await startService(NO_WALL);
   });
   after(() => roomy.stop());
 
@@ -244,7 +244,7 @@ it(
   async () => {
     await using server = await startRedis();
     const homes = [await makeHome(), await makeHome()] as const;
-    const flags = ["--redis", server.url, ...QUOTAS];
+    const flags = [...NO_WALL, "--redis", server.url, ...QUOTAS];
     const first = await startService(flags, homes[0]);
     // Copies: by a home's name in a command line it is known what belongs to it.
     const files = ["keys.json", "secrets.key"].map((name) => path.join(homes[1].data, "..", name));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
@@ -16,7 +16,7 @@ const SENDERS = 68;
 let service: Service;
 
 before(async () => {
-  service = await startService(["--isolation", "none", "--token-containers", "100"]);
+  service = await startService([...NO_WALL, "--token-containers", "100"]);
 });
 after(() => service.stop());
 

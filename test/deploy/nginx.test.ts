@@ -12,7 +12,7 @@ import { end, startProxy } from "../../bench/scale/topology.ts";
 import { HEAD_BYTES } from "../../src/wire/head.ts";
 import { type Answer, collect, request, respond, sendRaw } from "../contract/http.ts";
 import { assertProblem } from "../contract/problem.ts";
-import { type Service, startService } from "../contract/service.ts";
+import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import { pause, until } from "../contract/until.ts";
 import { freePort, missing } from "../redis/server.ts";
 
@@ -114,7 +114,7 @@ http {
 
 /** The service, behind nginx as in `deploy/` or behind a plain one. */
 async function behind(t: TestContext, how: "deploy" | "plain"): Promise<{ service: Service; port: number }> {
-  const service = await startService(["--trust-proxy", "127.0.0.1/32", "--log-level", "debug"]);
+  const service = await startService([...NO_WALL, "--trust-proxy", "127.0.0.1/32", "--log-level", "debug"]);
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-nginx-"));
   const port = await freePort();
   let proxy: ChildProcess;
