@@ -18,6 +18,8 @@ export interface RequestOptions {
   host?: string;
   /** The longest head of an answer that is read, in bytes; without it, Node's own 16 KiB. */
   maxHeaderSize?: number;
+  /** The longest silence of the service; without it, half a minute. */
+  timeoutMs?: number;
 }
 
 export interface Answer {
@@ -71,7 +73,8 @@ export function respond(
   );
   // After a response this changes nothing: a service may answer before it has read the body, and close.
   sent.on("error", reject);
-  sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)));
+  const { timeoutMs = TIMEOUT_MS } = options;
+  sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`no answer in ${timeoutMs} ms`)));
   sent.end(body);
   return promise;
 }

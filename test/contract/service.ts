@@ -79,7 +79,14 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
     }
   };
   const ready = (): boolean => /^curl .*\n/m.test(output.stdout) || child.exitCode !== null;
-  await until(ready, "the service has started", START_MS);
+  try {
+    await until(ready, "the service has started", START_MS);
+  } catch (error) {
+    // Its process would keep that of the test from ending.
+    child.kill("SIGKILL");
+    await gone();
+    throw new Error(`the service did not start: ${output.stderr}`, { cause: error });
+  }
   if (child.exitCode !== null) {
     await gone();
     throw new Error(`the service ended with ${child.exitCode} before it served: ${output.stderr}`);

@@ -30,9 +30,11 @@ export interface Attack {
   readonly steps: readonly Step[];
   /** It does its harm after its answer, so that the run after it may come into a guest that is about to end. */
   readonly strikesLater: boolean;
-  /** Whether only a deadline ends it. */
-  readonly length: "ends by itself" | "lasts for ever";
+  readonly ending: Ending;
 }
+
+/** The limit of time that an attack runs into, or may run into. */
+export type Ending = "the deadline" | "the block limit" | "its own end";
 
 /** Reads all files of the corpus. @throws {Error} naming a file that says less than it has to. */
 export function readAttacks(level: string): Attack[] {
@@ -48,7 +50,8 @@ export function readAttacks(level: string): Attack[] {
  * - `after:` the name of a file of `preludes/` that goes before the code
  * - `as:` the content type
  * - `submits: its value` when the file is an expression that the test evaluates: a text too long or too dull to be written down
- * - `strikes: later` when the next run may come into a guest that is about to end
+ * - `strikes: later` when the next run may come into a guest that is about to end; `strikes: later, by a block` when the
+ *   block limit is what ends that guest
  * - `lasts: for ever` when nothing but its deadline ends it
  *
  * `// then, in the same container` and `// then, in another container` begin a further submission with fields of its own.
@@ -67,9 +70,17 @@ function readAttack(file: string, text: string, level: string): Attack {
     name: path.basename(file, ".js"),
     title,
     steps,
-    strikesLater: /^\/\/ strikes: later$/m.test(parts[0]!),
-    length: /^\/\/ lasts: for ever$/m.test(parts[0]!) ? "lasts for ever" : "ends by itself",
+    strikesLater: /^\/\/ strikes: later(?:, by a block)?$/m.test(parts[0]!),
+    ending: endingOf(parts[0]!, steps),
   };
+}
+
+function endingOf(head: string, steps: readonly Step[]): Ending {
+  if (/^\/\/ lasts: for ever$/m.test(head)) return "the deadline";
+  const codes = steps.flatMap(({ expected }) => expected.map(({ code }) => code));
+  return codes.includes("task_blocked") || head.includes("\n// strikes: later, by a block\n")
+    ? "the block limit"
+    : "its own end";
 }
 
 function readStep(text: string, place: Place, level: string): Step {
