@@ -5,7 +5,7 @@ import type { NetClaim } from "../egress/narrow.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import type { MemberFault } from "../members.ts";
 import { type Claims, permitsContainer } from "./claims.ts";
-import type { TokenRequest } from "./request.ts";
+import type { TokenRequest } from "./token-request.ts";
 
 /**
  * Makes a request for a token what the token above it permits: members that it leaves out are inherited.

@@ -10,8 +10,9 @@ import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } f
 import type { KeyRing } from "./keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
 import { isRevokedOnRecord, type TokenRegister } from "./register.ts";
-import { judgeTokenRequest, TOKEN_REQUEST, type TokenRequest } from "./request.ts";
+import { judgeTokenRequest, TOKEN_REQUEST } from "./request.ts";
 import type { Vault } from "./secrets/vault.ts";
+import type { TokenRequest } from "./token-request.ts";
 
 export interface IssueContext {
   keys: KeyRing;

@@ -20,25 +20,7 @@ import {
 } from "./members.ts";
 import { secretsMember } from "./secrets/member.ts";
 import type { Secrets } from "./secrets/vault.ts";
-
-/** What a token is to hold, checked, with the defaults filled in. */
-export interface TokenRequest {
-  readonly admin: boolean;
-  readonly containers: readonly string[];
-  readonly can: readonly Verb[];
-  /** Unix seconds. */
-  readonly exp: number | null;
-  readonly nbf: number | null;
-  readonly limits: TokenLimits;
-  readonly net: NetClaim;
-  readonly code: Pin | null;
-  readonly params: Params;
-  readonly secrets: Secrets;
-  readonly secretsReadable: boolean;
-  readonly fresh: boolean;
-  readonly depth: number;
-  readonly selfRevoke: boolean;
-}
+import type { TokenRequest } from "./token-request.ts";
 
 /** A request as far as it can be read, and all that is wrong with it. */
 export interface JudgedRequest extends RequestFaults {

@@ -109,8 +109,8 @@ const readings: readonly [string, (request: IncomingMessage, response: ServerRes
   [
     "that is read into memory",
     (request, response, bodies) => {
-      const holder = { name: "a", isPublic: false };
-      const options = { limitBytes: SENT_BYTES, tooLarge: () => new Problem("code_too_large", "too long"), holder };
+      const owner = { name: "a", isPublic: false };
+      const options = { limitBytes: SENT_BYTES, tooLarge: () => new Problem("code_too_large", "too long"), owner };
       void bodies.read(request, response, options).then(() => response.end("no"));
     },
   ],
