@@ -6,11 +6,11 @@ import path from "node:path";
 
 import { capacityOf } from "./capacity.ts";
 import type { Config } from "./config.ts";
-import type { GuestLimits } from "./containers/guest-limits.ts";
-import { Guest } from "./containers/guest.ts";
+import { ContainerManager } from "./containers/container-manager.ts";
+import type { GuestLimits } from "./containers/guest/guest-limits.ts";
+import { Guest } from "./containers/guest/guest.ts";
+import { probeGuests } from "./containers/guest/probe.ts";
 import { Pool } from "./containers/pool.ts";
-import { probeGuests } from "./containers/probe.ts";
-import { Registry } from "./containers/registry.ts";
 import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import type { Egress } from "./egress/gateway.ts";
@@ -18,10 +18,10 @@ import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
+import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
-import { Running } from "./http/running.ts";
-import { drained, listen, urlOf } from "./http/serving.ts";
+import { ActiveRuns } from "./http/run/active-runs.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
@@ -40,7 +40,7 @@ import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import type { Caller } from "./tokens/caller.ts";
 import { IssueRate } from "./tokens/issue-rate.ts";
-import type { KeyNews } from "./tokens/key-keeper.ts";
+import type { KeyNews } from "./tokens/keys/watch-keys.ts";
 import { openTokens, type Tokens } from "./tokens/token-service.ts";
 
 export interface Service {
@@ -128,7 +128,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     (open) => open.close(),
   );
   const containers = closers.adopt(
-    new Registry(pool, {
+    new ContainerManager(pool, {
       concurrency: config.concurrency,
       maxContainers: capacity.containers,
       containerParties: config.containerParties,
@@ -165,7 +165,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     runIds: new RunIds(),
     runCounts: runCounts(),
     egressCounts: egress.counts,
-    running: config.killRevoked ? new Running(tokens.registry, tokens.verifier) : null,
+    running: config.killRevoked ? new ActiveRuns(tokens.registry, tokens.verifier) : null,
     isolation: sandbox.facts,
     trouble: () => {
       if (draining) return "draining";

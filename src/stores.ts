@@ -5,22 +5,22 @@ import type { Config } from "./config.ts";
 import { describePlace } from "./config/redis-place.ts";
 import type { LimitStore } from "./limits/store.ts";
 import { EmbeddedStore } from "./limits/stores/embedded.ts";
-import { LenientStore } from "./limits/stores/lenient.ts";
+import { FailOpenStore } from "./limits/stores/fail-open.ts";
 import { RedisStore } from "./limits/stores/redis.ts";
 import type { PolicyStore } from "./policies/policy.ts";
-import { EmbeddedPolicies } from "./policies/stores/embedded.ts";
 import { RedisPolicies } from "./policies/stores/redis.ts";
+import { EmbeddedPolicies } from "./policies/stores/sqlite.ts";
 import { durabilityWarnings } from "./redis/durability.ts";
 import { Feed } from "./redis/feed.ts";
 import { RedisLink } from "./redis/link.ts";
 import type { TaskStore } from "./tasks/store.ts";
-import { EmbeddedTasks } from "./tasks/stores/embedded.ts";
-import { SharedTasks } from "./tasks/stores/shared.ts";
+import { SharedTasks } from "./tasks/stores/redis.ts";
+import { EmbeddedTasks } from "./tasks/stores/sqlite.ts";
 import type { Log } from "./telemetry/log.ts";
-import type { TokenRegister } from "./tokens/register.ts";
-import { SharedSecrets } from "./tokens/secrets/shared.ts";
 import type { SecretStore } from "./tokens/secrets/store.ts";
-import { Revocations, SharedRegistry } from "./tokens/shared-registry.ts";
+import { SharedSecrets } from "./tokens/secrets/stores/redis.ts";
+import type { TokenStore } from "./tokens/store.ts";
+import { Revocations, RedisTokenStore } from "./tokens/stores/redis.ts";
 
 type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
 
@@ -45,7 +45,7 @@ export async function openRedis(config: Settings, log: Log | null): Promise<Redi
 
 /** What nodes share beside the counts. */
 export interface Shared {
-  readonly registry: TokenRegister;
+  readonly registry: TokenStore;
   readonly secrets: SecretStore;
   readonly policies: PolicyStore;
   readonly tasks: TaskStore;
@@ -59,7 +59,7 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
   const feed = new Feed(link, [revocations, policies], config.revocationLag);
   policies.attach(feed);
   await feed.open();
-  const registry = new SharedRegistry(link, feed, revocations);
+  const registry = new RedisTokenStore(link, feed, revocations);
   return {
     registry,
     secrets: new SharedSecrets(link),
@@ -88,7 +88,7 @@ export async function openLimitStore(
 ): Promise<LimitStore> {
   if (link) {
     const store = new RedisStore(link);
-    return config.onStoreLoss === "allow" ? new LenientStore(store) : store;
+    return config.onStoreLoss === "allow" ? new FailOpenStore(store) : store;
   }
   return EmbeddedStore.open(path.join(folder, "limits"), {
     fsync: config.fsync,

@@ -6,8 +6,8 @@ import type { Config } from "../config.ts";
 import { duration } from "../config/values.ts";
 import { lockFile } from "../data-lock.ts";
 import { askKeys, placeOf } from "../doctor/ask.ts";
-import { missing, readKeyFile } from "../tokens/key-file.ts";
-import { makeKeys, revokeKey, rotateKeys, signingKey } from "../tokens/key-rotation.ts";
+import { missing, readKeyFile } from "../tokens/keys/key-file.ts";
+import { makeKeys, revokeKey, rotateKeys, signingKey } from "../tokens/keys/key-rotation.ts";
 import { enterAsOwner } from "./as-owner.ts";
 
 /** A service looks at its keys twice a second. */

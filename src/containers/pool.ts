@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
-import { REPLACED } from "./guest-causes.ts";
-import type { Guest } from "./guest.ts";
+import { REPLACED } from "./guest/exit-causes.ts";
+import type { Guest } from "./guest/guest.ts";
 
 /** How a guest was come by, as `Server-Timing` says it. */
 export type Start = "warm" | "new" | "cold";
@@ -58,7 +58,7 @@ export class Pool {
   readonly #size: number;
   readonly #most: number;
   readonly #demandMs: number;
-  readonly #blanks: Guest[] = [];
+  readonly #spares: Guest[] = [];
   /** The latest last. */
   readonly #asked: Asked[] = [];
   readonly #waiting: Waiter[] = [];
@@ -92,10 +92,10 @@ export class Pool {
   take(replaces: boolean): Taken | Promise<Taken> {
     if (this.#closed) throw STOPPED;
     this.#asked.push({ atMs: this.#now(), replaces });
-    const kept = replaces ? 0 : this.#kept();
-    while (this.#blanks.length > kept) {
+    const kept = replaces ? 0 : this.#reserved();
+    while (this.#spares.length > kept) {
       // The oldest first: it is the warmest.
-      const guest = this.#blanks.shift()!;
+      const guest = this.#spares.shift()!;
       if (guest.ended) continue;
       this.#fillLater();
       return { guest, start: "new" };
@@ -109,23 +109,23 @@ export class Pool {
 
   /** Starts what is missing, and ends what was wanted only while many came. */
   fill(): void {
-    while (this.#missing() < 0) this.#blanks.pop()!.end(REPLACED);
+    while (this.#missing() < 0) this.#spares.pop()!.end(REPLACED);
     while (!this.#closed && this.#starting < STARTS_AT_ONCE && this.#starting < this.#missing()) {
       this.#starting++;
       void this.#start();
     }
-    if (this.#blanks.length > this.#size) this.#fillLater(this.#demandMs * TRIM_PART);
+    if (this.#spares.length > this.#size) this.#fillLater(this.#demandMs * TRIM_PART);
   }
 
   close(): void {
     this.#closed = true;
     if (this.#later) clearTimeout(this.#later.timer);
     for (const waiter of this.#waiting.splice(0)) waiter.reject(STOPPED);
-    for (const guest of this.#blanks.splice(0)) guest.end(STOPPED);
+    for (const guest of this.#spares.splice(0)) guest.end(STOPPED);
   }
 
   #missing(): number {
-    return this.#waiting.length + this.#wanted() - this.#blanks.length;
+    return this.#waiting.length + this.#wanted() - this.#spares.length;
   }
 
   #wanted(): number {
@@ -135,7 +135,7 @@ export class Pool {
     return Math.min(Math.max(this.#size, this.#asked.length), this.#most);
   }
 
-  #kept(): number {
+  #reserved(): number {
     const most = Math.floor(this.#wanted() * MOST_KEPT);
     return Math.min(most, this.#asked.filter(({ replaces }) => replaces).length);
   }
@@ -147,7 +147,7 @@ export class Pool {
       const waiter = this.#waiting.shift();
       if (waiter) waiter.resolve({ guest, start: "cold" });
       else if (this.#closed) guest.end(STOPPED);
-      else this.#blanks.push(guest);
+      else this.#spares.push(guest);
     } catch (error) {
       this.#starting--;
       const waiter = this.#waiting.shift();

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import { probeGuests } from "../containers/probe.ts";
+import { probeGuests } from "../containers/guest/probe.ts";
 import { openSandbox } from "../sandbox/open-sandbox.ts";
 import { sandboxOptions } from "../sandbox/sandbox-options.ts";
 import type { IsolationLevel, Sandbox, SandboxFacts } from "../sandbox/sandbox.ts";

@@ -40,7 +40,7 @@ export function logLine(run: Run | undefined, level: LogLevel, text: string): vo
 export function tellUnheard(run: Run, where: string, error: unknown): void {
   const fault = threwFault(error);
   const text = encodeFault({ ...fault, detail: `${where}: ${fault.detail}` });
-  if (mayLog(run, byteLength(text))) send(textFrame(FROM_GUEST.unheard, run.id, text));
+  if (mayLog(run, byteLength(text))) send(textFrame(FROM_GUEST.lateError, run.id, text));
 }
 
 function mayLog(owner: Owner, bytes: number): boolean {

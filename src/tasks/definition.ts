@@ -13,7 +13,7 @@ import type { TaskMembers } from "./request.ts";
 import { pinOf, type Task } from "./task.ts";
 
 /** Where a task is. */
-export interface Place {
+export interface TaskRef {
   readonly container: string;
   readonly name: string;
 }
@@ -49,7 +49,7 @@ export interface Definition extends RequestFaults {
  * What a task becomes: what is said, what is kept for the rest, and whether all of that is no more than the token that asks
  * has. Who changes a task answers for the whole of it: it runs below the token of the last who did.
  */
-export function definitionOf(place: Place, given: Given, before: Before, by: Claims, nowMs: number): Definition {
+export function definitionOf(place: TaskRef, given: Given, before: Before, by: Claims, nowMs: number): Definition {
   const { kept } = before;
   const ofCode = [...faultsOfCode(given, before)];
   const known = [...given.faults, ...ofCode];
@@ -67,7 +67,7 @@ export function definitionOf(place: Place, given: Given, before: Before, by: Cla
 
 /** The claims of the token that a task runs under: the same token as long as it is below the same others. */
 export function taskPayload(
-  { container, name }: Place,
+  { container, name }: TaskRef,
   { request }: Definition,
   kept: Task | null,
   by: Claims,
@@ -114,7 +114,7 @@ function hasNamedCode(faults: readonly MemberFault[]): boolean {
 
 /** As the members of a token, which say what is wrong with them. */
 function judgeMembers(
-  { container }: Place,
+  { container }: TaskRef,
   given: Given,
   kept: Task | null,
   { by, nowMs, known }: { by: Claims; nowMs: number; known: readonly MemberFault[] },

@@ -2,8 +2,8 @@ import { Caller } from "../tokens/caller.ts";
 import type { Claims, Pin } from "../tokens/claims.ts";
 import type { Payload } from "../tokens/payload.ts";
 import { claimsOf } from "../tokens/payload.ts";
-import type { TokenRegister } from "../tokens/register.ts";
 import type { Owner } from "../tokens/secrets/vault.ts";
+import type { TokenStore } from "../tokens/store.ts";
 
 /** A named task: a token that the service keeps, with the code that it is pinned to. */
 export interface Task {
@@ -45,7 +45,7 @@ export interface TaskRecord {
 }
 
 /** Reads a record that was kept. @throws {Error} when it is none of this version. */
-export function taskOf(text: string, register: Pick<TokenRegister, "issued">): Task {
+export function taskOf(text: string, register: Pick<TokenStore, "issued">): Task {
   const { payload, secretsId, kids, ...rest } = JSON.parse(text) as TaskRecord;
   const claims = claimsOf(payload);
   return { ...rest, caller: new Caller(claims, null, kids, register), owner: ownerOf(secretsId, claims) };

@@ -17,7 +17,7 @@ import {
   definitionOf,
   type Given,
   limitsToKeep,
-  type Place,
+  type TaskRef,
   taskPayload,
 } from "./definition.ts";
 import { type ReadTask, readTaskRequest, TASK } from "./request.ts";
@@ -112,7 +112,7 @@ export class Tasks {
    * other code throws.
    */
   async put(
-    at: Place,
+    at: TaskRef,
     input: unknown,
     by: Caller,
     condition: Condition,
@@ -126,7 +126,7 @@ export class Tasks {
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when it is not kept. */
-  async rollBack(at: Place, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
+  async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw new Problem("not_found", "there is no such version of the task, or not any more");
     const { caller, public: isPublic } = this.#parsed(stored.record);
@@ -139,7 +139,7 @@ export class Tasks {
   }
 
   /** Those that are kept, newest first. */
-  async versions({ container, name }: Place, by: Caller): Promise<Task[]> {
+  async versions({ container, name }: TaskRef, by: Caller): Promise<Task[]> {
     const found: Task[] = [];
     for (const record of await this.#store.versions(container, name)) {
       // One with as many params as it may have takes some milliseconds to be read.
@@ -160,7 +160,7 @@ export class Tasks {
   }
 
   /** Ends a task, its token and its secrets. @throws {Problem} `not_found`, `precondition_failed`, `store_unavailable` */
-  async remove({ container, name }: Place, by: Caller, condition: Condition): Promise<Task> {
+  async remove({ container, name }: TaskRef, by: Caller, condition: Condition): Promise<Task> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
       mustHold(condition, before);
@@ -177,7 +177,7 @@ export class Tasks {
   }
 
   async #change(
-    at: Place,
+    at: TaskRef,
     read: ReadTask,
     by: Caller,
     { condition, mayStay, check }: { condition: Condition; mayStay: boolean; check?: CodeCheck | undefined },
@@ -229,7 +229,7 @@ export class Tasks {
   }
 
   /** @returns null, and then nothing has changed, when something else was changed first. */
-  async #write(at: Place, definition: Definition, { newest, kept }: Before, by: Caller): Promise<Task | null> {
+  async #write(at: TaskRef, definition: Definition, { newest, kept }: Before, by: Caller): Promise<Task | null> {
     const payload = taskPayload(at, definition, kept, by.claims, this.#nowMs());
     const claims = claimsOf(payload);
     const { vault, registry } = this.#tokens;

@@ -2,8 +2,8 @@ import { Problem } from "../errors.ts";
 import { LimitSubject } from "../limits/limit-subject.ts";
 import type { Claims } from "./claims.ts";
 import { type Isolation, isolationOf } from "./isolation.ts";
-import type { VerifyingKey } from "./key-set.ts";
-import type { TokenRegister } from "./register.ts";
+import type { VerifyingKey } from "./keys/key-set.ts";
+import type { TokenStore } from "./store.ts";
 
 /**
  * A verified token, with all that the service derives from it. It is made at verification and shared by all requests of the
@@ -24,17 +24,12 @@ export class Caller {
   readonly quotaFamily: string | null;
   /** The owner of the memory that its requests take. */
   readonly memory: { readonly name: string; readonly isPublic: false };
-  readonly #register: Pick<TokenRegister, "issued">;
+  readonly #register: Pick<TokenStore, "issued">;
   #limitSubject: LimitSubject | null;
   #isolation: { readonly secrets: string | null; readonly group: Isolation } | null = null;
 
   /** @param kids the names of keys that it depends on beside its own */
-  constructor(
-    claims: Claims,
-    key: VerifyingKey | null,
-    kids: readonly string[],
-    register: Pick<TokenRegister, "issued">,
-  ) {
+  constructor(claims: Claims, key: VerifyingKey | null, kids: readonly string[], register: Pick<TokenStore, "issued">) {
     const { jti, admin, limits, parents } = claims;
     this.claims = claims;
     this.key = key;

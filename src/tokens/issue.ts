@@ -7,16 +7,16 @@ import { type MemberFault, refuseFaults } from "../members.ts";
 import type { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
 import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./format.ts";
-import type { KeyRing } from "./keys.ts";
+import type { KeyRing } from "./keys/keys.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import { isRevokedOnRecord, type TokenRegister } from "./register.ts";
 import { judgeTokenRequest, TOKEN_REQUEST } from "./request.ts";
 import type { Vault } from "./secrets/vault.ts";
+import { isRevokedOnRecord, type TokenStore } from "./store.ts";
 import type { TokenRequest } from "./token-request.ts";
 
 export interface IssueContext {
   keys: KeyRing;
-  registry: TokenRegister;
+  registry: TokenStore;
   vault: Vault;
   /** The `jti` of the administrative token that asks, or words for what does. */
   issuedBy: string;

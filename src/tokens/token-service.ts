@@ -4,23 +4,23 @@ import { join } from "node:path";
 import type { Clock } from "../limits/clock.ts";
 import type { Caller } from "./caller.ts";
 import { issue, type Issued, type IssueQuotas } from "./issue.ts";
-import { lost } from "./key-file.ts";
-import { keepKeys, type KeyNews } from "./key-keeper.ts";
-import { KeyRing } from "./keys.ts";
+import { lost } from "./keys/key-file.ts";
+import { KeyRing } from "./keys/keys.ts";
+import { keepKeys, type KeyNews } from "./keys/watch-keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
-import type { TokenRegister } from "./register.ts";
-import { Registry } from "./registry.ts";
-import { EmbeddedSecrets } from "./secrets/embedded.ts";
 import { lostKey, SecretKey } from "./secrets/key.ts";
 import type { SecretStore } from "./secrets/store.ts";
+import { EmbeddedSecrets } from "./secrets/stores/sqlite.ts";
 import { Vault } from "./secrets/vault.ts";
+import type { TokenStore } from "./store.ts";
+import { SqliteTokenStore } from "./stores/sqlite.ts";
 import { Uses } from "./uses.ts";
 import { Verifier } from "./verify.ts";
 
 /** All that has to do with tokens, opened from a data folder. */
 export interface Tokens {
   readonly keys: KeyRing;
-  readonly registry: TokenRegister;
+  readonly registry: TokenStore;
   readonly verifier: Verifier;
   /**
    * As `issue` in `issue.ts`, at this moment, for an administrator: its `jti`, or words for what asks; or for a token, which
@@ -44,7 +44,7 @@ export interface OpenOptions {
   /** Reports the uptime of the system, by which ended records are deleted. */
   uptime?: Pick<Clock, "sinceBoot">;
   /** The register that nodes share, instead of the folder's own. It is closed with the rest. */
-  registry?: TokenRegister | undefined;
+  registry?: TokenStore | undefined;
   /** The secrets that nodes share, instead of the folder's own. They are closed with the rest. */
   secrets?: SecretStore | undefined;
   /** The bytes of secrets that one family may keep. */
@@ -69,7 +69,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const own = create && keysFile === undefined;
   if (own && !options.registry && !existsSync(file)) refuseUsed(folder, file, nowMs());
   const keys = await KeyRing.open(file, { create: own, nowMs });
-  const registry = options.registry ?? Registry.open(join(folder, "tokens.sqlite"), nowMs(), options.uptime);
+  const registry = options.registry ?? SqliteTokenStore.open(join(folder, "tokens.sqlite"), nowMs(), options.uptime);
   // Where nodes have the keys in common and not the register, nobody knows what others have signed.
   const whole = keysFile === undefined || options.registry !== undefined;
   const keeper = onKeys ? keepKeys(keys, whole ? registry : null, onKeys, nowMs) : null;
@@ -103,7 +103,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
 
 /** A new key in place of a lost one would end every token, and nobody would have asked for that. */
 function refuseUsed(folder: string, file: string, nowMs: number): void {
-  const registry = Registry.open(join(folder, "tokens.sqlite"), nowMs);
+  const registry = SqliteTokenStore.open(join(folder, "tokens.sqlite"), nowMs);
   try {
     if (registry.list("", 1).length > 0) throw lost(file);
   } finally {

@@ -5,10 +5,10 @@ import { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
 import { readCompact } from "./compact.ts";
 import { ALGORITHM, SIGNATURE_CHARS } from "./format.ts";
-import type { KeySet, VerifyingKey } from "./key-set.ts";
-import type { KeyRing } from "./keys.ts";
+import type { KeySet, VerifyingKey } from "./keys/key-set.ts";
+import type { KeyRing } from "./keys/keys.ts";
 import { claimsOf } from "./payload.ts";
-import type { TokenRegister } from "./register.ts";
+import type { TokenStore } from "./store.ts";
 import {
   hasExpired,
   isNotYetValid,
@@ -32,7 +32,7 @@ type Stated = Pick<Caller, "claims" | "key" | "kids">;
 /** Turns token texts into callers, after RFC 7519 with the advice of RFC 8725. */
 export class Verifier {
   readonly #keys: KeySet<VerifyingKey>;
-  readonly #registry: Pick<TokenRegister, "isRevoked" | "issued">;
+  readonly #registry: Pick<TokenStore, "isRevoked" | "issued">;
   readonly #nowMs: () => number;
   readonly #cacheSize: number;
   /**
@@ -46,7 +46,7 @@ export class Verifier {
 
   constructor(
     keys: Pick<KeyRing, "held">,
-    registry: Pick<TokenRegister, "isRevoked" | "issued">,
+    registry: Pick<TokenStore, "isRevoked" | "issued">,
     options: VerifierOptions = {},
   ) {
     this.#keys = keys.held;

@@ -74,7 +74,7 @@ export const FROM_GUEST = {
   /** id: run. No payload. The work of an answered run is over, and so is the run. */
   done: 75,
   /** id: run. Payload: `FaultMessage` as JSON. Something of the run failed of which its answer tells nothing. */
-  unheard: 76,
+  lateError: 76,
   /** id: run. Payload: u32. So much more of the request's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
   bodyMore: 77,
 

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import type { Guest } from "../../src/containers/guest.ts";
+import {
+  type Reservation,
+  ContainerManager,
+  type ContainerManagerOptions,
+} from "../../src/containers/container-manager.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
 import type { IsolationGroup } from "../../src/containers/isolation-group.ts";
 import { Pool } from "../../src/containers/pool.ts";
-import { type Place, Registry, type RegistryOptions } from "../../src/containers/registry.ts";
 import type { TokenChain } from "../../src/containers/token-quotas.ts";
 import { until } from "../contract/until.ts";
 import { FREE, NO_CAPS, groupNamed, token } from "./isolation-groups.ts";
@@ -16,9 +20,9 @@ const CAROL = token("carol");
 const FRESH: IsolationGroup = groupNamed("free", { fresh: true });
 const IDLE_MS = 60_000;
 
-function makeRegistry(t: TestContext, options: Partial<RegistryOptions>): Registry {
+function makeRegistry(t: TestContext, options: Partial<ContainerManagerOptions>): ContainerManager {
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
-  const registry = new Registry(pool, {
+  const registry = new ContainerManager(pool, {
     concurrency: 64,
     maxContainers: 8,
     containerParties: 8,
@@ -35,28 +39,40 @@ function makeRegistry(t: TestContext, options: Partial<RegistryOptions>): Regist
 }
 
 interface Use {
-  place: Place;
+  place: Reservation;
   guest: Guest;
 }
 
 /** A place that is held in a container, and its guest. */
-async function hold(registry: Registry, name: string, who: TokenChain, atMs: number, group = FREE): Promise<Use> {
+async function hold(
+  registry: ContainerManager,
+  name: string,
+  who: TokenChain,
+  atMs: number,
+  group = FREE,
+): Promise<Use> {
   const place = registry.reserve(name, group, who, atMs);
-  const { guest } = place.compartment.warm(atMs) ?? (await place.compartment.arrive());
+  const { guest } = place.slot.warm(atMs) ?? (await place.slot.arrive());
   return { place, guest };
 }
 
-async function use(registry: Registry, name: string, who: TokenChain, atMs: number, group = FREE): Promise<Use> {
+async function use(
+  registry: ContainerManager,
+  name: string,
+  who: TokenChain,
+  atMs: number,
+  group = FREE,
+): Promise<Use> {
   const used = await hold(registry, name, who, atMs, group);
   registry.release(used.place);
   return used;
 }
 
 /** Whether the container still has this guest for free code. */
-function isWarm(registry: Registry, name: string, who: TokenChain, atMs: number, guest: Guest): boolean {
+function isWarm(registry: ContainerManager, name: string, who: TokenChain, atMs: number, guest: Guest): boolean {
   const place = registry.reserve(name, FREE, who, atMs);
   registry.release(place);
-  return place.compartment.warm(atMs)?.guest === guest;
+  return place.slot.warm(atMs)?.guest === guest;
 }
 
 describe("when a guest has to go", () => {

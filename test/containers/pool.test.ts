@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import type { Guest } from "../../src/containers/guest.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
 import { Pool, type Taken } from "../../src/containers/pool.ts";
 import { makeGuest } from "./puppet.ts";
 

@@ -1,4 +1,4 @@
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { Problem } from "../../src/errors.ts";
 import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";

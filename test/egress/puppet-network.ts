@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-import type { Guest } from "../../src/containers/guest.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
 import type { NetClaim } from "../../src/egress/narrow.ts";
 import { type EgressOptions, egressPolicy } from "../../src/egress/policy.ts";

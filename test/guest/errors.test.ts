@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { parseFault } from "../../src/containers/messages.ts";
+import { parseFault } from "../../src/containers/guest/parse-messages.ts";
 import { OTHER_FRAME_BYTES } from "../../src/wire/bounds.ts";
 import { GuestProcess } from "./guest-process.ts";
 

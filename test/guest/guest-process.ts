@@ -224,7 +224,7 @@ export class GuestProcess {
     if (type === FROM_GUEST.log)
       this.logs.push({ run: id, level: LOG_LEVELS[payload[0]!]!, text: payload.toString("utf8", 1) });
     if (type >= FROM_GUEST.open) return this.onNetwork?.(type, id, payload);
-    if (type === FROM_GUEST.unheard)
+    if (type === FROM_GUEST.lateError)
       this.unheard.push({ run: id, fault: JSON.parse(payload.toString()) as FaultMessage });
     const pending = this.#runs.get(id);
     if (pending && type >= FROM_GUEST.result && type <= FROM_GUEST.fault) this.#onAnswer(pending, type, id, payload);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { parseHead } from "../../src/containers/messages.ts";
+import { parseHead } from "../../src/containers/guest/parse-messages.ts";
 import { GuestProcess } from "./guest-process.ts";
 
 describe("a head that no answer can have", () => {

@@ -9,7 +9,7 @@ import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { Problem } from "../../src/errors.ts";
-import { EmbeddedPolicies } from "../../src/policies/stores/embedded.ts";
+import { EmbeddedPolicies } from "../../src/policies/stores/sqlite.ts";
 import { policy, policyStoreSuite } from "../suites/policy-store.ts";
 
 policyStoreSuite("the embedded store", async () => {

@@ -1,4 +1,4 @@
-import { EmbeddedPolicies } from "../../src/policies/stores/embedded.ts";
+import { EmbeddedPolicies } from "../../src/policies/stores/sqlite.ts";
 
 const [file, container] = process.argv.slice(2);
 await EmbeddedPolicies.open(file!).set(container!, { limits: { day: 7 } }, "me");

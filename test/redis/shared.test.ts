@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 
 import { openShared, type Shared } from "../../src/stores.ts";
-import { isRevokedOnRecord } from "../../src/tokens/register.ts";
+import { isRevokedOnRecord } from "../../src/tokens/store.ts";
 import { until } from "../contract/until.ts";
 import { payload, problemOf } from "../tokens/support.ts";
 import { missing, type RedisServer, startRedis } from "./server.ts";

@@ -5,7 +5,7 @@ import { readFile, readlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { type Mechanisms, openConfined } from "../../src/sandbox/confined.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { GuestProcess } from "../../src/sandbox/sandbox.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { probeGuests } from "../../src/containers/probe.ts";
+import { probeGuests } from "../../src/containers/guest/probe.ts";
 import { sandboxOf } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import { stubProgram } from "../../src/sandbox/plan/stub.ts";

@@ -1,5 +1,5 @@
 /** Starts a guest, says its process id, and waits to be killed. */
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { sandboxOf } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { IsolationLevel } from "../../src/sandbox/sandbox.ts";

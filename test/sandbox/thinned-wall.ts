@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { probeGuests } from "../../src/containers/probe.ts";
+import { probeGuests } from "../../src/containers/guest/probe.ts";
 import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import { openNamespaces } from "../../src/sandbox/namespaces.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";

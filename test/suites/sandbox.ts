@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { Problem } from "../../src/errors.ts";
 import type { SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";

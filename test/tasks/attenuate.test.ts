@@ -7,9 +7,9 @@ import * as fc from "fast-check";
 
 import { requireNamed } from "../../src/egress/narrow.ts";
 import { Problem } from "../../src/errors.ts";
-import { mustBeRunnable, subjectOfTask } from "../../src/http/named-run.ts";
+import { mustBeRunnable, subjectOfTask } from "../../src/http/run/find-task.ts";
 import { Limiter } from "../../src/limits/limiter.ts";
-import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
+import { EmbeddedTasks } from "../../src/tasks/stores/sqlite.ts";
 import { pinOf, type Task } from "../../src/tasks/task.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../../src/tokens/claims.ts";

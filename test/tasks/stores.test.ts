@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
-import { SharedTasks } from "../../src/tasks/stores/shared.ts";
+import { SharedTasks } from "../../src/tasks/stores/redis.ts";
+import { EmbeddedTasks } from "../../src/tasks/stores/sqlite.ts";
 import { missing, startRedis } from "../redis/server.ts";
 import { taskStoreSuite } from "../suites/task-store.ts";
 import { problemOf, temporaryFolder } from "../tokens/support.ts";

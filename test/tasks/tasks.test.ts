@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { mustBeRunnable } from "../../src/http/named-run.ts";
-import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
+import { mustBeRunnable } from "../../src/http/run/find-task.ts";
+import { EmbeddedTasks } from "../../src/tasks/stores/sqlite.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import type { Caller } from "../../src/tokens/caller.ts";
-import { revokeKey, rotateKeys } from "../../src/tokens/key-rotation.ts";
-import { EmbeddedSecrets } from "../../src/tokens/secrets/embedded.ts";
+import { revokeKey, rotateKeys } from "../../src/tokens/keys/key-rotation.ts";
+import { EmbeddedSecrets } from "../../src/tokens/secrets/stores/sqlite.ts";
 import type { Tokens } from "../../src/tokens/token-service.ts";
 import { callerOf, problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 

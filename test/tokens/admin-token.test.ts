@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { ensureAdminToken } from "../../src/tokens/admin-token.ts";
-import { makeKeys } from "../../src/tokens/key-rotation.ts";
+import { makeKeys } from "../../src/tokens/keys/key-rotation.ts";
 import { openTokens } from "../../src/tokens/token-service.ts";
 import { testTokens } from "./support.ts";
 

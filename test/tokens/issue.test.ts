@@ -9,7 +9,7 @@ import { Problem } from "../../src/errors.ts";
 import type { MemberFault } from "../../src/members.ts";
 import { issue } from "../../src/tokens/issue.ts";
 import type { Payload } from "../../src/tokens/payload.ts";
-import { Registry } from "../../src/tokens/registry.ts";
+import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
 import { callerOf, payload, problemOf, START_S, temporaryFolder, testTokens } from "./support.ts";
 
 const DAY_S = 86_400;
@@ -159,7 +159,7 @@ const QUOTAS = { familyTokens: 9, admit: () => Promise.resolve() };
 
 test("no token leaves when it cannot be recorded", async (t) => {
   const { keys, vault } = await testTokens(t);
-  const registry = Registry.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
+  const registry = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
   registry.close();
   const times = { nowMs: START_S * 1_000, quotas: QUOTAS };
   const context = { keys, registry, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };

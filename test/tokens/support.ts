@@ -11,7 +11,7 @@ import { Problem } from "../../src/errors.ts";
 import type { SinceBoot } from "../../src/limits/clock.ts";
 import { Caller } from "../../src/tokens/caller.ts";
 import type { Claims } from "../../src/tokens/claims.ts";
-import type { KeyRing } from "../../src/tokens/keys.ts";
+import type { KeyRing } from "../../src/tokens/keys/keys.ts";
 import { openTokens, type Tokens } from "../../src/tokens/token-service.ts";
 
 /** A moment that is a whole second, so that boundaries are easy to write down. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
-import { revokeKey, rotateKeys } from "../../src/tokens/key-rotation.ts";
+import { revokeKey, rotateKeys } from "../../src/tokens/keys/key-rotation.ts";
 import { claimsOf } from "../../src/tokens/payload.ts";
 import { Verifier } from "../../src/tokens/verify.ts";
 import { payload, problemOf, signed, START_S, testTokens } from "./support.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import * as fc from "fast-check";
 
-import { parseHead } from "../../src/containers/messages.ts";
+import { parseHead } from "../../src/containers/guest/parse-messages.ts";
 import { encodeHead, HEAD_BYTES } from "../../src/wire/head.ts";
 
 describe("the head of an answer, as the guest writes it", () => {

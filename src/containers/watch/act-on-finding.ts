@@ -1,7 +1,7 @@
 import { Problem } from "../../errors.ts";
 import { formatDuration, formatSize } from "../../units.ts";
-import { MEMORY_HINT } from "../guest-causes.ts";
-import type { Guest } from "../guest.ts";
+import { MEMORY_HINT } from "../guest/exit-causes.ts";
+import type { Guest } from "../guest/guest.ts";
 import type { Finding } from "./findings.ts";
 import type { MonitorLimits } from "./judges.ts";
 import { windowMs } from "./limit-check.ts";

@@ -1,7 +1,7 @@
 import { Problem } from "../../errors.ts";
 import { formatDuration } from "../../units.ts";
-import type { Flight } from "../flight.ts";
-import type { Guest } from "../guest.ts";
+import type { GuestRun } from "../guest/guest-run.ts";
+import type { Guest } from "../guest/guest.ts";
 
 export interface RunDeadlines {
   readonly wallMs: number;
@@ -10,24 +10,24 @@ export interface RunDeadlines {
 
 /** Ends each run whose deadline has passed. Its guest takes no new run, because what the run left behind is still there. */
 export function expireRuns(guest: Guest, nowMs: number, deadlines: RunDeadlines): void {
-  for (const [id, flight] of guest.flights) {
-    if (flight.deadlineMs <= nowMs) guest.expire(id, timeoutOf(flight, deadlines));
+  for (const [id, guestRun] of guest.flights) {
+    if (guestRun.deadlineMs <= nowMs) guest.expire(id, timeoutOf(guestRun, deadlines));
   }
 }
 
-function timeoutOf(flight: Flight, { wallMs, streamMs }: RunDeadlines): Problem {
-  if (flight.answered) {
+function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Problem {
+  if (guestRun.answered) {
     return new Problem("task_timeout", "what the task gave to waitUntil was not over by the deadline of its run");
   }
-  const hint = hintOf(flight);
-  const what = flight.streaming
+  const hint = hintOf(guestRun);
+  const what = guestRun.streaming
     ? `the result was still streaming after ${formatDuration(streamMs)}`
     : `the task gave no result within ${formatDuration(wallMs)}`;
   return new Problem("task_timeout", what, hint === null ? {} : { hint });
 }
 
 /** The most frequent reason why code of this form gives no answer. */
-function hintOf({ code, streaming }: Flight): string | null {
+function hintOf({ code, streaming }: GuestRun): string | null {
   if (code.answersBy === "response") {
     return streaming
       ? "A function of (context, req, res) has answered when it calls res.end(): perhaps that was never called."

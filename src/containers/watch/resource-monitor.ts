@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 
-import type { Guest } from "../guest.ts";
+import type { Guest } from "../guest/guest.ts";
 import { actOnFinding } from "./act-on-finding.ts";
 import { type DueJudges, type GuestStates, Judges, type MonitorLimits, NO_STATES } from "./judges.ts";
 import { chooseSamples, leastBetweenMs } from "./sampling-order.ts";

@@ -1,4 +1,4 @@
-import type { Guest } from "../guest.ts";
+import type { Guest } from "../guest/guest.ts";
 import { priorityOf } from "./cpu-priority.ts";
 import { expireRuns, type RunDeadlines } from "./deadlines.ts";
 import { isPingDue } from "./heartbeat.ts";

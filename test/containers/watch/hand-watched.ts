@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import type { Guest } from "../../../src/containers/guest.ts";
+import type { Guest } from "../../../src/containers/guest/guest.ts";
 import { Heartbeat } from "../../../src/containers/watch/heartbeat.ts";
 import type { MonitorLimits } from "../../../src/containers/watch/judges.ts";
 import { type MonitorSettings, ResourceMonitor, TICK_MS } from "../../../src/containers/watch/resource-monitor.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { Compartment, Container } from "../../../src/containers/compartment.ts";
-import { Guest } from "../../../src/containers/guest.ts";
+import { GuestSlot, Container } from "../../../src/containers/guest-slot.ts";
+import { Guest } from "../../../src/containers/guest/guest.ts";
 import { Pool } from "../../../src/containers/pool.ts";
 import type { Priority } from "../../../src/sandbox/sandbox.ts";
 import { FROM_GUEST, TO_GUEST } from "../../../src/wire/messages.ts";
@@ -225,13 +225,13 @@ describe("a guest that is blocked", () => {
       return guest;
     }, 0);
     t.after(() => pool.close());
-    const compartment = new Compartment(new Container("demo"), FREE, holder(), pool);
-    t.after(() => compartment.close());
-    const blocked = start((await compartment.arrive()).guest, "for (;;);");
+    const slot = new GuestSlot(new Container("demo"), FREE, holder(), pool);
+    t.after(() => slot.close());
+    const blocked = start((await slot.arrive()).guest, "for (;;);");
     const guest = made[0]!;
     await until(() => guest.heartbeat.isOverdue(performance.now()), "the guest owes an answer");
-    assert.equal(compartment.warm(performance.now()), null);
-    const arrivals = await Promise.all([compartment.arrive(), compartment.arrive()]);
+    assert.equal(slot.warm(performance.now()), null);
+    const arrivals = await Promise.all([slot.arrive(), slot.arrive()]);
     assert.equal(await blocked.outcome(), "task_blocked");
     assert.deepEqual(
       arrivals.map((taken) => taken.guest),

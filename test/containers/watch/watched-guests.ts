@@ -1,6 +1,6 @@
 import { after, before, type TestContext } from "node:test";
 
-import type { Guest } from "../../../src/containers/guest.ts";
+import type { Guest } from "../../../src/containers/guest/guest.ts";
 import { Watchdog, type WatchdogOptions } from "../../../src/containers/watch/watchdog.ts";
 import { openRealGuests, type RealGuests, RESOURCES } from "../real-guests.ts";
 

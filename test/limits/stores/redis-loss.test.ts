@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { Problem } from "../../../src/errors.ts";
 import type { Decision, LimitStore } from "../../../src/limits/store.ts";
-import { LenientStore } from "../../../src/limits/stores/lenient.ts";
+import { FailOpenStore } from "../../../src/limits/stores/fail-open.ts";
 import { RedisStore } from "../../../src/limits/stores/redis.ts";
 import { COMMAND_MS } from "../../../src/redis/link.ts";
 import { pause, until } from "../../contract/until.ts";
@@ -193,7 +193,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("does not stop the runs of a lenient store, which counts again as soon as it can", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new LenientStore(new RedisStore(link));
+    const store = new FailOpenStore(new RedisStore(link));
     await server.kill();
     for (const decision of await Promise.all(many(store, 20))) {
       assert.deepEqual([decision.admitted, decision.usage], [true, []]);

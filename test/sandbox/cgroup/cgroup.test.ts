@@ -6,8 +6,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { REPLACED } from "../../../src/containers/guest-causes.ts";
-import type { Guest } from "../../../src/containers/guest.ts";
+import { REPLACED } from "../../../src/containers/guest/exit-causes.ts";
+import type { Guest } from "../../../src/containers/guest/guest.ts";
 import { openCgroups } from "../../../src/sandbox/cgroup/open-cgroups.ts";
 import { openRealGuests, type RealGuests, RESOURCES } from "../../containers/real-guests.ts";
 import { start } from "../../containers/recorder.ts";

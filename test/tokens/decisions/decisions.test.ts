@@ -5,11 +5,11 @@ import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 
 import { Problem } from "../../../src/errors.ts";
-import { EmbeddedTasks } from "../../../src/tasks/stores/embedded.ts";
+import { EmbeddedTasks } from "../../../src/tasks/stores/sqlite.ts";
 import type { Task } from "../../../src/tasks/task.ts";
 import { Tasks } from "../../../src/tasks/tasks.ts";
 import { VERBS } from "../../../src/tokens/claims.ts";
-import { revokeKey, rotateKeys } from "../../../src/tokens/key-rotation.ts";
+import { revokeKey, rotateKeys } from "../../../src/tokens/keys/key-rotation.ts";
 import { isLong } from "../../long.ts";
 import { START_S, testTokens } from "../support.ts";
 import {

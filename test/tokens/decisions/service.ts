@@ -1,8 +1,8 @@
 import { TokenQuotas } from "../../../src/containers/token-quotas.ts";
 import { Problem } from "../../../src/errors.ts";
-import type { Execution } from "../../../src/http/execution.ts";
-import { mustBeRunnable, subjectOfTask } from "../../../src/http/named-run.ts";
-import { Running } from "../../../src/http/running.ts";
+import { ActiveRuns } from "../../../src/http/run/active-runs.ts";
+import type { Execution } from "../../../src/http/run/execution.ts";
+import { mustBeRunnable, subjectOfTask } from "../../../src/http/run/find-task.ts";
 import type { LimitSubject } from "../../../src/limits/limit-subject.ts";
 import { Limiter } from "../../../src/limits/limiter.ts";
 import type { Charge, LimitStore } from "../../../src/limits/store.ts";
@@ -108,7 +108,7 @@ export class ServiceDecisions {
 
   /** Counts runs as running; the returned function names those that were ended since. */
   keepRunning(runs: readonly { name: string; tokens: readonly Verified[] }[]): () => string[] {
-    const running = new Running(this.#tokens.registry, this.#tokens.verifier);
+    const running = new ActiveRuns(this.#tokens.registry, this.#tokens.verifier);
     const killed = new Set<string>();
     for (const { name, tokens } of runs) {
       running.add({ kill: () => killed.add(name) } as unknown as Execution, tokens);

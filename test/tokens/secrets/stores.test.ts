@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { EmbeddedSecrets } from "../../../src/tokens/secrets/embedded.ts";
-import { SharedSecrets } from "../../../src/tokens/secrets/shared.ts";
+import { SharedSecrets } from "../../../src/tokens/secrets/stores/redis.ts";
+import { EmbeddedSecrets } from "../../../src/tokens/secrets/stores/sqlite.ts";
 import { missing, startRedis } from "../../redis/server.ts";
 import { secretStoreSuite } from "../../suites/secret-store.ts";
 import { problemOf, running, temporaryFolder } from "../support.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { EmbeddedSecrets } from "../../../src/tokens/secrets/embedded.ts";
 import { SecretKey } from "../../../src/tokens/secrets/key.ts";
+import { EmbeddedSecrets } from "../../../src/tokens/secrets/stores/sqlite.ts";
 import { type RunSecrets, Vault } from "../../../src/tokens/secrets/vault.ts";
 import { callerOf, problemOf, START_S, temporaryFolder, testTokens } from "../support.ts";
 
