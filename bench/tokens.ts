@@ -32,7 +32,7 @@ try {
   await rm(folder, { recursive: true });
 }
 
-async function main({ keys, registry, issue }: Tokens): Promise<void> {
+async function main({ keys, store: registry, issue }: Tokens): Promise<void> {
   const verifier = new Verifier(keys, registry);
   const groups: { readonly name: string; readonly headers: readonly Buffer[]; readonly us: number[] }[] = [];
   for (const count of HOLDERS) {

@@ -165,7 +165,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     runIds: new RunIds(),
     runCounts: runCounts(),
     egressCounts: egress.counts,
-    running: config.killRevoked ? new ActiveRuns(tokens.registry, tokens.verifier) : null,
+    running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
     isolation: sandbox.facts,
     trouble: () => {
       if (draining) return "draining";

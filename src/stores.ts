@@ -4,21 +4,21 @@ import path from "node:path";
 import type { Config } from "./config.ts";
 import { describePlace } from "./config/redis-place.ts";
 import type { LimitStore } from "./limits/store.ts";
-import { EmbeddedStore } from "./limits/stores/embedded.ts";
-import { FailOpenStore } from "./limits/stores/fail-open.ts";
-import { RedisStore } from "./limits/stores/redis.ts";
-import type { PolicyStore } from "./policies/policy.ts";
-import { RedisPolicies } from "./policies/stores/redis.ts";
-import { EmbeddedPolicies } from "./policies/stores/sqlite.ts";
+import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
+import { FailOpenLimitStore } from "./limits/stores/fail-open.ts";
+import { RedisLimitStore } from "./limits/stores/redis.ts";
+import type { PolicyStore } from "./policies/store.ts";
+import { RedisPolicyStore } from "./policies/stores/redis.ts";
+import { SqlitePolicyStore } from "./policies/stores/sqlite.ts";
 import { durabilityWarnings } from "./redis/durability.ts";
 import { Feed } from "./redis/feed.ts";
 import { RedisLink } from "./redis/link.ts";
 import type { TaskStore } from "./tasks/store.ts";
-import { SharedTasks } from "./tasks/stores/redis.ts";
-import { EmbeddedTasks } from "./tasks/stores/sqlite.ts";
+import { RedisTaskStore } from "./tasks/stores/redis.ts";
+import { SqliteTaskStore } from "./tasks/stores/sqlite.ts";
 import type { Log } from "./telemetry/log.ts";
 import type { SecretStore } from "./tokens/secrets/store.ts";
-import { SharedSecrets } from "./tokens/secrets/stores/redis.ts";
+import { RedisSecretStore } from "./tokens/secrets/stores/redis.ts";
 import type { TokenStore } from "./tokens/store.ts";
 import { Revocations, RedisTokenStore } from "./tokens/stores/redis.ts";
 
@@ -55,28 +55,28 @@ export interface Shared {
 /** Reads all that there is of it. @throws {Error} when it cannot be read. */
 export async function openShared(config: Pick<Config, "revocationLag">, link: RedisLink): Promise<Shared> {
   const revocations = new Revocations();
-  const policies = new RedisPolicies();
+  const policies = new RedisPolicyStore();
   const feed = new Feed(link, [revocations, policies], config.revocationLag);
   policies.attach(feed);
   await feed.open();
   const registry = new RedisTokenStore(link, feed, revocations);
   return {
     registry,
-    secrets: new SharedSecrets(link),
+    secrets: new RedisSecretStore(link),
     policies,
-    tasks: new SharedTasks(link),
+    tasks: new RedisTaskStore(link),
     close: () => feed.close(),
   };
 }
 
 /** The policies: those that nodes share, or of the folder. */
 export function openPolicies(folder: string, shared: Shared | null): PolicyStore {
-  return shared?.policies ?? EmbeddedPolicies.open(path.join(folder, "policies.sqlite"));
+  return shared?.policies ?? SqlitePolicyStore.open(path.join(folder, "policies.sqlite"));
 }
 
 /** The named tasks: those that nodes share, or of the folder. */
 export function openTaskStore(folder: string, shared: Shared | null): TaskStore {
-  return shared?.tasks ?? EmbeddedTasks.open(path.join(folder, "tasks.sqlite"));
+  return shared?.tasks ?? SqliteTaskStore.open(path.join(folder, "tasks.sqlite"));
 }
 
 /** The counts: in the Redis that nodes share, or in the folder. */
@@ -87,10 +87,10 @@ export async function openLimitStore(
   log: Log,
 ): Promise<LimitStore> {
   if (link) {
-    const store = new RedisStore(link);
-    return config.onStoreLoss === "allow" ? new FailOpenStore(store) : store;
+    const store = new RedisLimitStore(link);
+    return config.onStoreLoss === "allow" ? new FailOpenLimitStore(store) : store;
   }
-  return EmbeddedStore.open(path.join(folder, "limits"), {
+  return EmbeddedLimitStore.open(path.join(folder, "limits"), {
     fsync: config.fsync,
     onError: (error) => log.pino.error({ err: error }, "the counts cannot be written"),
   });

@@ -5,11 +5,11 @@ import type { MemberFault, RequestFaults } from "../members.ts";
 import { type Claims, permitsVerb, VERBS } from "../tokens/claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "../tokens/format.ts";
 import { payloadOf } from "../tokens/issue.ts";
+import { type JudgedRequest, judgeTokenRequest } from "../tokens/judge-request.ts";
 import type { Payload } from "../tokens/payload.ts";
-import { type JudgedRequest, judgeTokenRequest } from "../tokens/request.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { TokenRequest } from "../tokens/token-request.ts";
-import type { TaskMembers } from "./request.ts";
+import type { TaskMembers } from "./task-request.ts";
 import { pinOf, type Task } from "./task.ts";
 
 /** Where a task is. */

@@ -20,9 +20,9 @@ import {
   type TaskRef,
   taskPayload,
 } from "./definition.ts";
-import { type ReadTask, readTaskRequest, TASK } from "./request.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
+import { type ReadTask, readTaskRequest, TASK } from "./task-request.ts";
 import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
@@ -232,7 +232,7 @@ export class Tasks {
   async #write(at: TaskRef, definition: Definition, { newest, kept }: Before, by: Caller): Promise<Task | null> {
     const payload = taskPayload(at, definition, kept, by.claims, this.#nowMs());
     const claims = claimsOf(payload);
-    const { vault, registry } = this.#tokens;
+    const { vault, store: registry } = this.#tokens;
     // Each change writes up to the code limit to disk; each new task also leaves a token in the register.
     await this.#options.admitIssue(by);
     const { jti: byJti, admin } = by.claims;
@@ -288,11 +288,11 @@ export class Tasks {
   /** No task stands for its token any more. One without an end would be remembered for ever. */
   async #retire({ caller: { claims } }: Task, by: Caller): Promise<void> {
     await this.#tokens.revoke(claims.jti, by.claims.jti);
-    await this.#tokens.registry.retire(claims.jti, this.#nowMs());
+    await this.#tokens.store.retire(claims.jti, this.#nowMs());
   }
 
   #parsed(record: string): Task {
-    return taskOf(record, this.#tokens.registry);
+    return taskOf(record, this.#tokens.store);
   }
 
   #taskOf(record: string): Task {

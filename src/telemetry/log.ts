@@ -20,7 +20,7 @@ export interface Log {
   /** A line that a task wrote to its console. @param text called where the line is written. */
   task(run: string, container: string, level: number, text: () => string): void;
   /** Something of a run failed of which its answer tells nothing. @param again not the first of its run. */
-  unheard(run: string, container: string, jti: string, problem: Problem, again: boolean): void;
+  lateError(run: string, container: string, jti: string, problem: Problem, again: boolean): void;
   /** A task asked for a place that it may not reach. Whoever reports it keeps it from flooding the log. */
   refused(run: string, container: string, jti: string, refusal: object): void;
   /** An act of an administrator, for the audit. */
@@ -60,7 +60,7 @@ export function openLog(level: Config["logLevel"]): Log {
       logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text());
     },
     // A line a run at info, which is as many as the limits admit: a run may leave any number of rejections behind.
-    unheard: (run, container, jti, problem, again) => {
+    lateError: (run, container, jti, problem, again) => {
       const { name, message, stack } = problem.options.error ?? {};
       const error = name === undefined ? undefined : { name, message, stack };
       logger[again ? "debug" : "info"]({ run, container, jti, code: problem.code, error }, problem.message);

@@ -5,12 +5,12 @@ import type { Clock } from "../limits/clock.ts";
 import type { Caller } from "./caller.ts";
 import { issue, type Issued, type IssueQuotas } from "./issue.ts";
 import { lost } from "./keys/key-file.ts";
-import { KeyRing } from "./keys/keys.ts";
+import { KeyRing } from "./keys/key-ring.ts";
 import { keepKeys, type KeyNews } from "./keys/watch-keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import { lostKey, SecretKey } from "./secrets/key.ts";
 import type { SecretStore } from "./secrets/store.ts";
-import { EmbeddedSecrets } from "./secrets/stores/sqlite.ts";
+import { SqliteSecretStore } from "./secrets/stores/sqlite.ts";
 import { Vault } from "./secrets/vault.ts";
 import type { TokenStore } from "./store.ts";
 import { SqliteTokenStore } from "./stores/sqlite.ts";
@@ -20,7 +20,7 @@ import { Verifier } from "./verify.ts";
 /** All that has to do with tokens, opened from a data folder. */
 export interface Tokens {
   readonly keys: KeyRing;
-  readonly registry: TokenStore;
+  readonly store: TokenStore;
   readonly verifier: Verifier;
   /**
    * As `issue` in `issue.ts`, at this moment, for an administrator: its `jti`, or words for what asks; or for a token, which
@@ -78,7 +78,7 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const vault = await openVault(folder, options);
   return {
     keys,
-    registry,
+    store: registry,
     verifier,
     issue: (input, by, quotas = NO_QUOTAS) => {
       return issue(input, { keys, registry, vault, ...issuerOf(by), nowMs: nowMs(), quotas });
@@ -115,9 +115,9 @@ async function openVault(folder: string, { create = true, nowMs = Date.now, ...o
   const file = options.secretsKey ?? join(folder, "secrets.key");
   const own = create && options.secretsKey === undefined;
   const isMissing = own && !existsSync(file);
-  const store = options.secrets ?? EmbeddedSecrets.open(join(folder, "secrets.sqlite"), nowMs, options.uptime);
+  const store = options.secrets ?? SqliteSecretStore.open(join(folder, "secrets.sqlite"), nowMs, options.uptime);
   try {
-    if (isMissing && store instanceof EmbeddedSecrets && !store.isEmpty()) throw lostKey(file);
+    if (isMissing && store instanceof SqliteSecretStore && !store.isEmpty()) throw lostKey(file);
     return new Vault(store, await SecretKey.open(file, { create: own }), nowMs, options.familySecrets);
   } catch (error) {
     store.close();

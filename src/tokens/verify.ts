@@ -5,8 +5,8 @@ import { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
 import { readCompact } from "./compact.ts";
 import { ALGORITHM, SIGNATURE_CHARS } from "./format.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
 import type { KeySet, VerifyingKey } from "./keys/key-set.ts";
-import type { KeyRing } from "./keys/keys.ts";
 import { claimsOf } from "./payload.ts";
 import type { TokenStore } from "./store.ts";
 import {

@@ -9,18 +9,18 @@ import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { Problem } from "../../src/errors.ts";
-import { EmbeddedPolicies } from "../../src/policies/stores/sqlite.ts";
+import { SqlitePolicyStore } from "../../src/policies/stores/sqlite.ts";
 import { policy, policyStoreSuite } from "../suites/policy-store.ts";
 
 policyStoreSuite("the embedded store", async () => {
   const folder = await mkdtemp(join(tmpdir(), "caisson-policies-"));
   const file = join(folder, "policies.sqlite");
-  let store = EmbeddedPolicies.open(file);
+  let store = SqlitePolicyStore.open(file);
   return {
     store,
     reopen: async () => {
       store.close();
-      store = EmbeddedPolicies.open(file);
+      store = SqlitePolicyStore.open(file);
       return store;
     },
     end: async () => {
@@ -38,7 +38,7 @@ async function databaseFile(t: TestContext): Promise<string> {
 
 test("its files are for their owner only", async (t) => {
   const file = await databaseFile(t);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   t.after(() => store.close());
   await store.set("demo", policy({ day: 1 }), "me");
   const folder = join(file, "..");
@@ -53,14 +53,14 @@ test("a policy that was answered as set outlives a process that is killed the mo
   const exit = once(child, "exit");
   child.kill("SIGKILL");
   assert.deepEqual(await exit, [null, "SIGKILL"]);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   t.after(() => store.close());
   assert.deepEqual(store.get("demo"), policy({ day: 7 }));
 });
 
 test("what cannot be written changes nothing, and says so", async (t) => {
   const file = await databaseFile(t);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   await store.set("demo", policy({ day: 1 }), "me");
   store.close();
   await assert.rejects(store.set("demo", policy({ day: 2 }), "me"), unavailable);
@@ -73,7 +73,7 @@ test("a damaged file stops the start with what to do, and is left as it is", asy
   const noDatabase = "this is no database, and long enough that nobody can take it for the head of one. ".repeat(99);
   await writeFile(file, noDatabase);
   assert.throws(
-    () => EmbeddedPolicies.open(file),
+    () => SqlitePolicyStore.open(file),
     /policies\.sqlite cannot be used: .*; restore it from a backup, or remove/,
   );
   assert.equal(await readFile(file, "utf8"), noDatabase);
@@ -81,14 +81,14 @@ test("a damaged file stops the start with what to do, and is left as it is", asy
 
 test("a policy that this version does not understand stops the start: it may be one that narrows", async (t) => {
   const file = await databaseFile(t);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   await store.set("demo", policy({ day: 1 }), "me");
   store.close();
   for (const text of ['{"limits":{"day":1},"later":true}', '{"limits":{"day":0}}', "{", "[]"]) {
     const database = new DatabaseSync(file);
     database.prepare("UPDATE policies SET policy = ?").run(text);
     database.close();
-    assert.throws(() => EmbeddedPolicies.open(file), /"demo" is no policy; restore it/, text);
+    assert.throws(() => SqlitePolicyStore.open(file), /"demo" is no policy; restore it/, text);
   }
 });
 

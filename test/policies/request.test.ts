@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
 import type { MemberFault } from "../../src/members.ts";
-import { isEmpty, readPolicy } from "../../src/policies/request.ts";
+import { isEmpty, readPolicy } from "../../src/policies/policy-request.ts";
 
 it("a policy is read with what it sets, in one order", () => {
   const read = readPolicy({ limits: { month: 3, second: 1, minute: null } });

@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
 
-import { RedisStore } from "../../src/limits/stores/redis.ts";
+import { RedisLimitStore } from "../../src/limits/stores/redis.ts";
 import { durabilityWarnings } from "../../src/redis/durability.ts";
 import { RedisLink } from "../../src/redis/link.ts";
 import { until } from "../contract/until.ts";
@@ -19,7 +19,7 @@ const CHARGES = [charge("c:acme", { minute: 3 }, "container"), charge("t:one", {
 async function count(url: string, authority: string | null = null): Promise<number> {
   const link = await RedisLink.open(placeOf(url), { realm: "test", authority });
   try {
-    return await admitted(new RedisStore(link), 5, ...CHARGES);
+    return await admitted(new RedisLimitStore(link), 5, ...CHARGES);
   } finally {
     link.close();
   }
@@ -104,14 +104,14 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
   it("keeps realms apart, and names of callers out of the keys", async () => {
     await using server = await startRedis();
     const [one, other] = [await server.link("one"), await server.link("other")];
-    assert.equal(await admitted(new RedisStore(one), 5, charge("c:{x}", { minute: 3 })), 3);
-    assert.equal(await admitted(new RedisStore(other), 5, charge("c:{x}", { minute: 3 })), 3);
+    assert.equal(await admitted(new RedisLimitStore(one), 5, charge("c:{x}", { minute: 3 })), 3);
+    assert.equal(await admitted(new RedisLimitStore(other), 5, charge("c:{x}", { minute: 3 })), 3);
     for (const key of await server.client.keys("*")) assert.match(key, /^caisson:\{(one|other)\}:[\w-]+$/);
   });
 
   it("drops keys after the longest window, and names of keys that are gone", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.link());
+    const store = new RedisLimitStore(await server.link());
     for (let name = 0; name < 20; name++) await admitted(store, 1, charge(`c:old-${name}`, {}));
     const month = 31 * 86_400_000;
     const logs = (await server.client.keys("*")).filter((key) => !key.endsWith(":names"));

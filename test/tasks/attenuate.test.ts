@@ -9,7 +9,7 @@ import { requireNamed } from "../../src/egress/narrow.ts";
 import { Problem } from "../../src/errors.ts";
 import { mustBeRunnable, subjectOfTask } from "../../src/http/run/find-task.ts";
 import { Limiter } from "../../src/limits/limiter.ts";
-import { EmbeddedTasks } from "../../src/tasks/stores/sqlite.ts";
+import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
 import { pinOf, type Task } from "../../src/tasks/task.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../../src/tokens/claims.ts";
@@ -221,7 +221,7 @@ class World {
   }
 
   #isOver(claims: Claims): boolean {
-    return [claims.jti, ...claims.parents].some((jti) => this.tokens.registry.isRevoked(jti));
+    return [claims.jti, ...claims.parents].some((jti) => this.tokens.store.isRevoked(jti));
   }
 }
 
@@ -259,7 +259,7 @@ describe("no sequence of issues, tasks, versions and revocations ever widens", (
           fc.asyncProperty(anyHead, anySteps, anyRuns, async (head, steps, runs) => {
             const world = await newWorld(head);
             for (const step of steps) await world.take(step);
-            const { verifier, registry } = world.tokens;
+            const { verifier, store: registry } = world.tokens;
             const done = new Map<string, number>();
             const most = new Map<string, number>();
             for (const [name, who] of runs) {
@@ -294,7 +294,7 @@ async function worlds(t: TestContext): Promise<(head: object) => Promise<World>>
   const tokens = await testTokens(t);
   let made = 0;
   return async (head) => {
-    const store = EmbeddedTasks.open(join(tokens.folder, `tasks-${made++}.sqlite`));
+    const store = SqliteTaskStore.open(join(tokens.folder, `tasks-${made++}.sqlite`));
     t.after(() => store.close());
     const room = { containerTasks: 10, familyTasks: 100, familyTaskBytes: 2 ** 20 };
     const tasks = new Tasks(store, tokens, {

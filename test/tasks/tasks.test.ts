@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
 import { mustBeRunnable } from "../../src/http/run/find-task.ts";
-import { EmbeddedTasks } from "../../src/tasks/stores/sqlite.ts";
+import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import type { Caller } from "../../src/tokens/caller.ts";
 import { revokeKey, rotateKeys } from "../../src/tokens/keys/key-rotation.ts";
-import { EmbeddedSecrets } from "../../src/tokens/secrets/stores/sqlite.ts";
+import { SqliteSecretStore } from "../../src/tokens/secrets/stores/sqlite.ts";
 import type { Tokens } from "../../src/tokens/token-service.ts";
 import { callerOf, problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 
@@ -19,14 +19,14 @@ const limitsOfToken = { token: { day: 9 } };
 
 interface Kept {
   tasks: Tasks;
-  store: EmbeddedTasks;
+  store: SqliteTaskStore;
   tokens: Tokens & { clock: { nowMs: number }; folder: string };
   admin: Caller;
 }
 
 async function testTasks(t: TestContext): Promise<Kept> {
   const tokens = await testTokens(t);
-  const store = EmbeddedTasks.open(join(tokens.folder, "tasks.sqlite"));
+  const store = SqliteTaskStore.open(join(tokens.folder, "tasks.sqlite"));
   t.after(() => store.close());
   const tasks = new Tasks(store, tokens, { ...OPTIONS, nowMs: () => tokens.clock.nowMs });
   const { claims } = await tokens.issue({ admin: true, exp: null }, "me");
@@ -118,7 +118,7 @@ test("one task too many for its container is refused, and leaves no secret behin
   for (const name of ["one", "two"]) await put(name, { code: "1" });
   const problem = await problemOf(() => put("three", { code: "1", secrets: { KEY: "x" } }));
   assert.match(`${problem.code} ${problem.message}`, /quota_exceeded the container has 2 named tasks/);
-  const secrets = EmbeddedSecrets.open(join(tokens.folder, "secrets.sqlite"), () => tokens.clock.nowMs);
+  const secrets = SqliteSecretStore.open(join(tokens.folder, "secrets.sqlite"), () => tokens.clock.nowMs);
   t.after(() => secrets.close());
   assert.ok(secrets.isEmpty());
   await put("two", { params: { a: 1 } });
@@ -136,16 +136,16 @@ test("the token of a task that is no more is forgotten a day later, and that of 
   await tokens.revoke(last.caller.claims.jti, "me");
   const jtis = [deleted, replaced, last].map((task) => task.caller.claims.jti);
   assert.deepEqual(
-    jtis.map((jti) => tokens.registry.isRevoked(jti)),
+    jtis.map((jti) => tokens.store.isRevoked(jti)),
     [true, true, true],
   );
   tokens.clock.nowMs += 2 * 86_400_000;
   await tokens.issue({ containers: ["acme"] }, "me");
   assert.deepEqual(
-    jtis.map((jti) => tokens.registry.isRevoked(jti)),
+    jtis.map((jti) => tokens.store.isRevoked(jti)),
     [false, false, true],
   );
-  const known = await Promise.all(jtis.map(async (jti) => (await tokens.registry.issued(jti)) !== undefined));
+  const known = await Promise.all(jtis.map(async (jti) => (await tokens.store.issued(jti)) !== undefined));
   assert.deepEqual(known, [false, false, true]);
 });
 

@@ -17,7 +17,7 @@ test("the first start writes one line that is an administrative token without ex
   assert.match(text, /^[\w.-]+\n$/);
   const { admin, exp, jti } = (await tokens.verifier.verify(text.trim())).claims;
   assert.deepEqual([admin, exp], [true, null]);
-  assert.ok(tokens.registry.issued(jti));
+  assert.ok(tokens.store.issued(jti));
 });
 
 test("later starts keep it", async (t) => {

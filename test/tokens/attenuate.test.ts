@@ -23,7 +23,7 @@ const HEAD = {
 };
 
 test("a token below another is what it says, and inherits what it does not", async (t) => {
-  const { issue, verifier, registry } = await testTokens(t);
+  const { issue, verifier, store: registry } = await testTokens(t);
   const head = await issue({ ...HEAD, fresh: true, selfRevoke: false }, "an administrator");
   const child = await issue({ containers: ["acme"] }, callerOf(head.claims));
   assert.deepEqual(child.claims, {
@@ -251,7 +251,7 @@ describe("no sequence of issues ever widens", () => {
   });
 
   test("how often: a family runs no more than its head may, whichever of it asks", async (t) => {
-    const { issue, registry } = await testTokens(t);
+    const { issue, store: registry } = await testTokens(t);
     await inFolder((folder) =>
       withStore(folder, { clock: new HandClock() }, async (store) => {
         const limiter = new Limiter(store, { container: {}, token: {} });
@@ -295,7 +295,7 @@ test("a token whose forebear is not known here gets no run, since nobody knows h
   const head = await issue(HEAD, "an administrator");
   const child = await issue({ containers: ["acme"] }, callerOf(head.claims));
   const elsewhere = await testTokens(t);
-  const problem = await problemOf(() => callerOf(child.claims, elsewhere.registry).limitSubject());
+  const problem = await problemOf(() => callerOf(child.claims, elsewhere.store).limitSubject());
   assert.equal(problem.code, "token_invalid");
 });
 

@@ -152,7 +152,7 @@ test("the token is in the register when it is handed out", async (t) => {
     "an administrator",
   );
   const kept = { claims, issuedBy: "an administrator", issuedAt: START_S * 1_000, kids: [kid] };
-  assert.deepEqual(tokens.registry.issued(jti), kept);
+  assert.deepEqual(tokens.store.issued(jti), kept);
 });
 
 const QUOTAS = { familyTokens: 9, admit: () => Promise.resolve() };
@@ -394,7 +394,7 @@ function membersOf(problem: Problem): string[] {
 }
 
 test("what is given to a token whose forebear is revoked meanwhile is not kept, and the token is not given away", async (t) => {
-  const { issue: issueHere, keys, vault, registry, revoke, clock } = await testTokens(t);
+  const { issue: issueHere, keys, vault, store: registry, revoke, clock } = await testTokens(t);
   const head = await issueHere({ containers: ["acme"], can: ["run", "issue"], depth: 1 }, "me");
   let below = "";
   const slow = {

@@ -11,7 +11,7 @@ import { Problem } from "../../src/errors.ts";
 import type { SinceBoot } from "../../src/limits/clock.ts";
 import { Caller } from "../../src/tokens/caller.ts";
 import type { Claims } from "../../src/tokens/claims.ts";
-import type { KeyRing } from "../../src/tokens/keys/keys.ts";
+import type { KeyRing } from "../../src/tokens/keys/key-ring.ts";
 import { openTokens, type Tokens } from "../../src/tokens/token-service.ts";
 
 /** A moment that is a whole second, so that boundaries are easy to write down. */
@@ -39,7 +39,7 @@ export async function testTokens(t: TestContext): Promise<Tokens & { clock: { no
 }
 
 /** The caller of a token that was issued and is not verified, so that its key is unknown. */
-export function callerOf(claims: Claims, register: Pick<Tokens["registry"], "issued"> = NO_REGISTER): Caller {
+export function callerOf(claims: Claims, register: Pick<Tokens["store"], "issued"> = NO_REGISTER): Caller {
   return new Caller(claims, null, [], register);
 }
 

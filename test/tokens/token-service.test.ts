@@ -21,7 +21,7 @@ test("a command beside the service issues a token that the service takes and kno
   const { token, jti, claims } = await command.issue({ admin: true, exp: null }, "command line");
   await command.close();
   assert.deepEqual((await service.verifier.verify(token)).claims, claims);
-  assert.equal((await service.registry.issued(jti))?.issuedBy, "command line");
+  assert.equal((await service.store.issued(jti))?.issuedBy, "command line");
 });
 
 test("a command in a folder where no service has been makes nothing", async (t) => {

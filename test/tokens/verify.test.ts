@@ -135,7 +135,7 @@ test("a token falls with the key that it was signed with, whether it was seen be
 });
 
 test("a token falls with the key that one above it was signed with, whichever signed itself", async (t) => {
-  const { folder, clock, keys, issue, verifier, registry } = await testTokens(t);
+  const { folder, clock, keys, issue, verifier, store: registry } = await testTokens(t);
   const file = join(folder, "keys.json");
   const { kid: old } = keys.signing;
   const issued = await issue({ containers: ["demo"], can: ["run", "issue"], depth: 2 }, "me");
@@ -169,7 +169,7 @@ test("a key that goes while a signature is checked with it has gone", async (t) 
 });
 
 test("what is kept is bounded, and the oldest makes place", async (t) => {
-  const { issue, keys, registry, clock } = await testTokens(t);
+  const { issue, keys, store: registry, clock } = await testTokens(t);
   const verifier = new Verifier(keys, registry, { nowMs: () => clock.nowMs, cacheSize: 2 });
   const tokens: string[] = [];
   for (const name of ["a", "b", "c"]) {

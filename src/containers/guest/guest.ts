@@ -29,7 +29,7 @@ const GRACE_MS = 100;
 export class Guest implements FrameTarget {
   readonly process: GuestProcess;
   readonly limits: GuestLimits;
-  readonly flights: RunTable<GuestRun> = new RunTable();
+  readonly inFlight: RunTable<GuestRun> = new RunTable();
   readonly startedMs: number = performance.now();
   /** Takes no new run; it ends when those in flight have. */
   draining = false;
@@ -71,7 +71,7 @@ export class Guest implements FrameTarget {
       taken: () => this.#gateway?.drained(),
       drained: () => {
         this.#gateway?.drained();
-        for (const [, { upload }] of this.flights) upload?.proceed();
+        for (const [, { upload }] of this.inFlight) upload?.proceed();
       },
       broken: this.#broken,
     });
@@ -83,7 +83,7 @@ export class Guest implements FrameTarget {
       this.crashedMs ??= performance.now();
       // It comes by another way than the frames, and may overtake the last of them.
       await this.#line.readToEnd();
-      this.crash(this.#endedBy ?? exitCause(exit, this.flights.size));
+      this.crash(this.#endedBy ?? exitCause(exit, this.inFlight.size));
     };
     void exited();
   }
@@ -121,7 +121,7 @@ export class Guest implements FrameTarget {
     const known = this.codes.use(code);
     const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
     const guestRun = new GuestRun(listener, nowMs + this.limits.wallMs, known);
-    const id = this.flights.add(guestRun);
+    const id = this.inFlight.add(guestRun);
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
     // Code that never reads its context reads no body either.
@@ -135,7 +135,7 @@ export class Guest implements FrameTarget {
   }
 
   abort(id: number, reason: AbortReason): void {
-    if (this.flights.get(id)) this.#line.push(textFrame(TO_GUEST.abort, id, reason));
+    if (this.inFlight.get(id)) this.#line.push(textFrame(TO_GUEST.abort, id, reason));
   }
 
   /**
@@ -143,7 +143,7 @@ export class Guest implements FrameTarget {
    * same, so a guest that many have left is replaced.
    */
   abandon(id: number): void {
-    const guestRun = this.flights.get(id);
+    const guestRun = this.inFlight.get(id);
     if (!guestRun) return;
     this.abort(id, "gone");
     if (guestRun.answered) return;
@@ -153,7 +153,7 @@ export class Guest implements FrameTarget {
 
   /** Lets the guest send more of a body. */
   grant(id: number, bytes: number): void {
-    const guestRun = this.flights.get(id);
+    const guestRun = this.inFlight.get(id);
     if (!guestRun || bytes === 0) return;
     guestRun.window += bytes;
     this.#line.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
@@ -189,7 +189,7 @@ export class Guest implements FrameTarget {
   /** Ends it, with what it is at; one that is at nothing keeps its moment after a deadline. */
   close(cause: Problem): void {
     this.draining = true;
-    if (this.flights.size > 0 || !this.#grace) this.end(cause);
+    if (this.inFlight.size > 0 || !this.#grace) this.end(cause);
   }
 
   /**
@@ -208,7 +208,7 @@ export class Guest implements FrameTarget {
 
   /** Ends one run in the guest's stead, and answers it if it was not; what the guest still says of it is ignored. */
   fail(id: number, problem: Problem): void {
-    const guestRun = this.flights.get(id);
+    const guestRun = this.inFlight.get(id);
     if (!guestRun) return;
     this.#take(id, guestRun);
     if (guestRun.answered) guestRun.log.lost(problem);
@@ -231,7 +231,7 @@ export class Guest implements FrameTarget {
     this.#line.close();
     this.heartbeat.end();
     this.#gateway?.close();
-    for (const [id] of this.flights) this.fail(id, id === culprit?.id ? culprit.cause : cause);
+    for (const [id] of this.inFlight) this.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
   /** As `end`, where the guest's own tasks are the cause. */
@@ -242,7 +242,7 @@ export class Guest implements FrameTarget {
 
   /** Made when the guest first asks for the network, which is after it was given to an isolation group. */
   get gateway(): Gateway {
-    return (this.#gateway ??= new Gateway(this.#egress, this.net, egressLink(this.flights, this.#line, this.#broken)));
+    return (this.#gateway ??= new Gateway(this.#egress, this.net, egressLink(this.inFlight, this.#line, this.#broken)));
   }
 
   warmedUp(): boolean {
@@ -281,19 +281,19 @@ export class Guest implements FrameTarget {
   }
 
   #take(id: number, guestRun: GuestRun): void {
-    this.flights.take(id);
+    this.inFlight.take(id);
     guestRun.upload?.stop();
     this.past.add(id, guestRun.log);
     this.#gateway?.runEnded(id);
     // After the caller has been told: the end must not overtake the answer.
-    if (this.draining && this.flights.size === 0) queueMicrotask(() => this.#endIfIdle());
+    if (this.draining && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());
   }
 
   #endIfIdle(): void {
-    if (this.flights.size === 0 && !this.#grace) this.end(REPLACED);
+    if (this.inFlight.size === 0 && !this.#grace) this.end(REPLACED);
   }
 
-  readonly #broken = (error: Error): void => this.crash(forgeryCause(error, this.flights.size));
+  readonly #broken = (error: Error): void => this.crash(forgeryCause(error, this.inFlight.size));
 }
 
 function u32(value: number): Buffer {

@@ -14,7 +14,7 @@ import type { Upload } from "./upload.ts";
 /** A guest, as far as what it says can change it. */
 export interface FrameTarget {
   readonly limits: GuestLimits;
-  readonly flights: RunTable<GuestRun>;
+  readonly inFlight: RunTable<GuestRun>;
   /** The logs of runs that are over. */
   readonly past: PastLogs;
   readonly codes: CodeTable;
@@ -58,7 +58,7 @@ export function receiveFrame(guest: FrameTarget, type: number, id: number, paylo
     return guest.gateway.receive(type, id, payload) ? undefined : countUnsolicited(guest);
   }
   // Before anything is parsed: what nobody waits for is not worth it.
-  const guestRun = guest.flights.get(id);
+  const guestRun = guest.inFlight.get(id);
   if (type === FROM_GUEST.bodyMore)
     return guestRun?.upload ? receiveWindow(guestRun.upload, payload) : countUnsolicited(guest);
   if (type === FROM_GUEST.done) return guestRun?.answered ? guest.finished(id, guestRun) : countUnsolicited(guest);
@@ -102,7 +102,7 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
 
 /** What a run says beside its answer, perhaps when it is over. Of no run it is the only one's there is. */
 function receiveLogLine(guest: FrameTarget, type: number, id: number, payload: Buffer): void {
-  const { flights, past } = guest;
+  const { inFlight: flights, past } = guest;
   const { logs } = guest.limits;
   const of = id === 0 ? (flights.only ?? 0) : id;
   const log = flights.get(of)?.log ?? past.get(of);

@@ -16,31 +16,31 @@ export interface RunLogSink {
 
 /** What one run says beside its answer, within bounds. */
 export class RunLog {
-  readonly #witness: RunLogSink;
+  readonly #sink: RunLogSink;
   /** Made when it first says something. */
   #allowance: LogAllowance | null = null;
 
   constructor(witness: RunLogSink) {
-    this.#witness = witness;
+    this.#sink = witness;
   }
 
   /** @returns false for what is too much: the guest should have dropped it by itself. */
   line(payload: Buffer, limits: LogLimits): boolean {
     if (this.#take(payload, limits) !== "keep") return false;
-    this.#witness.log(payload[0] ?? 0, payload.subarray(1));
+    this.#sink.log(payload[0] ?? 0, payload.subarray(1));
     return true;
   }
 
   /** @returns as `line` does. @throws {TypeError} when the message does not fit. */
   lateError(payload: Buffer, limits: LogLimits): boolean {
     if (this.#take(payload, limits) !== "keep") return false;
-    this.#witness.lateError(parseFault(payload).problem);
+    this.#sink.lateError(parseFault(payload).problem);
     return true;
   }
 
   /** As `unheard`, in the words of the service. */
   lost(problem: Problem): void {
-    this.#witness.lateError(problem);
+    this.#sink.lateError(problem);
   }
 
   #take(payload: Buffer, limits: LogLimits): LogVerdict {
@@ -49,7 +49,7 @@ export class RunLog {
       linesPerSecond: limits.linesPerSecond * TOLERANCE,
     });
     const verdict = this.#allowance.take(payload.length, performance.now());
-    if (verdict === "full" || verdict === "fast") this.#witness.log(WARN, Buffer.from(noteOf(verdict, limits)));
+    if (verdict === "full" || verdict === "fast") this.#sink.log(WARN, Buffer.from(noteOf(verdict, limits)));
     return verdict;
   }
 }

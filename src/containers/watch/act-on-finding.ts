@@ -14,7 +14,7 @@ import { windowMs } from "./limit-check.ts";
 export function actOnFinding(finding: Finding, guest: Guest, title: string, limits: MonitorLimits): void {
   if (finding === "grown") return guest.retire();
   if (finding === "blocked") return endBlocked(guest, title, formatDuration(limits.blockMs));
-  const culprit = guest.flights.only;
+  const culprit = guest.inFlight.only;
   const restarted = new Problem("container_restarted", `the container used more than its ${finding}`);
   guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause: overLimit(finding, limits) });
 }
@@ -47,5 +47,5 @@ function endBlocked(guest: Guest, title: string, duration: string): void {
 function blockedRun(guest: Guest, title: string): number | null {
   const entered = /^r([0-9a-z]{1,7})$/.exec(title);
   const id = entered ? Number.parseInt(entered[1]!, 36) : Number.NaN;
-  return guest.flights.get(id) ? id : guest.flights.only;
+  return guest.inFlight.get(id) ? id : guest.inFlight.only;
 }

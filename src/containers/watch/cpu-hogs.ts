@@ -50,7 +50,7 @@ export class CpuHogs {
   }
 
   /** When the next sample is due. */
-  dueMs(state: HogState | null, { flights, runs, priority }: GuestFacts): number {
+  dueMs(state: HogState | null, { inFlight: flights, runs, priority }: GuestFacts): number {
     // It owes an answer, so the block detector has it sampled often enough. What it uses at that priority shows nothing.
     if (priority === "low") return NEVER_DUE;
     const isIdle = flights.size === 0 && runs === (state?.runs ?? 0);

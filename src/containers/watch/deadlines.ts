@@ -10,7 +10,7 @@ export interface RunDeadlines {
 
 /** Ends each run whose deadline has passed. Its guest takes no new run, because what the run left behind is still there. */
 export function expireRuns(guest: Guest, nowMs: number, deadlines: RunDeadlines): void {
-  for (const [id, guestRun] of guest.flights) {
+  for (const [id, guestRun] of guest.inFlight) {
     if (guestRun.deadlineMs <= nowMs) guest.expire(id, timeoutOf(guestRun, deadlines));
   }
 }

@@ -54,14 +54,14 @@ export class Heartbeat {
 
 /** What decides when a guest receives its next ping. */
 export interface PingedGuest {
-  readonly flights: { readonly size: number };
+  readonly inFlight: { readonly size: number };
   /** When the guest received its last run. */
   readonly ranMs: number;
   readonly heartbeat: { readonly lastPingMs: number };
 }
 
 /** Whether a guest that owes no answer should receive the next ping. */
-export function isPingDue({ flights, ranMs, heartbeat }: PingedGuest, nowMs: number): boolean {
+export function isPingDue({ inFlight: flights, ranMs, heartbeat }: PingedGuest, nowMs: number): boolean {
   const { lastPingMs } = heartbeat;
   const busyMs = ranMs > lastPingMs ? NEW_PING_MS : BUSY_PING_MS;
   return nowMs - lastPingMs >= (flights.size === 0 ? IDLE_PING_MS : busyMs);

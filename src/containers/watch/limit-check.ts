@@ -37,7 +37,7 @@ export class LimitCheck {
    *
    * @param leastMs is the least time between two samples of a guest, so that each guest has one before the first has another.
    */
-  dueMs(state: LimitState | null, { flights, runs }: GuestFacts, leastMs: number): number {
+  dueMs(state: LimitState | null, { inFlight: flights, runs }: GuestFacts, leastMs: number): number {
     if (!state) return 0;
     const { held } = this.#limits;
     if (held.memory && held.cpu) return runs === state.runs ? NEVER_DUE : state.askedMs + GROWTH_MS;

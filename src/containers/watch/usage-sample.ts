@@ -15,7 +15,7 @@ export const NEVER_DUE: number = Number.POSITIVE_INFINITY;
 
 /** What a judge may read of a guest to decide when the guest's next sample is due. `Guest` has all of it. */
 export interface GuestFacts {
-  readonly flights: { readonly size: number };
+  readonly inFlight: { readonly size: number };
   readonly runs: number;
   readonly warm: boolean;
   readonly priority: Priority;

@@ -1,7 +1,7 @@
 import { Page } from "../../limits/page.ts";
 import { useRecord } from "../../limits/record.ts";
-import { NO_POLICY } from "../../policies/policy.ts";
-import { isEmpty, readPolicy } from "../../policies/request.ts";
+import { isEmpty, readPolicy } from "../../policies/policy-request.ts";
+import { NO_POLICY } from "../../policies/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { containerName } from "../target.ts";
 import { pageQuery } from "./page-query.ts";

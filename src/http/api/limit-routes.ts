@@ -52,13 +52,13 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const { claims } = await authenticate(call, dependencies);
     const detail = wantsDetail(call);
     const jti = decode(lastSegment(call)) ?? "";
-    const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.registry)));
+    const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.store)));
     if (!permitted) throw forbidden();
     return [jti, claims, detail];
   };
   const answerToken = async (jti: string, by: Claims, detail: boolean): Promise<Response> => {
     // One that was issued elsewhere says its limits itself. Of another that nobody knows here, the server's own hold.
-    const claims = jti === by.jti ? by : (await tokens.registry.issued(jti))?.claims;
+    const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
     const usage = await limiter.token(jti, claims?.limits.token);
     return record(usage, [usage], detail);
   };

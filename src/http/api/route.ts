@@ -7,7 +7,7 @@ import type { Config } from "../../config.ts";
 import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
-import type { PolicyStore } from "../../policies/policy.ts";
+import type { PolicyStore } from "../../policies/store.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";

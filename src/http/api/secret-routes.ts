@@ -16,7 +16,7 @@ import { type Api, type ApiDependencies, audit, authenticate, type Call, forbidd
 export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
   const { tokens, issueRate } = dependencies;
   const ownerOf = async (jti: string, by: Claims): Promise<Claims> => {
-    const claims = (await tokens.registry.issued(jti))?.claims;
+    const claims = (await tokens.store.issued(jti))?.claims;
     const isAbove = permitsVerb(by, "issue") && claims?.parents.includes(by.jti);
     if (!by.admin && !isAbove) throw forbidden();
     if (!claims) throw new Problem("not_found", "no token of that jti is known here; it may have ended long ago");
@@ -34,7 +34,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       const secrets = await readSecrets(given, claims, tokens);
       await issueRate.admit(caller);
       await tokens.vault.set(claims, secrets);
-      if (await isRevokedOnRecord(claims, tokens.registry)) {
+      if (await isRevokedOnRecord(claims, tokens.store)) {
         // Meanwhile, here or on another node, and what it had is deleted: so must these be.
         await tokens.vault.forget(claims);
         throw new Problem("request_invalid", "the token was revoked, and runs nothing any more");
@@ -69,7 +69,7 @@ async function readSecrets(given: unknown, claims: Claims, tokens: Tokens): Prom
 }
 
 /** One that is not known any more has ended, and what is below it with it. */
-async function aboveOf({ parents: [parent] }: Claims, { registry }: Tokens): Promise<Claims | null> {
+async function aboveOf({ parents: [parent] }: Claims, { store: registry }: Tokens): Promise<Claims | null> {
   return parent === undefined ? null : ((await registry.issued(parent))?.claims ?? null);
 }
 

@@ -4,7 +4,7 @@ import type { JsonVisitor } from "../../source/json-scanner.ts";
 import { checkJson, nameAt, parseJson } from "../../source/json.ts";
 import { withoutPreamble } from "../../source/text.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
-import { readRollBack } from "../../tasks/request.ts";
+import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";

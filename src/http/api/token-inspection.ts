@@ -32,7 +32,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
     const container = given === null ? null : containerName(given);
     if (!claims.admin) throw forbidden();
     const page = await listPage<IssuedToken>("tokens", after, count, {
-      read: (cursor, some) => tokens.registry.list(cursor, some),
+      read: (cursor, some) => tokens.store.list(cursor, some),
       atOnce: SCANNED,
       holder: family,
       cursorOf: ({ claims: { jti } }) => jti,
@@ -49,7 +49,7 @@ export function inspectToken(dependencies: ApiDependencies): Handler {
   return async (call) => {
     const { claims: by } = await authenticate(call, dependencies);
     const jti = decode(lastSegment(call)) ?? "";
-    const issued = await tokens.registry.issued(jti);
+    const issued = await tokens.store.issued(jti);
     if (!by.admin && !(issued && isOfChain(issued.claims, by))) throw forbidden();
     if (!issued) throw new Problem("not_found", "no token of that jti is known here; it may have ended long ago");
     return json(200, await described(issued, tokens));
@@ -101,7 +101,10 @@ function isOfChain(claims: Claims, by: Claims): boolean {
 }
 
 /** What there is to know of a token. Nothing in it is the token. Times are in Unix seconds. */
-async function described({ claims, issuedBy, issuedAt }: IssuedToken, { registry, uses }: Tokens): Promise<object> {
+async function described(
+  { claims, issuedBy, issuedAt }: IssuedToken,
+  { store: registry, uses }: Tokens,
+): Promise<object> {
   const ends = await Promise.all([claims.jti, ...claims.parents].map(async (jti) => registry.revocation(jti)));
   const at = ends.findIndex((end) => end !== undefined);
   const use = await uses.of(claims.jti);

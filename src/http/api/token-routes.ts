@@ -21,7 +21,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   const quotas = { familyTokens: config.familyTokens, admit: (by: Caller) => issueRate.admit(by) };
   const mayRevoke = async (by: Claims, jti: string): Promise<boolean> => {
     if (jti === by.jti) return by.selfRevoke;
-    return by.admin || ((await tokens.registry.issued(jti))?.claims.parents.includes(by.jti) ?? false);
+    return by.admin || ((await tokens.store.issued(jti))?.claims.parents.includes(by.jti) ?? false);
   };
   // Before the one below, which would take its name for a jti.
   serveIntrospection(api, dependencies);

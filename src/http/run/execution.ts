@@ -26,7 +26,7 @@ export interface RunObserver {
   broke(problem: Problem): void;
   /** The task asked for a place that it may not reach. */
   refused(refusal: Refusal): void;
-  readonly witness: RunLogSink;
+  readonly logSink: RunLogSink;
 }
 
 /** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
@@ -54,7 +54,7 @@ export class Execution implements RunListener {
   }
 
   get logSink(): RunLogSink {
-    return this.#observer.witness;
+    return this.#observer.logSink;
   }
 
   /** The client has left: nobody waits for the outcome any more. */

@@ -33,7 +33,7 @@ export class LogFileSink implements RunLogSink {
   lateError(problem: Problem): void {
     this.#counts.failedUnheard++;
     const { run, container, jti } = this.#names;
-    this.#log.unheard(
+    this.#log.lateError(
       run,
       container,
       jti,

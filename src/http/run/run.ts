@@ -331,7 +331,7 @@ export class RunEndpoint {
       refused: (refusal) => {
         log.refused(run, container, subject.jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
       },
-      witness: new LogFileSink(log, runCounts, { run, container, jti: subject.jti }, secrets),
+      logSink: new LogFileSink(log, runCounts, { run, container, jti: subject.jti }, secrets),
     };
   }
 }

@@ -5,7 +5,7 @@ import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 const UNCOUNTED: Decision = Object.freeze({ admitted: true, usage: [], retryAfterMs: 0, violations: [] });
 
 /** A store whose loss does not stop the runs: as long as it cannot be reached they are taken, and not counted. */
-export class FailOpenStore implements LimitStore {
+export class FailOpenLimitStore implements LimitStore {
   readonly #store: LimitStore;
 
   constructor(store: LimitStore) {

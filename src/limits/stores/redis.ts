@@ -24,7 +24,7 @@ interface Waiting {
  * a Redis finds in its buffers after a pause changes nothing. One whose answer is lost on the way stays counted, though
  * its run was not started.
  */
-export class RedisStore implements LimitStore {
+export class RedisLimitStore implements LimitStore {
   readonly #link: RedisLink;
   readonly #script: Script;
   readonly #live: Script;

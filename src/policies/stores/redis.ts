@@ -1,7 +1,7 @@
 import { Page } from "../../limits/page.ts";
 import type { Feed, Topic } from "../../redis/feed.ts";
-import type { ContainerPolicy, PolicyStore } from "../policy.ts";
-import { readPolicy } from "../request.ts";
+import { readPolicy } from "../policy-request.ts";
+import type { ContainerPolicy, PolicyStore } from "../store.ts";
 
 const POLICIES = "policies";
 
@@ -9,7 +9,7 @@ const POLICIES = "policies";
 const BATCH = 1_000;
 
 /** Policies as a node knows them: those of all nodes, in memory. */
-export class RedisPolicies implements PolicyStore, Topic {
+export class RedisPolicyStore implements PolicyStore, Topic {
   readonly name: string = POLICIES;
   readonly #policies = new Map<string, { text: string; policy: ContainerPolicy }>();
   #feed: Feed | null = null;

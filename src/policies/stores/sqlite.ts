@@ -1,17 +1,17 @@
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { Problem } from "../../errors.ts";
 import { Page } from "../../limits/page.ts";
-import type { ContainerPolicy, PolicyStore } from "../policy.ts";
-import { readPolicy } from "../request.ts";
+import { readPolicy } from "../policy-request.ts";
+import type { ContainerPolicy, PolicyStore } from "../store.ts";
 
 /** Policies in memory, and in a database of a folder that this process alone uses. */
-export class EmbeddedPolicies implements PolicyStore {
+export class SqlitePolicyStore implements PolicyStore {
   readonly #database: PolicyDatabase;
   readonly #policies = new Map<string, ContainerPolicy>();
 
   /** @throws {Error} when the database in this file cannot be used: the message says what to do. */
-  static open(file: string): EmbeddedPolicies {
-    return openDatabase(file, DEFINITION, (database) => new EmbeddedPolicies(database));
+  static open(file: string): SqlitePolicyStore {
+    return openDatabase(file, DEFINITION, (database) => new SqlitePolicyStore(database));
   }
 
   private constructor(database: PolicyDatabase) {

@@ -5,7 +5,7 @@ import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type
 const SCANNED = 100;
 
 /** The named tasks that nodes share through Redis: each is a hash, and the names of a container are an index. */
-export class SharedTasks implements TaskStore {
+export class RedisTaskStore implements TaskStore {
   readonly #link: RedisLink;
 
   constructor(link: RedisLink) {

@@ -3,13 +3,13 @@ import { Problem } from "../../errors.ts";
 import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
 /** Named tasks in a database of a folder that this process alone uses. */
-export class EmbeddedTasks implements TaskStore {
+export class SqliteTaskStore implements TaskStore {
   readonly #database: Database<Statement>;
   readonly #statements: Database<Statement>["statements"];
 
   /** @throws {Error} when the database in this file cannot be used: the message says what to do. */
-  static open(file: string): EmbeddedTasks {
-    return openDatabase(file, DEFINITION, (database) => new EmbeddedTasks(database));
+  static open(file: string): SqliteTaskStore {
+    return openDatabase(file, DEFINITION, (database) => new SqliteTaskStore(database));
   }
 
   private constructor(database: Database<Statement>) {

@@ -1,5 +1,5 @@
 import type { TokenStore } from "../store.ts";
-import type { KeyRing } from "./keys.ts";
+import type { KeyRing } from "./key-ring.ts";
 
 /** How long a node that has not read the new key yet may go on signing with the old one, in milliseconds: longer than an operator would overlook it. */
 const UNHEARD_MS = 86_400_000;

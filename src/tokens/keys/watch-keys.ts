@@ -1,5 +1,5 @@
 import type { TokenStore } from "../store.ts";
-import type { KeyRing } from "./keys.ts";
+import type { KeyRing } from "./key-ring.ts";
 import { endedKeys } from "./retire-keys.ts";
 import { watchFile } from "./watch-file.ts";
 

@@ -67,7 +67,7 @@ describe("runs in flight", () => {
     const runs = ["a", "b", "c"].map((source) => start(guest, source));
     for (const run of runs.toReversed()) puppet.say(FROM_GUEST.result, run.id, `"${run.id}"`);
     for (const run of runs) assert.equal(await run.outcome(), `result "${run.id}"`);
-    assert.equal(guest.flights.size, 0);
+    assert.equal(guest.inFlight.size, 0);
     assert.equal(guest.runs, 3);
   });
 
@@ -85,10 +85,10 @@ describe("runs in flight", () => {
   it("get the time of a stream once its head has come", async (t) => {
     const { guest, puppet } = await makeGuest(t, { wallMs: 1_000, streamMs: 1_000_000 });
     const run = start(guest, "a");
-    const beforeMs = guest.flights.get(run.id)!.deadlineMs;
+    const beforeMs = guest.inFlight.get(run.id)!.deadlineMs;
     puppet.say(FROM_GUEST.head, run.id, HEAD);
     await run.told("head 200");
-    assert.ok(guest.flights.get(run.id)!.deadlineMs > beforeMs + 900_000);
+    assert.ok(guest.inFlight.get(run.id)!.deadlineMs > beforeMs + 900_000);
   });
 
   it("hear nothing after their end, whatever else is said of them, and the others are not disturbed", async (t) => {
@@ -130,7 +130,7 @@ describe("runs in flight", () => {
     puppet.say(FROM_GUEST.result, run.id, "2");
     puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(1, 0x61));
     await run.toldLate("log 1 a");
-    assert.deepEqual([guest.ended, guest.flights.size, run.heard], [false, 1, ["result 1", "log 1 a"]]);
+    assert.deepEqual([guest.ended, guest.inFlight.size, run.heard], [false, 1, ["result 1", "log 1 a"]]);
     puppet.say(FROM_GUEST.done, run.id);
     await run.isOver.promise;
     await puppet.exited;
@@ -157,10 +157,10 @@ describe("runs in flight", () => {
     await run.told("log 1 a");
     guest.abandon(run.id);
     assert.equal((await puppet.next(TO_GUEST.abort)).payload.toString(), "gone");
-    assert.equal(guest.flights.size, 1);
+    assert.equal(guest.inFlight.size, 1);
     puppet.say(FROM_GUEST.done, run.id);
     await run.isOver.promise;
-    assert.equal(guest.flights.size, 0);
+    assert.equal(guest.inFlight.size, 0);
   });
 
   it("are not spoken for by ids that nobody has, nor by that of a run which ended before", async (t) => {

@@ -86,7 +86,7 @@ describe("the body of a request", () => {
     const piece = Buffer.alloc(WINDOW_BYTES - DATA_FRAME_COST_BYTES * 8);
     for (let count = 0; count < 200; count++) {
       source.write(piece);
-      const before = guest.flights.get(run.id);
+      const before = guest.inFlight.get(run.id);
       if (!before || source.isPaused()) break;
       // What an honest guest would say had it read all of it.
       before.upload!.more(piece.length);

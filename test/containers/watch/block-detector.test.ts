@@ -22,7 +22,7 @@ function stateAfter(detector: BlockDetector, looks: readonly Look[], turnMs = 0)
 
 function facts(figures: Partial<GuestFacts> = {}): GuestFacts {
   return {
-    ...{ flights: { size: 1 }, runs: 1, warm: true, priority: "low", heartbeat: { pingedMs: PINGED_MS } },
+    ...{ inFlight: { size: 1 }, runs: 1, warm: true, priority: "low", heartbeat: { pingedMs: PINGED_MS } },
     ...figures,
   };
 }

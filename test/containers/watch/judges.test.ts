@@ -10,7 +10,7 @@ const PINGED_MS = 10_000;
 
 function facts(figures: Partial<GuestFacts> = {}): GuestFacts {
   return {
-    ...{ flights: { size: 1 }, runs: 1, warm: true, priority: "normal", heartbeat: { pingedMs: PINGED_MS } },
+    ...{ inFlight: { size: 1 }, runs: 1, warm: true, priority: "normal", heartbeat: { pingedMs: PINGED_MS } },
     ...figures,
   };
 }
@@ -50,7 +50,7 @@ describe("the judges of a guest", () => {
 
   it("share a sample only if they need one, so that a guest that has no runs is left alone", () => {
     const judges = new Judges(HELD);
-    const idle = facts({ flights: { size: 0 }, runs: 0, heartbeat: { pingedMs: null } });
+    const idle = facts({ inFlight: { size: 0 }, runs: 0, heartbeat: { pingedMs: null } });
     const due = judges.due(NO_STATES, idle, 0, 20_000)!;
     assert.deepEqual(due, { dueMs: 0, isUrgent: false, forLimits: true, forHogs: false, pingedMs: null });
     const states = judges.afterRequest(NO_STATES, due, 0, 20_000);

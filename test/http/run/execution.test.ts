@@ -17,7 +17,7 @@ async function streaming(): Promise<{ execution: Execution; body: Readable; gran
     over: ignore,
     broke: ignore,
     refused: ignore,
-    witness: { log: ignore, lateError: ignore },
+    logSink: { log: ignore, lateError: ignore },
   });
   execution.begin(guest, 1);
   execution.head({ status: 200, headers: [] });

@@ -32,7 +32,7 @@ async function made(t: TestContext, streamMs: number): Promise<Streamed> {
     over: ignore,
     broke: ignore,
     refused: ignore,
-    witness: { log: ignore, lateError: ignore },
+    logSink: { log: ignore, lateError: ignore },
   });
   execution.begin({ grant: ignore } as unknown as Guest, 1);
   execution.head({ status: 200, headers: [] });

@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 
 import { Problem } from "../../../src/errors.ts";
-import { EmbeddedTasks } from "../../../src/tasks/stores/sqlite.ts";
+import { SqliteTaskStore } from "../../../src/tasks/stores/sqlite.ts";
 import type { Task } from "../../../src/tasks/task.ts";
 import { Tasks } from "../../../src/tasks/tasks.ts";
 import { VERBS } from "../../../src/tokens/claims.ts";
@@ -192,7 +192,7 @@ class World {
     this.#tokens = tokens;
     const nowMs = (): number => tokens.clock.nowMs;
     const room = { containerTasks: 1_000, familyTasks: 1_000, familyTaskBytes: 2 ** 30, codeLimit: 1_000 };
-    const store = EmbeddedTasks.open(join(tokens.folder, "tasks.sqlite"));
+    const store = SqliteTaskStore.open(join(tokens.folder, "tasks.sqlite"));
     this.#tasks = new Tasks(store, tokens, { ...room, nowMs, admitIssue: () => Promise.resolve() });
     this.#service = new ServiceDecisions(tokens, this.#tasks, DEFAULTS, (container) => POLICIES[container]);
     this.#seen = seen;
@@ -386,7 +386,7 @@ class World {
     const made = await madeOr(beyond, () => this.#tokens.issue(request, by.verified!));
     if (!made) return void this.#seen.beyond++;
     const { token: model } = below(above, request, { jti: made.jti, kid: this.#signing });
-    const { kids } = (await this.#tokens.registry.issued(made.jti))!;
+    const { kids } = (await this.#tokens.store.issued(made.jti))!;
     assert.deepEqual(new Set(kids), new Set(chainOf([model]).map(({ kid }) => kid)));
     await this.#add(made.token, model);
   }

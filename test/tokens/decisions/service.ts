@@ -65,7 +65,7 @@ export class ServiceDecisions {
 
   /** Why a token on record takes no secrets any more, or null. */
   async endOnRecord(jti: string): Promise<string | null> {
-    const { claims } = (await this.#tokens.registry.issued(jti))!;
+    const { claims } = (await this.#tokens.store.issued(jti))!;
     return this.#problem({ claims, key: null, kids: [] }, "end");
   }
 
@@ -108,7 +108,7 @@ export class ServiceDecisions {
 
   /** Counts runs as running; the returned function names those that were ended since. */
   keepRunning(runs: readonly { name: string; tokens: readonly Verified[] }[]): () => string[] {
-    const running = new ActiveRuns(this.#tokens.registry, this.#tokens.verifier);
+    const running = new ActiveRuns(this.#tokens.store, this.#tokens.verifier);
     const killed = new Set<string>();
     for (const { name, tokens } of runs) {
       running.add({ kill: () => killed.add(name) } as unknown as Execution, tokens);

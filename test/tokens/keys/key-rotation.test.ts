@@ -10,8 +10,8 @@ import {
   type StoredKey,
   writeKeyFile,
 } from "../../../src/tokens/keys/key-file.ts";
+import { KeyRing } from "../../../src/tokens/keys/key-ring.ts";
 import { revokeKey, rotateKeys } from "../../../src/tokens/keys/key-rotation.ts";
-import { KeyRing } from "../../../src/tokens/keys/keys.ts";
 import { START_S, temporaryFolder } from "../support.ts";
 
 const START_MS = START_S * 1_000;

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 
 import { calculateJwkThumbprint } from "jose";
 
-import { KeyRing } from "../../../src/tokens/keys/keys.ts";
+import { KeyRing } from "../../../src/tokens/keys/key-ring.ts";
 import { temporaryFolder } from "../support.ts";
 
 interface StoredKey {

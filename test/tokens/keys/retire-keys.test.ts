@@ -27,7 +27,7 @@ async function rotated(
   return [world, old];
 }
 
-async function ended({ keys, registry, clock }: World): Promise<string[]> {
+async function ended({ keys, store: registry, clock }: World): Promise<string[]> {
   return [...(await endedKeys(keys, registry, clock.nowMs))];
 }
 
@@ -53,7 +53,7 @@ test("a token without an end keeps its key until it is revoked, or what it is be
   const [world, old] = await rotated(t, { admin: true, exp: null });
   world.clock.nowMs += 365 * DAY_MS;
   assert.deepEqual(await ended(world), []);
-  const [issued] = await world.registry.list("", 1);
+  const [issued] = await world.store.list("", 1);
   await world.revoke(issued!.claims.jti, "me");
   assert.deepEqual(await ended(world), [old]);
 });
@@ -93,7 +93,7 @@ test("a key that does not say when it was replaced does not end by itself", asyn
 
 test("a key that has ended is neither published nor taken, also after the file was read again", async (t) => {
   const [world, old] = await rotated(t, { containers: ["a"], expiresIn: "720h" });
-  const [issued] = await world.registry.list("", 1);
+  const [issued] = await world.store.list("", 1);
   assert.equal(issued!.claims.containers[0], "a");
   world.keys.end(new Set([old]));
   await world.keys.reload();

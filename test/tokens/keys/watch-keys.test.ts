@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
+import { KeyRing } from "../../../src/tokens/keys/key-ring.ts";
 import { rotateKeys } from "../../../src/tokens/keys/key-rotation.ts";
-import { KeyRing } from "../../../src/tokens/keys/keys.ts";
 import { keepKeys } from "../../../src/tokens/keys/watch-keys.ts";
 import { until } from "../../contract/until.ts";
 import { START_S, temporaryFolder } from "../support.ts";

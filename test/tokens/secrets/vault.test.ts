@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
 import { SecretKey } from "../../../src/tokens/secrets/key.ts";
-import { EmbeddedSecrets } from "../../../src/tokens/secrets/stores/sqlite.ts";
+import { SqliteSecretStore } from "../../../src/tokens/secrets/stores/sqlite.ts";
 import { type RunSecrets, Vault } from "../../../src/tokens/secrets/vault.ts";
 import { callerOf, problemOf, START_S, temporaryFolder, testTokens } from "../support.ts";
 
@@ -14,7 +14,7 @@ function given(found: RunSecrets | null): unknown {
 }
 
 test("a token is issued with secrets that are nowhere in it, and its runs are given them", async (t) => {
-  const { issue, vault, registry, verifier } = await testTokens(t);
+  const { issue, vault, store: registry, verifier } = await testTokens(t);
   const secrets = { KEY: "the secret of it", "b.c-d": "" };
   const code = { sha256: "a".repeat(64) };
   const issued = await issue({ containers: ["a"], code, secrets }, "me");
@@ -101,7 +101,7 @@ test("where they cannot be kept no token leaves", async (t) => {
 
 async function vaultWithAnotherKey(t: TestContext, folder: string): Promise<Vault> {
   const key = await SecretKey.open(join(await temporaryFolder(t), "secrets.key"), { create: true });
-  const store = EmbeddedSecrets.open(join(folder, "secrets.sqlite"), () => START_S * 1_000);
+  const store = SqliteSecretStore.open(join(folder, "secrets.sqlite"), () => START_S * 1_000);
   t.after(() => store.close());
   return new Vault(store, key, Date.now);
 }

@@ -5,7 +5,7 @@ import type { SealedSecrets, SecretStore } from "../store.ts";
  * The secrets of tokens that nodes share through Redis. Those of a family lie together, under its head: so one look finds
  * what a run has, and one removal all that is below a token.
  */
-export class SharedSecrets implements SecretStore {
+export class RedisSecretStore implements SecretStore {
   readonly #link: RedisLink;
 
   constructor(link: RedisLink) {

@@ -12,7 +12,7 @@ const DELETED_AT_ONCE = 16;
 const NEXT_MS = 20;
 
 /** The secrets of tokens in a database of the data folder. Several processes may have it open. */
-export class EmbeddedSecrets implements SecretStore {
+export class SqliteSecretStore implements SecretStore {
   readonly #database: Database<Statement>;
   readonly #statements: Database<Statement>["statements"];
   readonly #forgetClock: ForgetClock;
@@ -23,8 +23,8 @@ export class EmbeddedSecrets implements SecretStore {
    * @param clock reports the uptime of the system, by which it is judged what has ended.
    * @throws {Error} when the database in this file cannot be used: the message says what to do.
    */
-  static open(file: string, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">): EmbeddedSecrets {
-    return openDatabase(file, DEFINITION, (database) => new EmbeddedSecrets(database, nowMs, clock));
+  static open(file: string, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">): SqliteSecretStore {
+    return openDatabase(file, DEFINITION, (database) => new SqliteSecretStore(database, nowMs, clock));
   }
 
   private constructor(database: Database<Statement>, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">) {

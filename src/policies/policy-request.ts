@@ -3,7 +3,7 @@ import { z } from "zod";
 import { settableLimitsMember, type SettableLimits } from "../limits/members.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import { membersProblem, schemaFaults } from "../members.ts";
-import type { ContainerPolicy } from "./policy.ts";
+import type { ContainerPolicy } from "./store.ts";
 
 /**
  * Reads the body of `PUT /api/containers/{container}`. What is `null` or left out is not set.
