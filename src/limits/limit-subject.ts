@@ -19,8 +19,11 @@ export interface ServerLimits {
   readonly token: Limits;
 }
 
-/** How many tasks a token can run in turns before the service computes their charges again. Each takes some hundred bytes. */
-const MAX_TASKS = 256;
+/**
+ * How many tasks a token can run in turns before the service computes their charges again. Each task takes one to three
+ * kilobytes for each token, and a family may have thousands of both.
+ */
+const MAX_TASKS = 64;
 
 /**
  * A verified token as the limiter counts it. It is the same object in every run of the token, so it keeps all that is

@@ -35,9 +35,9 @@ test("a task's runs for one token are one subject, with each token once and the 
   assert.deepEqual(own.ofTask(task).ancestors, [keeper]);
 });
 
-test("a token that walks through tasks keeps the last 256 of them", () => {
+test("a token that walks through tasks keeps the last 64 of them", () => {
   const asking = new LimitSubject("asking", {});
-  const tasks = Array.from({ length: 257 }, (_, at) => new LimitSubject(`task ${at}`, {}));
+  const tasks = Array.from({ length: 65 }, (_, at) => new LimitSubject(`task ${at}`, {}));
   const [first, second] = [asking.ofTask(tasks[0]!), asking.ofTask(tasks[1]!)];
   for (const task of tasks) asking.ofTask(task);
   assert.equal(asking.ofTask(tasks[1]!), second);

@@ -207,8 +207,8 @@ export class RunEndpoint {
 
   #mustBeInForce({ bearer, task }: Call): void {
     const { verifier } = this.#with.tokens;
-    const state = bearer ? verifier.stateOf(bearer) : "valid";
-    if (state !== "valid") throw verifier.problem(state, bearer!);
+    const state = bearer && verifier.stateOf(bearer);
+    if (state && state !== "valid") throw verifier.problem(state, bearer);
     if (task) mustNotHaveEnded(task, verifier);
   }
 
