@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -8,14 +9,15 @@ import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { type Home, makeHome } from "../contract/service.ts";
 import { Trail } from "../contract/trail.ts";
-import { until } from "../contract/until.ts";
+import { isLong } from "../long.ts";
 import { seeded } from "../seeded.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 
 const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`;
-const STARTS = 20;
+const STARTS = isLong ? 200 : 20;
 /** A guest is set up within some milliseconds; after that it is a Node that starts. */
 const START_US = 12_000;
+const END_MS = 10_000;
 
 let home: Home;
 let trail: Trail;
@@ -54,19 +56,21 @@ async function launch(): Promise<{ guest: GuestProcess; wrapper: number }> {
 /** Ends guests at random moments of their start, and holds that nothing of them stays. */
 async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => void): Promise<void> {
   const random = seeded();
+  const momentsUs: number[] = [];
+  const told = (): string => `seed ${random.seed}, ended after ${momentsUs.join(", ")} µs`;
   for (let count = 0; count < STARTS; count++) {
     const { guest, wrapper } = await launch();
-    const afterUs = random.below(START_US);
-    const endMs = performance.now() + afterUs / 1_000;
+    momentsUs.push(random.below(START_US));
+    const endMs = performance.now() + momentsUs.at(-1)! / 1_000;
     while (performance.now() < endMs) await setImmediate();
     end(guest, wrapper);
-    const told = `seed ${random.seed}, start ${count}, ended after ${afterUs} µs`;
-    let exited = false;
-    void guest.exited.then(() => (exited = true));
-    await until(() => exited, `it has ended; ${told}`, 10_000);
-    assert.deepEqual(await trail.processes(), [], told);
-    assert.deepEqual(trail.groups(), [], told);
+    const late = once(AbortSignal.timeout(END_MS), "abort").then(() =>
+      assert.fail(`the last has not ended; ${told()}`),
+    );
+    await Promise.race([guest.exited, late]);
   }
+  assert.deepEqual(await trail.processes(), [], told());
+  assert.deepEqual(trail.groups(), [], told());
 }
 
 function leavesNothing(): void {

@@ -39,7 +39,7 @@ it("is due after a second without runs, after 100 ms with runs, and 50 ms after 
     { runs: 1, ranMs: 10_001, dueMs: 10_050 },
   ];
   for (const { runs, ranMs, dueMs } of table) {
-    const guest = { flights: { size: runs }, ranMs, heartbeat: { lastPingMs: 10_000 } };
+    const guest = { inFlight: { size: runs }, ranMs, heartbeat: { lastPingMs: 10_000 } };
     assert.deepEqual(
       [dueMs - 1, dueMs].map((nowMs) => isPingDue(guest, nowMs)),
       [false, true],
