@@ -20,7 +20,7 @@ export async function checkCode(
   const place = reserve(containers, name, token);
   if (!place) return;
   try {
-    const { slot: slot } = place;
+    const { slot } = place;
     const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
     const code = { ...codeOf({ source: text, typescript: false, modules: null }), parseOnly: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();

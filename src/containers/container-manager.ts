@@ -105,7 +105,7 @@ export class ContainerManager {
     return { slot: slot, lineage };
   }
 
-  release({ slot: slot, lineage }: Reservation): void {
+  release({ slot, lineage }: Reservation): void {
     this.#taken--;
     slot.container.taken--;
     slot.taken--;
@@ -181,7 +181,7 @@ export class ContainerManager {
   }
 
   *#all(): Generator<GuestSlot> {
-    for (const { slots: slots } of this.#containers.values()) yield* slots.values();
+    for (const { slots } of this.#containers.values()) yield* slots.values();
   }
 
   #sweep(nowMs: number): void {

@@ -183,7 +183,7 @@ export class RunEndpoint {
     try {
       await this.#admit(call);
       const code = submitted ?? (await this.#fetchCode(call));
-      const { slot: slot } = place;
+      const { slot } = place;
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
       const over = (): void => {
