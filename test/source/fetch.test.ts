@@ -106,7 +106,7 @@ describe("a task_url", () => {
   it("is reported by its host, never by the addresses of the host", async () => {
     const policy = egressPolicy({ mode: "public", allow: [], resolver: async () => [{ address: "10.99.88.77" }] });
     const problem = await problemOf(fetchSource("https://db.example/secret?k=v", policy, LIMITS));
-    assert.equal(problem.message, '"db.example" leads to an address that is not public');
+    assert.equal(problem.message, '"db.example" resolves to an address that is not public');
     assert.match(problem.options.hint ?? "", /--egress-allow/);
   });
 
