@@ -1,6 +1,6 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
-import { compile, type Evaluation, type Reading } from "./compile.ts";
+import { compile, type Evaluation, type ParsedCode } from "./compile.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { beforeSend, send } from "./link.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
@@ -36,7 +36,7 @@ export class Code {
   readonly #id: number;
   #message: CodeMessage;
   #text: string;
-  #reading: Reading | null = null;
+  #parsed: ParsedCode | null = null;
   #fault: CodeFault | null = null;
   #shape: Shape | null = null;
   /** Set while the first evaluation awaits something. Later runs wait for it, because it may result in a function to keep. */
@@ -114,11 +114,11 @@ export class Code {
     );
   }
 
-  #compiled(): Reading {
+  #compiled(): ParsedCode {
     if (this.#fault) throw this.#fault;
     try {
-      this.#reading ??= withNodeStacks(() => compile(this.#id, this.#message, this.#text));
-      return this.#reading;
+      this.#parsed ??= withNodeStacks(() => compile(this.#id, this.#message, this.#text));
+      return this.#parsed;
     } catch (error) {
       if (CodeFault.is(error)) this.#fault = error;
       throw error;

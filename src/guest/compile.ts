@@ -22,7 +22,7 @@ export interface Evaluation {
 }
 
 /** A parsed text. A call evaluates it again, except that an ES module is evaluated once. */
-export interface Reading {
+export interface ParsedCode {
   (): Evaluation;
   /** Parses an ES module in full without evaluating it. V8 otherwise does this only when the module is loaded. */
   readonly parse?: () => Promise<unknown>;
@@ -37,51 +37,51 @@ const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
  *
  * @throws {CodeFault} `code_syntax` when the text parses in none of them.
  */
-export function compile(codeId: number, code: CodeMessage, text: string): Reading {
+export function compile(codeId: number, code: CodeMessage, text: string): ParsedCode {
   refuseNotCode(text);
   // `name<Type>(` is also a JavaScript comparison, but is hardly ever meant as one.
   const typed = code.typescript || /[\w$]<[\w$][^()=;&]*>\(/.test(text);
-  const first = typed ? readStripped(codeId, text) : readPlain(codeId, text);
+  const first = typed ? parseStripped(codeId, text) : parsePlain(codeId, text);
   if (typeof first === "function") return first;
-  const second = typed ? readPlain(codeId, text) : readStripped(codeId, text);
+  const second = typed ? parsePlain(codeId, text) : parseStripped(codeId, text);
   if (typeof second === "function") return second;
   const isSecond = isFurther(second, first) && (typed || isTypes(first));
   const fault = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
   // `checkModule` is approximate, so a module that it rejects is loaded before the fault is reported.
   const body = parseBody(text, moduleUrl(codeId, "task.js"));
-  if (typeof body !== "function" && isModuleOnly(body)) return moduleReading(codeId, "task.js", text, fault);
+  if (typeof body !== "function" && isModuleOnly(body)) return codeOfModule(codeId, "task.js", text, fault);
   throw fault;
 }
 
-function readPlain(codeId: number, text: string): Reading | SyntaxFailure {
+function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
-  const expression = readExpression(text, url);
-  if (expression) return expressionReading(codeId, text, expression);
+  const expression = parseAsExpression(text, url);
+  if (expression) return codeOfExpression(codeId, text, expression);
   const body = parseBody(text, url);
-  if (typeof body === "function") return bodyReading(codeId, body);
+  if (typeof body === "function") return codeOfBody(codeId, body);
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
-  if (!failure) return moduleReading(codeId, "task.js", text, null);
+  if (!failure) return codeOfModule(codeId, "task.js", text, null);
   return isModuleOnly(body) ? failure : body;
 }
 
-function readStripped(codeId: number, text: string): Reading | SyntaxFailure {
+function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.ts");
   const bare = mayBeExpression(text) ? strip("(", withoutSemicolon(text), "\n)") : null;
   const expression = typeof bare === "string" ? parseExpression(bare, url) : bare;
-  if (typeof expression === "function") return expressionReading(codeId, text, expression);
+  if (typeof expression === "function") return codeOfExpression(codeId, text, expression);
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
-  if (typeof body === "function") return bodyReading(codeId, body);
+  if (typeof body === "function") return codeOfBody(codeId, body);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
   if (typeof module !== "string") return isFurther(module, body) ? module : body;
   const failure = checkModule(module);
-  if (!failure) return moduleReading(codeId, "task.ts", module, null);
-  return isModuleOnly(body) ? moduleReading(codeId, "task.ts", module, explainedFault(text, failure)) : body;
+  if (!failure) return codeOfModule(codeId, "task.ts", module, null);
+  return isModuleOnly(body) ? codeOfModule(codeId, "task.ts", module, explainedFault(text, failure)) : body;
 }
 
-function readExpression(text: string, url: string): Compiled | null {
+function parseAsExpression(text: string, url: string): Compiled | null {
   if (!mayBeExpression(text)) return null;
   const parsed = parseExpression(withoutSemicolon(text), url);
   if (typeof parsed === "function") return parsed;
@@ -120,12 +120,12 @@ function triviaLength(text: string): number {
   return length;
 }
 
-function expressionReading(codeId: number, text: string, compiled: Compiled): Reading {
+function codeOfExpression(codeId: number, text: string, compiled: Compiled): ParsedCode {
   noteStart(codeId, text, triviaLength(text));
-  return bodyReading(codeId, compiled);
+  return codeOfBody(codeId, compiled);
 }
 
-function bodyReading(codeId: number, compiled: Compiled): Reading {
+function codeOfBody(codeId: number, compiled: Compiled): ParsedCode {
   const require = requireOf(codeId);
   const call = Function.prototype.call.bind(compiled) as (self: unknown, ...args: Parameters<Compiled>) => unknown;
   return () => {
@@ -136,7 +136,7 @@ function bodyReading(codeId: number, compiled: Compiled): Reading {
 }
 
 /** @param knownFault The fault to report if the module does not load; null if no earlier check found one. */
-function moduleReading(codeId: number, name: string, text: string, knownFault: CodeFault | null): Reading {
+function codeOfModule(codeId: number, name: string, text: string, knownFault: CodeFault | null): ParsedCode {
   let loaded: Promise<unknown> | null = null;
   let attempt = 0;
   const evaluate = (): Evaluation => {

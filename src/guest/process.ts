@@ -76,7 +76,7 @@ function onUncaught(error: unknown): void {
   const run = currentRun();
   if (!run) return exitFaulty();
   if (!run.over) return run.fault(threwFault(error));
-  reportLateError(run, "after the result", error);
+  reportLateError(run, "after its answer", error);
 }
 
 /**
