@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { table } from "../hostile/table.ts";
+import { isLong } from "../long.ts";
 import { CHOSEN, type Verdict } from "./chosen.ts";
 import { type Container, runContainer, served } from "./container.ts";
 import { buildImage, type Image } from "./image.ts";
 import type { RunFlags } from "./oci.ts";
 import { whyNoContainer } from "./runtime.ts";
 
-const RUNS = 1_000;
+const RUNS = isLong ? 1_000 : 200;
 const RUNS_AT_ONCE = 8;
 /** Small, so that what takes all of something is soon at its end. */
 const LIMITS = ["--memory-limit", "96MiB", "--tmp-limit", "16MiB", "--idle-limit", "3s"];
