@@ -14,6 +14,8 @@ import { IDLE, LIMITS, makeGuest, Puppet } from "./puppet.ts";
 import { openRealGuests, type RealGuests, RESOURCES } from "./real-guests.ts";
 import { start } from "./recorder.ts";
 
+/** Each test mostly waits for its watchdog; a quarter of them burn a processor meanwhile. */
+const AT_ONCE = 4;
 const BLOCK_MS = 300;
 const MIB = 2 ** 20;
 const CONTEXT = JSON.stringify({
@@ -62,7 +64,7 @@ async function makeBlank(t: TestContext): Promise<{ guest: Guest; puppet: Puppet
   return made;
 }
 
-describe("the first run of a guest", () => {
+describe("the first run of a guest", { concurrency: AT_ONCE }, () => {
   it("comes before what others go on with until it is answered", async (t) => {
     const { guest, puppet } = await makeBlank(t);
     start(guest, "a");
@@ -106,7 +108,7 @@ describe("work that a run gave to waitUntil", () => {
   });
 });
 
-describe("a guest that is blocked", () => {
+describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
   const ways = {
     "burns its processor": "for (;;);",
     sleeps: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
@@ -332,7 +334,7 @@ describe("a guest that is blocked", () => {
   });
 });
 
-describe("a run past its deadline", () => {
+describe("a run past its deadline", { concurrency: AT_ONCE }, () => {
   it("ends alone: its signal aborts, the others come to their results, and then the guest goes", async (t) => {
     const wallMs = 700;
     const guest = await makeWatched(t, { wallMs });
@@ -386,7 +388,7 @@ describe("a code that answers by something else than its value", () => {
   });
 });
 
-describe("where no control group holds a guest", () => {
+describe("where no control group holds a guest", { concurrency: AT_ONCE }, () => {
   const unheld = { held: { memory: false, cpu: false } };
 
   it("the watchdog ends one that takes more memory than it may", async (t) => {

@@ -11,13 +11,22 @@ const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
 /** What a server says of a name: addresses as bytes, by the type of the record, or a code; nothing at all for undefined. */
 type Answers = Record<string, { code?: number; [A]?: number[][]; [AAAA]?: number[][] }>;
 
-/** A real name server on loopback (RFC 1035), of which as much as is asked of it here. */
-async function serveNames(t: TestContext, answers: Answers): Promise<{ address: string; asked: string[] }> {
+/**
+ * A real name server on loopback (RFC 1035), of which as much as is asked of it here.
+ *
+ * @param silence is how long it keeps its answers back.
+ */
+async function serveNames(
+  t: TestContext,
+  answers: Answers,
+  silence?: Promise<void>,
+): Promise<{ address: string; asked: string[] }> {
   const asked: string[] = [];
   const socket = createSocket("udp4");
-  socket.on("message", (query, from) => {
+  socket.on("message", async (query, from) => {
     const { name, type, end } = questionOf(query);
     asked.push(`${name} ${type}`);
+    await silence;
     const answer = answers[name] ?? { code: NO_SUCH_NAME };
     const records = (type === A ? answer[A] : answer[AAAA]) ?? [];
     const head = Buffer.from([
@@ -103,14 +112,16 @@ describe("names of the DNS", () => {
   });
 
   it("are not held up by those whose servers never answer", async (t) => {
-    const silent = createSocket("udp4").bind(0, "127.0.0.1");
-    await once(silent, "listening");
-    t.after(() => silent.close());
+    const silence = Promise.withResolvers<void>();
+    const silent = await serveNames(t, {}, silence.promise);
     const server = await serveNames(t, { "quick.test": { [A]: [[8, 8, 8, 8]] } });
-    const slow = dnsNames([`127.0.0.1:${silent.address().port}`]);
+    const slow = dnsNames([silent.address]);
     // Far more than libuv has threads.
     const waiting = Array.from({ length: 50 }, (_, each) => slow(`${each}.test`).catch(() => "failed"));
     assert.deepEqual(await dnsNames([server.address])("quick.test"), [{ address: "8.8.8.8" }]);
     assert.equal(await Promise.race([...waiting, Promise.resolve("still waiting")]), "still waiting");
+    // Else the process of the test would wait for the resolver to give up.
+    silence.resolve();
+    await Promise.all(waiting);
   });
 });
