@@ -17,7 +17,7 @@ interface Layer {
 let image: Image;
 
 /** Each is one processor's work for a second or three. */
-const AT_ONCE = 2;
+const AT_ONCE = 3;
 
 describe("other containers and kernels", { skip: whyNoContainer(), concurrency: AT_ONCE }, () => {
   before(() => {
