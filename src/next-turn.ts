@@ -1,10 +1,10 @@
 const waiting: (() => void)[] = [];
 
 /**
- * Waits for a turn of the event loop that no other caller of this function gets.
+ * Waits for a turn of the event loop in which no other caller of this function continues.
  *
- * Work that takes many milliseconds is done in slices, so that other requests are served in between. If each piece of work
- * waited for itself, the slices of many requests would fall into one turn, and together stop it for seconds.
+ * Work of many milliseconds runs in slices, so that the service serves other requests between them. If each request
+ * waited separately, the slices of many requests would run in the same turn, and together block it for seconds.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
