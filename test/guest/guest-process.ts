@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { makeFolder, makeProgram } from "../../src/sandbox/make-program.ts";
+import { makeFolder, makeProgram } from "../../src/sandbox/program/make-program.ts";
 import { bytesFrame, FrameReader, type OnFrame, Outbox, textFrame } from "../../src/wire/frames.ts";
 import {
   type AbortReason,
@@ -94,8 +94,8 @@ export class GuestProcess {
   readonly #waiting: { done: (frame: { type: number; id: number }) => void; type: number }[] = [];
   #nextId = 1;
 
-  private constructor(program: string) {
-    this.#child = spawn(process.execPath, ["--no-addons", program], {
+  private constructor(main: string) {
+    this.#child = spawn(process.execPath, ["--no-addons", main], {
       stdio: ["ignore", "ignore", "inherit", "pipe"],
       env: {},
     });
