@@ -19,7 +19,7 @@ const ALONE = [
   "test/hostile/*.test.ts",
   "test/containers/{burners,pool,suspects,watchdog,scales}.test.ts",
   "test/deploy/scale.test.ts",
-  "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,thinned-confinement,layers}.test.ts",
+  "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,reduced-confinement,layers}.test.ts",
 ];
 const PASSES = [
   { name: "in one process", isolation: "none", atOnce: 1 },

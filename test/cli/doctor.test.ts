@@ -13,7 +13,7 @@ import { LAYERS } from "../../src/sandbox/self-test/check.ts";
 import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
 import { missing, startRedis } from "../redis/server.ts";
-import { fakeBubblewrap, NO_PLAN } from "../sandbox/thinned-wall.ts";
+import { fakeBubblewrap, NO_PLAN } from "../sandbox/reduced-sandbox.ts";
 import { command } from "./command.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -71,7 +71,7 @@ describe("doctor --json, where the wall holds", () => {
     const { layers, ...rest } = report;
     assert.deepEqual([code, rest], [0, { ok: true, version: VERSION, configured: "auto", isolation: "namespaces" }]);
     const names = layers.map(({ layer }) => layer);
-    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...ITS_LAYERS];
+    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "sandbox", ...ITS_LAYERS];
     assert.deepEqual(names, [...expected, "root given up", "egress", "data folder", "port"]);
     for (const { layer, ok, weak, proof, remedy } of layers) {
       assert.equal(ok, true, layer);
@@ -108,7 +108,7 @@ describe("doctor --json, where the wall holds", () => {
 });
 
 describe("doctor, where nodes share a Redis", { skip: await missing("redis-server") }, () => {
-  const REDIS_LAYERS = ["Redis", "way to Redis", "Redis persistence", "Redis memory"];
+  const REDIS_LAYERS = ["Redis", "Redis connection", "Redis persistence", "Redis memory"];
   const ofRedis = ({ layer }: Layer): boolean => REDIS_LAYERS.includes(layer);
 
   it("reaches it, asks it for a count that makes no state, and says how it keeps what it is given", async () => {
@@ -119,8 +119,8 @@ describe("doctor, where nodes share a Redis", { skip: await missing("redis-serve
       namesOf(found, (each) => ofRedis(each) && (!each.ok || each.weak)),
       [],
     );
-    assert.match(found.layers.get("Redis")!.proof, /^the Redis at 127\.0\.0\.1:\d+: \d+\.\d+\.\d+, it answered/);
-    assert.match(found.layers.get("way to Redis")!.proof, /^no TLS, no password; it does not leave this machine/);
+    assert.match(found.layers.get("Redis")!.proof, /^the Redis at 127\.0\.0\.1:\d+: \d+\.\d+\.\d+, it answered in/);
+    assert.match(found.layers.get("Redis connection")!.proof, /^no TLS, no password; it does not leave this machine/);
     assert.equal(found.layers.get("Redis persistence")!.proof, "appendonly yes, appendfsync always");
     assert.deepEqual(await redis.client.keys("*"), []);
   });
@@ -142,7 +142,7 @@ describe("doctor, where nodes share a Redis", { skip: await missing("redis-serve
     await using redis = await startRedis(["--save", "", ...readers]);
     const found = await diagnose(["--redis", redis.url]);
     assert.deepEqual(namesOf(found, isOpen), ["Redis"]);
-    assert.match(found.layers.get("Redis")!.proof, /counts nothing: NOPERM/);
+    assert.match(found.layers.get("Redis")!.proof, /cannot count: NOPERM/);
   });
 
   it("says that there is no start without it, and repeats no password", async () => {
@@ -163,7 +163,7 @@ describe("doctor for people", () => {
       assert.equal(found.length, 1, layer);
       assert.match(found[0]!, /^(?:ok {4}|weak {2}).{20}\S/);
     }
-    assert.match(lines.at(-1)!, /^The wall holds \(isolation namespaces\)/);
+    assert.match(lines.at(-1)!, /^The sandbox holds \(isolation namespaces\)/);
     assert.ok(!stdout.includes("\u001B"));
   });
 });
@@ -181,7 +181,7 @@ describe("doctor beside a running service", () => {
     const { ok, layers } = await diagnose(["--data", busy.data, "--port", String(service.port)]);
     assert.equal(ok, true);
     assert.ok(layers.get("port")!.proof.includes(`caisson ${VERSION}, isolation namespaces`));
-    assert.match(layers.get("data folder")!.proof, /process \d+ serves from it/);
+    assert.match(layers.get("data folder")!.proof, /process \d+ uses it/);
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
   });
 });
@@ -201,19 +201,19 @@ describe("doctor, where something is missing", () => {
     const programs = await withoutBubblewrap();
     const found = await diagnose(["--isolation", "namespaces"], { PATH: programs });
     assert.deepEqual([found.ok, found.isolation], [false, null]);
-    assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "the wall"]);
+    assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "sandbox"]);
     assert.match(found.layers.get("bubblewrap")!.remedy!, /apt-get install -y bubblewrap/);
     const words = ["serve", "--isolation", "namespaces", "--port", "0", "--data", home.data];
     const { code, stdout, stderr } = await command(words, { PATH: programs });
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.equal(stderr, `caisson: ${found.layers.get("the wall")!.proof}\n`);
+    assert.equal(stderr, `caisson: ${found.layers.get("sandbox")!.proof}\n`);
   });
 
   it("takes the level confined instead, says why, and names what would mend it", async () => {
     const found = await diagnose([], { PATH: await withoutBubblewrap() });
     assert.deepEqual([found.ok, found.isolation], [true, "confined"]);
     assert.match(
-      found.layers.get("the wall")!.proof,
+      found.layers.get("sandbox")!.proof,
       /^confined \(.*\), instead of namespaces: bubblewrap is not installed/,
     );
     for (const layer of ["bubblewrap", "namespaces"]) {
@@ -248,7 +248,7 @@ describe("doctor, where something is missing", () => {
     const found = await diagnose(["--isolation", "none"]);
     assert.deepEqual([found.ok, found.isolation], [false, "none"]);
     const open = namesOf(found, isOpen);
-    for (const layer of ["the wall", "network", "system calls", "user namespace"])
+    for (const layer of ["sandbox", "network", "system calls", "user namespace"])
       assert.ok(open.includes(layer), layer);
     assert.ok(found.layers.get("files")!.weak);
   });
@@ -279,7 +279,7 @@ describe("doctor, where the means are weaker", () => {
         namesOf(found, ({ weak }) => weak),
         ["host user", "memory", "threads", "processor"],
       );
-      assert.match(found.layers.get("memory")!.proof, /take more than that: (?!got through)/);
+      assert.match(found.layers.get("memory")!.proof, /use more than the limit: (?!got through)/);
       assert.match(found.layers.get("root given up")!.proof, /nothing to give up/);
     },
   );

@@ -56,7 +56,7 @@ for (const [way, flags] of Object.entries(WAYS)) {
     it("satisfies the doctor", async () => {
       const { code, stdout, stderr } = await container.exec(...image.config.entrypoint, "doctor");
       assert.deepEqual([code, stderr], [0, ""], stdout);
-      assert.match(stdout, /^The wall holds \(isolation confined\)/m);
+      assert.match(stdout, /^The sandbox holds \(isolation confined\)/m);
     });
 
     it(`answers ${RUNS} runs from outside, all of them right`, async () => {

@@ -18,11 +18,11 @@ import { makeHome } from "../contract/service.ts";
 import { Trail } from "../contract/trail.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 import { confinements, openConfinedBy } from "./confined-by.ts";
-import { testSandbox } from "./thinned-wall.ts";
+import { testSandbox } from "./reduced-sandbox.ts";
 
-/** A guest that has said that it is warm. */
-async function launch(t: TestContext, means: Mechanisms): Promise<{ guest: GuestProcess; pid: number }> {
-  const sandbox = await openConfinedBy(means, SANDBOX_OPTIONS);
+/** Launches a guest and waits for its ready frame. */
+async function launch(t: TestContext, mechanisms: Mechanisms): Promise<{ guest: GuestProcess; pid: number }> {
+  const sandbox = await openConfinedBy(mechanisms, SANDBOX_OPTIONS);
   t.after(() => sandbox.close());
   const guest = await sandbox.launch();
   const [first] = (await once(guest.socket, "data")) as Buffer[];
@@ -30,16 +30,16 @@ async function launch(t: TestContext, means: Mechanisms): Promise<{ guest: Guest
   return { guest, pid: (await guest.inspect())!.pid };
 }
 
-async function ready(t: TestContext, means: Mechanisms): Promise<Guest> {
-  const sandbox = await openConfinedBy(means, SANDBOX_OPTIONS);
+async function ready(t: TestContext, mechanisms: Mechanisms): Promise<Guest> {
+  const sandbox = await openConfinedBy(mechanisms, SANDBOX_OPTIONS);
   t.after(() => sandbox.close());
   return new Guest(await sandbox.launch(), LIMITS).ready();
 }
 
-for (const [name, means] of await confinements()) {
+for (const [name, mechanisms] of await confinements()) {
   describe(`a guest ${name}`, () => {
-    it("has no rights left, a filter, and a user of its own where one can be had", async (t) => {
-      const { pid } = await launch(t, means);
+    it("has no privileges, has a filter, and has a separate user if the service can give it one", async (t) => {
+      const { pid } = await launch(t, mechanisms);
       const status = await readFile(`/proc/${pid}/status`, "utf8");
       assert.match(status, /^NoNewPrivs:\t1$/m);
       assert.match(status, /^Seccomp:\t2$/m);
@@ -47,11 +47,11 @@ for (const [name, means] of await confinements()) {
         assert.match(status, new RegExp(`^${set}:\t0+$`, "m"));
       const uids = /^Uid:\t(.*)$/m.exec(status)![1]!.split("\t").map(Number);
       assert.equal(new Set(uids).size, 1);
-      assert.equal(uids[0] !== process.getuid!(), means.ownUsers);
+      assert.equal(uids[0] !== process.getuid!(), mechanisms.ownUsers);
     });
 
-    it("has few descriptors, small files, no core, and holds no file of the host", async (t) => {
-      const { pid } = await launch(t, means);
+    it("has limits for descriptors, file size and core files, and has no file of the host open", async (t) => {
+      const { pid } = await launch(t, mechanisms);
       const limits = await readFile(`/proc/${pid}/limits`, "utf8");
       const expected = {
         "open files": 128,
@@ -62,7 +62,7 @@ for (const [name, means] of await confinements()) {
       for (const [limit, value] of Object.entries({ ...expected, "msgqueue size": 0 })) {
         assert.match(limits, new RegExp(`^Max ${limit}\\s+${value}\\s+${value}`, "m"));
       }
-      if (means.ownUsers) assert.match(limits, new RegExp(`^Max processes\\s+${SANDBOX_OPTIONS.threads} `, "m"));
+      if (mechanisms.ownUsers) assert.match(limits, new RegExp(`^Max processes\\s+${SANDBOX_OPTIONS.threads} `, "m"));
       const targets = globSync(`/proc/${pid}/fd/*`).map((file) => readlink(file).catch(() => ""));
       for (const target of await Promise.all(targets)) {
         assert.match(
@@ -72,30 +72,30 @@ for (const [name, means] of await confinements()) {
       }
     });
 
-    it("sees none of the host's files, and none of what another guest has", async (t) => {
-      const sandbox = await openConfinedBy(means, SANDBOX_OPTIONS);
+    it("cannot read files of the host or of another guest", async (t) => {
+      const sandbox = await openConfinedBy(mechanisms, SANDBOX_OPTIONS);
       t.after(() => sandbox.close());
       const make = async (): Promise<Guest> => new Guest(await sandbox.launch(), LIMITS).ready();
       const [one, other] = await Promise.all([make(), make()]);
       const wrote = start(one, `require("node:fs").writeFileSync("mine", "x"); return process.cwd()`);
       const folder = JSON.parse((await wrote.outcome()).slice("result ".length)) as string;
-      const places = ["/etc/passwd", "/proc/self/environ", "/bin/sh", process.execPath, import.meta.filename];
+      const ofHost = ["/etc/passwd", "/proc/self/environ", "/bin/sh", process.execPath, import.meta.filename];
       const own = (await other.process.inspect())!.pid;
-      const others = means.jail ? [] : [folder, `${folder}/mine`];
-      for (const file of [...places, `/proc/${process.pid}/environ`, `/proc/${own}/mem`, tmpdir(), "/dev", ...others]) {
-        if (!means.jail && file === process.execPath) continue;
+      const others = mechanisms.jail ? [] : [folder, `${folder}/mine`];
+      for (const file of [...ofHost, `/proc/${process.pid}/environ`, `/proc/${own}/mem`, tmpdir(), "/dev", ...others]) {
+        if (!mechanisms.jail && file === process.execPath) continue;
         const code = `const fs = require("node:fs"); const at = ${JSON.stringify(file)};
           for (const tryIt of [() => fs.readFileSync(at), () => fs.readdirSync(at)]) { try { tryIt(); return "read" } catch (error) {
             if (!["EACCES", "ENOENT", "EPERM", "ENOTDIR"].includes(error.code) && error.code !== "EISDIR") return error.code } }
           return "refused"`;
         const outcome = await start(other, code).outcome();
-        const isOwnTmp = means.jail && file === "/tmp";
+        const isOwnTmp = mechanisms.jail && file === "/tmp";
         assert.equal(outcome, isOwnTmp ? 'result "read"' : 'result "refused"', file);
       }
     });
 
-    it("starts workers", async (t) => {
-      const guest = await ready(t, means);
+    it("can start worker threads", async (t) => {
+      const guest = await ready(t, mechanisms);
       const code = `const { Worker } = require("node:worker_threads");
         return new Promise((resolve, reject) => {
           new Worker('require("node:worker_threads").parentPort.postMessage(42)', { eval: true }).on("message", resolve).on("error", reject);
@@ -103,9 +103,9 @@ for (const [name, means] of await confinements()) {
       assert.equal(await start(guest, code).outcome(), "result 42");
     });
 
-    it("is ended when it fills its temporary disk, also by files that it has removed and holds open", async (t) => {
+    it("is killed when it fills its temporary disk, even with removed files that are still open", async (t) => {
       for (const remove of ["", "fs.unlinkSync(String(n));"]) {
-        const guest = await ready(t, means);
+        const guest = await ready(t, mechanisms);
         const code = `const fs = require("node:fs"); const held = [];
           for (let n = 0; n < 24; n++) { held.push(fs.openSync(String(n), "w")); fs.writeSync(held.at(-1), Buffer.alloc(1 << 20)); ${remove} }
           await new Promise(() => {}); held`;
@@ -114,45 +114,45 @@ for (const [name, means] of await confinements()) {
       }
     });
 
-    it("is ended when it fills its temporary disk, also under names that no look at it finds", async (t) => {
+    it("is killed when it fills its temporary disk, even with files that a check cannot find", async (t) => {
       const attempts = {
-        "a folder that is renamed without a pause": `fs.mkdirSync("0"); let n = 0;
+        "a folder that the guest keeps renaming": `fs.mkdirSync("0"); let n = 0;
           const move = () => fs.renameSync(String(n), String(++n));
           for (let file = 0; file < 24; file++) { fs.writeFileSync(n + "/" + file, Buffer.alloc(1 << 20)); move() }
           for (;;) move();`,
-        "names that are no text": `for (let n = 0; n < 24; n++) fs.writeFileSync(Buffer.from([255, 65 + n]), Buffer.alloc(1 << 20));
+        "names that are invalid UTF-8": `for (let n = 0; n < 24; n++) fs.writeFileSync(Buffer.from([255, 65 + n]), Buffer.alloc(1 << 20));
           await new Promise(() => {});`,
-        "so many names that a look takes long": `for (let n = 0; n < 2_100; n++) {
+        "so many names that a check takes long": `for (let n = 0; n < 2_100; n++) {
             fs.closeSync(fs.openSync(String(n), "w")); if (n % 100 === 0) await new Promise(setImmediate) }
           await new Promise(() => {});`,
       };
       for (const [what, code] of Object.entries(attempts)) {
-        const guest = await ready(t, means);
+        const guest = await ready(t, mechanisms);
         const outcome = await start(guest, `const fs = require("node:fs"); ${code}`).outcome();
         assert.equal(outcome, "task_exited", what);
         assert.equal((await guest.process.exited).outOfDisk, true, what);
       }
     });
 
-    it("leaves nothing of what it wrote, however it left it", async () => {
+    it("leaves no files after its end, even in folders that are deep or closed", async () => {
       await using home = await makeHome();
       const search = process.env["TMPDIR"];
       process.env["TMPDIR"] = home.tmp;
-      const sandbox = await openConfinedBy(means, SANDBOX_OPTIONS);
+      const sandbox = await openConfinedBy(mechanisms, SANDBOX_OPTIONS);
       if (search === undefined) delete process.env["TMPDIR"];
       else process.env["TMPDIR"] = search;
       const guest = await new Guest(await sandbox.launch(), LIMITS).ready();
       const code = `const fs = require("node:fs");
         for (let n = 0; n < 40; n++) { const name = "d".repeat(250); fs.mkdirSync(name); process.chdir(name); }
         fs.mkdirSync("closed", { mode: 0 }); return 1`;
-      // Nobody can look into what lies so deep: it counts as too much.
+      // A check cannot read folders that are this deep, so it may count them as over the limit and kill the guest.
       assert.match(await start(guest, code).outcome(), /^(?:result 1|task_exited)$/);
       await sandbox.close();
       assert.deepEqual(await new Trail({ ...home, data: home.tmp }).files(), []);
     });
 
-    it("stands every check of the self-test", async () => {
-      const checks = await testSandbox(await openConfinedBy(means, SANDBOX_OPTIONS));
+    it("passes every check of the self-test", async () => {
+      const checks = await testSandbox(await openConfinedBy(mechanisms, SANDBOX_OPTIONS));
       refuseOpenWall(checks);
       assert.ok(checks.some(({ layer, outcome }) => layer === "namespaces" && outcome === "weak"));
     });
@@ -160,17 +160,17 @@ for (const [name, means] of await confinements()) {
 }
 
 describe("openConfined", () => {
-  it("refuses where there is neither a root to be given nor Landlock, and says what is missing", async () => {
+  it("rejects with the missing mechanisms if neither a separate root nor Landlock is available", async () => {
     const folder = await prepareRunFolder();
-    const means = { ownUsers: false, jail: false, landlockAbi: 0 };
-    await assert.rejects(openConfined(folder, SANDBOX_OPTIONS, means), /no Landlock.*start it as root.*CAP_SYS_CHROOT/);
+    const none = { ownUsers: false, jail: false, landlockAbi: 0 };
+    await assert.rejects(openConfined(folder, SANDBOX_OPTIONS, none), /no Landlock.*start it as root.*CAP_SYS_CHROOT/);
     await folder.remove();
   });
 
-  it("names the step that a guest could not be confined by", async () => {
-    const wall = await openLocalSandbox({ ...SANDBOX_OPTIONS, isolation: "confined", descriptors: 2 ** 40 });
-    const guest = wall.start("pipe");
+  it("starts guests that report the failed step if they cannot be confined", async () => {
+    const sandbox = await openLocalSandbox({ ...SANDBOX_OPTIONS, isolation: "confined", descriptors: 2 ** 40 });
+    const guest = sandbox.start("pipe");
     assert.match((await guest.exited).how, /the guest could not be confined: limit of nofile/);
-    await wall.close();
+    await sandbox.close();
   });
 });
