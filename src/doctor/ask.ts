@@ -18,19 +18,19 @@ export interface Health {
 
 /** Requests the health (`/healthz`) of a service with this configuration. @returns null if no caisson answers. */
 export async function askHealth(config: Config): Promise<Health | null> {
-  const { status, version, isolation } = await ask(config, "/healthz");
+  const { status, version, isolation } = await getJson(config, "/healthz");
   if (typeof status !== "string" || typeof version !== "string" || typeof isolation !== "string") return null;
   return { status, version, isolation };
 }
 
 /** Requests the ids of the keys that the service accepts, newest first. @returns null if no caisson answers. */
 export async function askKeys(config: Config): Promise<readonly string[] | null> {
-  const { keys } = await ask(config, "/.well-known/jwks.json");
+  const { keys } = await getJson(config, "/.well-known/jwks.json");
   return Array.isArray(keys) ? keys.map(({ kid }: { kid?: unknown }) => String(kid)) : null;
 }
 
 /** Sends a GET request. @returns the members of the JSON object in the answer, or an empty object if there is no answer. */
-async function ask(config: Config, path: string): Promise<Record<string, unknown>> {
+async function getJson(config: Config, path: string): Promise<Record<string, unknown>> {
   const options = { ...placeOf(config), path, timeout: ANSWER_MS };
   try {
     // The certificate may be for another name than the loopback address. The request has no secrets.

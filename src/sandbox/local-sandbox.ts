@@ -20,7 +20,7 @@ export interface SandboxOptions extends GuestResources {
   readonly isolation: "auto" | IsolationLevel;
   /**
    * The maximum number of guests at the same time; by default there is no maximum. It is far above the service's own limit.
-   * It stops a service that has a bug, or that an attacker controls, from starting processes without end.
+   * It stops a service that has a bug, or that an attacker controls, from starting unlimited processes.
    */
   readonly mostGuests?: number;
 }

@@ -69,7 +69,7 @@ export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> 
 
 /** Creates a folder for the start of the PATH. Its `bwrap` runs a script before the real bubblewrap. */
 export async function fakeBubblewrap(script: string): Promise<AsyncDisposable & { path: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), "caisson-thinned-"));
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-bwrap-"));
   await chmod(folder, 0o755);
   const file = path.join(folder, "bwrap");
   await writeFile(file, `#!/bin/bash\n${script}\nexec /usr/bin/bwrap "$@"\n`);

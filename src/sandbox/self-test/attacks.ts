@@ -39,10 +39,10 @@ const ATTACKS: Readonly<Record<string, { layer: Layer; error?: string }>> = {
   "connect over IPv6": { layer: "network", error: "EPERM" },
   "connect to an abstract socket": { layer: "network", error: "EPERM" },
   "send a datagram": { layer: "network", error: "EPERM" },
-  "ask the kernel for its devices by netlink": { layer: "network", error: "EPERM" },
+  "list network devices by netlink": { layer: "network", error: "EPERM" },
   "fill its temporary folder": { layer: "temporary disk", error: "ENOSPC" },
   "load native code that it wrote": { layer: "system calls", error: "EPERM" },
-  "open files without end": { layer: "descriptors", error: "EMFILE" },
+  "open more files than the limit": { layer: "descriptors", error: "EMFILE" },
 };
 
 /** Returns the code that runs the attacks in a guest and returns their outcomes. */
@@ -147,7 +147,7 @@ async function attack(targets: AttackTargets): Promise<Record<string, string>> {
         socket.bind(0, "0.0.0.0", () => socket.close(resolve));
       });
     },
-    "ask the kernel for its devices by netlink": () => {
+    "list network devices by netlink": () => {
       try {
         os.networkInterfaces();
       } catch (error) {
@@ -186,7 +186,7 @@ async function attack(targets: AttackTargets): Promise<Record<string, string>> {
         for (const name of [library, `${library}.so`]) fs.unlinkSync(name);
       }
     },
-    "open files without end": () => {
+    "open more files than the limit": () => {
       const open: number[] = [];
       try {
         while (open.length <= targets.descriptors) open.push(fs.openSync(process.execPath, "r"));

@@ -208,7 +208,13 @@ export function rlimitCalls(targets: Targets, limits: Readonly<Partial<Record<Rl
   }
   if (data !== undefined) {
     const beyond = call(9, 222, 0, data, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS_NORESERVE, NONE, 0);
-    bounded.push({ layer: "memory", what: "mapping as much at once", part: "rlimits", call: beyond, errors: [ENOMEM] });
+    bounded.push({
+      layer: "memory",
+      what: "mapping memory beyond the limit",
+      part: "rlimits",
+      call: beyond,
+      errors: [ENOMEM],
+    });
   }
   return bounded;
 }

@@ -168,7 +168,7 @@ describe("a removed file that a guest of another user has open or mapped", () =>
           const program = `import { removedUse } from "./src/sandbox/confined/removed.ts";
         import { statSync } from "node:fs";
         const disk = ${JSON.stringify(disk)};
-        try { statSync("/proc/" + disk.pid + "/fd/0"); console.log("it may look") } catch (error) { console.log(error.code) }
+        try { statSync("/proc/" + disk.pid + "/fd/0"); console.log("it may read them") } catch (error) { console.log(error.code) }
         console.log((await removedUse(disk)).bytes)`;
           const args = [...without, process.execPath, "--input-type=module", "-e", program];
           const { stdout, stderr } = spawnSync("setpriv", args, { cwd: ROOT, encoding: "utf8" });
