@@ -23,7 +23,7 @@ const ALONE = [
   "test/hostile/*.test.ts",
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
   "test/deploy/scale.test.ts",
-  "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,thinned-confinement,layers}.test.ts",
+  "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,reduced-confinement,layers}.test.ts",
 ];
 /** Files wait for processes that start, for limits and for servers more than they compute. */
 const AT_ONCE = 2 * Math.min(availableParallelism(), 4);

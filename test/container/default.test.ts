@@ -64,7 +64,7 @@ function holdWay(built: () => Image, flags: RunFlags): void {
   it("satisfies the doctor", async () => {
     const { code, stdout, stderr } = await container.exec(...built().config.entrypoint, "doctor");
     assert.deepEqual([code, stderr], [0, ""], stdout);
-    assert.match(stdout, /^The wall holds \(isolation confined\)/m);
+    assert.match(stdout, /^The sandbox holds \(isolation confined\)/m);
   });
 
   it(`answers ${RUNS} runs from outside, all of them right`, async () => {

@@ -162,7 +162,7 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     child.stderr!.setEncoding("utf8").on("data", (text: string) => (said += text));
     await until(() => child.exitCode !== null, "the service has given up", 30_000);
     assert.equal(child.exitCode, 1);
-    assert.match(said, /--user no-such-user: this system knows no such user/);
+    assert.match(said, /--user no-such-user: this system has no such user/);
     await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
     assert.deepEqual(await readdir(home.tmp), []);
   });
