@@ -50,14 +50,14 @@ describe("a used data folder without its keys.json", () => {
   it("stops the start, keeps the administrator's token, and serves again with the file", async () => {
     await using home = await used();
     const [file, admin] = [path.join(home.data, "keys.json"), path.join(home.data, "admin.token")];
-    const previous = await readFile(admin, "utf8");
+    const earlier = await readFile(admin, "utf8");
     await rename(file, `${file}.away`);
     const said = await refusal(home);
     assert.match(said, /keys\.json are missing, and tokens issued so far are signed with them/);
     assert.match(said, /from a backup, or .*: caisson keys make/);
     assert.ok(said.includes(file), said);
     assert.ok(!(await readdir(home.data)).includes("keys.json"));
-    assert.equal(await readFile(admin, "utf8"), previous);
+    assert.equal(await readFile(admin, "utf8"), earlier);
     await rename(`${file}.away`, file);
     const service = await startService(NO_WALL, home);
     assert.equal((await service.run("kept", "6 * 7", { token })).text, "42");
