@@ -18,11 +18,11 @@ import { command } from "./command.ts";
 
 const isRoot = process.getuid?.() === 0;
 const ROOT = path.join(import.meta.dirname, "../..");
-/** A user of every system, who may do nothing. */
+/** The uid of a user without permissions, which every system has. */
 const NOBODY = 65_534;
 
 let home: Home;
-/** Layers whose means depend on who runs the test and on what the machine gives it. */
+/** Layers that depend on the user of the test and on the machine. */
 const ABOUT_THE_MACHINE = ["Node", "host user", "memory", "threads", "processor", "root given up"];
 
 before(async () => {
@@ -45,9 +45,9 @@ interface Diagnosis {
   readonly layers: ReadonlyMap<string, Layer>;
 }
 
-/** What the doctor says of a free port and the home, where the words do not say otherwise. */
-async function diagnose(words: readonly string[], settings = {}, uid?: number): Promise<Diagnosis> {
-  const all = ["doctor", "--json", "--port", "0", "--data", home.data, ...words];
+/** Runs the doctor with a free port and the data folder of the home. `args` can override these. */
+async function diagnose(args: readonly string[], settings = {}, uid?: number): Promise<Diagnosis> {
+  const all = ["doctor", "--json", "--port", "0", "--data", home.data, ...args];
   const { code, stdout, stderr } = await command(all, { TMPDIR: home.tmp, ...settings }, uid);
   assert.equal(stderr, "");
   const { ok, isolation, layers } = JSON.parse(stdout) as Diagnosis & { layers: Layer[] };
@@ -59,19 +59,19 @@ function namesOf({ layers }: Diagnosis, chosen: (layer: Layer) => boolean): stri
   return [...layers.values()].filter(chosen).map(({ layer }) => layer);
 }
 
-/** Of the level that has them all. */
-const ITS_LAYERS = Object.keys(LAYERS).filter((layer) => layer !== "namespaces");
+/** The layers of the level namespaces, which has all of them. */
+const NAMESPACE_LAYERS = Object.keys(LAYERS).filter((layer) => layer !== "namespaces");
 
 const isOpen = ({ ok }: Layer): boolean => !ok;
 
-describe("doctor --json, where the wall holds", () => {
-  it("says so with exit code 0, each layer with its proof, and a remedy just for those that are less than held", async () => {
+describe("doctor --json, if the sandbox holds", () => {
+  it("ends with exit code 0, with a proof for each layer, and a remedy only for weak layers", async () => {
     const { code, stdout } = await command(["doctor", "--json", "--port", "0", "--data", home.data]);
     const report = JSON.parse(stdout) as { layers: Layer[] };
     const { layers, ...rest } = report;
     assert.deepEqual([code, rest], [0, { ok: true, version: VERSION, configured: "auto", isolation: "namespaces" }]);
     const names = layers.map(({ layer }) => layer);
-    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...ITS_LAYERS];
+    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...NAMESPACE_LAYERS];
     assert.deepEqual(names, [...expected, "root given up", "egress", "data folder", "port"]);
     for (const { layer, ok, weak, proof, remedy } of layers) {
       assert.equal(ok, true, layer);
@@ -81,7 +81,7 @@ describe("doctor --json, where the wall holds", () => {
     }
   });
 
-  it("says so at the ends of what can be set, too", async () => {
+  it("ends with exit code 0 at the lowest and highest limits too", async () => {
     const least = ["--memory-limit", "64MiB", "--tmp-limit", "1MiB", "--thread-limit", "16", "--cpu-limit", "0.5"];
     const most = [
       "--memory-limit",
@@ -100,18 +100,18 @@ describe("doctor --json, where the wall holds", () => {
     }
   });
 
-  it("makes no data folder and leaves nothing behind", async () => {
+  it("creates no data folder and leaves no files", async () => {
     await diagnose([]);
     assert.equal(existsSync(home.data), false);
     assert.deepEqual(await readdir(home.tmp), []);
   });
 });
 
-describe("doctor, where nodes share a Redis", { skip: await missing("redis-server") }, () => {
+describe("doctor with a Redis", { skip: await missing("redis-server") }, () => {
   const REDIS_LAYERS = ["Redis", "way to Redis", "Redis persistence", "Redis memory"];
   const ofRedis = ({ layer }: Layer): boolean => REDIS_LAYERS.includes(layer);
 
-  it("reaches it, asks it for a count that makes no state, and says how it keeps what it is given", async () => {
+  it("connects, requests a count that stores nothing, and reports the durability of the Redis", async () => {
     await using redis = await startRedis(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
     const found = await diagnose(["--redis", redis.url]);
     assert.deepEqual(namesOf(found, ofRedis), REDIS_LAYERS);
@@ -125,7 +125,7 @@ describe("doctor, where nodes share a Redis", { skip: await missing("redis-serve
     assert.deepEqual(await redis.client.keys("*"), []);
   });
 
-  it("warns of one that forgets, and starts nothing less for it", async () => {
+  it("warns of a Redis that may lose counts, but does not fail", async () => {
     await using redis = await startRedis(["--save", "", "--maxmemory-policy", "allkeys-lru"]);
     const found = await diagnose(["--redis", redis.url]);
     assert.deepEqual([found.ok, found.code], [true, 0]);
@@ -137,7 +137,7 @@ describe("doctor, where nodes share a Redis", { skip: await missing("redis-serve
     assert.equal(found.layers.get("Redis memory")!.remedy, "maxmemory-policy noeviction");
   });
 
-  it("finds out that this user may not count there", async () => {
+  it("reports a user that may not count in the Redis", async () => {
     const readers = ["--user", "default", "on", "nopass", "~*", "&*", "+@all", "-@scripting"];
     await using redis = await startRedis(["--save", "", ...readers]);
     const found = await diagnose(["--redis", redis.url]);
@@ -145,7 +145,7 @@ describe("doctor, where nodes share a Redis", { skip: await missing("redis-serve
     assert.match(found.layers.get("Redis")!.proof, /counts nothing: NOPERM/);
   });
 
-  it("says that there is no start without it, and repeats no password", async () => {
+  it("fails without the Redis, and does not repeat the password", async () => {
     const found = await diagnose([], { CAISSON_REDIS: "redis://:s3cret@127.0.0.1:1" });
     assert.deepEqual(namesOf(found, isOpen), ["Redis"]);
     assert.match(found.layers.get("Redis")!.proof, /the Redis at 127\.0\.0\.1:1 cannot be used: .*ECONNREFUSED/);
@@ -153,12 +153,12 @@ describe("doctor, where nodes share a Redis", { skip: await missing("redis-serve
   });
 });
 
-describe("doctor for people", () => {
-  it("gives a line a layer, aligned and without colours, and the verdict", async () => {
+describe("doctor without --json", () => {
+  it("prints an aligned line without colours for each layer, and the result", async () => {
     const { code, stdout, stderr } = await command(["doctor", "--port", "0", "--data", home.data]);
     assert.deepEqual([code, stderr], [0, ""]);
     const lines = stdout.trimEnd().split("\n");
-    for (const layer of ["platform", ...ITS_LAYERS, "egress", "port"]) {
+    for (const layer of ["platform", ...NAMESPACE_LAYERS, "egress", "port"]) {
       const found = lines.filter((line) => line.slice(6).startsWith(layer.padEnd(20)));
       assert.equal(found.length, 1, layer);
       assert.match(found[0]!, /^(?:ok {4}|weak {2}).{20}\S/);
@@ -168,7 +168,7 @@ describe("doctor for people", () => {
   });
 });
 
-describe("doctor beside a running service", () => {
+describe("doctor during a running service", () => {
   let service: Service;
   let busy: Home;
   before(async () => {
@@ -177,7 +177,7 @@ describe("doctor beside a running service", () => {
   });
   after(() => leave(service, busy));
 
-  it("finds it at its port and its data folder, disturbs nothing, and exits with 0", async () => {
+  it("detects the service at its port and data folder, does not disturb it, and ends with exit code 0", async () => {
     const { ok, layers } = await diagnose(["--data", busy.data, "--port", String(service.port)]);
     assert.equal(ok, true);
     assert.ok(layers.get("port")!.proof.includes(`caisson ${VERSION}, isolation namespaces`));
@@ -186,7 +186,7 @@ describe("doctor beside a running service", () => {
   });
 });
 
-/** A PATH on which there is all that a start needs, and no bubblewrap. */
+/** Creates a PATH with all programs that a start needs, except bubblewrap. */
 async function withoutBubblewrap(): Promise<string> {
   const programs = path.join(home.tmp, "programs");
   await mkdir(programs, { recursive: true });
@@ -196,20 +196,20 @@ async function withoutBubblewrap(): Promise<string> {
   return programs;
 }
 
-describe("doctor, where something is missing", () => {
-  it("says that there is no bubblewrap and how to get it, and so does serve", async () => {
+describe("doctor on a machine with a missing layer", () => {
+  it("reports that bubblewrap is missing and how to install it, as serve does", async () => {
     const programs = await withoutBubblewrap();
     const found = await diagnose(["--isolation", "namespaces"], { PATH: programs });
     assert.deepEqual([found.ok, found.isolation], [false, null]);
     assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "the wall"]);
     assert.match(found.layers.get("bubblewrap")!.remedy!, /apt-get install -y bubblewrap/);
-    const words = ["serve", "--isolation", "namespaces", "--port", "0", "--data", home.data];
-    const { code, stdout, stderr } = await command(words, { PATH: programs });
+    const args = ["serve", "--isolation", "namespaces", "--port", "0", "--data", home.data];
+    const { code, stdout, stderr } = await command(args, { PATH: programs });
     assert.deepEqual([code, stdout], [1, ""]);
     assert.equal(stderr, `caisson: ${found.layers.get("the wall")!.proof}\n`);
   });
 
-  it("takes the level confined instead, says why, and names what would mend it", async () => {
+  it("falls back to the level confined, with the reason and the fix", async () => {
     const found = await diagnose([], { PATH: await withoutBubblewrap() });
     assert.deepEqual([found.ok, found.isolation], [true, "confined"]);
     assert.match(
@@ -222,7 +222,7 @@ describe("doctor, where something is missing", () => {
     }
   });
 
-  it("names the layer that a changed bubblewrap leaves out, and serve refuses to start with it", async () => {
+  it("names the layer that a changed bubblewrap omits, and serve refuses to start with it", async () => {
     await using thin = await fakeBubblewrap(NO_PLAN);
     const PATH = `${thin.path}:${process.env["PATH"]}`;
     const found = await diagnose([], { PATH });
@@ -234,17 +234,17 @@ describe("doctor, where something is missing", () => {
     assert.match(stderr, /^caisson: the sandbox does not hold: system calls: its filters \(1\)/);
   });
 
-  it("says that user namespaces are forbidden, and by which setting", { skip: !isRoot }, async () => {
+  it("reports that user namespaces are forbidden, and the responsible setting", { skip: !isRoot }, async () => {
     for (const verb of ["doctor", "serve"]) {
-      const words = [verb, "--isolation", "namespaces", "--port", "0", "--data", home.data];
-      const { code, output } = await inNamespaceWithoutMore(words);
+      const args = [verb, "--isolation", "namespaces", "--port", "0", "--data", home.data];
+      const { code, output } = await withoutNamespaces(args);
       assert.equal(code, 1, output);
       assert.match(output.replaceAll(/\s+/g, " "), /sudo sysctl -w user\.max_user_namespaces=15000/);
       assert.doesNotMatch(output, /\n\s+at /);
     }
   });
 
-  it("says that there is no wall with --isolation none, and what is open", async () => {
+  it("reports the open layers with --isolation none", async () => {
     const found = await diagnose(["--isolation", "none"]);
     assert.deepEqual([found.ok, found.isolation], [false, "none"]);
     const open = namesOf(found, isOpen);
@@ -255,7 +255,7 @@ describe("doctor, where something is missing", () => {
 });
 
 describe("doctor on egress", () => {
-  it("says where tasks may connect to, as it was set, and asks for places that must be refused", async () => {
+  it("reports the allowed destinations, and tests destinations that must be denied", async () => {
     const flags = ["--egress-ports", "8443", "--egress-allow", "db.internal:5432", "--egress-allow", "10.0.0.1:80"];
     const { proof } = (await diagnose(flags)).layers.get("egress")!;
     assert.match(proof, /^public addresses on ports 8443; also db\.internal:5432, 10\.0\.0\.1:80 by --egress-allow/);
@@ -265,9 +265,9 @@ describe("doctor on egress", () => {
   });
 });
 
-describe("doctor, where the means are weaker", () => {
+describe("doctor on a machine with weaker layers", () => {
   it(
-    "warns and still exits with 0: a user has no control groups and no other user ids",
+    "warns and ends with exit code 0 for a user without control groups and other user ids",
     { skip: whyNoUser() },
     async () => {
       const theirs = path.join(home.tmp, "theirs");
@@ -284,7 +284,7 @@ describe("doctor, where the means are weaker", () => {
     },
   );
 
-  it("warns of a data folder that others have access to, with the command that mends it", async () => {
+  it("warns of a data folder that other users can access, with the command that fixes it", async () => {
     await using other = await makeHome();
     await mkdir(other.data, { mode: 0o755 });
     await chmod(other.data, 0o755);
@@ -294,7 +294,7 @@ describe("doctor, where the means are weaker", () => {
   });
 });
 
-describe("doctor, where the service could not start", () => {
+describe("doctor, if the service could not start", () => {
   it("names a port that another program listens on", async () => {
     const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -308,25 +308,25 @@ describe("doctor, where the service could not start", () => {
     }
   });
 
-  it("names a data folder that is none", async () => {
+  it("names a data folder that is not a folder", async () => {
     const file = path.join(home.tmp, "file");
     await writeFile(file, "");
     assert.deepEqual(namesOf(await diagnose(["--data", file]), isOpen), ["data folder"]);
   });
 
-  it("ends with exit code 2 when its settings are wrong, as serve does", async () => {
+  it("ends with exit code 2 for invalid settings, as serve does", async () => {
     const { code, stdout, stderr } = await command(["doctor", "--memory-limit", "256"]);
     assert.deepEqual([code, stdout], [2, ""]);
     assert.match(stderr, /^caisson: --memory-limit/);
   });
 });
 
-/** Runs the command line as root of a user namespace that has all ids and may make no namespace below it. */
-async function inNamespaceWithoutMore(words: readonly string[]): Promise<{ code: number | null; output: string }> {
-  // Only a program that is started after the ids are given has root's rights there.
+/** Runs the command line as root of a user namespace that has all ids and may not create namespaces. */
+async function withoutNamespaces(args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  // Only a program that starts after the ids are mapped has the rights of root there.
   const forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec scripts/node src/main.ts "$@"';
   const script = `read go; exec sh -c '${forbid}' sh "$@"`;
-  const child = spawn("unshare", ["--user", "sh", "-c", `echo made; ${script}`, "sh", ...words], {
+  const child = spawn("unshare", ["--user", "sh", "-c", `echo made; ${script}`, "sh", ...args], {
     cwd: ROOT,
     env: { PATH: process.env["PATH"], TMPDIR: home.tmp },
     stdio: ["pipe", "pipe", "pipe"],

@@ -22,7 +22,7 @@ function issue(...words: string[]): Promise<Ended> {
 }
 
 describe("token issue", () => {
-  it("asks the service for a token, and prints it and nothing else", async () => {
+  it("requests a token from the service, and prints only the token", async () => {
     const words = ["--container", "acme", "--can", "run,issue", "--limit", "token.day=2", "--depth", "1", "--fresh"];
     const { code, stdout, stderr } = await issue(...words, "--expires", "1h", "--no-self-revoke", "--offline");
     assert.deepEqual([code, stderr], [0, ""]);
@@ -41,7 +41,7 @@ describe("token issue", () => {
     assert.equal((await service.run("acme", "6 * 7", { token })).text, "42");
   });
 
-  it("gives it params, secrets and the pin that they need", async () => {
+  it("sets params, secrets and the pin that secrets require", async () => {
     const code = "(context) => [context.params, context.secrets]";
     const given = ["--container", "acme", "--param", "plan=pro", "--secret", "KEY=a=b", "--secret", "B=2"];
     const sha256 = createHash("sha256").update(code).digest("hex");
@@ -60,7 +60,7 @@ describe("token issue", () => {
     assert.deepEqual((await service.run("acme", code, { token: stdout.trim() })).json(), [{}, { KEY: "offline" }]);
   });
 
-  it("takes secrets from the environment, from files and from stdin, so that no list of processes has them", async () => {
+  it("reads secrets from the environment, files and stdin, so that they are not in the list of processes", async () => {
     const file = path.join(home.data, "../secret.txt");
     await writeFile(file, "of a file\n");
     const given = [
@@ -92,7 +92,7 @@ describe("token issue", () => {
     assert.match(unset.stderr, /no environment variable has that name/);
   });
 
-  it("issues below the token that it is given", async () => {
+  it("issues below the token of the environment", async () => {
     const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1 });
     const words = ["token", "issue", "--port", String(service.port), "--container", "acme"];
     const { stdout } = await command(words, { CAISSON_TOKEN: head });
@@ -103,13 +103,13 @@ describe("token issue", () => {
     assertProblem(await service.run("other", "1", { token: stdout.trim() }), 403, "token_forbidden");
   });
 
-  it("makes an administrator's from the data folder, which the service takes", async () => {
+  it("issues an administrative token from the data folder, which the service accepts", async () => {
     const { code, stdout } = await command(["token", "issue", "--admin", "--data", home.data]);
     assert.equal(code, 0);
     assert.equal((await service.request("GET", "/api/tokens", { token: stdout.trim() })).status, 200);
   });
 
-  it("tells every fault that the service finds, and with them what is more than its token has", async () => {
+  it("prints all faults that the service reports, also members that exceed the token", async () => {
     const words = ["--container", "a*b", "--can", "run,fly", "--depth", "9", "--net", "b.example"];
     const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1, net: ["a.example"] });
     const below = ["token", "issue", "--port", String(service.port), ...words];
@@ -125,8 +125,8 @@ describe("token issue", () => {
     }
   });
 
-  it("says what is wrong, and prints no token", async () => {
-    for (const [words, said] of [
+  it("prints the fault, and no token", async () => {
+    for (const [words, message] of [
       [["--depth", "x", "--container", "a"], /--depth must be a whole number/],
       [["--container", "-"], /container name/],
       [[], /--container .* or --admin/],
@@ -134,7 +134,7 @@ describe("token issue", () => {
     ] as const) {
       const { code, stdout, stderr } = await issue(...words);
       assert.deepEqual([code, stdout], [1, ""]);
-      assert.match(stderr, said);
+      assert.match(stderr, message);
     }
   });
 });
