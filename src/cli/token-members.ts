@@ -23,7 +23,7 @@ export interface IssueFlags extends SecretFlags {
 
 /**
  * Converts the flags into the members of `POST /api/tokens`. The service checks most members; this function checks only
- * those with a special form on the command line.
+ * members with a special form on the command line.
  *
  * @throws {Error} with a line for each invalid flag, and for each other fault that the service would report.
  */

@@ -9,8 +9,8 @@ import { command, type Ended } from "./command.ts";
 
 const FLAGS = ["--container-limit", "month=9"];
 
-function repair(home: Home, ...words: string[]): Promise<Ended> {
-  return command(["limits", "repair", "--data", home.data, ...words]);
+function repair(home: Home, ...args: string[]): Promise<Ended> {
+  return command(["limits", "repair", "--data", home.data, ...args]);
 }
 
 describe("limits repair", () => {

@@ -19,8 +19,8 @@ before(async () => {
 });
 after(() => leave(service, home));
 
-function issue(...words: string[]): ReturnType<typeof command> {
-  return command(["token", "issue", "--admin", "--data", home.data, ...words]);
+function issue(...args: string[]): ReturnType<typeof command> {
+  return command(["token", "issue", "--admin", "--data", home.data, ...args]);
 }
 
 describe("serve --config", () => {

@@ -38,8 +38,8 @@ describe("serve --help", () => {
 describe("the help of a setting with a list of values", () => {
   it("names all values", () => {
     for (const { flag, help, read } of Object.values(SETTINGS)) {
-      const words = flag.includes(" ") ? choicesOf(read) : [];
-      for (const word of words) assert.match(`${flag} ${help}`, new RegExp(`\\b${word}\\b`), flag);
+      const values = flag.includes(" ") ? choicesOf(read) : [];
+      for (const value of values) assert.match(`${flag} ${help}`, new RegExp(`\\b${value}\\b`), flag);
     }
     assert.deepEqual(choicesOf(SETTINGS.egress.read), ["none", "public"]);
   });
@@ -102,11 +102,11 @@ describe("the command line", () => {
   });
 
   it("rejects an unknown command and an unknown flag, and names them", async () => {
-    for (const words of [["serv"], ["serve", "--prot", "1"], ["token", "isue"]]) {
-      const { code, stdout, stderr } = await command(words);
+    for (const args of [["serv"], ["serve", "--prot", "1"], ["token", "isue"]]) {
+      const { code, stdout, stderr } = await command(args);
       assert.notEqual(code, 0);
       assert.equal(stdout, "");
-      assert.match(stderr, new RegExp(words[1] ?? words[0]!));
+      assert.match(stderr, new RegExp(args[1] ?? args[0]!));
     }
   });
 });
