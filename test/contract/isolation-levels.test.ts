@@ -12,7 +12,7 @@ describe("--isolation none", () => {
     const home = await makeHome();
     const service = await startService(["--isolation", "none"], home);
     assert.match(service.stdout(), /^isolation: none$/m);
-    assert.match(service.stdout(), /WARNING: THERE IS NO WALL/);
+    assert.match(service.stdout(), /WARNING: NO ISOLATION/);
     const health = (await service.request("GET", "/healthz")).json() as { isolation: string };
     assert.equal(health.isolation, "none");
     assert.equal((await service.run("demo", "const x: number = 6; return x * 7")).text, "42");
@@ -53,7 +53,7 @@ describe("a service where bubblewrap cannot be found", () => {
     const why = /namespaces: bubblewrap is not installed/;
     assert.match(
       service.stdout(),
-      /^isolation: confined \(.* for each guest, .*Landlock.*\), attacked from inside and held$/m,
+      /^isolation: confined \(.* for each guest, .*Landlock.*\), verified by attacks from inside$/m,
     );
     assert.match(service.stdout(), new RegExp(`^ {2}instead of ${why.source}`, "m"));
     const health = (await service.request("GET", "/healthz")).json() as { isolation: string; insteadOf: string };

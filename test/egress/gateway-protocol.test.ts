@@ -168,10 +168,10 @@ describe("a run id", () => {
   it("is refused the network if no run with this id is in flight, or if the run has ended", async (t) => {
     const { port, sockets } = await serveTcp(t, () => {});
     const { wire, guest, puppet, run } = await openNetwork(t, { ports: [port] });
-    const over = start(guest, "2");
-    puppet.say(FROM_GUEST.result, over.id, "2");
-    await over.ended;
-    for (const id of [over.id, run.id + 5, 0xffff_ffff]) {
+    const finished = start(guest, "2");
+    puppet.say(FROM_GUEST.result, finished.id, "2");
+    await finished.ended;
+    for (const id of [finished.id, run.id + 5, 0xffff_ffff]) {
       const fault = await wire.open(id, "127.0.0.1", port).broke;
       assert.equal(fault.code, "EGRESS_DENIED");
       assert.match(fault.message, /no such run is in flight/);
