@@ -5,6 +5,7 @@ import { json } from "node:stream/consumers";
 
 import type { Config } from "../config.ts";
 
+/** The maximum time of a request, in milliseconds. The service is on this machine. */
 const ANSWER_MS = 2_000;
 /** The addresses that stand for every address, and the address on which to reach a service that listens on them. */
 const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };

@@ -1,6 +1,7 @@
 import type { Report } from "./examine.ts";
 import type { Finding } from "./finding.ts";
 
+/** The maximum width of a line. */
 const COLUMNS = 110;
 const LABELS: Readonly<Record<Finding["state"], string>> = { held: "ok", weak: "weak", open: "FAIL" };
 const STATE_COLUMNS = 6;

@@ -13,7 +13,9 @@ import { killProcess } from "./temp/stale-folders.ts";
 const STDERR = 2;
 const FRAMES = 3;
 
+/** The maximum length of a guest's standard error that is kept, in UTF-16 units. A guest can write without end. */
 const STDERR_BYTES = 16_384;
+/** The delay, in milliseconds, after which a failed change of priority is tried again. */
 const MOVE_RETRY_MS = 1_000;
 const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
 
@@ -94,12 +96,12 @@ export class GuestChild implements StartedGuest {
     this.socket = child.stdio[FRAMES] as Socket | null;
     // Errors of the socket are ignored, because the end of the process reports them.
     this.socket?.on("error", () => {});
-    this.#pid = pid.then((known) => (this.#knownPid = known));
+    this.#pid = pid.then((guestPid) => (this.#knownPid = guestPid));
     this.#begun = this.#pid.then(
-      (known) => {
+      (guestPid) => {
         // Under bubblewrap the child is another process. Its end also removes the namespaces, which can take 100 ms.
-        if (known !== child.pid && !this.#gone) void cgroups?.begin(child.pid!);
-        return cgroups?.begin(known);
+        if (guestPid !== child.pid && !this.#gone) void cgroups?.begin(child.pid!);
+        return cgroups?.begin(guestPid);
       },
       () => {},
     );

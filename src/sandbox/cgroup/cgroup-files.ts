@@ -9,7 +9,9 @@ import { ALL_GUESTS_GROUP, GUEST_GROUP, LAST_GUESTS_GROUP, SERVICE_GROUP } from 
 /** The period of a CPU quota, in microseconds. It is the kernel's default. */
 export const CPU_PERIOD_US = 100_000;
 
+/** The maximum number of attempts to remove a group, in which an ended process is still a member. */
 const REMOVE_ATTEMPTS = 20;
+/** The delay before the next attempt, in milliseconds for each attempt so far: one second in total. */
 const REMOVE_STEP_MS = 5;
 
 export function cpuQuotaUs(cores: number): number {

@@ -167,13 +167,13 @@ function judgeGroup({ group, limits: own }: KernelReport, limits: PromisedOfKern
   const tried = "its control group";
   if (!limits.held.memory) {
     const data = own["data size"] ?? Infinity;
-    const bound = data === Infinity ? "sets no limit" : `limits it to ${formatSize(data)} of data`;
+    const dataLimit = data === Infinity ? "sets no limit" : `limits it to ${formatSize(data)} of data`;
     return [
       {
         layer: "memory",
         tried,
         outcome: "weak",
-        found: `none; the kernel ${bound}, and a poll of the service ends it at its memory limit`,
+        found: `none; the kernel ${dataLimit}, and a poll of the service ends it at its memory limit`,
       },
       judgeThreads(own["processes"] ?? Infinity, limits),
       unheldCpu("none"),
