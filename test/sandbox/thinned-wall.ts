@@ -1,10 +1,11 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { after } from "node:test";
 
 import { probeGuests } from "../../src/containers/probe.ts";
 import { openNamespaces } from "../../src/sandbox/namespaces.ts";
-import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
+import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { type Promised, testWall } from "../../src/sandbox/self-test.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
@@ -37,9 +38,19 @@ export async function testThinnedWall(
 ): Promise<Check[]> {
   await using _ = await useBubblewrap(script);
   // Awaited here: the script is needed for as long as guests are made.
-  const wall = await openNamespaces(await prepareRunFolder(), RESOURCES, landlock);
+  const wall = await openNamespaces({ ...(await runFolder()), remove: async () => {} }, RESOURCES, landlock);
   return await testSandbox(sandboxBehind(wall), promised);
 }
+
+/** One for all walls of a file: none of them changes it, and to make it is a third of the work of a wall. */
+let sharedFolder: Promise<RunFolder> | null = null;
+
+function runFolder(): Promise<RunFolder> {
+  sharedFolder ??= prepareRunFolder();
+  return sharedFolder;
+}
+
+after(async () => (await sharedFolder)?.remove());
 
 /** Until it is disposed of, this process finds a bubblewrap that is the real one after a script. */
 export async function useBubblewrap(script: string): Promise<AsyncDisposable> {
