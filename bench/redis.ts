@@ -4,7 +4,7 @@
  *
  *   npm run bench:redis [-- <rounds> <decisions>]
  */
-import { RedisStore } from "../src/limits/stores/redis.ts";
+import { RedisLimitStore } from "../src/limits/stores/redis.ts";
 import { limitVector, type LimitVector } from "../src/limits/windows.ts";
 import { redisScript } from "../src/redis/link.ts";
 import { startRedis } from "../test/redis/server.ts";
@@ -27,7 +27,7 @@ const BUSY = 64;
 
 await using server = await startRedis();
 const link = await server.link();
-const store = new RedisStore(link);
+const store = new RedisLimitStore(link);
 const EMPTY = redisScript("return 1");
 await report("a script that does nothing, 64 in flight", BUSY, () => link.run(EMPTY, [], []));
 for (const inFlight of [BUSY, 1]) {

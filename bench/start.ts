@@ -12,13 +12,13 @@ import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 
 import { openConfined } from "../src/sandbox/confined.ts";
-import { guestArguments } from "../src/sandbox/guest-program.ts";
+import type { GuestResources, LocalSandbox } from "../src/sandbox/local-sandbox.ts";
 import { openNamespaces } from "../src/sandbox/namespaces.ts";
-import { landlockAbi } from "../src/sandbox/plan/play.ts";
+import { landlockAbi } from "../src/sandbox/plan/execute-plan.ts";
 import { mayChangeRoot } from "../src/sandbox/privilege.ts";
-import { prepareRunFolder, type RunFolder } from "../src/sandbox/run-folder.ts";
-import type { Architecture } from "../src/sandbox/system-calls.ts";
-import type { GuestResources, Wall } from "../src/sandbox/wall.ts";
+import { guestArguments } from "../src/sandbox/program/guest-program.ts";
+import type { Architecture } from "../src/sandbox/seccomp/system-calls.ts";
+import { prepareRunFolder, type RunFolder } from "../src/sandbox/temp/run-folder.ts";
 import { Times } from "./figures.ts";
 
 const [rounds = 60] = process.argv.slice(2).map(Number);
@@ -51,9 +51,9 @@ for (const wall of walls.values()) await wall.close();
 await folder.remove();
 
 /** Those that this machine and this user can have. */
-async function openWalls(): Promise<ReadonlyMap<string, Wall>> {
-  const opened = new Map<string, Wall>();
-  const add = async (name: string, open: (own: RunFolder) => Promise<Wall>): Promise<void> => {
+async function openWalls(): Promise<ReadonlyMap<string, LocalSandbox>> {
+  const opened = new Map<string, LocalSandbox>();
+  const add = async (name: string, open: (own: RunFolder) => Promise<LocalSandbox>): Promise<void> => {
     const own = await prepareRunFolder();
     try {
       opened.set(name, await open(own));
@@ -64,7 +64,7 @@ async function openWalls(): Promise<ReadonlyMap<string, Wall>> {
   };
   await add("namespaces", (own) => openNamespaces(own, LIMITS));
   if (mayChangeRoot()) await add("confined, root and user of its own", (own) => openConfined(own, LIMITS));
-  const abi = await landlockAbi(folder.player, process.arch as Architecture);
+  const abi = await landlockAbi(folder.stub, process.arch as Architecture);
   const means = { ownUsers: false, jail: false, landlockAbi: abi };
   await add("confined, the service's user", (own) => openConfined(own, LIMITS, means));
   return opened;
@@ -99,7 +99,7 @@ async function startBare(): Promise<number> {
   return tookMs;
 }
 
-async function startBehind(wall: Wall): Promise<number> {
+async function startBehind(wall: LocalSandbox): Promise<number> {
   const startMs = performance.now();
   const guest = wall.start("pipe");
   await once(guest.socket!, "data");

@@ -1,13 +1,17 @@
 /**
- * Runs all tests, in three passes: files without a process of their own in one process, most others side by side, and
- * those alone that another file beside them would disturb. Prints the slowest files, and as its last line the counts.
+ * Runs the tests that are named, or all of them, in two passes: most files side by side, and those alone that another file
+ * beside them would disturb. Prints the slowest files, and as its last line the counts.
  */
-import { globSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempDisposable, readFile } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
-import { run } from "node:test";
-import { spec } from "node:test/reporters";
 
-/** They start nothing and share nothing: no process, no port, no folder, no clock. */
+import type { Report } from "./test-report.ts";
+
+/** They start nothing and share nothing: no process, no port, no folder, no clock. One process runs them all. */
 const IN_ONE_PROCESS = [
   "test/*.test.ts",
   "test/{config,http,policies,redaction,source,telemetry,tasks,tokens,wire}/**/*.test.ts",
@@ -17,86 +21,176 @@ const IN_ONE_PROCESS = [
 const ALONE = [
   "test/contract/{abuse,crash-loop,durability,faults,full-disk,kill,launcher,limits-hit,nothing-left,redis,redis-promise,shares,streams,worst-cases}.test.ts",
   "test/hostile/*.test.ts",
-  "test/containers/{burners,pool,suspects,watchdog,scales}.test.ts",
+  "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
   "test/deploy/scale.test.ts",
-  "test/sandbox/{cgroup,confined,leftovers,orphans,self-test,thinned-confinement,layers}.test.ts",
+  "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,thinned-confinement,layers}.test.ts",
 ];
-const PASSES = [
-  { name: "in one process", isolation: "none", atOnce: 1 },
-  { name: "side by side", isolation: "process", atOnce: 3 },
-  { name: "alone", isolation: "process", atOnce: 1 },
-] as const;
-type PassName = (typeof PASSES)[number]["name"];
+/** Files wait for processes that start, for limits and for servers more than they compute. */
+const AT_ONCE = 2 * Math.min(availableParallelism(), 4);
+const IS_LONG = process.env["LONG"] === "1";
 
 const SLOWEST = 10;
 const MINUTE_MS = 60_000;
-/** A test that takes more chances takes longer for it. */
-const TEST_TIMEOUT_MS = process.env["LONG"] === "1" ? 60 * MINUTE_MS : 5 * MINUTE_MS;
+/** Of a test, and of a file. What takes more chances takes longer for it. The test of this file sets a short one. */
+const TIMEOUT_MS = Number(process.env["TEST_TIMEOUT_MS"] ?? (IS_LONG ? 60 : 5) * MINUTE_MS);
+/** In which a file ends what it has started. */
+const GRACE_MS = Number(process.env["TEST_GRACE_MS"] ?? 10_000);
+
+interface Job {
+  readonly name: string;
+  readonly files: readonly string[];
+}
 
 const startedMs = performance.now();
 const root = path.dirname(import.meta.dirname);
-const passOf = new Map<string, PassName>();
-for (const file of filesOf(["test/**/*.test.ts"])) passOf.set(file, "side by side");
-for (const file of filesOf(IN_ONE_PROCESS)) if (sharesNothing(file)) passOf.set(file, "in one process");
-for (const file of filesOf(ALONE)) passOf.set(file, "alone");
+const cache = path.join(root, "node_modules/.cache/caisson-tests");
+const kept = path.join(cache, "durations.json");
+const words = process.argv.slice(2);
+const flags = words.filter((word) => word.startsWith("--"));
+const named = words.filter((word) => !word.startsWith("--"));
+const running = new Set<number>();
+await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-tests-"));
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    for (const pid of running) end(pid, "SIGTERM");
+    rmSync(folder.path, { recursive: true, force: true });
+    process.exit(1);
+  });
+}
 
-const durations = new Map<string, number>();
+const durations = readDurations();
+const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
-for (const pass of PASSES) await runPass(pass);
+const [beside, alone] = plan();
+console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(beside)} side by side, ${describeJobs(alone)} alone`);
+await runJobs(beside, AT_ONCE);
+await runJobs(alone, 1);
+// A run of some files shows the others nothing new.
+mkdirSync(cache, { recursive: true });
+writeFileSync(kept, JSON.stringify(Object.fromEntries([...durations, ...latest])));
 
 console.log(`\nthe ${SLOWEST} slowest files, in seconds:`);
-for (const [file, ms] of [...durations].toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST)) {
+for (const [file, ms] of [...latest].toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST)) {
   console.log(`${(ms / 1_000).toFixed(1).padStart(7)}  ${file}`);
 }
 console.log(`in all ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
-async function runPass({ name, isolation, atOnce }: (typeof PASSES)[number]): Promise<void> {
-  const files = [...passOf].filter(([, pass]) => pass === name).map(([file]) => file);
-  console.log(`\n${files.length} files ${name}`);
-  const events = run({
-    files,
-    isolation,
-    concurrency: atOnce,
-    execArgv: [`--test-timeout=${TEST_TIMEOUT_MS}`],
-    timeout: Infinity,
-  });
-  events.on("test:summary", ({ file, counts: all, duration_ms: ms }) => {
-    if (file !== undefined) durations.set(path.relative(root, file), ms);
-    // The summary of all files together has no file.
-    if (file !== undefined) return;
-    counts.passed += all.passed;
-    counts.failed += all.tests - all.passed - all.skipped - all.todo;
-    counts.skipped += all.skipped + all.todo;
-  });
-  // In one process there is no summary for each file.
-  if (isolation === "none") events.on("test:pass", addDuration).on("test:fail", addDuration);
-  events.compose(new spec()).pipe(process.stdout, { end: false });
-  await new Promise((resolve) => events.once("end", resolve));
+/** What runs side by side, the longest first, so that at the end no long one is left alone; and what runs alone. */
+function plan(): [Job[], Job[]] {
+  const chosen = filesOf(named.length > 0 ? named : ["test/**/*.test.ts"]);
+  const lone = new Set(filesOf(ALONE));
+  const quiet = new Set(filesOf(IN_ONE_PROCESS).filter((file) => !lone.has(file) && sharesNothing(file)));
+  const together = chosen.filter((file) => quiet.has(file));
+  const others = chosen.filter((file) => !quiet.has(file)).map((file) => ({ name: file, files: [file] }));
+  const jobs = [...others.filter(({ name }) => !lone.has(name))];
+  if (together.length > 0) jobs.push({ name: `${together.length} files in one process`, files: together });
+  return [jobs.toSorted((a, b) => expectedMs(b) - expectedMs(a)), others.filter(({ name }) => lone.has(name))];
 }
 
-function addDuration({
-  file,
-  nesting,
-  details,
-}: {
-  file?: string;
-  nesting: number;
-  details: { duration_ms: number };
-}): void {
-  if (file === undefined || nesting > 0) return;
-  const name = path.relative(root, file);
-  durations.set(name, (durations.get(name) ?? 0) + details.duration_ms);
+function describeJobs(jobs: readonly Job[]): string {
+  return `${jobs.flatMap(({ files }) => files).length} files`;
+}
+
+/** What the last run took; a file that is new is the longer the more it is. */
+function expectedMs({ files }: Job): number {
+  return files.reduce((sum, file) => sum + (durations.get(file) ?? statSync(path.join(root, file)).size), 0);
+}
+
+async function runJobs(jobs: readonly Job[], atOnce: number): Promise<void> {
+  const left = [...jobs];
+  const isSeen = Math.min(atOnce, jobs.length) === 1;
+  const work = async (): Promise<void> => {
+    for (let job = left.shift(); job; job = left.shift()) await runJob(job, isSeen);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}
+
+/** @param isSeen what it prints is printed as it comes, and not when it has ended. */
+async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
+  if (isSeen) console.log(`\n${name}`);
+  const begunMs = performance.now();
+  const result = path.join(folder.path, `${name.replaceAll("/", "-")}.json`);
+  const child = spawn(process.execPath, [...argumentsOf(files, result), ...files], {
+    cwd: root,
+    stdio: ["ignore", isSeen ? "inherit" : "pipe", isSeen ? "inherit" : "pipe"],
+    // A group of its own, which can be ended with all that it has started.
+    detached: true,
+    // What was stripped and compiled once is not stripped and compiled by each of the processes.
+    env: { ...process.env, NODE_COMPILE_CACHE: cache },
+  });
+  const printed: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => printed.push(chunk));
+  running.add(child.pid!);
+  const timers = [
+    setTimeout(() => end(child.pid!, "SIGTERM"), TIMEOUT_MS),
+    setTimeout(() => end(child.pid!, "SIGKILL"), TIMEOUT_MS + GRACE_MS),
+  ];
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  for (const timer of timers) clearTimeout(timer);
+  running.delete(child.pid!);
+  if (!isSeen) process.stdout.write(`\n${name}\n${Buffer.concat(printed).toString()}`);
+  const report = await readReport(result);
+  count(name, report, code ?? signal);
+  const own = Object.entries(report?.durations ?? {});
+  for (const [file, ms] of own) latest.set(path.relative(root, file), ms);
+  // With its start and its end, where they are its alone.
+  if (files.length === 1) latest.set(files[0]!, performance.now() - begunMs);
+}
+
+function count(name: string, report: Report | null, ended: number | string | null): void {
+  counts.passed += report?.passed ?? 0;
+  counts.skipped += report?.skipped ?? 0;
+  counts.failed += report?.failed ?? 0;
+  if (report !== null && (ended === 0 || report.failed > 0)) return;
+  counts.failed += 1;
+  console.log(`✖ ${name} ended with ${ended}${report === null ? " before it had reported" : ""}`);
+}
+
+function argumentsOf(files: readonly string[], result: string): string[] {
+  const reporters = [
+    ["spec", "stdout"],
+    [path.join(import.meta.dirname, "test-report.ts"), result],
+  ];
+  return [
+    "--disable-warning=ExperimentalWarning",
+    ...(files.length > 1 ? ["--test", "--test-isolation=none"] : []),
+    `--test-timeout=${TIMEOUT_MS}`,
+    ...reporters.flatMap(([name, to]) => [`--test-reporter=${name}`, `--test-reporter-destination=${to}`]),
+    ...flags,
+  ];
+}
+
+async function readReport(file: string): Promise<Report | null> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text === "" ? null : (JSON.parse(text) as Report);
+}
+
+/** Ends a process with its group. */
+function end(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
+function readDurations(): Map<string, number> {
+  try {
+    return new Map(Object.entries(JSON.parse(readFileSync(kept, "utf8")) as Record<string, number>));
+  } catch {
+    return new Map();
+  }
 }
 
 /** A clock or a variable that a test replaces, and a hook of a whole file, would be there for all tests of the process. */
 function sharesNothing(file: string): boolean {
   return !/\bmock\b|process\.env\[[^\]]+\] =|\.\.\/redis\/server|^(?:before|after)(?:Each)?\(/m.test(
-    readFileSync(file, "utf8"),
+    readFileSync(path.join(root, file), "utf8"),
   );
 }
 
 function filesOf(patterns: readonly string[]): string[] {
-  return globSync(patterns, { cwd: root }).map((file) => path.join(root, file));
+  return globSync(patterns, { cwd: root }).map((file) => path.relative(root, path.resolve(root, file)));
 }

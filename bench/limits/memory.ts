@@ -9,8 +9,8 @@ import path from "node:path";
 
 import { CellLog } from "../../src/limits/cell-log.ts";
 import { decide } from "../../src/limits/decide.ts";
-import type { Charge } from "../../src/limits/limiter.ts";
-import { EmbeddedStore } from "../../src/limits/stores/embedded.ts";
+import type { Charge } from "../../src/limits/store.ts";
+import { EmbeddedLimitStore } from "../../src/limits/stores/embedded.ts";
 import { LONGEST_MS, limitVector } from "../../src/limits/windows.ts";
 
 const KEYS = 1_000_000;
@@ -41,7 +41,7 @@ console.log(JSON.stringify(figures));
 async function manyKeys(): Promise<Pick<MemoryFigures, "keys" | "keysBytes" | "keysLeft" | "bytesLeft">> {
   await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-memory-"));
   let now = Date.now();
-  const store = await EmbeddedStore.open(folder.path, { fsync: false, clock: { now: () => now } });
+  const store = await EmbeddedLimitStore.open(folder.path, { fsync: false, clock: { now: () => now } });
   const admit = async (runs: number, key: (run: number) => string): Promise<void> => {
     for (let run = 0; run < runs; run += AT_ONCE) {
       const some = Array.from({ length: AT_ONCE }, (_, at) => {

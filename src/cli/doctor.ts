@@ -1,10 +1,11 @@
 import { Command } from "commander";
 
 import { type Config, SETTINGS } from "../config.ts";
-import { examine, type Report } from "../doctor/examine.ts";
+import type { Report } from "../doctor/examine.ts";
 import { reportText } from "../doctor/text.ts";
 import { VERSION } from "../http/headers.ts";
 import { fail } from "./fail.ts";
+import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 export function doctorCommand(): Command {
@@ -15,6 +16,7 @@ export function doctorCommand(): Command {
   return command.action(async () => {
     try {
       const config = settingsOf(command);
+      const { examine } = await load(import("../doctor/examine.ts"));
       const report = await examine(config);
       const text = command.opts<{ json?: true }>().json ? reportJson(report, config) : reportText(report);
       process.stdout.write(text, () => process.exit(report.ok ? 0 : 1));

@@ -4,9 +4,10 @@ import path from "node:path";
 import { Command } from "commander";
 
 import { lockDataFolder } from "../data-lock.ts";
-import { type Salvage, salvage } from "../limits/stores/embedded/repair.ts";
+import type { Salvage } from "../limits/stores/embedded/repair.ts";
 import { enterAsOwner } from "./as-owner.ts";
 import { fail } from "./fail.ts";
+import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** The way out when damaged files stop the start of a service. */
@@ -19,6 +20,7 @@ export function repairCommand(): Command {
     try {
       const data = path.resolve(settingsOf(command).data);
       if (!existsSync(path.join(data, "limits"))) throw new Error(`there are no counts in the data folder ${data}`);
+      const { salvage } = await load(import("../limits/stores/embedded/repair.ts"));
       const lock = enterAsOwner(data, (made) => lockDataFolder(".", data, made));
       const found = salvage("limits");
       process.stdout.write(describe(found));

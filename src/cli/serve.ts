@@ -4,8 +4,9 @@ import { Command } from "commander";
 
 import { type Config, SETTINGS } from "../config.ts";
 import { VERSION } from "../http/headers.ts";
-import { type Service, startService } from "../service.ts";
+import type { Service } from "../service.ts";
 import { fail } from "./fail.ts";
+import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /**
@@ -20,8 +21,11 @@ export function serveCommand(): Command {
   addSettings(command, Object.keys(SETTINGS) as (keyof Config)[]);
   return command.action(async () => {
     try {
+      const config = settingsOf(command);
+      const { startService } = await load(import("../service.ts"));
+      // Not before: V8 takes no compiled module that was kept under other flags.
       setFlagsFromString(HEAP_GROWTH);
-      const service = await startService(settingsOf(command));
+      const service = await startService(config);
       process.stdout.write(banner(service));
       stopOnSignal(service);
       void stopWhenLost(service);
@@ -41,12 +45,14 @@ const NO_WALL = [
 ];
 
 function banner({ url, isolation, adminTokenFile }: Service): string {
-  const { rung, means, passedOver, resources } = isolation;
+  const { level, mechanisms, fallbackReason, resources } = isolation;
   const file = quote(adminTokenFile);
-  const instead = passedOver === null ? [] : [`  instead of ${passedOver}`];
+  const instead = fallbackReason === null ? [] : [`  instead of ${fallbackReason}`];
   return [
     `caisson ${VERSION} serves at ${url}`,
-    ...(rung === "none" ? NO_WALL : [`isolation: ${rung} (${means}), attacked from inside and held`, ...instead]),
+    ...(level === "none"
+      ? NO_WALL
+      : [`isolation: ${level} (${mechanisms}), attacked from inside and held`, ...instead]),
     `resources: ${resources}`,
     `administrative token: ${adminTokenFile}`,
     "try:",

@@ -2,25 +2,30 @@ import { readFileSync } from "node:fs";
 
 import { type Command, Option } from "commander";
 
-import { type Config, SETTINGS } from "../config.ts";
+import { type Config, SETTING_GROUPS } from "../config.ts";
 import { ConfigError, readConfig, variableName } from "../config/read.ts";
 import type { Setting } from "../config/setting.ts";
 import { formatDuration, formatSize } from "../units.ts";
 
-/** Gives a command a flag for each of these settings, and `--config`. */
+/** Adds to a command a flag for each of these settings, under the heading of its group, and `--config`. */
 export function addSettings(command: Command, keys: readonly (keyof Config)[]): Command {
   command.addOption(
     new Option("--config <file>", "JSON file of settings; flags and variables win over it").env("CAISSON_CONFIG"),
   );
-  for (const key of keys) {
-    const setting: Setting<unknown> = SETTINGS[key];
-    const option = new Option(setting.flag, `${setting.help} (${describe(setting, key)})`);
-    // Read by the table, not here: so that all faults are told at once, with their source.
-    if (setting.repeatable)
-      option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value]);
-    command.addOption(option);
+  const wanted = new Set<string>(keys);
+  for (const [title, settings] of Object.entries(SETTING_GROUPS)) {
+    for (const [key, setting] of Object.entries(settings)) {
+      if (wanted.has(key)) command.addOption(optionFor(key, setting).helpGroup(`${title}:`));
+    }
   }
   return command;
+}
+
+function optionFor(key: string, setting: Setting<unknown>): Option {
+  const option = new Option(setting.flag, `${setting.help} (${describe(setting, key)})`);
+  // Commander collects the texts; `readConfig` reads them, so that all faults are reported at once, with their source.
+  if (setting.repeatable) option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value]);
+  return option;
 }
 
 /** @throws {ConfigError} naming every fault. */

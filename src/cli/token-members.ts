@@ -1,5 +1,5 @@
 import { limits } from "../config/values.ts";
-import { judgeTokenRequest } from "../tokens/request.ts";
+import { judgeTokenRequest } from "../tokens/judge-request.ts";
 import { type SecretFlags, secretsOf, type SecretSources, SOURCES } from "./secret-flags.ts";
 
 /** The flags of `token issue`, as commander gives them. */

@@ -3,13 +3,12 @@ import path from "node:path";
 import { Command } from "commander";
 
 import type { Config } from "../config.ts";
-import { openRedis, openShared } from "../stores.ts";
-import { openTokens } from "../tokens/authority.ts";
 import { administer } from "./administer.ts";
 import { fail } from "./fail.ts";
 import { gather } from "./gather.ts";
+import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
-import { type IssueFlags, tokenMembers } from "./token-members.ts";
+import type { IssueFlags } from "./token-members.ts";
 
 /** Where the service listens, and what is read when it is not asked. */
 const PLACE = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
@@ -51,6 +50,7 @@ function issueCommand(): Command {
   return command.action(async () => {
     try {
       const flags = command.opts<IssueFlags>();
+      const { tokenMembers } = await load(import("./token-members.ts"));
       const members = await tokenMembers(flags);
       const config = settingsOf(command);
       process.stdout.write(`${flags.admin ? await issueOffline(config, members) : await ask(config, members)}\n`);
@@ -66,6 +66,8 @@ async function ask(config: Config, members: object): Promise<string> {
 
 /** Also where no service runs, or none that takes the token of its folder any more. */
 async function issueOffline(config: Config, members: object): Promise<string> {
+  const { openRedis, openShared } = await load(import("../stores.ts"));
+  const { openTokens } = await load(import("../tokens/token-service.ts"));
   await using closers = new AsyncDisposableStack();
   const link = closers.adopt(await openRedis(config, null), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());

@@ -1,8 +1,8 @@
 import { Problem } from "../errors.ts";
-import { codeOf } from "./codes.ts";
-import type { RunListener } from "./flight.ts";
-import type { Place, Registry } from "./registry.ts";
-import type { TokenChain } from "./tenants.ts";
+import type { Reservation, ContainerManager } from "./container-manager.ts";
+import { codeOf } from "./guest/code-table.ts";
+import type { RunListener } from "./guest/guest-run.ts";
+import type { TokenChain } from "./token-quotas.ts";
 
 /**
  * Has a guest find out whether code can be read: a parser is what hostile text attacks first, and none is used in this
@@ -12,7 +12,7 @@ import type { TokenChain } from "./tenants.ts";
  * @throws {Problem} `code_syntax`
  */
 export async function checkCode(
-  containers: Pick<Registry, "reserve" | "release">,
+  containers: Pick<ContainerManager, "reserve" | "release">,
   name: string,
   token: TokenChain,
   text: Buffer,
@@ -20,8 +20,8 @@ export async function checkCode(
   const place = reserve(containers, name, token);
   if (!place) return;
   try {
-    const { compartment } = place;
-    const { guest } = compartment.warm(performance.now()) ?? (await compartment.arrive());
+    const { slot } = place;
+    const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
     const code = { ...codeOf({ source: text, typescript: false, modules: null }), parseOnly: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     guest.run(code, () => "", listener(resolve, reject), performance.now());
@@ -33,9 +33,14 @@ export async function checkCode(
   }
 }
 
-function reserve(containers: Pick<Registry, "reserve">, name: string, token: TokenChain): Place | null {
+function reserve(containers: Pick<ContainerManager, "reserve">, name: string, token: TokenChain): Reservation | null {
   try {
-    return containers.reserve(name, { key: `parse ${token.jti}`, fresh: false, net: false }, token, performance.now());
+    return containers.reserve(
+      name,
+      { isolationKey: `parse ${token.jti}`, fresh: false, net: false },
+      token,
+      performance.now(),
+    );
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;
@@ -53,6 +58,6 @@ function listener(resolve: () => void, reject: (problem: Problem) => void): RunL
     data: nothing,
     end: nothing,
     refused: nothing,
-    witness: { log: nothing, unheard: nothing },
+    logSink: { log: nothing, lateError: nothing },
   };
 }

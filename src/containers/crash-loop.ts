@@ -10,7 +10,7 @@ const DEATHS_IN_A_WINDOW = 5;
 const WINDOW_MS = 5_000;
 
 /**
- * The deaths of one party's guests, and how long it waits for the next one.
+ * The deaths of one isolation group's guests, and how long it waits for the next one.
  *
  * Every replacement costs the machine the start of a process. A task that kills each guest at once would have all that the
  * machine can start, and the pool of its neighbours with it.
@@ -25,7 +25,7 @@ export class CrashLoop {
   /**
    * A guest died by a fault of its tasks.
    *
-   * @param livedMs since it was given to the party.
+   * @param livedMs since it was given to the group.
    * @param healthy whether a run ended in it and left it alive.
    */
   died(nowMs: number, livedMs: number, healthy: boolean): void {
@@ -35,7 +35,7 @@ export class CrashLoop {
     if (this.#times.length > DEATHS_IN_A_WINDOW) this.#times.shift();
   }
 
-  /** Milliseconds until the party may have another guest; at most `LONGEST_WAIT_MS`. */
+  /** Milliseconds until the group may have another guest; at most `LONGEST_WAIT_MS`. */
   waitMs(nowMs: number): number {
     const turns = this.#inARow - FREE_DEATHS - 1;
     const pause = turns < 0 ? 0 : Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(turns, 16));

@@ -1,11 +1,11 @@
-import type { Compartment } from "./compartment.ts";
-import type { Family, Tenant } from "./tenants.ts";
+import type { GuestSlot } from "./guest-slot.ts";
+import type { TokenLineage, TokenLoad } from "./token-quotas.ts";
 
 /** A guest used within so long stays warm for a small holder, whoever wants its room. */
 const SPARED_MS = 10_000;
 
 /**
- * Which compartment makes room for one more: of the largest holder the one that nobody has used for the longest time.
+ * Which slot makes room for one more: of the largest holder the one that nobody has used for the longest time.
  *
  * Never one at work. One that was used just now goes only for a holder that would not be larger than its own: whoever walks
  * through a thousand names walks over his own containers, and no neighbour finds his cold.
@@ -13,8 +13,8 @@ const SPARED_MS = 10_000;
  * @param asking is who wants the room, or null when the machine does.
  * @returns null when there is none.
  */
-export function roomFor(asking: Family | null, among: Iterable<Compartment>, nowMs: number): Compartment | null {
-  let found: Compartment | null = null;
+export function roomFor(asking: TokenLineage | null, among: Iterable<GuestSlot>, nowMs: number): GuestSlot | null {
+  let found: GuestSlot | null = null;
   let foundSize = 0;
   for (const each of among) {
     if (each.taken > 0) continue;
@@ -30,16 +30,16 @@ export function roomFor(asking: Family | null, among: Iterable<Compartment>, now
 }
 
 /** The one of a holder's own that nobody has used for the longest time and that is not at work. */
-export function ownRoom(tenant: Tenant, among: Iterable<Compartment>): Compartment | null {
-  return leastRecent(among, (each) => each.holder.members.includes(tenant));
+export function ownRoom(load: TokenLoad, among: Iterable<GuestSlot>): GuestSlot | null {
+  return leastRecent(among, (each) => each.holder.members.includes(load));
 }
 
 /** The one that nobody has used for the longest time and that is not at work. */
 export function leastRecent(
-  among: Iterable<Compartment>,
-  counts: (each: Compartment) => boolean = () => true,
-): Compartment | null {
-  let found: Compartment | null = null;
+  among: Iterable<GuestSlot>,
+  counts: (each: GuestSlot) => boolean = () => true,
+): GuestSlot | null {
+  let found: GuestSlot | null = null;
   for (const each of among) {
     if (each.taken === 0 && counts(each) && (!found || each.usedMs < found.usedMs)) found = each;
   }

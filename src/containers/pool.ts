@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
-import { REPLACED } from "./guest-causes.ts";
-import type { Guest } from "./guest.ts";
+import { REPLACED } from "./guest/exit-causes.ts";
+import type { Guest } from "./guest/guest.ts";
 
 /** How a guest was come by, as `Server-Timing` says it. */
 export type Start = "warm" | "new" | "cold";
@@ -34,12 +34,6 @@ const TRIM_PART = 1 / 6;
  * containers by the dozen then waits for starts, and not who had one that a task has ended.
  */
 const MOST_KEPT = 1 / 2;
-/** Times its size that a pool grows to at the most. A token may have sixteen containers, and each end its guest at once. */
-const MOST_GROWTH = 8;
-const BLANK_BYTES = 30 * 2 ** 20;
-/** Of the memory that is free, for those beyond its size. */
-const MEMORY_SHARE = 1 / 16;
-
 /** Of runs that were counted, and so are not told that they can be tried again for nothing. */
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
 
@@ -55,11 +49,6 @@ export interface PoolOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** How many blanks a pool of this size may grow to, with so much memory free. */
-export function mostBlanks(size: number, freeBytes: number): number {
-  return size + Math.min(size * (MOST_GROWTH - 1), Math.floor((freeBytes * MEMORY_SHARE) / BLANK_BYTES));
-}
-
 /**
  * Blank guests, kept warm so that a container that comes need not wait for a process to start. They are more while many
  * are asked for, be it that many containers come or that tasks end theirs.
@@ -69,7 +58,7 @@ export class Pool {
   readonly #size: number;
   readonly #most: number;
   readonly #demandMs: number;
-  readonly #blanks: Guest[] = [];
+  readonly #spares: Guest[] = [];
   /** The latest last. */
   readonly #asked: Asked[] = [];
   readonly #waiting: Waiter[] = [];
@@ -103,10 +92,10 @@ export class Pool {
   take(replaces: boolean): Taken | Promise<Taken> {
     if (this.#closed) throw STOPPED;
     this.#asked.push({ atMs: this.#now(), replaces });
-    const kept = replaces ? 0 : this.#kept();
-    while (this.#blanks.length > kept) {
+    const kept = replaces ? 0 : this.#reserved();
+    while (this.#spares.length > kept) {
       // The oldest first: it is the warmest.
-      const guest = this.#blanks.shift()!;
+      const guest = this.#spares.shift()!;
       if (guest.ended) continue;
       this.#fillLater();
       return { guest, start: "new" };
@@ -120,23 +109,23 @@ export class Pool {
 
   /** Starts what is missing, and ends what was wanted only while many came. */
   fill(): void {
-    while (this.#missing() < 0) this.#blanks.pop()!.end(REPLACED);
+    while (this.#missing() < 0) this.#spares.pop()!.end(REPLACED);
     while (!this.#closed && this.#starting < STARTS_AT_ONCE && this.#starting < this.#missing()) {
       this.#starting++;
       void this.#start();
     }
-    if (this.#blanks.length > this.#size) this.#fillLater(this.#demandMs * TRIM_PART);
+    if (this.#spares.length > this.#size) this.#fillLater(this.#demandMs * TRIM_PART);
   }
 
   close(): void {
     this.#closed = true;
     if (this.#later) clearTimeout(this.#later.timer);
     for (const waiter of this.#waiting.splice(0)) waiter.reject(STOPPED);
-    for (const guest of this.#blanks.splice(0)) guest.end(STOPPED);
+    for (const guest of this.#spares.splice(0)) guest.end(STOPPED);
   }
 
   #missing(): number {
-    return this.#waiting.length + this.#wanted() - this.#blanks.length;
+    return this.#waiting.length + this.#wanted() - this.#spares.length;
   }
 
   #wanted(): number {
@@ -146,7 +135,7 @@ export class Pool {
     return Math.min(Math.max(this.#size, this.#asked.length), this.#most);
   }
 
-  #kept(): number {
+  #reserved(): number {
     const most = Math.floor(this.#wanted() * MOST_KEPT);
     return Math.min(most, this.#asked.filter(({ replaces }) => replaces).length);
   }
@@ -158,7 +147,7 @@ export class Pool {
       const waiter = this.#waiting.shift();
       if (waiter) waiter.resolve({ guest, start: "cold" });
       else if (this.#closed) guest.end(STOPPED);
-      else this.#blanks.push(guest);
+      else this.#spares.push(guest);
     } catch (error) {
       this.#starting--;
       const waiter = this.#waiting.shift();

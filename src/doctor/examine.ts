@@ -1,8 +1,8 @@
 import path from "node:path";
 
 import type { Config } from "../config.ts";
-import { closeInheritedDescriptors } from "../sandbox/descriptors.ts";
-import type { Rung } from "../sandbox/sandbox.ts";
+import { closeInheritedDescriptors } from "../sandbox/launcher/descriptors.ts";
+import type { IsolationLevel } from "../sandbox/sandbox.ts";
 import { examineBubblewrap } from "./bubblewrap.ts";
 import { examineDataFolder } from "./data-folder.ts";
 import { examineEgress } from "./egress.ts";
@@ -14,10 +14,10 @@ import { examineRoot } from "./root.ts";
 import { examineWall } from "./wall.ts";
 
 export interface Report {
-  /** Whether the configured rung holds, and nothing else stands in the way of a start. */
+  /** Whether the configured level holds, and nothing else stands in the way of a start. */
   readonly ok: boolean;
-  /** The rung that was opened, or null when none could be. */
-  readonly isolation: Rung | null;
+  /** The level that was opened, or null when none could be. */
+  readonly isolation: IsolationLevel | null;
   readonly findings: readonly Finding[];
 }
 
@@ -31,17 +31,17 @@ export async function examine(config: Config): Promise<Report> {
   const machine = [examinePlatform(), examineNode()];
   const mayUseBubblewrap = ["auto", "namespaces"].includes(config.isolation);
   const examined = mayUseBubblewrap ? await examineBubblewrap() : [];
-  const { rung, findings: wall } = await examineWall(config);
-  const bubblewrap = rung === "confined" ? examined.map(asPassedOver) : examined;
+  const { level, findings: wall } = await examineWall(config);
+  const bubblewrap = level === "confined" ? examined.map(asReplaced) : examined;
   const folder = await examineDataFolder(data, config.keys);
   const place = [await examineEgress(config), folder, ...(await examineRedis(config)), await examinePort(config)];
   // Last: it is done and not only looked at, and all else may need root.
   const root = await examineRoot(config.user, data);
   const findings = [...machine, ...bubblewrap, ...wall, root, ...place];
-  return { ok: findings.every(({ state }) => state !== "open"), isolation: rung, findings };
+  return { ok: findings.every(({ state }) => state !== "open"), isolation: level, findings };
 }
 
-/** What is missing of a rung that another stands in for. */
-function asPassedOver(finding: Finding): Finding {
+/** What is missing of a level that another stands in for. */
+function asReplaced(finding: Finding): Finding {
   return finding.state === "open" ? { ...finding, state: "weak" } : finding;
 }

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 
 import type { Config } from "../config.ts";
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
-import { RedisStore } from "../limits/stores/redis.ts";
+import { RedisLimitStore } from "../limits/stores/redis.ts";
 import { limitVector } from "../limits/windows.ts";
 import { evictionWarning, type Keeping, keepingOf, persistenceWarning } from "../redis/durability.ts";
 import { openRedis } from "../stores.ts";
@@ -24,7 +24,7 @@ export async function examineRedis(config: Config): Promise<Finding[]> {
   }
   try {
     const sentMs = performance.now();
-    await new RedisStore(link).read([NOBODY]);
+    await new RedisLimitStore(link).read([NOBODY]);
     const tookMs = performance.now() - sentMs;
     const keeping = await keepingOf(link);
     const version = keeping.version === null ? "" : ` ${keeping.version},`;

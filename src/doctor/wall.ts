@@ -1,52 +1,56 @@
 import type { Config } from "../config.ts";
-import { probeGuests } from "../containers/probe.ts";
-import { openSandbox } from "../sandbox/open.ts";
-import { sandboxOptions } from "../sandbox/options.ts";
-import type { Rung, Sandbox, WallFacts } from "../sandbox/sandbox.ts";
-import { testWall } from "../sandbox/self-test.ts";
+import { probeGuests } from "../containers/guest/probe.ts";
+import { openSandbox } from "../sandbox/open-sandbox.ts";
+import { sandboxOptions } from "../sandbox/sandbox-options.ts";
+import type { IsolationLevel, Sandbox, SandboxFacts } from "../sandbox/sandbox.ts";
 import { type Check, type Layer, LAYERS } from "../sandbox/self-test/check.ts";
+import { testWall } from "../sandbox/self-test/self-test.ts";
 import type { Finding } from "./finding.ts";
 
 const STATES = ["held", "weak", "open"] as const;
 
-/** Opens the configured rung and has it attacked, as every start does. */
-export async function examineWall(config: Config): Promise<{ rung: Rung | null; findings: Finding[] }> {
+/** Opens the configured level and has it attacked, as every start does. */
+export async function examineWall(config: Config): Promise<{ level: IsolationLevel | null; findings: Finding[] }> {
   const options = sandboxOptions(config);
   let sandbox: Sandbox | null = null;
   try {
     sandbox = await openSandbox(options, () => {});
-    const { rung, held, layers: shown } = sandbox.facts;
-    const promised = { ...options, rung, held, layers: shown };
+    const { level, held, layers: shown } = sandbox.facts;
+    const promised = { ...options, level, held, layers: shown };
     const checks = await testWall(probeGuests(sandbox, options.resultBytes), promised);
     const looked = new Set(checks.map(({ layer }) => layer));
     const layers = (Object.keys(LAYERS) as Layer[]).filter((layer) => looked.has(layer));
-    return { rung, findings: [overall(sandbox.facts), ...layers.map((layer) => findingOf(layer, checks, rung))] };
+    return { level, findings: [overall(sandbox.facts), ...layers.map((layer) => findingOf(layer, checks, level))] };
   } catch (error) {
-    return { rung: null, findings: [unopened(error as Error, config)] };
+    return { level: null, findings: [unopened(error as Error, config)] };
   } finally {
     await sandbox?.close();
   }
 }
 
-function overall({ rung, means, passedOver, resources }: WallFacts): Finding {
+function overall({ level, mechanisms, fallbackReason, resources }: SandboxFacts): Finding {
   const layer = "the wall";
-  if (rung === "none") {
+  if (level === "none") {
     const proof = "there is none with --isolation none; what Node's own flags still refuse is told below";
     return { layer, state: "open", proof, remedy: TAKE_A_WALL };
   }
-  const instead = passedOver === null ? "" : `, instead of ${passedOver}`;
-  return { layer, state: "held", proof: `${rung} (${means})${instead}; resources: ${resources}; attacked from inside` };
+  const instead = fallbackReason === null ? "" : `, instead of ${fallbackReason}`;
+  return {
+    layer,
+    state: "held",
+    proof: `${level} (${mechanisms})${instead}; resources: ${resources}; attacked from inside`,
+  };
 }
 
 const TAKE_A_WALL = "--isolation auto takes the strongest wall that this system has";
 
 /** A layer is as good as the worst that was found of it. */
-function findingOf(layer: Layer, all: readonly Check[], rung: Rung): Finding {
+function findingOf(layer: Layer, all: readonly Check[], level: IsolationLevel): Finding {
   const checks = all.filter((check) => check.layer === layer);
   const state = STATES[Math.max(...checks.map(({ outcome }) => STATES.indexOf(outcome)))]!;
   const proof = checks.map(({ tried, found }) => `${tried}: ${found}`).join(", ");
   if (state === "held") return { layer, state, proof };
-  return { layer, state, proof, remedy: rung === "none" ? TAKE_A_WALL : LAYERS[layer] };
+  return { layer, state, proof, remedy: level === "none" ? TAKE_A_WALL : LAYERS[layer] };
 }
 
 function unopened({ message }: Error, { isolation }: Config): Finding {

@@ -4,7 +4,7 @@ import { Problem } from "../errors.ts";
 import { Throttle } from "../limits/throttle.ts";
 import type { Limits } from "../limits/windows.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Claims } from "../tokens/claims.ts";
+import type { Caller } from "../tokens/caller.ts";
 import type { Verifier } from "../tokens/verify.ts";
 import { clientNetwork } from "./address.ts";
 import type { Proxies } from "./proxies.ts";
@@ -31,11 +31,11 @@ export class Authenticator {
   }
 
   /**
-   * The claims of a valid token: at once when it was checked lately.
+   * The caller that a valid token stands for: at once when it was checked lately.
    *
    * @throws {Problem} `token_invalid`, `auth_limited`, thrown or as a rejection.
    */
-  verify(token: string, request: IncomingMessage): Claims | Promise<Claims> {
+  verify(token: string, request: IncomingMessage): Caller | Promise<Caller> {
     return this.#verifier.verify(token, () => this.#countCheck(request));
   }
 

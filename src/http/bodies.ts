@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Problem } from "../errors.ts";
 import { ByteCollector } from "./byte-collector.ts";
 import { FairShare, type Hold } from "./fair-share.ts";
-import { wantBody } from "./read-body.ts";
+import { readInTurns, wantBody } from "./read-body.ts";
 
 /** Whose memory a body takes. */
-export interface BodyHolder {
+export interface MemoryOwner {
   readonly name: string;
   /** It is of a run that needs no token. */
   readonly isPublic: boolean;
@@ -16,7 +16,7 @@ export interface BodyOptions {
   readonly limitBytes: number;
   /** Makes the error for a body beyond the limit. */
   readonly tooLarge: () => Problem;
-  readonly holder: BodyHolder;
+  readonly owner: MemoryOwner;
 }
 
 /** A body that was read, and its share of the memory until it is released. */
@@ -29,7 +29,7 @@ export interface HeldBody {
 const MAX_BYTES = 256 * 2 ** 20;
 /** For all bodies without a token: stops strangers from taking the memory of callers with a token. */
 const MAX_PUBLIC_BYTES = 32 * 2 ** 20;
-/** The one holder that all runs without a token are, beside the callers that have one. */
+/** The one owner that all runs without a token are, beside the callers that have one. */
 const PUBLIC = "public";
 
 /** A body that drips in more slowly than this holds memory and a connection for nothing. */
@@ -53,7 +53,7 @@ export class Bodies {
 
   /**
    * @throws what `tooLarge` makes; {Problem} `request_invalid` when the body breaks off or comes too slowly, `overloaded`
-   * when its holder has the most of a memory that is full.
+   * when its owner has the most of a memory that is full.
    */
   async read(request: IncomingMessage, response: ServerResponse, options: BodyOptions): Promise<HeldBody> {
     const { limitBytes, tooLarge } = options;
@@ -77,7 +77,7 @@ export class Bodies {
       release();
       reject(error);
     };
-    const holds = this.#hold(options.holder, () => refuse(full()));
+    const holds = this.#hold(options.owner, () => refuse(full()));
     const reading: Reading = { sinceMs: performance.now(), bytes: 0, refuse };
     this.#readings.add(reading);
     request.on("data", (chunk: Buffer) => {
@@ -89,10 +89,13 @@ export class Bodies {
       if (collected.isDribble) return refuse(dribble());
       if (grown > 0) for (const hold of holds) hold.grow(grown);
     });
+    readInTurns(request);
     request.on("end", () => {
       if (!settle()) return;
-      for (const hold of holds) hold.pin();
-      resolve({ bytes: collected.bytes, release });
+      if (holds.every((hold) => hold.pin())) return resolve({ bytes: collected.bytes, release });
+      collected.clear();
+      release();
+      reject(full());
     });
     request.on("error", () => refuse(new Problem("request_invalid", "the request's body broke off")));
     return await promise;
@@ -110,7 +113,7 @@ export class Bodies {
     clearInterval(this.#sweeper);
   }
 
-  #hold({ name, isPublic }: BodyHolder, cut: () => void): Hold[] {
+  #hold({ name, isPublic }: MemoryOwner, cut: () => void): Hold[] {
     return isPublic ? [this.#all.hold(PUBLIC, cut), this.#public.hold(name, cut)] : [this.#all.hold(name, cut)];
   }
 }

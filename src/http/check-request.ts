@@ -17,12 +17,21 @@ export function checkRequest(request: IncomingMessage, response: ServerResponse)
   // Node's parser drops all that follows on a connection that asks for another protocol, even if it does not get it.
   if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
   try {
+    checkVersion(request);
     checkFraming(request);
     checkHost(request);
   } catch (error) {
     response.shouldKeepAlive = false;
     throw error;
   }
+}
+
+/** Node's parser also takes 0.9 and 2.0, of which the service speaks neither in this form (RFC 9110, section 15.6.6). */
+function checkVersion({ httpVersion }: IncomingMessage): void {
+  if (httpVersion === "1.1" || httpVersion === "1.0") return;
+  throw new Problem("request_invalid", `the request is of HTTP/${httpVersion}; HTTP/1.1 and HTTP/1.0 are taken`, {
+    status: 505,
+  });
 }
 
 /** RFC 9112, section 6.1. A proxy that reads it in another way would see other requests on the connection. */

@@ -8,16 +8,17 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
 import { clientNetwork } from "./address.ts";
-import { makeApi } from "./api.ts";
+import { makeApi } from "./api/api.ts";
+import { type ApiDependencies, methodNotAllowed, problem } from "./api/route.ts";
 import { checkRequest } from "./check-request.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { MalformedRequests, MAX_HEADER_BYTES } from "./malformed.ts";
-import type { RunPlace } from "./named-run.ts";
 import { Pipelining } from "./pipelining.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
-import { type ApiDependencies, methodNotAllowed, problem } from "./resources.ts";
-import { type RunDependencies, RunEndpoint } from "./run.ts";
+import type { RunTarget } from "./run/find-task.ts";
+import type { RunDependencies } from "./run/run-dependencies.ts";
+import { RunEndpoint } from "./run/run.ts";
 import { parseTarget } from "./target.ts";
 import { holdWhatIsWritten } from "./unread.ts";
 
@@ -117,7 +118,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
 }
 
 /** What a path asks to be run: code in a container, or a task in it, whatever follows its name; null for other paths. */
-function runPlace(path: string): RunPlace | null {
+function runPlace(path: string): RunTarget | null {
   if (!path.startsWith(RUN_PATH)) return null;
   const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
   if (task === "") return null;

@@ -1,4 +1,5 @@
-import { Problem, PROBLEMS } from "../errors.ts";
+import { PROBLEMS } from "../error-codes.ts";
+import { Problem } from "../errors.ts";
 
 /** An answer that is not a success, ready to be written. */
 export interface ProblemAnswer {

@@ -1,4 +1,4 @@
-import type { KeyClass, KeyUsage } from "../limits/limiter.ts";
+import type { KeyClass, KeyUsage } from "../limits/store.ts";
 import { WINDOW_MS, WINDOW_NAMES, type LimitVector } from "../limits/windows.ts";
 
 /** The largest integer that a structured field can hold (RFC 9651, section 3.3.1). */

@@ -1,5 +1,5 @@
 import type { CellLog } from "./cell-log.ts";
-import type { Charge, Decision, KeyReading, KeyUsage, Violation } from "./limiter.ts";
+import type { Charge, Decision, KeyReading, KeyUsage, Violation } from "./store.ts";
 import { WINDOW_MS, WINDOW_NAMES } from "./windows.ts";
 
 const WINDOWS = WINDOW_MS.length;

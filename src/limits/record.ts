@@ -1,4 +1,4 @@
-import type { KeyReading, KeyUsage } from "./limiter.ts";
+import type { KeyReading, KeyUsage } from "./store.ts";
 import { WINDOW_NAMES, type WindowName } from "./windows.ts";
 
 /** A key's use as the API tells it: runs left by window, 0 where it is not tracked, -1 where it is and nothing is left. */

@@ -1,7 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 
-import { GUEST_GROUP, heldBy } from "./cgroup.ts";
+import { GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
+import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { Ahead } from "./confined/ahead.ts";
 import { DiskWatch, type WatchedGuest } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
@@ -9,29 +10,28 @@ import { openHomes } from "./confined/homes.ts";
 import { whileStopped } from "./confined/pause.ts";
 import { guestPolicy } from "./confined/policy.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
-import { guestArguments, resourcesInWords } from "./guest-program.ts";
-import { openCgroups } from "./open-cgroups.ts";
-import { ownName } from "./own-name.ts";
+import type { GuestResources, StartedGuest, LocalSandbox } from "./local-sandbox.ts";
 import { confinementFault, encodePlan } from "./plan/encode.ts";
+import { landlockAbi, type PlanResult, sendPlan } from "./plan/execute-plan.ts";
 import { type GuestPolicy, guestPlan } from "./plan/guest-plan.ts";
 import type { NotedCall } from "./plan/notes.ts";
-import { landlockAbi, type Played, sendPlan } from "./plan/play.ts";
-import { PLAN_DESCRIPTOR } from "./plan/player.ts";
 import { sealedEnvironment } from "./plan/seal.ts";
 import type { Plan } from "./plan/steps.ts";
+import { PLAN_DESCRIPTOR } from "./plan/stub.ts";
 import { isPrivileged, mayChangeRoot } from "./privilege.ts";
 import { processTimeMs } from "./proc.ts";
-import type { RunFolder } from "./run-folder.ts";
+import { guestArguments, resourcesInWords } from "./program/guest-program.ts";
 import type { GuestExit } from "./sandbox.ts";
+import type { Architecture } from "./seccomp/system-calls.ts";
 import type { Check } from "./self-test/check.ts";
+import { playAsGuest } from "./self-test/execute-as-guest.ts";
 import { testLayers } from "./self-test/layers.ts";
-import { playAsGuest } from "./self-test/play-as-guest.ts";
-import type { Architecture } from "./system-calls.ts";
+import { processTag } from "./temp/process-tag.ts";
+import type { RunFolder } from "./temp/run-folder.ts";
 import { guestUids } from "./uids.ts";
-import type { GuestResources, StartedGuest, Wall } from "./wall.ts";
 
 /** With what a guest is confined; by default with all that this process and this kernel have. */
-export interface Means {
+export interface Mechanisms {
   /** For each guest; needs root, or a part of its capabilities. */
   readonly ownUsers: boolean;
   /** A root of its own for each guest, besides. */
@@ -44,26 +44,30 @@ export interface Means {
 interface Prepared {
   readonly home: GuestHome;
   readonly plan: Plan;
-  /** The plan, as the player reads it. */
+  /** The plan, as the stub reads it. */
   readonly bytes: Buffer;
 }
 
 /**
- * The rung for places where no namespace can be made, such as a container of an engine's default settings: a plan of
+ * The level for places where no namespace can be made, such as a container of an engine's default settings: a plan of
  * system calls that each process plays before it becomes a guest. It gives up every right, gets the seccomp filter and
  * limits, and of files keeps those that it needs, by a root of its own, by Landlock, or by both.
  *
  * @throws {Error} saying what is missing and how to get it.
  */
-export async function openConfined(folder: RunFolder, limits: GuestResources, given?: Means): Promise<Wall> {
-  const means = given ?? (await findMeans(folder.player));
+export async function openConfined(
+  folder: RunFolder,
+  limits: GuestResources,
+  given?: Mechanisms,
+): Promise<LocalSandbox> {
+  const means = given ?? (await findMeans(folder.stub));
   if (!means.jail && means.landlockAbi === 0) throw new Error(NO_MEANS);
   const homes = await openHomes(folder, means.jail);
   const cgroups = await openCgroups(limits);
   const nextIdentity = means.ownUsers ? guestUids() : () => ({});
   const disk = new DiskWatch(limits.tmpBytes);
   const words = [homes.files.node, OPENSSL, ...guestArguments(`${homes.files.program}/guest/main.js`, limits)];
-  const group = ownName(GUEST_GROUP);
+  const group = processTag(GUEST_GROUP);
   const leaving = new Set<Promise<void>>();
   let started = 0;
 
@@ -75,11 +79,11 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
   };
 
   const start = ({ home, plan, bytes }: Prepared, own: readonly string[], frames: "pipe" | Socket): StartedGuest => {
-    // The plan changes the user, and the folder: the player itself may lie where that user cannot go.
+    // The plan changes the user, and the folder: the stub itself may lie where that user cannot go.
     const ownFolder = home.root === null ? { TMPDIR: home.tmp } : {};
     const environment = { ...sealedEnvironment(homes.files.program), ...ownFolder };
     const command = {
-      program: folder.player,
+      program: folder.stub,
       words: own,
       more: ["pipe"],
       identity: {},
@@ -97,7 +101,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
     const watched = {
-      held: { pid: child.pid!, identity: home.owner, stub: folder.player, folder: home.tmp },
+      held: { pid: child.pid!, identity: home.owner, stub: folder.stub, folder: home.tmp },
       usedMs: () => processTimeMs(child.pid!),
       whileStopped: <T>(work: () => Promise<T>) => whileStopped(child, work),
     };
@@ -130,7 +134,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
   const proveLayers = async (): Promise<Check[]> => {
     const { home, policy } = prepare();
     const { home: neighbour } = prepare();
-    const playAmongAll = (calls: readonly NotedCall[]): Promise<Played> => {
+    const playAmongAll = (calls: readonly NotedCall[]): Promise<PlanResult> => {
       const inside = prepare();
       const { program: _, ...others } = inside.policy;
       const begin = (plan: Plan): StartedGuest => {
@@ -141,7 +145,7 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
     const counted = cgroups !== null || means.ownUsers;
     try {
       return await testLayers({
-        player: folder.player,
+        stub: folder.stub,
         policy,
         neighbour: neighbour.tmp,
         playAmongAll,
@@ -161,9 +165,9 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
 
   return {
     facts: {
-      rung: "confined",
-      means: meansInWords(means),
-      passedOver: null,
+      level: "confined",
+      mechanisms: meansInWords(means),
+      fallbackReason: null,
       resources: resourcesInWords(cgroups),
       held: heldBy(cgroups),
       layers: await proveLayers(),
@@ -174,7 +178,6 @@ export async function openConfined(folder: RunFolder, limits: GuestResources, gi
       guests.close();
       await Promise.all(leaving);
       await disk.close();
-      await homes.close();
       await cgroups?.close();
       await folder.remove();
     },
@@ -189,15 +192,15 @@ const NO_MEANS =
   "may not give guests a root and a user of their own; start it as root (with CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT, " +
   "CAP_CHOWN and CAP_KILL, as container engines do), or on a kernel with Landlock (5.13 or newer, lsm=...,landlock)";
 
-async function findMeans(player: string): Promise<Means> {
+async function findMeans(stub: string): Promise<Mechanisms> {
   return {
     ownUsers: isPrivileged(),
     jail: mayChangeRoot(),
-    landlockAbi: await landlockAbi(player, process.arch as Architecture),
+    landlockAbi: await landlockAbi(stub, process.arch as Architecture),
   };
 }
 
-function meansInWords({ ownUsers, jail, landlockAbi: abi }: Means): string {
+function meansInWords({ ownUsers, jail, landlockAbi: abi }: Mechanisms): string {
   const user = ownUsers ? "a user of its own" : "the service's user";
   const landlock = abi > 0 ? `Landlock ${abi}` : "no Landlock";
   return `${jail ? "a root and " : ""}${user} for each guest, ${landlock}`;

@@ -3,11 +3,11 @@ import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
-import type { Cgroup, Cgroups } from "./cgroup.ts";
-import { killProcess } from "./leftovers.ts";
+import type { Cgroup, Cgroups } from "./cgroup/cgroup.ts";
+import type { StartedGuest } from "./local-sandbox.ts";
 import { processStatus } from "./proc.ts";
 import type { GuestExit, GuestStatus, Priority } from "./sandbox.ts";
-import type { StartedGuest } from "./wall.ts";
+import { killProcess } from "./temp/stale-folders.ts";
 
 /** Descriptors of a guest, by their place in `stdio`. */
 const STDERR = 2;
@@ -54,7 +54,7 @@ function withoutInput(child: ChildProcess): ChildProcess {
   return child;
 }
 
-/** A guest as a child of this process, whichever rung made it. */
+/** A guest as a child of this process, whichever level made it. */
 export class GuestChild implements StartedGuest {
   readonly socket: Socket | null;
   readonly exited: Promise<GuestExit>;

@@ -4,54 +4,58 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { findBubblewrap } from "./bubblewrap.ts";
-import { type Cgroups, GUEST_GROUP, heldBy } from "./cgroup.ts";
+import { type Cgroups, GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
+import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
-import { guestArguments, resourcesInWords } from "./guest-program.ts";
-import { sharedLibraries } from "./libraries.ts";
-import { openCgroups } from "./open-cgroups.ts";
-import { ownName } from "./own-name.ts";
+import type { GuestResources, StartedGuest, LocalSandbox } from "./local-sandbox.ts";
 import { confinementFault, encodePlan } from "./plan/encode.ts";
+import { landlockAbi, type PlanResult, sendPlan } from "./plan/execute-plan.ts";
 import { type GuestPolicy, guestPlan } from "./plan/guest-plan.ts";
 import type { LandlockRule } from "./plan/landlock.ts";
 import type { NotedCall } from "./plan/notes.ts";
-import { landlockAbi, type Played, sendPlan } from "./plan/play.ts";
-import { PLAN_DESCRIPTOR } from "./plan/player.ts";
 import { sealedEnvironment } from "./plan/seal.ts";
 import type { Plan } from "./plan/steps.ts";
+import { PLAN_DESCRIPTOR } from "./plan/stub.ts";
+import { guestArguments, resourcesInWords } from "./program/guest-program.ts";
+import { sharedLibraries } from "./program/libraries.ts";
 import { guestLimits } from "./rlimits.ts";
-import type { RunFolder } from "./run-folder.ts";
+import type { Architecture } from "./seccomp/system-calls.ts";
 import type { Check } from "./self-test/check.ts";
+import { playAsGuest } from "./self-test/execute-as-guest.ts";
 import { testLayers } from "./self-test/layers.ts";
 import { testNesting } from "./self-test/nesting.ts";
-import { playAsGuest } from "./self-test/play-as-guest.ts";
-import type { Architecture } from "./system-calls.ts";
+import { processTag } from "./temp/process-tag.ts";
+import type { RunFolder } from "./temp/run-folder.ts";
 import { guestUids } from "./uids.ts";
-import type { GuestResources, StartedGuest, Wall } from "./wall.ts";
 
-/** Of bwrap, by its place in `stdio`. What stands before it bwrap hands on, to the player. */
+/** Of bwrap, by its place in `stdio`. What stands before it bwrap hands on, to the stub. */
 const INFO = PLAN_DESCRIPTOR + 1;
 /** Before it, no rule could allow what tasks may do: to move a file to another folder. */
 const FIRST_USEFUL_LANDLOCK = 2;
-const PLAYER = "/bin/player";
+const STUB = "/bin/stub";
 const NODE = "/bin/node";
 const PROGRAM = "/guest";
 
 /**
- * The rung made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability.
+ * The level made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability.
  * Within them a plan is played: limits, Landlock, the seccomp filter. And a control group where one can be made.
  *
  * @param landlock the version to use, by default the kernel's; 0 does without.
  * @throws {Error} saying what is missing and how to get it.
  */
-export async function openNamespaces(folder: RunFolder, limits: GuestResources, landlock?: number): Promise<Wall> {
+export async function openNamespaces(
+  folder: RunFolder,
+  limits: GuestResources,
+  landlock?: number,
+): Promise<LocalSandbox> {
   const bwrap = await findBubblewrap();
   const cgroups = await openCgroups(limits);
   const libraries = sharedLibraries();
-  const abi = landlock ?? (await landlockAbi(folder.player, ARCHITECTURE));
+  const abi = landlock ?? (await landlockAbi(folder.stub, ARCHITECTURE));
   const policy = guestPolicy(libraries, limits, cgroups, abi);
   const wall = await bwrapArguments(folder, libraries, limits);
   const nextIdentity = guestUids();
-  const group = ownName(GUEST_GROUP);
+  const group = processTag(GUEST_GROUP);
   let started = 0;
 
   const start = (plan: Plan, bytes: Buffer, words: readonly string[], frames: "pipe" | Socket): StartedGuest => {
@@ -62,7 +66,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
     return new GuestChild(child, pid, cgroups, `${group}${++started}`, (code) => confinementFault(plan, code));
   };
 
-  const playUnder = (around: GuestPolicy, calls: readonly NotedCall[]): Promise<Played> => {
+  const playUnder = (around: GuestPolicy, calls: readonly NotedCall[]): Promise<PlanResult> => {
     return playAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(around), calls);
   };
   const proveLayers = async (): Promise<Check[]> => {
@@ -70,7 +74,7 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
     const [nesting, layers] = await Promise.all([
       testNesting(ARCHITECTURE, (calls) => playUnder(unfiltered, calls)),
       testLayers({
-        player: folder.player,
+        stub: folder.stub,
         policy,
         playAmongAll: (calls) => playUnder(policy, calls),
         threads: cgroups ? limits.threads : null,
@@ -85,9 +89,9 @@ export async function openNamespaces(folder: RunFolder, limits: GuestResources, 
   const nodeWords = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, limits)];
   return {
     facts: {
-      rung: "namespaces",
-      means: abi > 0 ? `bubblewrap, Landlock ${abi}` : "bubblewrap",
-      passedOver: null,
+      level: "namespaces",
+      mechanisms: abi > 0 ? `bubblewrap, Landlock ${abi}` : "bubblewrap",
+      fallbackReason: null,
       resources: resourcesInWords(cgroups),
       held: heldBy(cgroups),
       layers: await proveLayers(),
@@ -138,7 +142,7 @@ async function bwrapArguments(
   libraries: readonly string[],
   limits: GuestResources,
 ): Promise<string[]> {
-  const binds = [folder.node, NODE, folder.player, PLAYER];
+  const binds = [folder.node, NODE, folder.stub, STUB];
   for (const library of libraries) binds.push(await realpath(library), library);
   binds.push(path.join(folder.program, "guest"), `${PROGRAM}/guest`);
   return [
@@ -158,7 +162,7 @@ async function bwrapArguments(
       "/tmp",
     ],
     ...Object.entries(sealedEnvironment(PROGRAM)).flatMap(([name, value]) => ["--setenv", name, value]),
-    ...["--info-fd", String(INFO), "--", PLAYER],
+    ...["--info-fd", String(INFO), "--", STUB],
   ];
 }
 

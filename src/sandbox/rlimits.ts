@@ -1,6 +1,6 @@
-import { type Cgroups, heldBy } from "./cgroup.ts";
+import { type Cgroups, heldBy } from "./cgroup/cgroup.ts";
+import type { GuestResources } from "./local-sandbox.ts";
 import type { RlimitName } from "./plan/guest-plan.ts";
-import type { GuestResources } from "./wall.ts";
 
 /** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
 const DATA_HEADROOM_BYTES = 640 * 2 ** 20;

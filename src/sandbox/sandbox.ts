@@ -2,16 +2,16 @@ import type { Socket } from "node:net";
 
 import type { Check } from "./self-test/check.ts";
 
-/** The rungs of the ladder, strongest first. */
-export type Rung = "namespaces" | "confined" | "none";
+/** The levels of the ladder, strongest first. */
+export type IsolationLevel = "namespaces" | "confined" | "none";
 
 /** What a wall is, for people and for whoever relies on it. */
-export interface WallFacts {
-  readonly rung: Rung;
+export interface SandboxFacts {
+  readonly level: IsolationLevel;
   /** What it is made of, in words. */
-  readonly means: string;
-  /** Why no stronger rung was taken, in one line; null when this one was asked for, or there is no stronger. */
-  readonly passedOver: string | null;
+  readonly mechanisms: string;
+  /** Why no stronger level was taken, in one line; null when this one was asked for, or there is no stronger. */
+  readonly fallbackReason: string | null;
   /** How memory, threads and CPU are held, for people: `cgroup v2`, or the weaker means. */
   readonly resources: string;
   readonly held: Held;
@@ -29,14 +29,14 @@ export interface Held {
 
 /** The seam: something that starts guest processes behind a wall. */
 export interface Sandbox {
-  readonly facts: WallFacts;
+  readonly facts: SandboxFacts;
   /**
    * Starts a guest. It runs only our code until it is given some.
    *
    * @throws {Error} when no process could be started.
    */
   launch(): Promise<GuestProcess>;
-  /** Ends the guests that are left and removes what the rung made. */
+  /** Ends the guests that are left and removes what the level made. */
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
+import { allowsNoMore } from "../tokens/attenuate.ts";
 import type { Claims } from "../tokens/claims.ts";
-import { allowsNoMore } from "../tokens/narrow.ts";
 import type { Definition, Given } from "./definition.ts";
 import { pinOf, type Task } from "./task.ts";
 
@@ -18,7 +18,10 @@ export function stayingSecrets(definition: Definition, kept: Task | null, by: Cl
   return opensNothing(definition, kept) ? kept : null;
 }
 
-function opensNothing({ public: isPublic, request }: Definition, { public: wasPublic, claims }: Task): boolean {
+function opensNothing(
+  { public: isPublic, request }: Definition,
+  { public: wasPublic, caller: { claims } }: Task,
+): boolean {
   return (
     isDeepStrictEqual(request.params, claims.params) &&
     isDeepStrictEqual(request.net, claims.net) &&
@@ -35,7 +38,7 @@ function opensNothing({ public: isPublic, request }: Definition, { public: wasPu
  * would make it end with the token that looked. Secrets are never compared.
  */
 export function changesNothing(given: Given, kept: Task): boolean {
-  const { claims } = kept;
+  const { claims } = kept.caller;
   const { sha256Of, url, sha256, secrets, expiresIn } = given;
   if (secrets !== undefined || expiresIn !== undefined) return false;
   const pin = pinOf(kept);

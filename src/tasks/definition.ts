@@ -5,14 +5,15 @@ import type { MemberFault, RequestFaults } from "../members.ts";
 import { type Claims, permitsVerb, VERBS } from "../tokens/claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "../tokens/format.ts";
 import { payloadOf } from "../tokens/issue.ts";
+import { type JudgedRequest, judgeTokenRequest } from "../tokens/judge-request.ts";
 import type { Payload } from "../tokens/payload.ts";
-import { type JudgedRequest, judgeTokenRequest, type TokenRequest } from "../tokens/request.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
-import type { TaskMembers } from "./request.ts";
+import type { TokenRequest } from "../tokens/token-request.ts";
+import type { TaskMembers } from "./task-request.ts";
 import { pinOf, type Task } from "./task.ts";
 
 /** Where a task is. */
-export interface Place {
+export interface TaskRef {
   readonly container: string;
   readonly name: string;
 }
@@ -48,25 +49,25 @@ export interface Definition extends RequestFaults {
  * What a task becomes: what is said, what is kept for the rest, and whether all of that is no more than the token that asks
  * has. Who changes a task answers for the whole of it: it runs below the token of the last who did.
  */
-export function definitionOf(place: Place, given: Given, before: Before, by: Claims, nowMs: number): Definition {
+export function definitionOf(place: TaskRef, given: Given, before: Before, by: Claims, nowMs: number): Definition {
   const { kept } = before;
   const ofCode = [...faultsOfCode(given, before)];
   const known = [...given.faults, ...ofCode];
   const isPublic = given.public ?? kept?.public ?? false;
-  const { request, invalid, wider } = judgeMembers(place, given, kept, { by, nowMs, known });
+  const { request, invalid, exceeding } = judgeMembers(place, given, kept, { by, nowMs, known });
   return {
     request,
     code: given.code,
     public: isPublic,
     secrets: given.secrets === undefined ? null : request.secrets,
     invalid: [...known, ...invalid],
-    wider: [...faultsOfKeeping(isPublic, by), ...wider],
+    exceeding: [...faultsOfKeeping(isPublic, by), ...exceeding],
   };
 }
 
 /** The claims of the token that a task runs under: the same token as long as it is below the same others. */
 export function taskPayload(
-  { container, name }: Place,
+  { container, name }: TaskRef,
   { request }: Definition,
   kept: Task | null,
   by: Claims,
@@ -74,7 +75,7 @@ export function taskPayload(
 ): Payload {
   const above = by.admin ? null : by;
   const parents = above ? [above.jti, ...above.parents] : [];
-  const jti = kept && isDeepStrictEqual(kept.claims.parents, parents) ? kept.claims.jti : randomUUID();
+  const jti = kept && isDeepStrictEqual(kept.caller.claims.parents, parents) ? kept.caller.claims.jti : randomUUID();
   return { ...payloadOf(request, { jti, above, nowMs }), task: `${container}/${name}` };
 }
 
@@ -113,12 +114,12 @@ function hasNamedCode(faults: readonly MemberFault[]): boolean {
 
 /** As the members of a token, which say what is wrong with them. */
 function judgeMembers(
-  { container }: Place,
+  { container }: TaskRef,
   given: Given,
   kept: Task | null,
   { by, nowMs, known }: { by: Claims; nowMs: number; known: readonly MemberFault[] },
 ): JudgedRequest {
-  const before = kept?.claims;
+  const before = kept?.caller.claims;
   const { secrets, expiresIn } = given;
   const endless = isEndless(given, kept, by);
   const members = {
@@ -140,7 +141,7 @@ function judgeMembers(
   return {
     request: endless ? { ...judged.request, exp: null } : judged.request,
     invalid: judged.invalid.map(inWordsOfTask),
-    wider: judged.wider.map(inWordsOfTask),
+    exceeding: judged.exceeding.map(inWordsOfTask),
   };
 }
 
@@ -154,7 +155,7 @@ function pinGiven({ sha256Of, url, sha256 }: Given, kept: Task | null): object |
 
 function isEndless({ exp, expiresIn }: Given, kept: Task | null, by: Claims): boolean {
   if (!by.admin || expiresIn !== undefined) return false;
-  return exp === undefined ? (kept?.claims.exp ?? null) === null : exp === null;
+  return exp === undefined ? (kept?.caller.claims.exp ?? null) === null : exp === null;
 }
 
 /** Unless something else is said, as before and no longer than the token that asks. */

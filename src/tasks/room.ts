@@ -1,5 +1,5 @@
 import type { Problem } from "../errors.ts";
-import { quotaExceeded } from "../tokens/family.ts";
+import { quotaExceeded } from "../tokens/family-quota.ts";
 import type { PutOutcome, TaskRoom } from "./store.ts";
 
 /** The answer to a task for which there is no room. */

@@ -1,7 +1,9 @@
+import { Caller } from "../tokens/caller.ts";
 import type { Claims, Pin } from "../tokens/claims.ts";
 import type { Payload } from "../tokens/payload.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Owner } from "../tokens/secrets/vault.ts";
+import type { TokenStore } from "../tokens/store.ts";
 
 /** A named task: a token that the service keeps, with the code that it is pinned to. */
 export interface Task {
@@ -10,7 +12,7 @@ export interface Task {
   readonly version: number;
   readonly etag: string;
   /** Under which it runs: charged, expiring and revocable like any other. */
-  readonly claims: Claims;
+  readonly caller: Caller;
   /** Whether it runs for whoever asks. */
   readonly public: boolean;
   /** Whether the code is kept here, and not fetched. */
@@ -21,8 +23,6 @@ export interface Task {
   readonly secretsBy: readonly string[];
   /** The `jti` of who put this version. */
   readonly by: string;
-  /** The names of the keys that the tokens above it were signed with. */
-  readonly kids: readonly string[];
   /** Unix milliseconds. */
   readonly at: number;
 }
@@ -39,15 +39,16 @@ export interface TaskRecord {
   readonly secretsId: string;
   readonly secretsBy: readonly string[];
   readonly by: string;
+  /** The names of the keys that the tokens above it were signed with: it ends with them. */
   readonly kids: readonly string[];
   readonly at: number;
 }
 
 /** Reads a record that was kept. @throws {Error} when it is none of this version. */
-export function taskOf(text: string): Task {
-  const { payload, secretsId, ...rest } = JSON.parse(text) as TaskRecord;
+export function taskOf(text: string, register: Pick<TokenStore, "issued">): Task {
+  const { payload, secretsId, kids, ...rest } = JSON.parse(text) as TaskRecord;
   const claims = claimsOf(payload);
-  return { ...rest, claims, owner: ownerOf(secretsId, claims) };
+  return { ...rest, caller: new Caller(claims, null, kids, register), owner: ownerOf(secretsId, claims) };
 }
 
 /** Below the task's token, so that they end with it and with those above it. */
@@ -57,5 +58,5 @@ export function ownerOf(secretsId: string, { jti, parents, exp }: Claims): Owner
 
 /** The code of a task, as its token names it. */
 export function pinOf(task: Task): Pin {
-  return task.claims.code!;
+  return task.caller.claims.code!;
 }

@@ -3,11 +3,12 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
-import type { Tokens } from "../tokens/authority.ts";
-import { type Claims, familyOf } from "../tokens/claims.ts";
-import { quotaFamilyOf } from "../tokens/family.ts";
+import type { Caller } from "../tokens/caller.ts";
+import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
+import type { Tokens } from "../tokens/token-service.ts";
+import { hasExpired } from "../tokens/token-state.ts";
 import { ByteCache } from "./byte-cache.ts";
 import { changesNothing, stayingSecrets } from "./changes.ts";
 import {
@@ -16,12 +17,12 @@ import {
   definitionOf,
   type Given,
   limitsToKeep,
-  type Place,
+  type TaskRef,
   taskPayload,
 } from "./definition.ts";
-import { type ReadTask, readTaskRequest, TASK } from "./request.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
+import { type ReadTask, readTaskRequest, TASK } from "./task-request.ts";
 import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
@@ -33,13 +34,16 @@ export interface TasksOptions {
   readonly familyTasks: number;
   readonly familyTaskBytes: number;
   /** Counts one more change of a task. @throws {Problem} `token_limited`, `store_unavailable` */
-  readonly admitIssue: (by: Claims) => Promise<void>;
+  readonly admitIssue: (by: Caller) => Promise<void>;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: () => number;
 }
 
 /** Whether what is there now, by its etag, or null for nothing, may be changed. */
 export type Condition = (etag: string | null) => boolean;
+
+/** What a PUT did to a task. */
+export type Change = "made" | "changed" | "none";
 
 /** Looks at code that somebody sent, before it is kept. */
 export type CodeCheck = (code: string) => Promise<void>;
@@ -52,6 +56,8 @@ const READ_BYTES = 32 * 2 ** 20;
 const BYTES_PER_CHAR = 4;
 /** Of a task with many params. Strangers may ask for many such tasks at once, if they are public. */
 const BIG_RECORD_CHARS = 8_192;
+/** Takes the turns of records, whose family is known only after they were read. */
+const RECORDS = "records";
 /** Others may change a task between the look at it and the change: so often it is looked again. */
 const ATTEMPTS = 10;
 
@@ -63,7 +69,7 @@ export class Tasks {
   readonly #nowMs: () => number;
   /** By digest: what is the same is kept once. */
   readonly #codes = new ByteCache<Buffer>(CODE_BYTES);
-  /** By their records: as long as a task is the same, so are its claims, by which others know it. */
+  /** By their records: as long as a task is the same, so is its caller, which keeps what is derived from its token. */
   readonly #read = new ByteCache<Task>(READ_BYTES);
 
   constructor(store: TaskStore, tokens: Tokens, options: TasksOptions) {
@@ -83,7 +89,7 @@ export class Tasks {
   #readRecord(record: string | null): Task | null | Promise<Task | null> {
     if (record === null) return null;
     if (record.length <= BIG_RECORD_CHARS || this.#read.get(record)) return this.#taskOf(record);
-    return nextTurn().then(() => this.#taskOf(record));
+    return nextTurn(RECORDS).then(() => this.#taskOf(record));
   }
 
   /** The code that is kept with the task. @throws {Problem} `not_found` when it has gone meanwhile. */
@@ -94,7 +100,7 @@ export class Tasks {
     const stored = await this.#store.version(task.container, task.name, task.version);
     if (typeof stored?.code !== "string") throw new Problem("not_found", "the task was changed or deleted meanwhile");
     const code = Buffer.from(stored.code);
-    return this.#codes.add(digest, code, code.length, familyOf(task.claims));
+    return this.#codes.add(digest, code, code.length, task.caller.family);
   }
 
   /**
@@ -106,12 +112,12 @@ export class Tasks {
    * other code throws.
    */
   async put(
-    at: Place,
+    at: TaskRef,
     input: unknown,
-    by: Claims,
+    by: Caller,
     condition: Condition,
     check?: CodeCheck,
-  ): Promise<{ task: Task; made: boolean }> {
+  ): Promise<{ task: Task; change: Change }> {
     return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
       condition,
       mayStay: true,
@@ -120,35 +126,41 @@ export class Tasks {
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when it is not kept. */
-  async rollBack(at: Place, version: number, secrets: unknown, by: Claims, condition: Condition): Promise<Task> {
+  async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw new Problem("not_found", "there is no such version of the task, or not any more");
-    const { claims, public: isPublic } = taskOf(stored.record);
-    const { net, fresh, params, code } = claims;
+    const { caller, public: isPublic } = this.#parsed(stored.record);
+    const { net, fresh, params, code } = caller.claims;
     const text = stored.code === null ? code : { code: stored.code };
-    const said = { ...text, limits: limitsToKeep(claims, by), net, fresh, params, public: isPublic };
+    const said = { ...text, limits: limitsToKeep(caller.claims, by.claims), net, fresh, params, public: isPublic };
     // As if somebody had sent it now: what is too much by now is too much here, too.
     const read = readTaskRequest(secrets === undefined ? said : { ...said, secrets }, this.#options.codeLimit);
     return (await this.#change(at, read, by, { condition, mayStay: false })).task;
   }
 
   /** Those that are kept, newest first. */
-  async versions({ container, name }: Place): Promise<Task[]> {
+  async versions({ container, name }: TaskRef, by: Caller): Promise<Task[]> {
     const found: Task[] = [];
     for (const record of await this.#store.versions(container, name)) {
       // One with as many params as it may have takes some milliseconds to be read.
-      await nextTurn();
-      found.push(taskOf(record));
+      await nextTurn(by.family);
+      found.push(this.#parsed(record));
     }
     return found;
   }
 
   async list(container: string, after: string, count: number): Promise<Task[]> {
-    return (await this.#store.list(container, after, count)).map((record) => this.#known(taskOf(record)));
+    return (await this.#store.list(container, after, count)).map((record) => this.#parsed(record));
+  }
+
+  /** How the token of a task has ended. Both may be true. @throws {Problem} `store_unavailable` when that is unknown. */
+  endOf({ caller }: Task): { expired: boolean; revoked: boolean } {
+    const expired = hasExpired(caller.claims, this.#nowMs());
+    return { expired, revoked: this.#tokens.verifier.stateOf(caller, "none") !== "valid" };
   }
 
   /** Ends a task, its token and its secrets. @throws {Problem} `not_found`, `precondition_failed`, `store_unavailable` */
-  async remove({ container, name }: Place, by: Claims, condition: Condition): Promise<Task> {
+  async remove({ container, name }: TaskRef, by: Caller, condition: Condition): Promise<Task> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
       mustHold(condition, before);
@@ -165,28 +177,27 @@ export class Tasks {
   }
 
   async #change(
-    at: Place,
+    at: TaskRef,
     read: ReadTask,
-    by: Claims,
+    by: Caller,
     { condition, mayStay, check }: { condition: Condition; mayStay: boolean; check?: CodeCheck | undefined },
-  ): Promise<{ task: Task; made: boolean }> {
+  ): Promise<{ task: Task; change: Change }> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const newest = await this.find(at.container, at.name);
       mustHold(condition, newest);
-      const end = newest && this.#tokens.verifier.endOf(newest.claims);
-      const kept = end?.expired || end?.revoked ? null : newest;
+      const kept = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
       const given = await this.#given(read, kept);
-      const definition = definitionOf(at, given, { newest, kept }, by, this.#nowMs());
-      const overriding = by.admin ? [] : await this.#overriding(definition, kept, by);
-      const tooLarge = await this.#tooLarge(definition, kept, by);
+      const definition = definitionOf(at, given, { newest, kept }, by.claims, this.#nowMs());
+      const overriding = by.claims.admin ? [] : await this.#overriding(definition, kept, by.claims);
+      const tooLarge = await this.#tooLarge(definition, kept, by.claims);
       refuseFaults(TASK, {
         invalid: [...definition.invalid, ...tooLarge],
-        wider: [...definition.wider, ...overriding],
+        exceeding: [...definition.exceeding, ...overriding],
       });
-      if (kept && mayStay && changesNothing(given, kept)) return { task: kept, made: false };
+      if (kept && mayStay && changesNothing(given, kept)) return { task: kept, change: "none" };
       if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, kept }, by);
-      if (task) return { task, made: newest === null };
+      if (task) return { task, change: newest ? "changed" : "made" };
     }
     throw contended();
   }
@@ -212,25 +223,26 @@ export class Tasks {
     const { params } = definition.request;
     const staying = stayingSecrets(definition, kept, by);
     // Where it stays below the same tokens, they were looked at when they were set.
-    const isMoved = staying !== null && staying.claims.parents[0] !== by.jti;
+    const isMoved = staying !== null && staying.caller.claims.parents[0] !== by.jti;
     const secrets = isMoved ? await vault.own(staying.owner) : (definition.secrets ?? {});
     return await vault.overriding(by, { secrets, params });
   }
 
   /** @returns null, and then nothing has changed, when something else was changed first. */
-  async #write(at: Place, definition: Definition, { newest, kept }: Before, by: Claims): Promise<Task | null> {
-    const payload = taskPayload(at, definition, kept, by, this.#nowMs());
+  async #write(at: TaskRef, definition: Definition, { newest, kept }: Before, by: Caller): Promise<Task | null> {
+    const payload = taskPayload(at, definition, kept, by.claims, this.#nowMs());
     const claims = claimsOf(payload);
-    const { vault, registry, verifier } = this.#tokens;
+    const { vault, store: registry } = this.#tokens;
     // Each change writes up to the code limit to disk; each new task also leaves a token in the register.
     await this.#options.admitIssue(by);
-    const kids = by.admin ? [] : verifier.kidsOf(by);
-    const staying = stayingSecrets(definition, kept, by);
+    const { jti: byJti, admin } = by.claims;
+    const kids = admin ? [] : by.kids;
+    const staying = stayingSecrets(definition, kept, by.claims);
     const secretsId = await this.#keepSecrets(definition, claims, staying);
     const record: TaskRecord = {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
-      ...{ by: by.jti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by) },
+      ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
     };
     const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: definition.code };
     const { container, name } = at;
@@ -240,15 +252,15 @@ export class Tasks {
       if (outcome !== "changed") throw full(outcome, this.#roomOf(by));
       return null;
     }
-    await registry.record(payload, by.jti, this.#nowMs(), kids, this.#options.familyTasks);
-    if (newest && newest.claims.jti !== claims.jti) await this.#retire(newest, by);
+    await registry.record(payload, byJti, this.#nowMs(), kids, this.#options.familyTasks);
+    if (newest && newest.caller.claims.jti !== claims.jti) await this.#retire(newest, by);
     else if (kept && kept.owner.jti !== secretsId) await vault.set(kept.owner, {});
-    return taskOf(stored.record);
+    return this.#parsed(stored.record);
   }
 
-  #roomOf(by: Claims): TaskRoom {
+  #roomOf(by: Caller): TaskRoom {
     const { containerTasks, familyTasks, familyTaskBytes: familyBytes } = this.#options;
-    return { containerTasks, family: quotaFamilyOf(by), familyTasks, familyBytes };
+    return { containerTasks, family: by.quotaFamily, familyTasks, familyBytes };
   }
 
   /**
@@ -260,9 +272,9 @@ export class Tasks {
    */
   async #keepSecrets(definition: Definition, claims: Claims, staying: Task | null): Promise<string> {
     const { vault } = this.#tokens;
-    if (staying?.claims.jti === claims.jti) {
+    if (staying?.caller.claims.jti === claims.jti) {
       // They are forgotten with the token, which may last longer now.
-      const mustMove = staying.claims.exp !== claims.exp;
+      const mustMove = staying.caller.claims.exp !== claims.exp;
       if (mustMove) await vault.set(ownerOf(staying.owner.jti, claims), await vault.own(staying.owner));
       return staying.owner.jti;
     }
@@ -274,22 +286,20 @@ export class Tasks {
   }
 
   /** No task stands for its token any more. One without an end would be remembered for ever. */
-  async #retire({ claims }: Task, by: Claims): Promise<void> {
-    await this.#tokens.revoke(claims.jti, by.jti);
-    await this.#tokens.registry.retire(claims.jti, this.#nowMs());
+  async #retire({ caller: { claims } }: Task, by: Caller): Promise<void> {
+    await this.#tokens.revoke(claims.jti, by.claims.jti);
+    await this.#tokens.store.retire(claims.jti, this.#nowMs());
   }
 
-  /** A task whose end the verifier can tell. */
-  #known(task: Task): Task {
-    this.#tokens.verifier.hangOn(task.claims, task.kids);
-    return task;
+  #parsed(record: string): Task {
+    return taskOf(record, this.#tokens.store);
   }
 
   #taskOf(record: string): Task {
     const known = this.#read.get(record);
     if (known) return known;
-    const task = this.#known(taskOf(record));
-    return this.#read.add(record, task, record.length * BYTES_PER_CHAR, familyOf(task.claims));
+    const task = this.#parsed(record);
+    return this.#read.add(record, task, record.length * BYTES_PER_CHAR, task.caller.family);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
-import type { Tokens } from "./authority.ts";
 import { readPrivate, writePrivate } from "./private-file.ts";
+import type { Tokens } from "./token-service.ts";
 
 /**
  * Sees to it that the file holds an administrative token that is valid, in one line, for its owner only.
@@ -22,8 +22,8 @@ export async function ensureAdminToken(file: string, tokens: Pick<Tokens, "verif
 
 async function isAdministrative(token: string, { verifier }: Pick<Tokens, "verifier">): Promise<boolean> {
   try {
-    const { admin } = await verifier.verify(token);
-    return admin;
+    const { claims } = await verifier.verify(token);
+    return claims.admin;
   } catch (error) {
     if (error instanceof Problem && error.code === "token_invalid") return false;
     throw error;

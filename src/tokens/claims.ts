@@ -22,7 +22,7 @@ export interface Pin {
 /** Readable values for the task, by their names. Any JSON. */
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A verified token, as the rest of the service sees it. Frozen in depth, because it is shared by all its requests. */
+/** What a token says: its signed payload, with the defaults. Frozen in depth, because it is shared by all its requests. */
 export interface Claims {
   /** The name of the token in URLs and logs. It is no secret. */
   readonly jti: string;
@@ -69,14 +69,6 @@ export function permitsContainer(claims: Claims, container: string): boolean {
 /** Whether the token may do that at all, wherever it may. */
 export function permitsVerb(claims: Claims, verb: Verb): boolean {
   return claims.admin || claims.can.includes(verb);
-}
-
-/**
- * The `jti` of the topmost token above, or its own: a token and all tokens below it are one family. What is shared out or
- * capped is counted by families, so that issuing more tokens multiplies nothing.
- */
-export function familyOf({ jti, parents }: Pick<Claims, "jti" | "parents">): string {
-  return parents.at(-1) ?? jti;
 }
 
 /** Whether the text has the form of the `jti`s that this service gives: a UUID in lower case. */

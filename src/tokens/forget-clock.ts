@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
 
 import { type Clock, systemClock } from "../limits/clock.ts";
 
@@ -11,6 +11,18 @@ const KEPT_MS = 600_000;
 /** Names this process where the system does not report its uptime: the process then counts its own. */
 const PROCESS = randomUUID();
 
+/** The table of the clock, and its statements: a database that has a clock has these. */
+export const FORGET_CLOCK_SCHEMA: string = `
+  CREATE TABLE IF NOT EXISTS forget_clock (
+    id INTEGER PRIMARY KEY CHECK (id = 0), time INTEGER NOT NULL, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL
+  ) STRICT;
+`;
+export const FORGET_CLOCK_STATEMENTS = {
+  readTime: "SELECT time, boot, boot_ms FROM forget_clock",
+  writeTime: "INSERT OR REPLACE INTO forget_clock (id, time, boot, boot_ms) VALUES (0, ?, ?, ?)",
+} as const;
+type Statements = Readonly<Record<keyof typeof FORGET_CLOCK_STATEMENTS, StatementSync>>;
+
 /**
  * The time by which ended records are deleted.
  *
@@ -19,15 +31,12 @@ const PROCESS = randomUUID();
  * never ahead of the wall clock. Time in which the machine was off is caught up slowly: deleting late does no harm.
  */
 export class ForgetClock {
-  readonly #read: StatementSync;
-  readonly #write: StatementSync;
+  readonly #statements: Statements;
   readonly #clock: Pick<Clock, "sinceBoot">;
 
-  /** @param database keeps the time between starts. It gets a table for it. */
-  constructor(database: DatabaseSync, clock: Pick<Clock, "sinceBoot"> = systemClock) {
-    database.exec(SCHEMA);
-    this.#read = database.prepare("SELECT time, boot, boot_ms FROM forget_clock");
-    this.#write = database.prepare("INSERT OR REPLACE INTO forget_clock (id, time, boot, boot_ms) VALUES (0, ?, ?, ?)");
+  /** @param statements of the database that keeps the time between starts: `FORGET_CLOCK_STATEMENTS`, prepared. */
+  constructor(statements: Statements, clock: Pick<Clock, "sinceBoot"> = systemClock) {
+    this.#statements = statements;
     this.#clock = clock;
   }
 
@@ -37,22 +46,16 @@ export class ForgetClock {
    */
   now(wallMs: number): number {
     const { boot, ms } = this.#clock.sinceBoot?.() ?? { boot: PROCESS, ms: Math.floor(performance.now()) };
-    const row = this.#read.get();
+    const row = this.#statements.readTime.get();
     if (!row) {
-      this.#write.run(wallMs, boot, ms);
+      this.#statements.writeTime.run(wallMs, boot, ms);
       return wallMs;
     }
     const [time, bootMs] = [Number(row["time"]), Number(row["boot_ms"])];
     const isSameBoot = row["boot"] === boot && ms >= bootMs;
     const ranMs = isSameBoot ? ms - bootMs : 0;
     const nowMs = Math.min(wallMs, time + ranMs + Math.min(ranMs, CATCH_UP_MS));
-    if (!isSameBoot || ranMs >= KEPT_MS || nowMs < time) this.#write.run(nowMs, boot, ms);
+    if (!isSameBoot || ranMs >= KEPT_MS || nowMs < time) this.#statements.writeTime.run(nowMs, boot, ms);
     return nowMs;
   }
 }
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS forget_clock (
-    id INTEGER PRIMARY KEY CHECK (id = 0), time INTEGER NOT NULL, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL
-  ) STRICT;
-`;

@@ -4,24 +4,24 @@ import { CompactSign } from "jose";
 
 import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
+import type { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
 import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./format.ts";
-import type { KeyRing } from "./keys.ts";
+import { judgeTokenRequest, TOKEN_REQUEST } from "./judge-request.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
 import { claimsOf, type Payload } from "./payload.ts";
-import { isRevokedOnRecord, type TokenRegister } from "./register.ts";
-import { judgeTokenRequest, TOKEN_REQUEST, type TokenRequest } from "./request.ts";
 import type { Vault } from "./secrets/vault.ts";
+import { isRevokedOnRecord, type TokenStore } from "./store.ts";
+import type { TokenRequest } from "./token-request.ts";
 
 export interface IssueContext {
   keys: KeyRing;
-  registry: TokenRegister;
+  registry: TokenStore;
   vault: Vault;
   /** The `jti` of the administrative token that asks, or words for what does. */
   issuedBy: string;
   /** The token that asks, where it is not an administrator's: what it issues is below it, and no more than it. */
-  above: Claims | null;
-  /** The names of the keys that those above it were signed with. */
-  kidsAbove: readonly string[];
+  above: Caller | null;
   /** Unix milliseconds. */
   nowMs: number;
   quotas: IssueQuotas;
@@ -32,7 +32,7 @@ export interface IssueQuotas {
   /** Unexpired tokens. */
   readonly familyTokens: number;
   /** Counts one more in time. @throws {Problem} `token_limited`, `store_unavailable` */
-  readonly admit: (by: Claims) => Promise<void>;
+  readonly admit: (by: Caller) => Promise<void>;
 }
 
 export interface Issued {
@@ -50,23 +50,27 @@ export interface Issued {
  * be recorded.
  */
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
-  const { above, nowMs } = context;
-  const { request, invalid, wider } = judgeTokenRequest(input, nowMs, above);
+  const { nowMs } = context;
+  const above = context.above?.claims ?? null;
+  const { request, invalid, exceeding } = judgeTokenRequest(input, nowMs, above);
   const overriding = above ? await context.vault.overriding(above, request) : [];
   const tooLarge = await context.vault.faultsOfSize(above, request.secrets);
   const payload = payloadOf(request, { jti: randomUUID(), above, nowMs });
   const { kid, key } = context.keys.signing;
   const header = { alg: ALGORITHM, typ: TYPE, kid };
   const tooLong = faultsOfLength(header, payload);
-  refuseFaults(TOKEN_REQUEST, { invalid: [...invalid, ...tooLarge, ...tooLong], wider: [...wider, ...overriding] });
-  if (above) await context.quotas.admit(above);
+  refuseFaults(TOKEN_REQUEST, {
+    invalid: [...invalid, ...tooLarge, ...tooLong],
+    exceeding: [...exceeding, ...overriding],
+  });
+  if (context.above) await context.quotas.admit(context.above);
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload))).setProtectedHeader(header).sign(key);
   const claims = claimsOf(payload);
   const hasSecrets = Object.keys(request.secrets).length > 0;
   // Before the record: a token that finds no room for its secrets leaves nothing behind that counts.
   if (hasSecrets) await context.vault.set(claims, request.secrets);
   try {
-    await record(payload, [kid, ...context.kidsAbove], context);
+    await record(payload, [kid, ...(context.above?.kids ?? [])], context);
     if (hasSecrets) await mustNotBeRevoked(claims, context);
   } catch (error) {
     if (hasSecrets) await context.vault.forget(claims);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { placeText, readPlace } from "../egress/host.ts";
+import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/narrow.ts";
 import { limitsMember } from "../limits/members.ts";
 import { type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
@@ -79,8 +79,8 @@ export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transfo
   if (given === false) return given;
   if (!Array.isArray(given) || given.length < 1 || given.length > MAX_PLACES) return fault(NET, []);
   const places = given.map((text: unknown, index) => {
-    const place = typeof text === "string" && text.length <= MAX_PLACE_CHARS ? readPlace(text) : null;
-    return place === null ? fault(PLACE, [index]) : placeText(place);
+    const place = typeof text === "string" && text.length <= MAX_PLACE_CHARS ? readDestination(text) : null;
+    return place === null ? fault(PLACE, [index]) : destinationText(place);
   });
   return [...new Set(places)].toSorted();
 });

@@ -1,5 +1,5 @@
 import type { Claims } from "./claims.ts";
-import type { TokenRegister, TokenUse } from "./register.ts";
+import type { TokenStore, TokenUse } from "./store.ts";
 
 /** How often what was used is written, in milliseconds: a process that is killed forgets so much. */
 const WRITE_MS = 1_000;
@@ -8,12 +8,12 @@ const WRITTEN = 500;
 
 /** Counts what tokens are used for, in memory, and writes it now and then. */
 export class Uses {
-  readonly #registry: Pick<TokenRegister, "addUse" | "use">;
+  readonly #registry: Pick<TokenStore, "addUse" | "use">;
   readonly #nowMs: () => number;
   readonly #timer: NodeJS.Timeout;
   #unwritten = new Map<string, { runs: number; lastMs: number }>();
 
-  constructor(registry: Pick<TokenRegister, "addUse" | "use">, nowMs: () => number) {
+  constructor(registry: Pick<TokenStore, "addUse" | "use">, nowMs: () => number) {
     this.#registry = registry;
     this.#nowMs = nowMs;
     this.#timer = setInterval(() => void this.#write(WRITTEN), WRITE_MS).unref();

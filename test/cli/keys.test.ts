@@ -4,7 +4,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
-import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { command, type Ended } from "./command.ts";
 
@@ -14,7 +14,7 @@ const LASTING = `console.log("has begun"); await new Promise(() => setInterval((
 
 before(async () => {
   home = await makeHome();
-  service = await startService(["--kill-revoked", "--log-level", "debug"], home);
+  service = await startService([...NO_WALL, "--kill-revoked", "--log-level", "debug"], home);
 });
 after(() => leave(service, home));
 
@@ -108,7 +108,7 @@ describe("keys rotate", () => {
 describe("keys that nodes share", () => {
   it("are taken by each of them, and by --after before any signs with the new one", async () => {
     const home2 = await makeHome();
-    const other = await startService(["--keys", path.join(home.data, "keys.json")], home2);
+    const other = await startService([...NO_WALL, "--keys", path.join(home.data, "keys.json")], home2);
     const kids = async (): Promise<string[]> => {
       const answer = await other.request("GET", "/.well-known/jwks.json");
       return (answer.json() as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);

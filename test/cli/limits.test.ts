@@ -10,7 +10,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { containerRecord, jtiOf, limitRecord, tokenRecord } from "../contract/record.ts";
-import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
 let home: Home;
@@ -18,7 +18,7 @@ let service: Service;
 
 before(async () => {
   home = await makeHome();
-  service = await startService(["--container-limit", "month=5", "--token-limit", "week=9"], home);
+  service = await startService([...NO_WALL, "--container-limit", "month=5", "--token-limit", "week=9"], home);
 });
 after(() => leave(service, home));
 

@@ -4,10 +4,10 @@ import path from "node:path";
 import { describe, it } from "node:test";
 
 import { containerRecord, limitRecord } from "../contract/record.ts";
-import { type Home, makeHome, startService } from "../contract/service.ts";
+import { type Home, makeHome, NO_WALL, startService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
-const FLAGS = ["--container-limit", "month=9"];
+const FLAGS = [...NO_WALL, "--container-limit", "month=9"];
 
 function repair(home: Home, ...words: string[]): Promise<Ended> {
   return command(["limits", "repair", "--data", home.data, ...words]);

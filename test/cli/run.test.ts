@@ -5,7 +5,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { closedAddress, serveCode } from "../contract/code-server.ts";
-import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
 const ESBUILD = path.join(import.meta.dirname, "../../node_modules/.bin/esbuild");
@@ -18,7 +18,7 @@ let folder: string;
 
 before(async () => {
   home = await makeHome();
-  service = await startService([], home);
+  service = await startService(NO_WALL, home);
   folder = await mkdtemp(path.join(tmpdir(), "caisson-run-"));
 });
 after(async () => {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { containerRecord, limitRecord } from "../contract/record.ts";
-import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { command } from "./command.ts";
 
 let home: Home;
@@ -15,7 +15,10 @@ before(async () => {
   const file = path.join(path.dirname(home.tmp), "caisson.json");
   const settings = { containerLimit: ["minute=60", "day=9"], pool: 1, logLevel: "debug", queryKey: false };
   await writeFile(file, JSON.stringify(settings));
-  service = await startService(["--config", file, "--container-limit", "minute=5", "--log-level", "error"], home);
+  service = await startService(
+    [...NO_WALL, "--config", file, "--container-limit", "minute=5", "--log-level", "error"],
+    home,
+  );
 });
 after(() => leave(service, home));
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
-import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
 let home: Home;
@@ -13,7 +13,7 @@ let service: Service;
 
 before(async () => {
   home = await makeHome();
-  service = await startService([], home);
+  service = await startService(NO_WALL, home);
 });
 after(() => leave(service, home));
 
@@ -99,7 +99,7 @@ describe("token issue", () => {
     assert.equal((await service.run("acme", "6 * 7", { token: stdout.trim() })).text, "42");
     const { code, stderr } = await command([...words, "--can", "limits"], { CAISSON_TOKEN: head });
     assert.equal(code, 1);
-    assert.match(stderr, /may issue no more than it has/);
+    assert.match(stderr, /may not issue more than it has/);
     assertProblem(await service.run("other", "1", { token: stdout.trim() }), 403, "token_forbidden");
   });
 

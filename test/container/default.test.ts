@@ -50,7 +50,7 @@ function holdWay(built: () => Image, flags: RunFlags): void {
   // A failed start has left it where it was.
   after(() => container.stop().catch(() => {}));
 
-  it("serves behind the rung confined, whose wall was attacked, and says so", async () => {
+  it("serves behind the level confined, whose wall was attacked, and says so", async () => {
     assert.match(container.stdout(), /^isolation: confined\b/m);
     const health = (await container.request("GET", "/healthz")).json() as { status: string; isolation: string };
     assert.deepEqual([health.status, health.isolation], ["ok", "confined"]);

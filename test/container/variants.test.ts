@@ -64,7 +64,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
     const second = first.startAgain();
     try {
       await served(second);
-      assert.equal(held, "1 caisson-jail 2 caisson-run");
+      assert.equal(held, "2 caisson-run");
       assert.deepEqual([await tokenOf(second), await temporaryFiles(second)], [token, held]);
       assert.equal((await second.request("POST", "/api/run/demo", { token, body: "6 * 7" })).text, "42");
     } finally {
@@ -84,7 +84,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
   });
 });
 
-/** What a run answers, and behind which rung. */
+/** What a run answers, and behind which level. */
 async function answer(flags: RunFlags): Promise<string> {
   const container = runContainer(image, flags);
   try {

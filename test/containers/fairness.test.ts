@@ -1,24 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import type { Guest } from "../../src/containers/guest.ts";
-import type { Party } from "../../src/containers/party.ts";
+import {
+  type Reservation,
+  ContainerManager,
+  type ContainerManagerOptions,
+} from "../../src/containers/container-manager.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
+import type { IsolationGroup } from "../../src/containers/isolation-group.ts";
 import { Pool } from "../../src/containers/pool.ts";
-import { type Place, Registry, type RegistryOptions } from "../../src/containers/registry.ts";
-import type { TokenChain } from "../../src/containers/tenants.ts";
+import type { TokenChain } from "../../src/containers/token-quotas.ts";
 import { until } from "../contract/until.ts";
-import { FREE, NO_CAPS, partyNamed, token } from "./parties.ts";
+import { FREE, NO_CAPS, groupNamed, token } from "./isolation-groups.ts";
 import { makeGuest } from "./puppet.ts";
 
 const ALICE = token("alice");
 const BOB = token("bob");
 const CAROL = token("carol");
-const FRESH: Party = partyNamed("free", { fresh: true });
+const FRESH: IsolationGroup = groupNamed("free", { fresh: true });
 const IDLE_MS = 60_000;
 
-function makeRegistry(t: TestContext, options: Partial<RegistryOptions>): Registry {
+function makeRegistry(t: TestContext, options: Partial<ContainerManagerOptions>): ContainerManager {
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
-  const registry = new Registry(pool, {
+  const registry = new ContainerManager(pool, {
     concurrency: 64,
     maxContainers: 8,
     containerParties: 8,
@@ -35,28 +39,40 @@ function makeRegistry(t: TestContext, options: Partial<RegistryOptions>): Regist
 }
 
 interface Use {
-  place: Place;
+  place: Reservation;
   guest: Guest;
 }
 
 /** A place that is held in a container, and its guest. */
-async function hold(registry: Registry, name: string, who: TokenChain, atMs: number, party = FREE): Promise<Use> {
-  const place = registry.reserve(name, party, who, atMs);
-  const { guest } = place.compartment.warm(atMs) ?? (await place.compartment.arrive());
+async function hold(
+  registry: ContainerManager,
+  name: string,
+  who: TokenChain,
+  atMs: number,
+  group = FREE,
+): Promise<Use> {
+  const place = registry.reserve(name, group, who, atMs);
+  const { guest } = place.slot.warm(atMs) ?? (await place.slot.arrive());
   return { place, guest };
 }
 
-async function use(registry: Registry, name: string, who: TokenChain, atMs: number, party = FREE): Promise<Use> {
-  const used = await hold(registry, name, who, atMs, party);
+async function use(
+  registry: ContainerManager,
+  name: string,
+  who: TokenChain,
+  atMs: number,
+  group = FREE,
+): Promise<Use> {
+  const used = await hold(registry, name, who, atMs, group);
   registry.release(used.place);
   return used;
 }
 
 /** Whether the container still has this guest for free code. */
-function isWarm(registry: Registry, name: string, who: TokenChain, atMs: number, guest: Guest): boolean {
+function isWarm(registry: ContainerManager, name: string, who: TokenChain, atMs: number, guest: Guest): boolean {
   const place = registry.reserve(name, FREE, who, atMs);
   registry.release(place);
-  return place.compartment.warm(atMs)?.guest === guest;
+  return place.slot.warm(atMs)?.guest === guest;
 }
 
 describe("when a guest has to go", () => {
@@ -197,19 +213,19 @@ describe("the parties of a container", () => {
   it("have guests of their own, each with the network that its tokens leave, and share its places", async (t) => {
     const registry = makeRegistry(t, { concurrency: 2 });
     const free = await hold(registry, "a", ALICE, 0);
-    const pinned = await hold(registry, "a", BOB, 0, partyNamed("pinned", { net: ["a.example"] }));
+    const pinned = await hold(registry, "a", BOB, 0, groupNamed("pinned", { net: ["a.example"] }));
     assert.notEqual(free.guest, pinned.guest);
     assert.deepEqual([free.guest.net, pinned.guest.net], [null, ["a.example"]]);
-    assert.throws(() => registry.reserve("a", partyNamed("third"), CAROL, 1), { message: /"a" has 2 runs in flight/ });
+    assert.throws(() => registry.reserve("a", groupNamed("third"), CAROL, 1), { message: /"a" has 2 runs in flight/ });
     registry.release(pinned.place);
-    assert.equal((await hold(registry, "a", BOB, 1, partyNamed("pinned"))).guest, pinned.guest);
+    assert.equal((await hold(registry, "a", BOB, 1, groupNamed("pinned"))).guest, pinned.guest);
   });
 
   it("count as containers of their tokens, and no container holds more of them than it may", async (t) => {
     const registry = makeRegistry(t, { maxContainers: 4, containerParties: 2 });
     const free = await use(registry, "a", ALICE, 0);
-    const pinned = await hold(registry, "a", BOB, 1, partyNamed("pinned"));
-    await hold(registry, "a", CAROL, 2, partyNamed("third"));
+    const pinned = await hold(registry, "a", BOB, 1, groupNamed("pinned"));
+    await hold(registry, "a", CAROL, 2, groupNamed("third"));
     assert.deepEqual([free.guest.ended, pinned.guest.ended], [true, false]);
     assert.throws(() => registry.reserve("a", FREE, ALICE, 3), { code: "container_busy", message: /serves 2 parties/ });
     await hold(registry, "b", BOB, 4);
@@ -249,7 +265,7 @@ describe("a container whose guests die at once, again and again", () => {
       assert.deepEqual([problem.code, problem.message.includes('"a" ended again and again')], ["container_busy", true]);
       return problem.options.retryAfterMs > 0 && problem.options.retryAfterMs <= 5_000;
     });
-    await use(registry, "a", BOB, performance.now(), partyNamed("pinned"));
+    await use(registry, "a", BOB, performance.now(), groupNamed("pinned"));
     await use(registry, "b", ALICE, performance.now());
     await use(registry, "a", ALICE, performance.now() + 5_000);
   });

@@ -149,7 +149,7 @@ describe("a guest that ends by itself", () => {
     puppet.exit();
     await run.ended;
     assert.throws(() => start(guest, "b"), { code: "sandbox_failed" });
-    assert.equal(guest.flights.size, 0);
+    assert.equal(guest.inFlight.size, 0);
   });
 });
 

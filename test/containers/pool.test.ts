@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import type { Guest } from "../../src/containers/guest.ts";
-import { mostBlanks, Pool, type Taken } from "../../src/containers/pool.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
+import { Pool, type Taken } from "../../src/containers/pool.ts";
 import { makeGuest } from "./puppet.ts";
 
 /** A pool whose launches wait until the test lets them come to something. */
@@ -134,12 +134,6 @@ describe("a pool", () => {
       [false, true, true, true],
     );
     assert.deepEqual(pool.take(false), { guest: ready[0], start: "new" });
-  });
-
-  it("may grow to eight times its size, where a sixteenth of the free memory holds what it has more", () => {
-    const [mib, gib] = [2 ** 20, 2 ** 30];
-    assert.deepEqual([mostBlanks(4, 24 * gib), mostBlanks(4, 2 * gib), mostBlanks(4, 100 * mib)], [32, 8, 4]);
-    assert.deepEqual([mostBlanks(0, 24 * gib), mostBlanks(1, 24 * gib)], [0, 8]);
   });
 
   it("tells one waiter of a start that failed, and goes on for the others", async (t) => {

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-import type { GuestLimits } from "../../src/containers/guest-limits.ts";
-import { Guest } from "../../src/containers/guest.ts";
+import type { GuestLimits } from "../../src/containers/guest/guest-limits.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
 import type { GuestExit, GuestProcess, GuestStatus, Priority } from "../../src/sandbox/sandbox.ts";
 import { bytesFrame, FrameReader, textFrame } from "../../src/wire/frames.ts";

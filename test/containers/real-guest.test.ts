@@ -21,7 +21,7 @@ it("runs of one guest are answered in the order in which they end, and share wha
   const quick = start(guest, "globalThis.wake(); return ['quick', left]");
   assert.equal(await quick.outcome(), 'result ["quick",1]');
   assert.equal(await slow.outcome(), 'result "slow"');
-  assert.equal(guest.flights.size, 0);
+  assert.equal(guest.inFlight.size, 0);
 });
 
 it("code is compiled once for all its runs, and forgotten code is sent and compiled anew", async () => {

@@ -1,8 +1,8 @@
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { Problem } from "../../src/errors.ts";
-import { openWall } from "../../src/sandbox/open-wall.ts";
+import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
+import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 import { LIMITS } from "./puppet.ts";
 
 const MIB = 2 ** 20;
@@ -27,7 +27,7 @@ export interface RealGuests {
 }
 
 export async function openRealGuests(resources: Partial<SandboxOptions> = {}): Promise<RealGuests> {
-  const sandbox = sandboxBehind(await openWall({ ...RESOURCES, ...resources }));
+  const sandbox = sandboxOf(await openLocalSandbox({ ...RESOURCES, ...resources }));
   const made = new Set<Guest>();
   return {
     sandbox,

@@ -1,8 +1,8 @@
-import { codeOf } from "../../src/containers/codes.ts";
-import type { RunListener } from "../../src/containers/flight.ts";
-import type { Guest } from "../../src/containers/guest.ts";
-import type { RunWitness } from "../../src/containers/run-log.ts";
-import type { Refusal } from "../../src/egress/refusals.ts";
+import { codeOf } from "../../src/containers/guest/code-table.ts";
+import type { RunListener } from "../../src/containers/guest/guest-run.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
+import type { RunLogSink } from "../../src/containers/guest/run-log.ts";
+import type { Refusal } from "../../src/egress/faults.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { HeadMessage } from "../../src/wire/messages.ts";
 
@@ -71,9 +71,9 @@ export class Recorder implements RunListener {
     this.isOver.resolve();
   }
 
-  readonly witness: RunWitness = {
+  readonly logSink: RunLogSink = {
     log: (level, text) => this.#take(`log ${level} ${text.toString()}`),
-    unheard: (problem) => this.#take(`unheard ${problem.message}`),
+    lateError: (problem) => this.#take(`unheard ${problem.message}`),
   };
 
   refused(refusal: Refusal): void {

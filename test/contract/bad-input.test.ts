@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { type Answer, respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
@@ -18,7 +18,7 @@ let service: Service;
 let token: string;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
   token = await service.issue({ containers: ["*"], limits: { container: { week: 1_000 } } });
 });
 after(() => service.stop());

@@ -4,7 +4,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { type ProblemCode, PROBLEMS } from "../../src/errors.ts";
+import { type ProblemCode, PROBLEMS } from "../../src/error-codes.ts";
 import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
 import { type Answer, collect, type RequestOptions } from "./http.ts";
 import { hasPrlimit, limitFiles } from "./limit-files.ts";

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 afterEach(async () => {
@@ -224,6 +224,8 @@ describe("a request that HTTP forbids", () => {
     "another scheme, on a run": [400, () => post("foo://x/api/run/a", "1")],
     "an absolute form without a host": [400, () => "GET http:///healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
     "an absolute form with a user": [400, () => "GET http://a@b/healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
+    "HTTP/2.0 in the form of HTTP/1.1": [505, () => health("Host: x").replace("1.1", "2.0")],
+    "HTTP/0.9": [505, () => "GET /healthz\r\n\r\n"],
     "gzip and chunks": [501, () => `${head("/api/run/a", "Transfer-Encoding: gzip, chunked")}${chunks}`],
     "gzip in a header of its own": [
       501,

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Server } from "node:net";
 import { after, before, describe, it } from "node:test";
 
+import { http2Server, httpServer, httpsServer, listen, startTlsServer } from "../guest/internet-servers.ts";
 import { echo, tcp } from "../guest/networked.ts";
-import { http2Server, httpServer, httpsServer, listen, startTlsServer } from "../guest/strangers.ts";
 import { SELF_SIGNED } from "../source/self-signed.ts";
 import { assertProblem } from "./problem.ts";
 import { type Service, startService } from "./service.ts";
@@ -27,11 +27,11 @@ const HELPERS = `
   const refusal = (promise) => promise.then(() => "it got through", (error) => (error.cause ?? error).code);
 `;
 
-for (const rung of ["namespaces", "confined"]) {
-  describe(`egress of a run on the rung ${rung}`, () => holdEgress(rung));
+for (const level of ["namespaces", "confined"]) {
+  describe(`egress of a run on the level ${level}`, () => holdEgress(level));
 }
 
-function holdEgress(rung: string): void {
+function holdEgress(level: string): void {
   const servers: Record<"web" | "secure" | "http2" | "mail" | "echo" | "forbidden", Server> = {
     web: httpServer(),
     secure: httpsServer(),
@@ -52,7 +52,7 @@ function holdEgress(rung: string): void {
     const allowed = Object.entries(ports).filter(([name]) => name !== "forbidden");
     const flags = allowed.flatMap(([, port]) => ["--egress-allow", `127.0.0.1:${port}`]);
     const dialled = ["--egress-ports", ["80,443", ports["forbidden"], ports["web"]].join(",")];
-    service = await startService(["--isolation", rung, ...flags, ...dialled]);
+    service = await startService(["--isolation", level, ...flags, ...dialled]);
   });
   after(async () => {
     await service.stop();
@@ -164,7 +164,7 @@ function holdEgress(rung: string): void {
   }
 
   it("reaches a place that the operator allows by name, by any way to look it up", async () => {
-    const named = await startService(["--isolation", rung, "--egress-allow", `localhost:${ports["web"]}`]);
+    const named = await startService(["--isolation", level, "--egress-allow", `localhost:${ports["web"]}`]);
     try {
       for (const code of [
         `fetch("http://localhost:" + ports.web + "/n").then((r) => r.text())`,
@@ -242,7 +242,7 @@ function holdEgress(rung: string): void {
   it("refuses the service itself, also on a port that may be dialled", async () => {
     // Below those that the kernel gives out.
     const port = 20_000 + (process.pid % 10_000);
-    const itself = await startService(["--isolation", rung, "--port", `${port}`, "--egress-ports", `${port}`]);
+    const itself = await startService(["--isolation", level, "--port", `${port}`, "--egress-ports", `${port}`]);
     try {
       for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
         const answer = await itself.run("egress", `${HELPERS} return refusal(fetch("http://${host}:${port}/healthz"))`);

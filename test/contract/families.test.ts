@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { limitRecord, tokenRecord } from "./record.ts";
-import { leave, makeHome, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 interface Issued {
   token: string;
@@ -15,7 +15,7 @@ interface Issued {
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 
@@ -156,12 +156,12 @@ it("a revocation ends the family after a restart too", async () => {
   const home = await makeHome();
   const earlier = service;
   try {
-    service = await startService([], home);
+    service = await startService(NO_WALL, home);
     const [head, child, grandchild] = await family();
     assert.ok(await runs(grandchild.token));
     assert.equal((await revoke(child.jti)).status, 200);
     await service.kill9();
-    service = await startService([], home);
+    service = await startService(NO_WALL, home);
     assert.deepEqual(
       [await runs(head.token), await runs(child.token), await runs(grandchild.token)],
       [true, false, false],

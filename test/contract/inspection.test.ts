@@ -5,7 +5,7 @@ import type { Answer } from "./http.ts";
 import { altered } from "./jwt.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { leave, makeHome, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 interface Inspected {
   jti: string;
@@ -20,7 +20,7 @@ interface Inspected {
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 
@@ -110,11 +110,11 @@ describe("GET /api/tokens/{jti}", () => {
     const home = await makeHome();
     const earlier = service;
     try {
-      service = await startService([], home);
+      service = await startService(NO_WALL, home);
       const token = await service.issue({ containers: ["acme"] });
       await service.run("acme", "1", { token });
       await service.stop();
-      service = await startService([], home);
+      service = await startService(NO_WALL, home);
       assert.equal((await inspected(token)).runs, 1);
     } finally {
       await leave(service, home);

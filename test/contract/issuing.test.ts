@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 
 interface Issued {
   token: string;
@@ -14,7 +14,7 @@ interface Issued {
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 /** Says so in the log, and lasts until it is ended. */
@@ -31,7 +31,7 @@ describe(
     before(async () => {
       redis = await startRedis();
       homes = [await makeHome(), await makeHome()];
-      const flags = ["--redis", redis.url, "--kill-revoked", "--log-level", "debug"];
+      const flags = [...NO_WALL, "--redis", redis.url, "--kill-revoked", "--log-level", "debug"];
       here = await startService(flags, homes[0]);
       const shared = path.join(homes[1].data, "..");
       for (const name of ["keys.json", "secrets.key"])

@@ -3,13 +3,13 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
 
 before(async () => {
-  service = await startService(["--kill-revoked", "--log-level", "debug"]);
+  service = await startService([...NO_WALL, "--kill-revoked", "--log-level", "debug"]);
 });
 after(() => service.stop());
 

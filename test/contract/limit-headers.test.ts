@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
 import { containerRecord, jtiOf, limitRecord, recordOf, tokenRecord } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { parseMembers } from "./structured.ts";
 
 const WINDOW_S: Record<string, number> = {
@@ -20,6 +20,7 @@ let service: Service;
 
 before(async () => {
   service = await startService([
+    ...NO_WALL,
     "--container-limit",
     "minute=5",
     "--token-limit",

@@ -3,13 +3,13 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, limitRecord, recordOf, tokenRecord, WINDOWS } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { pause } from "./until.ts";
 
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 

@@ -6,7 +6,7 @@ import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
-import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const TELLS = `(c) => ({ method: c.method, url: c.url, body: c.body, data: c.data, params: c.params, secrets: c.secrets,
@@ -37,7 +37,10 @@ after(async () => {
 });
 
 function start(): Promise<Service> {
-  return startService(["--egress-allow", server.address, "--token-containers", "1000", "--kill-revoked"], home);
+  return startService(
+    [...NO_WALL, "--egress-allow", server.address, "--token-containers", "1000", "--kill-revoked"],
+    home,
+  );
 }
 
 function put(task: string, json: unknown, options: RequestOptions = {}): Promise<Answer> {
@@ -230,7 +233,7 @@ describe("the code of a named task", () => {
   });
 
   it("is kept unread where there is no place for a guest, and told by its runs", async () => {
-    const narrow = await startService(["--concurrency", "1"]);
+    const narrow = await startService([...NO_WALL, "--concurrency", "1"]);
     try {
       const task = { json: { code: "return 1 +;" } };
       const held = new AbortController();

@@ -7,7 +7,7 @@ import { closedAddress } from "./code-server.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord, tokenRecord } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const WAITS_FOR_ITS_CALLER = "(context) => new Promise((end) => context.signal.addEventListener('abort', end))";
@@ -19,7 +19,7 @@ let token: string;
 
 before(async () => {
   closed = await closedAddress();
-  service = await startService(["--concurrency", "1", "--egress-allow", closed]);
+  service = await startService([...NO_WALL, "--concurrency", "1", "--egress-allow", closed]);
   token = await service.issue({ containers: ["mine-*"], limits: { container: { minute: 2 }, token: { day: 100 } } });
 });
 after(() => service.stop());

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { type CodeServer, serveCode } from "./code-server.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 
 const TELLS =
   "(c) => ({ method: c.method, body: c.body, data: c.data, params: c.params, url: c.url, shared: globalThis.x })";
@@ -23,7 +23,7 @@ before(async () => {
     else if (text === undefined) response.statusCode = 404;
     response.end(text);
   });
-  service = await startService(["--egress-allow", server.address, "--token-containers", "100"]);
+  service = await startService([...NO_WALL, "--egress-allow", server.address, "--token-containers", "100"]);
 });
 after(async () => {
   await service.stop();

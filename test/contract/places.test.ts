@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord, tokenRecord } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const WAITS_FOR_ITS_CALLER = "(context) => new Promise((end) => context.signal.addEventListener('abort', end))";
@@ -14,7 +14,7 @@ let token: string;
 
 before(async () => {
   // One token may have more than there is room for: it is the machine that is full.
-  service = await startService(["--max-containers", "1", "--concurrency", "3", "--token-containers", "2"]);
+  service = await startService([...NO_WALL, "--max-containers", "1", "--concurrency", "3", "--token-containers", "2"]);
   token = await service.issue({ containers: ["*"], limits: { container: { day: 100 } } });
 });
 after(() => service.stop());
@@ -54,7 +54,7 @@ describe("places", () => {
 
 describe("a container", () => {
   it("serves so many parties, of which the idle give way and those at work do not", async () => {
-    const crowded = await startService(["--container-parties", "2"]);
+    const crowded = await startService([...NO_WALL, "--container-parties", "2"]);
     try {
       const pin = createHash("sha256").update(WAITS_FOR_ITS_CALLER).digest("hex");
       const claims = { containers: ["*"], code: { sha256: pin }, limits: { token: { day: 100 } } };
@@ -78,7 +78,7 @@ describe("a container", () => {
   });
 
   it("does not come alive while the machine is short of memory, and is not counted", async () => {
-    const short = await startService(["--memory-reserve", "1000000GiB"]);
+    const short = await startService([...NO_WALL, "--memory-reserve", "1000000GiB"]);
     try {
       const any = await short.issue({ containers: ["*"], limits: { container: { day: 10_000 } } });
       let runs = 0;

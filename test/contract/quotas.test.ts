@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { missing, startRedis } from "../redis/server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { leave, makeHome, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 interface Issued {
   token: string;
@@ -26,7 +26,7 @@ const LEAF = { containers: ["acme-1"] };
 let service: Service;
 
 before(async () => {
-  service = await startService(QUOTAS);
+  service = await startService([...NO_WALL, ...QUOTAS]);
 });
 after(() => service.stop());
 
@@ -82,6 +82,8 @@ describe("a family of tokens", () => {
 
   it("issues no more a minute than it may, those of named tasks too, and hears how long to wait", async () => {
     const head = await issued(ISSUING);
+    // A request with a fault writes nothing.
+    assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 400, "request_invalid");
     const answers = [];
     for (let count = 0; count < ISSUES; count++) {
       if (count % 2 === 0) answers.push((await put("acme-1/again", { code: "1" }, head.token)).status);
@@ -95,8 +97,11 @@ describe("a family of tokens", () => {
     assert.match(problem.detail, /issue tokens and change tasks and secrets 12 times a minute; the next fits in \d+ s/);
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
     assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");
-    // A request with a fault writes nothing.
-    assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 400, "request_invalid");
+    // Before anything of the request is read.
+    assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 429, "token_limited");
+    assertProblem(await put("acme-1/another", { code: "no code" }, head.token), 429, "token_limited");
+    const back = { json: { version: 1 }, token: head.token };
+    assertProblem(await service.request("POST", "/api/tasks/acme-1/again/rollback", back), 429, "token_limited");
   });
 
   it("changes tasks and replaces secrets no more often in a minute than it may", async () => {
@@ -113,6 +118,27 @@ describe("a family of tokens", () => {
     assertProblem(await replace(), 429, "token_limited");
     assertProblem(await put("acme-1/changed", { code: "return -1" }, token), 429, "token_limited");
     assert.equal((await service.run("acme-1", `return 1`, { token })).text, "1");
+  });
+
+  it("writes to the log for what it changes, and nothing for what is so already", async () => {
+    const head = await issued(ISSUING);
+    const [first, last] = [await issued(LEAF, head.token), await issued(LEAF, head.token)];
+    const revoke = ({ jti }: Issued): Promise<Answer> => {
+      return service.request("DELETE", `/api/tokens/${jti}`, { token: head.token });
+    };
+    for (let count = 0; count < 3; count++) {
+      assert.equal((await revoke(first)).status, 200);
+      await put("acme-1/same", { code: "1" }, head.token);
+    }
+    await revoke(last);
+    await service.logLine((line) => line.includes(last.jti) && line.includes("token revoked"));
+    const lines = service
+      .stderr()
+      .split("\n")
+      .filter((line) => line.includes(head.jti))
+      .map((line) => (JSON.parse(line) as { msg: string }).msg);
+    const issues = ["token issued", "token issued"];
+    assert.deepEqual(lines, ["token issued", ...issues, "token revoked", "task made", "token revoked"]);
   });
 
   it("keeps no more bytes of secrets than it may, and nothing of a token that is refused", async () => {
@@ -163,7 +189,7 @@ describe("the secrets that a run is told", () => {
   const readable = { ...ISSUING, secretsReadable: true };
   let roomy: Service;
   before(async () => {
-    roomy = await startService();
+    roomy = await startService(NO_WALL);
   });
   after(() => roomy.stop());
 
@@ -218,7 +244,7 @@ it(
   async () => {
     await using server = await startRedis();
     const homes = [await makeHome(), await makeHome()] as const;
-    const flags = ["--redis", server.url, ...QUOTAS];
+    const flags = [...NO_WALL, "--redis", server.url, ...QUOTAS];
     const first = await startService(flags, homes[0]);
     // Copies: by a home's name in a command line it is known what belongs to it.
     const files = ["keys.json", "secrets.key"].map((name) => path.join(homes[1].data, "..", name));

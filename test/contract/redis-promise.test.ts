@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 import * as fc from "fast-check";
 
-import type { Charge } from "../../src/limits/limiter.ts";
+import type { Charge } from "../../src/limits/store.ts";
 import type { Limits } from "../../src/limits/windows.ts";
 import { NaiveLog, WINDOWS } from "../limits/promise/naive.ts";
 import { limits } from "../limits/promise/scenario.ts";
@@ -14,7 +14,7 @@ import { isLong } from "../long.ts";
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import { HAND_KEY } from "./hand-time.ts";
 import type { Answer } from "./http.ts";
-import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const START_MS = 1_700_000_000_000;
@@ -75,7 +75,7 @@ describe("two services on one Redis, by a time in the test's hands", { skip: awa
       homes.push(home);
       const keys = path.join(home.data, "../shared-keys.json");
       if (node === 1) await copyFile(path.join(homes[0]!.data, "keys.json"), keys);
-      const flags = ["--redis", redis.url, "--pool", "1", ...(node === 1 ? ["--keys", keys] : [])];
+      const flags = [...NO_WALL, "--redis", redis.url, "--pool", "1", ...(node === 1 ? ["--keys", keys] : [])];
       nodes.push(await startService(flags, home));
     }
   });

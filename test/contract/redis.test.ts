@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import type { Answer } from "./http.ts";
-import { caisson, type Home, makeHome, type Service, startService } from "./service.ts";
+import { caisson, type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 function putTask(node: Service, json: unknown, etag?: string): Promise<Answer> {
@@ -26,13 +26,13 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     shared = await mkdtemp(path.join(tmpdir(), "caisson-shared-"));
     await chmod(shared, 0o755);
     homes = [await makeHome(), await makeHome()];
-    const first = await startService(["--redis", redis.url], homes[0]);
+    const first = await startService([...NO_WALL, "--redis", redis.url], homes[0]);
     // Elsewhere, so that what belongs to a home can be told by its name.
     const keys = path.join(shared, "keys.json");
     await copyFile(path.join(homes[0].data, "keys.json"), keys);
     const secrets = path.join(shared, "secrets.key");
     await copyFile(path.join(homes[0].data, "secrets.key"), secrets);
-    const flags = ["--redis", redis.url, "--keys", keys, "--secrets-key", secrets];
+    const flags = [...NO_WALL, "--redis", redis.url, "--keys", keys, "--secrets-key", secrets];
     nodes = [first, await startService(flags, homes[1])];
   });
 
@@ -200,7 +200,15 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
 describe("a node whose operator would rather run than count", { skip: await missing("redis-server") }, () => {
   it("takes runs while Redis is away, without a word of what is left", async () => {
     await using redis = await startRedis();
-    const node = await startService(["--redis", redis.url, "--on-store-loss", "allow", "--container-limit", "hour=2"]);
+    const node = await startService([
+      ...NO_WALL,
+      "--redis",
+      redis.url,
+      "--on-store-loss",
+      "allow",
+      "--container-limit",
+      "hour=2",
+    ]);
     try {
       await redis.kill();
       for (let run = 0; run < 5; run++) {

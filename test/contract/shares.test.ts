@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
@@ -16,26 +16,48 @@ const SENDERS = 68;
 let service: Service;
 
 before(async () => {
-  service = await startService(["--isolation", "none", "--token-containers", "100"]);
+  service = await startService([...NO_WALL, "--token-containers", "100"]);
 });
 after(() => service.stop());
 
-/** Sends a request whose body never ends. */
-async function sendUnfinished(path: string, token: string | null): Promise<{ socket: Socket; answer: () => string }> {
+/** An envelope, all but its last byte, that takes long to be checked. */
+const SLOW_ENVELOPE = Buffer.from(`{"code":"1","data":[${"[],".repeat(BODY_BYTES / 3 - 10)}0]`.padEnd(BODY_BYTES - 1));
+
+/** A task, all but the last byte, that takes long to be read. */
+const SLOW_TASK = Buffer.from(`{"code":"1${"\\u0020".repeat(BODY_BYTES / 6 - 10)}"`.padEnd(BODY_BYTES - 1));
+
+interface Sent {
+  readonly socket: Socket;
+  /** What was answered until now. */
+  readonly answer: () => string;
+}
+
+interface Unfinished {
+  readonly method?: "POST" | "PUT";
+  /** All of the body but its last byte. */
+  readonly body?: Buffer;
+}
+
+/** Sends a request whose body has not ended. */
+async function sendUnfinished(
+  path: string,
+  token: string | null,
+  { method = "POST", body = UNFINISHED }: Unfinished = {},
+): Promise<Sent> {
   const socket = connect(service.port, "127.0.0.1");
   let answer = "";
   socket.setEncoding("latin1").on("data", (text: string) => (answer += text));
   socket.on("error", () => {});
   const credential = token === null ? "" : `Authorization: Bearer ${token}\r\n`;
   const type = "Content-Type: application/json\r\n";
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${credential}${type}Content-Length: ${BODY_BYTES}\r\n\r\n`);
-  await new Promise((resolve) => socket.write(UNFINISHED, resolve));
+  socket.write(`${method} ${path} HTTP/1.1\r\nHost: x\r\n${credential}${type}Content-Length: ${BODY_BYTES}\r\n\r\n`);
+  await new Promise((resolve) => socket.write(body, resolve));
   return { socket, answer: () => answer };
 }
 
 /** Does something while many requests to a path stay unfinished. @returns what they were answered. */
 async function whileUnfinished(path: string, token: string | null, action: () => Promise<void>): Promise<string[]> {
-  const sent = [];
+  const sent: Sent[] = [];
   try {
     for (let index = 0; index < SENDERS; index++) sent.push(await sendUnfinished(path, token));
     await action();
@@ -75,6 +97,35 @@ describe("the memory of bodies", () => {
     const refused = answers.filter((each) => each !== "");
     assert.ok(refused.length > 0);
     for (const each of refused) assert.match(each, /^HTTP\/1\.1 503 [^]*"code":"overloaded"/);
+  });
+
+  it("is not taken by bodies that came whole and wait: their family's own are refused", async () => {
+    const greedy = await service.issue({ containers: ["waiting-*"] });
+    const sent: Sent[] = [];
+    for (let index = 0; index < SENDERS; index++) {
+      sent.push(await sendUnfinished(`/api/run/waiting-${index % 10}`, greedy, { body: SLOW_ENVELOPE }));
+    }
+    for (const { socket } of sent) socket.write("}");
+    await assertServed();
+    await until(() => sent.every(({ answer }) => answer() !== ""), "all are answered");
+    for (const { socket } of sent) socket.destroy();
+    for (const { answer } of sent) assert.match(answer(), /^HTTP\/1\.1 (?:200|503) /);
+  });
+
+  it("is held by bodies of the API until they are read, and they are refused if they hold too much", async () => {
+    const greedy = await service.issue({ containers: ["keeper"], can: ["tasks"] });
+    const sent: Sent[] = [];
+    for (let index = 0; index < SENDERS / 2; index++) {
+      sent.push(await sendUnfinished("/api/tasks/keeper/slow", greedy, { method: "PUT", body: SLOW_TASK }));
+    }
+    for (const { answer } of sent) assert.equal(answer(), "");
+    for (const { socket } of sent) socket.write("}");
+    await assertServed();
+    await until(() => sent.every(({ answer }) => answer() !== ""), "all are answered");
+    for (const { socket } of sent) socket.destroy();
+    const refused = sent.filter(({ answer }) => answer().includes('"code":"overloaded"'));
+    assert.ok(refused.length > 0, "all were taken");
+    assert.ok(refused.length < sent.length, "none was taken");
   });
 
   it("is not taken by strangers who run a public task", async () => {

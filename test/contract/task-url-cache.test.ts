@@ -6,7 +6,7 @@ import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { tokenRecord } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const RUNS = 20;
@@ -27,7 +27,7 @@ before(async () => {
     else answer();
   });
   const open = [code.address, other.address].flatMap((address) => ["--egress-allow", address]);
-  service = await startService([...open, "--task-url-cache", "1MiB", "--task-url-cache-entries", "8"]);
+  service = await startService([...NO_WALL, ...open, "--task-url-cache", "1MiB", "--task-url-cache-entries", "8"]);
 });
 after(async () => {
   await service.stop();

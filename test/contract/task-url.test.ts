@@ -7,7 +7,7 @@ import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { tokenRecord } from "./record.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 
 const MIB = 2 ** 20;
 
@@ -25,7 +25,7 @@ before(async () => {
     if (page) page(response);
     else response.end(decodeURIComponent(path.slice(1)));
   });
-  service = await startService(["--egress-allow", code.address, "--egress-allow", closed]);
+  service = await startService([...NO_WALL, "--egress-allow", code.address, "--egress-allow", closed]);
 });
 after(async () => {
   await service.stop();

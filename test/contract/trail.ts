@@ -1,9 +1,15 @@
-import { globSync } from "node:fs";
-import { readdir, readFile, readlink } from "node:fs/promises";
+import { globSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 
-import { ownName } from "../../src/sandbox/own-name.ts";
+import { processTag } from "../../src/sandbox/temp/process-tag.ts";
 import type { Home } from "./service.ts";
+
+/** `PF_KTHREAD` of the kernel, in the flags of a process. */
+const KERNEL_THREAD = 0x20_0000;
+
+/** What the names of control groups begin with: of guests, of all of them, of one that ends, of the service. */
+const GROUPS = ["caisson-guest-", "caisson-guests-", "caisson-last-", "caisson-service-"];
 
 /** A process that belongs to a service, by its id on the host. */
 export interface Trace {
@@ -26,77 +32,96 @@ export interface Trace {
 export class Trail {
   readonly #home: Home;
   /** With this process: a test may start guests without a service. */
-  readonly #seen: Set<string> = new Set([ownName("")]);
+  readonly #seen: Set<string> = new Set([processTag("")]);
 
   constructor(home: Home) {
     this.#home = home;
   }
 
   /** Those that live now. They are remembered: their control groups are found when they have gone. */
-  async processes(): Promise<Trace[]> {
-    const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-    const traces = await Promise.all(ids.filter((pid) => pid !== process.pid).map((pid) => this.#trace(pid)));
-    const found = traces.filter((trace) => trace !== null);
+  processes(): Promise<Trace[]> {
+    // Not in turns of the event loop: these are hundreds of files, and each such turn costs more than the file.
+    const ids = readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+    const found = ids
+      .filter((pid) => pid !== process.pid)
+      .map((pid) => this.#trace(pid))
+      .filter((trace) => trace !== null);
     for (const { key } of found) this.#seen.add(`${key}-`);
-    return found;
+    return Promise.resolve(found);
   }
 
   /** The folders of control groups of guests, made by any process that was ever seen: each controller has its own. */
   groups(): string[] {
-    return this.#groupsNamed("caisson-guest-");
+    return this.#groupsNamed(["caisson-guest-"]);
   }
 
   /** In the folder for temporary files; of the data, what was not finished, and sockets. */
   async files(): Promise<string[]> {
     const data = await readdir(this.#home.data, { withFileTypes: true, recursive: true });
     const stray = data.filter((entry) => entry.isSocket() || /\.(tmp|unfinished)$/.test(entry.name));
-    return [...(await this.#temporary()), ...stray.map(({ name }) => name)];
+    return [...(await readdir(this.#home.tmp)), ...stray.map(({ name }) => name)];
   }
 
   /** All of it, in words; empty when nothing is left. */
   async left(): Promise<string[]> {
     const processes = (await this.processes()).map(({ kind, pid }) => `${kind} ${pid}`);
-    const around = ["caisson-guests-", "caisson-last-", "caisson-service-"].flatMap((name) => this.#groupsNamed(name));
-    const groups = [...this.groups(), ...around];
-    return [...processes, ...groups, ...(await this.files())];
+    return [...processes, ...this.#groupsNamed(GROUPS), ...(await this.files())];
   }
 
-  /** The jail of the rung `confined` stays for the next start: of that, what a service had in it. */
-  async #temporary(): Promise<string[]> {
-    const left: string[] = [];
-    for (const name of await readdir(this.#home.tmp)) {
-      const isJail = name.startsWith("caisson-jail-");
-      left.push(...(isJail ? await readdir(path.join(this.#home.tmp, name, "users")) : [name]));
-    }
-    return left;
+  /** All of it, each by a name that nothing else gets: what is there before a start and after it was not removed by it. */
+  async remains(): Promise<string[]> {
+    const processes = (await this.processes()).map(({ key }) => key);
+    return [...processes, ...this.#groupsNamed(GROUPS), ...(await this.files())];
   }
 
-  #groupsNamed(prefix: string): string[] {
-    const named = globSync(`/sys/fs/cgroup/**/${prefix}*`);
-    return named.filter((group) => {
-      const [whose] = /^\d+-\d+-/.exec(path.basename(group).slice(prefix.length)) ?? [];
-      return whose !== undefined && this.#seen.has(whose);
+  #groupsNamed(prefixes: readonly string[]): string[] {
+    return globSync("/sys/fs/cgroup/**/caisson-*").filter((group) => {
+      const [, prefix, whose] = /^(caisson-[a-z]+-)(\d+-\d+-)/.exec(path.basename(group)) ?? [];
+      return prefixes.includes(prefix!) && this.#seen.has(whose!);
     });
   }
 
-  async #trace(pid: number): Promise<Trace | null> {
-    const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, "latin1").catch(() => "");
-    const [command, mounts, environment] = await Promise.all(["cmdline", "mountinfo", "environ"].map(read));
+  #trace(pid: number): Trace | null {
+    const read = (file: string): string => orEmpty(() => readFileSync(`/proc/${pid}/${file}`, "latin1"));
+    // Most processes of a machine are threads of its kernel, and each look at one costs five files.
+    if (!isAlive(read("stat"))) return null;
+    const [command, mounts, environment] = ["cmdline", "mountinfo", "environ"].map(read);
     const { data, tmp } = this.#home;
-    const places = await Promise.all(["root", "cwd"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")));
+    const places = ["root", "cwd"].map((link) => orEmpty(() => readlinkSync(`/proc/${pid}/${link}`)));
     const told = [command, mounts, environment, ...places];
     const isOwn = [tmp, data].some((folder) => told.some((text) => text!.includes(folder)));
-    const stat = await read("stat");
-    // Whoever has ended and is not yet reaped has nothing any more.
-    const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (!isOwn || stat === "" || state === "Z" || state === "X") return null;
-    const isFirst = /^NSpid:.*\t1$/m.test(await read("status"));
+    if (!isOwn) return null;
+    const stat = read("stat");
+    if (!isAlive(stat)) return null;
+    const isFirst = /^NSpid:.*\t1$/m.test(read("status"));
     const isBubblewrap = command!.includes("--unshare-user");
     const isPlayer = /^[^\0]*\/player\0/.test(command!);
     const isConfined = places.some((place) => place.startsWith(tmp));
     const isGuest = isFirst || isConfined;
     const kind =
       isPlayer || (isFirst && isBubblewrap) ? "unborn" : isGuest ? "guest" : isBubblewrap ? "bwrap" : "service";
-    return { pid, kind, key: `${pid}-${fields[18]}` };
+    return { pid, kind, key: `${pid}-${fieldsOf(stat)[19]}` };
   }
+}
+
+/** A process may end between two looks at it. */
+function orEmpty(look: () => string): string {
+  try {
+    return look();
+  } catch {
+    return "";
+  }
+}
+
+/** Whether a process is one of user space and has anything: one that has ended and is not yet reaped has nothing. */
+function isAlive(stat: string): boolean {
+  const [state, , , , , , flags] = fieldsOf(stat);
+  return stat !== "" && state !== "Z" && state !== "X" && (Number(flags) & KERNEL_THREAD) === 0;
+}
+
+/** The fields of `/proc/PID/stat` from the state on: the name before it may hold anything. */
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

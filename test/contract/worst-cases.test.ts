@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { StallProbe } from "./stall-probe.ts";
 
 const MIB = 2 ** 20;
@@ -17,16 +17,7 @@ let probe: StallProbe;
 let keeper: string;
 
 before(async () => {
-  const flags = [
-    "--isolation",
-    "none",
-    "--log-level",
-    "debug",
-    "--token-containers",
-    "100",
-    "--family-issues",
-    "100000",
-  ];
+  const flags = [...NO_WALL, "--log-level", "debug", "--token-containers", "100", "--family-issues", "100000"];
   service = await startService(flags);
   probe = new StallProbe(service.port);
   keeper = await service.issue({ containers: ["worst", "worst-*"], can: ["run", "tasks", "issue"], depth: 1 });

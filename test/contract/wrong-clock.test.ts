@@ -3,18 +3,17 @@ import { globSync } from "node:fs";
 import { it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
-import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 /** Of the package faketime, which gives a program another wall clock. */
 const [LIBRARY] = globSync("/usr/lib/*/faketime/libfaketime.so.1");
-const WITHOUT_WALL = ["--isolation", "none"];
 
 /** A service whose wall clock is ahead, while its monotonic clocks are those of the system. */
 async function startAhead(ahead: string, home: Home): Promise<Service> {
   const clock = { LD_PRELOAD: LIBRARY!, FAKETIME: ahead, FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" };
   Object.assign(process.env, clock);
   try {
-    return await startService(WITHOUT_WALL, home);
+    return await startService(NO_WALL, home);
   } finally {
     for (const name of Object.keys(clock)) delete process.env[name];
   }
@@ -41,7 +40,7 @@ it(
   { skip: LIBRARY === undefined ? "faketime is not installed" : false },
   async () => {
     await using home = await makeHome();
-    const [revoked, kept] = await during(startService(WITHOUT_WALL, home), async (service) => {
+    const [revoked, kept] = await during(startService(NO_WALL, home), async (service) => {
       const tokens = [
         await issue(service, {}),
         await issue(service, { secretsReadable: true, secrets: { KEY: "kept" } }),
@@ -58,7 +57,7 @@ it(
       assert.equal((await service.request("DELETE", `/api/tokens/${token.jti}`)).status, 200);
       return token;
     });
-    await during(startService(WITHOUT_WALL, home), async (service) => {
+    await during(startService(NO_WALL, home), async (service) => {
       for (const { token } of [revoked, other]) {
         assertProblem(await service.run("c", "1", { token }), 403, "token_invalid");
       }

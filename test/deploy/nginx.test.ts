@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 
 import { end, startProxy } from "../../bench/scale/topology.ts";
 import { HEAD_BYTES } from "../../src/wire/head.ts";
 import { type Answer, collect, request, respond, sendRaw } from "../contract/http.ts";
 import { assertProblem } from "../contract/problem.ts";
-import { type Service, startService } from "../contract/service.ts";
+import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import { pause, until } from "../contract/until.ts";
 import { freePort, missing } from "../redis/server.ts";
 
@@ -112,26 +112,44 @@ http {
   server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${upstream}; } }
 }`;
 
-/** The service, behind nginx as in `deploy/` or behind a plain one. */
-async function behind(t: TestContext, how: "deploy" | "plain"): Promise<{ service: Service; port: number }> {
-  const service = await startService(["--trust-proxy", "127.0.0.1/32", "--log-level", "debug"]);
-  const folder = await mkdtemp(path.join(tmpdir(), "caisson-nginx-"));
-  const port = await freePort();
-  let proxy: ChildProcess;
-  if (how === "deploy") proxy = await startProxy(folder, port, [service.port]);
-  else {
-    const file = path.join(folder, "nginx.conf");
-    const user = process.getuid?.() === 0 ? "user root;" : "";
-    await writeFile(file, user + PLAIN(port, service.port, folder));
-    proxy = spawn("nginx", ["-p", folder, "-e", "stderr", "-c", file, "-g", "daemon off;"], { stdio: "ignore" });
-    await until(() => answers(port), "nginx answers");
+type Kind = "deploy" | "plain";
+
+/** The service, behind nginx as in `deploy/` and behind a plain one, until it is disposed of. */
+class Behind implements AsyncDisposable {
+  readonly service: Service;
+  readonly ports: Readonly<Record<Kind, number>>;
+  readonly #closers: AsyncDisposableStack;
+
+  private constructor(service: Service, ports: Readonly<Record<Kind, number>>, closers: AsyncDisposableStack) {
+    this.service = service;
+    this.ports = ports;
+    this.#closers = closers;
   }
-  t.after(async () => {
-    await end(proxy, "SIGTERM");
-    await rm(folder, { recursive: true });
-    await service.stop();
-  });
-  return { service, port };
+
+  static async start(): Promise<Behind> {
+    await using closers = new AsyncDisposableStack();
+    const flags = [...NO_WALL, "--trust-proxy", "127.0.0.1/32", "--log-level", "debug"];
+    const service = closers.adopt(await startService(flags), (started) => started.stop());
+    const folder = await mkdtemp(path.join(tmpdir(), "caisson-nginx-"));
+    closers.defer(() => rm(folder, { recursive: true }));
+    const ports = { deploy: await freePort(), plain: await freePort() };
+    const proxy = await startProxy(path.join(folder, "deploy"), ports.deploy, [service.port]);
+    closers.defer(() => end(proxy, "SIGTERM"));
+    const place = path.join(folder, "plain");
+    await mkdir(place);
+    const file = path.join(place, "nginx.conf");
+    const user = process.getuid?.() === 0 ? "user root;" : "";
+    await writeFile(file, user + PLAIN(ports.plain, service.port, place));
+    const words = ["-p", place, "-e", "stderr", "-c", file, "-g", "daemon off;"];
+    const plain = spawn("nginx", words, { stdio: "ignore" });
+    closers.defer(() => end(plain, "SIGTERM"));
+    await until(() => answers(ports.plain), "nginx answers");
+    return new Behind(service, ports, closers.move());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#closers.disposeAsync();
+  }
 }
 
 async function answers(port: number): Promise<boolean> {
@@ -154,7 +172,9 @@ const STEPWISE = (type: string): string => `new Response(new ReadableStream({
 
 const METHODS = ["POST", "PUT", "PATCH", "GET", "DELETE"];
 
-describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
+const noNginx = await missing("nginx");
+
+describe("the configuration of nginx", { skip: noNginx }, () => {
   for (const method of METHODS) {
     it(`sends no ${method} of a run twice when its node goes away with it`, async (t) => {
       let arrived = 0;
@@ -175,27 +195,30 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     ["does not even refuse", deaf],
   ];
   for (const [what, leave] of gone) {
-    for (const method of METHODS) {
-      it(`passes over a node that ${what}, for each ${method} of a run, and loses none by it`, async (t) => {
-        const arrived: string[] = [];
-        const answer: Handler = async (incoming, response) => {
-          let bytes = 0;
-          for await (const chunk of incoming) bytes += (chunk as Buffer).length;
-          arrived.push(`${incoming.method} ${incoming.url} ${bytes}`);
-          response.end("42");
-        };
-        const port = await proxyTo(t, [await leave(t), await listening(t, answer), await leave(t)]);
-        const body = method === "GET" ? "" : LONG_BODY;
-        const sent: string[] = [];
-        for (let number = 0; number < 10; number++) {
-          const target = `/api/run/demo-${number}/hook/..//%2e?a=${number}`;
-          sent.push(`${method} ${target} ${body.length}`);
-          const { status, text } = await request(port, method, target, { body, headers: { "if-none-match": "*" } });
-          assert.deepEqual([status, text], [200, "42"]);
-        }
-        assert.deepEqual(arrived, sent);
-      });
-    }
+    // nginx waits a quarter of a second for each of the nodes that are deaf.
+    describe(`passes over a node that ${what}, and loses nothing by it`, { concurrency: METHODS.length }, () => {
+      for (const method of METHODS) {
+        it(`for each ${method} of a run`, async (t) => {
+          const arrived: string[] = [];
+          const answer: Handler = async (incoming, response) => {
+            let bytes = 0;
+            for await (const chunk of incoming) bytes += (chunk as Buffer).length;
+            arrived.push(`${incoming.method} ${incoming.url} ${bytes}`);
+            response.end("42");
+          };
+          const port = await proxyTo(t, [await leave(t), await listening(t, answer), await leave(t)]);
+          const body = method === "GET" ? "" : LONG_BODY;
+          const sent: string[] = [];
+          for (let number = 0; number < 10; number++) {
+            const target = `/api/run/demo-${number}/hook/..//%2e?a=${number}`;
+            sent.push(`${method} ${target} ${body.length}`);
+            const { status, text } = await request(port, method, target, { body, headers: { "if-none-match": "*" } });
+            assert.deepEqual([status, text], [200, "42"]);
+          }
+          assert.deepEqual(arrived, sent);
+        });
+      }
+    });
   }
 
   it("answers 502 when no node listens", async (t) => {
@@ -245,17 +268,19 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     });
   }
 
-  for (const method of METHODS) {
-    it(`sends no ${method} of a run twice when its node takes too long`, async (t) => {
-      let arrived = 0;
-      const ports = [await listening(t, () => arrived++), await listening(t, () => arrived++)];
-      const port = await proxyTo(t, ports, (config) =>
-        config.replace("proxy_read_timeout 330s", "proxy_read_timeout 1s"),
-      );
-      const answer = await request(port, method, "/api/run/demo", { body: method === "GET" ? "" : "1" });
-      assert.deepEqual([answer.status, arrived], [504, 1]);
-    });
-  }
+  describe("sends no run twice when its node takes too long", { concurrency: METHODS.length }, () => {
+    for (const method of METHODS) {
+      it(method, async (t) => {
+        let arrived = 0;
+        const ports = [await listening(t, () => arrived++), await listening(t, () => arrived++)];
+        const port = await proxyTo(t, ports, (config) =>
+          config.replace("proxy_read_timeout 330s", "proxy_read_timeout 1s"),
+        );
+        const answer = await request(port, method, "/api/run/demo", { body: method === "GET" ? "" : "1" });
+        assert.deepEqual([answer.status, arrived], [504, 1]);
+      });
+    }
+  });
 
   it("leads a container to one node, by whatever path, and containers to all", async (t) => {
     const port = await proxied(t, named("one"), named("two"), named("three"));
@@ -285,6 +310,49 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     assert.equal(rest, "data: 2\n\n");
   });
 
+  it("holds 16 bodies of an address and no more, which refuses no run by another method or without a body", async (t) => {
+    const port = await proxied(t, (incoming, response) => {
+      incoming.resume().on("end", () => response.end("done"));
+    });
+    const head = `PUT /api/run/demo HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 20}\r\n\r\n`;
+    const held = Array.from({ length: 16 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+    t.after(() => held.forEach((socket) => socket.destroy()));
+    for (const socket of held) socket.write(`${head}begun`);
+    const put = (): Promise<Answer> => request(port, "PUT", "/api/run/demo", { body: "1" });
+    await until(async () => (await put()).status === 429, "all places are taken");
+    const refused = await put();
+    const { code, retryAfterMs } = refused.json() as { code: string; retryAfterMs: number };
+    assert.deepEqual([code, retryAfterMs, refused.headers["retry-after"]], ["container_busy", 1_000, "1"]);
+    assert.equal((await request(port, "POST", "/api/run/demo", { body: "1" })).text, "done");
+    assert.equal((await request(port, "GET", "/api/run/demo", {})).text, "done");
+    for (const socket of held) socket.destroy();
+    await until(async () => (await put()).text === "done", "the places are free again");
+  });
+
+  it("says who asks, and believes no client about it; takes bodies as long as code may be", async (t) => {
+    const port = await proxied(t, async (incoming, response) => {
+      let bytes = 0;
+      for await (const chunk of incoming) bytes += (chunk as Buffer).length;
+      response.end(JSON.stringify({ bytes, headers: incoming.headers }));
+    });
+    const lies = { "X-Forwarded-For": "9.9.9.9", Forwarded: "for=9.9.9.9" };
+    const body = Buffer.alloc(5 * 2 ** 20, "a");
+    const answer = await request(port, "POST", "/api/run/demo", { body, headers: lies });
+    const { bytes, headers } = answer.json() as { bytes: number; headers: Record<string, string> };
+    assert.equal(bytes, body.length);
+    assert.equal(headers["x-forwarded-for"], "127.0.0.1");
+    assert.equal(headers["forwarded"], undefined);
+    assert.equal(headers["host"], `127.0.0.1:${port}`);
+  });
+});
+
+describe("the service behind nginx", { skip: noNginx }, () => {
+  let behind: Behind;
+  before(async () => {
+    behind = await Behind.start();
+  });
+  after(() => behind[Symbol.asyncDispose]());
+
   const streamed = [
     ["deploy", "text/event-stream"],
     ["deploy", "text/plain"],
@@ -292,9 +360,14 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     ["plain", "text/plain"],
   ] as const;
   for (const [how, type] of streamed) {
-    it(`lets each piece of a task's ${type} through as it is made (${how})`, async (t) => {
-      const { service, port } = await behind(t, how);
-      const response = await respond(port, "POST", "/api/run/demo", { token: service.admin, body: STEPWISE(type) });
+    it(`lets each piece of a task's ${type} through as it is made (${how})`, async () => {
+      const { service, ports } = behind;
+      const port = ports[how];
+      const container = `steps-${how}-${type.replace("/", "-")}`;
+      const response = await respond(port, "POST", `/api/run/${container}`, {
+        token: service.admin,
+        body: STEPWISE(type),
+      });
       response.setEncoding("utf8");
       const pieces: string[] = [];
       const ended = once(response, "end");
@@ -308,7 +381,7 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
             .map((n) => `data: ${n}\n\n`)
             .join(""),
         );
-        if (count < 3) await service.run("demo", "go()");
+        if (count < 3) await service.run(container, "go()");
       }
       await ended;
       assert.equal(response.complete, true);
@@ -316,8 +389,9 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
   }
 
   for (const how of ["deploy", "plain"] as const) {
-    it(`passes on that an answer broke: it does not end it (${how})`, async (t) => {
-      const { service, port } = await behind(t, how);
+    it(`passes on that an answer broke: it does not end it (${how})`, async () => {
+      const { service, ports } = behind;
+      const port = ports[how];
       const codes = [
         `new Response(new ReadableStream({ pull(c) { this.n ??= 0; if (this.n++ < 2) c.enqueue("a"); else c.error(new Error("no")) } }))`,
         "(context, req, res) => { res.setHeader('content-length', '9'); res.write('a'); setTimeout(() => res.end('b'), 300) }",
@@ -325,18 +399,24 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
         "(context, req, res) => { res.write('a'); setTimeout(() => process.exit(), 300) }",
       ];
       for (const body of codes) {
-        const answer = await request(port, "POST", "/api/run/demo", { token: service.admin, body });
+        const answer = await request(port, "POST", `/api/run/breaks-${how}`, { token: service.admin, body });
         assert.ok(!answer.complete || answer.status === 502, `${answer.status} ${answer.text} for ${body}`);
       }
     });
 
-    it(`tells a task when its client leaves (${how})`, async (t) => {
-      const { service, port } = await behind(t, how);
-      const said = (what: string): Promise<string> => service.logLine((line) => line.includes(`"${what}"`));
+    it(`tells a task when its client leaves (${how})`, async () => {
+      const { service, ports } = behind;
+      const port = ports[how];
+      const said = (what: string): Promise<string> =>
+        service.logLine((line) => line.includes(`"${what}"`) && line.includes(`-${how}"`));
       const told = "context.signal.onabort = () => console.log('told', context.signal.reason.name)";
       const leaving = new AbortController();
       const body = `(context) => { ${told}; console.log('waits'); return new Promise(() => {}) }`;
-      const left = request(port, "POST", "/api/run/waits", { token: service.admin, body, signal: leaving.signal });
+      const left = request(port, "POST", `/api/run/waits-${how}`, {
+        token: service.admin,
+        body,
+        signal: leaving.signal,
+      });
       await said("waits");
       leaving.abort();
       await assert.rejects(left);
@@ -345,15 +425,16 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
       const events = `(context) => new Response(new ReadableStream({
         start(c) { c.enqueue("data: 1\\n\\n") }, cancel() { console.log("cancelled") }
       }), { headers: { "content-type": "text/event-stream" } })`;
-      const response = await respond(port, "POST", "/api/run/events", { token: service.admin, body: events });
+      const response = await respond(port, "POST", `/api/run/events-${how}`, { token: service.admin, body: events });
       await once(response, "data");
       response.destroy();
       await said("cancelled");
     });
   }
 
-  it("passes on the largest head that a task may answer", async (t) => {
-    const { service, port } = await behind(t, "deploy");
+  it("passes on the largest head that a task may answer", async () => {
+    const { service, ports } = behind;
+    const port = ports.deploy;
     const many = Array.from({ length: 199 }, (_, index) => [`x-n${index}`, "\u00ff".repeat(100)]);
     const heads = [[], many].map((headers) => {
       const frame = JSON.stringify({ status: 200, headers: [...headers.flat(), "x-big", ""] });
@@ -365,15 +446,16 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
         return `new Response(null, { headers: ${JSON.stringify(all)} })`;
       };
       const options = { token: service.admin, body: body("") };
-      const answer = await respond(port, "POST", "/api/run/demo", { ...options, maxHeaderSize: 2 ** 17 });
+      const answer = await respond(port, "POST", "/api/run/heads", { ...options, maxHeaderSize: 2 ** 17 });
       const { status, headers: passed } = await collect(answer);
       assert.deepEqual([status, passed["x-big"]], [200, headers.at(-1)![1]]);
-      assert.equal((await service.run("demo", body("a"))).status, 500);
+      assert.equal((await service.run("heads", body("a"))).status, 500);
     }
   });
 
-  it("passes on the longest token, and the longest line and head of a request that a node takes", async (t) => {
-    const { service, port } = await behind(t, "deploy");
+  it("passes on the longest token, and the longest line and head of a request that a node takes", async () => {
+    const { service, ports } = behind;
+    const port = ports.deploy;
     const token = await service.issue({ containers: ["demo"], params: { p: "x".repeat(5814) } });
     assert.ok(token.length > 8_180 && token.length <= 8_192, `${token.length}`);
     const run = (target: string, headers: Record<string, string>): Promise<Answer> => {
@@ -397,43 +479,7 @@ describe("the configuration of nginx", { skip: await missing("nginx") }, () => {
     }
   });
 
-  it("holds 16 bodies of an address and no more, which refuses no run by another method or without a body", async (t) => {
-    const port = await proxied(t, (incoming, response) => {
-      incoming.resume().on("end", () => response.end("done"));
-    });
-    const head = `PUT /api/run/demo HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 20}\r\n\r\n`;
-    const held = Array.from({ length: 16 }, () => connect(port, "127.0.0.1").on("error", () => {}));
-    t.after(() => held.forEach((socket) => socket.destroy()));
-    for (const socket of held) socket.write(`${head}begun`);
-    const put = (): Promise<Answer> => request(port, "PUT", "/api/run/demo", { body: "1" });
-    await until(async () => (await put()).status === 429, "all places are taken");
-    const refused = await put();
-    const { code, retryAfterMs } = refused.json() as { code: string; retryAfterMs: number };
-    assert.deepEqual([code, retryAfterMs, refused.headers["retry-after"]], ["container_busy", 1_000, "1"]);
-    assert.equal((await request(port, "POST", "/api/run/demo", { body: "1" })).text, "done");
-    assert.equal((await request(port, "GET", "/api/run/demo", {})).text, "done");
-    for (const socket of held) socket.destroy();
-    await until(async () => (await put()).text === "done", "the places are free again");
-  });
-
-  it("gives a node a Host where the client need not send one", async (t) => {
-    const { port } = await behind(t, "deploy");
-    assert.match(await sendRaw(port, ["GET /healthz HTTP/1.0\r\n\r\n"]), /^HTTP\/1\.1 200 /);
-  });
-
-  it("says who asks, and believes no client about it; takes bodies as long as code may be", async (t) => {
-    const port = await proxied(t, async (incoming, response) => {
-      let bytes = 0;
-      for await (const chunk of incoming) bytes += (chunk as Buffer).length;
-      response.end(JSON.stringify({ bytes, headers: incoming.headers }));
-    });
-    const lies = { "X-Forwarded-For": "9.9.9.9", Forwarded: "for=9.9.9.9" };
-    const body = Buffer.alloc(5 * 2 ** 20, "a");
-    const answer = await request(port, "POST", "/api/run/demo", { body, headers: lies });
-    const { bytes, headers } = answer.json() as { bytes: number; headers: Record<string, string> };
-    assert.equal(bytes, body.length);
-    assert.equal(headers["x-forwarded-for"], "127.0.0.1");
-    assert.equal(headers["forwarded"], undefined);
-    assert.equal(headers["host"], `127.0.0.1:${port}`);
+  it("gives a node a Host where the client need not send one", async () => {
+    assert.match(await sendRaw(behind.ports.deploy, ["GET /healthz HTTP/1.0\r\n\r\n"]), /^HTTP\/1\.1 200 /);
   });
 });

@@ -5,11 +5,11 @@ import { seeded } from "../seeded.ts";
 import { type Attack, readAttacks } from "./attack.ts";
 import { type Held, holdCorpus } from "./corpus.ts";
 
-/** Every rung that keeps hostile code in. */
-const RUNGS = ["namespaces", "confined"] as const;
+/** Every level that keeps hostile code in. */
+const LEVELS = ["namespaces", "confined"] as const;
 /**
  * Classes that the wall has no part in: the program in the guest, and what the service makes of its frames and its silence,
- * give the answers. Each attack of them runs on one rung, which is drawn. `npm run test:long` runs all attacks on all rungs.
+ * give the answers. Each attack of them runs on one level, which is drawn. `npm run test:long` runs all attacks on all levels.
  */
 const ALIKE: ReadonlySet<string> = new Set([
   "blocks",
@@ -31,18 +31,18 @@ const ALIKE_BOMBS: ReadonlySet<string> = new Set([
 ]);
 
 const random = seeded();
-console.log(`SEED=${random.seed} draws the rung of each attack that has the same answer on every rung`);
-const drawn = new Map(readAttacks("namespaces").map((attack) => [nameOf(attack), random.pick(RUNGS)]));
+console.log(`SEED=${random.seed} draws the level of each attack that has the same answer on every level`);
+const drawn = new Map(readAttacks("namespaces").map((attack) => [nameOf(attack), random.pick(LEVELS)]));
 
-const WHOLE: readonly Held[] = RUNGS.map((rung) => {
-  const chosen = (attack: Attack): boolean => isLong || !isAlike(attack) || drawn.get(nameOf(attack)) === rung;
-  return { rung, started: "by whoever runs the tests", make: makeHome, skip: false, chosen };
+const WHOLE: readonly Held[] = LEVELS.map((level) => {
+  const chosen = (attack: Attack): boolean => isLong || !isAlike(attack) || drawn.get(nameOf(attack)) === level;
+  return { level, started: "by whoever runs the tests", make: makeHome, skip: false, chosen };
 });
 
 /** What a guest meets differently that has the service's user and the host's root: files, processes and the kernel. */
 const KINDS: ReadonlySet<string> = new Set(["escapes", "files", "processes", "signals", "sockets"]);
 const OF_A_USER: Held = {
-  rung: "confined",
+  level: "confined",
   started: "by a user",
   make: makeUserHome,
   skip: whyNoUser(),

@@ -34,9 +34,9 @@ interface Target {
   readonly programs: string;
 }
 
-/** What is attacked: a rung, and who starts it. */
+/** What is attacked: a level, and who starts it. */
 export interface Held {
-  readonly rung: string;
+  readonly level: string;
   /** In words. */
   readonly started: string;
   readonly make: () => Promise<Home>;
@@ -46,16 +46,16 @@ export interface Held {
   readonly chosen: (attack: Attack) => boolean;
 }
 
-/** Runs the attacks of the corpus against one rung, and holds what section 6 of the contract promises of each. */
-export function holdCorpus({ rung, started, make, skip, chosen }: Held): void {
-  describe(`the rung ${rung}, started ${started}`, { skip }, () => holdAttacks(rung, make, chosen));
+/** Runs the attacks of the corpus against one level, and holds what section 6 of the contract promises of each. */
+export function holdCorpus({ level, started, make, skip, chosen }: Held): void {
+  describe(`the level ${level}, started ${started}`, { skip }, () => holdAttacks(level, make, chosen));
 }
 
-function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: Attack) => boolean): void {
+function holdAttacks(level: string, make: () => Promise<Home>, chosen: (attack: Attack) => boolean): void {
   const rows: Row[] = [];
   const opened = new AsyncDisposableStack();
   let canaries: Canaries;
-  const attacks = readAttacks(rung).filter(chosen);
+  const attacks = readAttacks(level).filter(chosen);
   const endings = [...new Set(attacks.map(({ ending }) => ending))];
   const targets = new Map<Ending, Target>();
 
@@ -63,7 +63,7 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
     canaries = opened.use(await setOutCanaries());
     const starts = endings.map(async (ending) => {
       const home = opened.use(await make());
-      const service = await start(rung, home, ending, canaries);
+      const service = await start(level, home, ending, canaries);
       opened.defer(() => service.stop());
       targets.set(ending, { home, service, programs: digestOf(home.tmp) });
     });
@@ -122,18 +122,18 @@ function holdAttacks(rung: string, make: () => Promise<Home>, chosen: (attack: A
   });
 }
 
-function start(rung: string, home: Home, ending: Ending, { flags }: Canaries): Promise<Service> {
+function start(level: string, home: Home, ending: Ending, { flags }: Canaries): Promise<Service> {
   const { wall, block } = TIMES[ending];
   const limits = Object.entries({ ...SIZES, wall, block, stream: wall }).flatMap(([name, value]) => [
     `--${name}-limit`,
     value,
   ]);
-  return startService(["--isolation", rung, "--pool", String(POOL), "--pool-window", "3s", ...flags, ...limits], home);
+  return startService(["--isolation", level, "--pool", String(POOL), "--pool-window", "3s", ...flags, ...limits], home);
 }
 
-/** Of the programs that all guests are made from; those that a guest of the rung `confined` has are further names of them. */
+/** Of the programs that all guests are made from; those that a guest of the level `confined` has are further names of them. */
 function digestOf(folder: string): string {
-  const ofGuests = [path.join(folder, "caisson-jail-*/users/**"), path.join(folder, "caisson-run-*/guests/**")];
+  const ofGuests = ["jail/roots", "guests"].map((roots) => path.join(folder, `caisson-run-*/${roots}/**`));
   const files = globSync(path.join(folder, "**"), { exclude: ofGuests, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));

@@ -120,7 +120,7 @@ async function finish({ guest, runs }: FuzzedGuest): Promise<void> {
   guest.process.kill();
   await guest.process.exited;
   await until(() => guest.ended, "the guest ends with its process");
-  assert.equal(guest.flights.size, 0);
+  assert.equal(guest.inFlight.size, 0);
   for (const { answers, abandoned, wrongs } of runs) {
     assert.deepEqual(wrongs, []);
     assert.equal(answers, abandoned ? 0 : 1);

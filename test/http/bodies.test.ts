@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { it, type TestContext } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
-import { Bodies, type BodyHolder, type HeldBody } from "../../src/http/bodies.ts";
+import { Bodies, type MemoryOwner, type HeldBody } from "../../src/http/bodies.ts";
 import { endAnswer, expectBody } from "../../src/http/read-body.ts";
 import { type Exchange, listening } from "./listening.ts";
 
@@ -18,7 +18,7 @@ const STRANGER = { name: "192.0.2.1", isPublic: true };
 async function reading(
   t: TestContext,
   given?: Bodies,
-): Promise<{ bodies: Bodies; send: (head: string, holder?: BodyHolder) => Promise<Sent> }> {
+): Promise<{ bodies: Bodies; send: (head: string, owner?: MemoryOwner) => Promise<Sent> }> {
   const bodies = given ?? new Bodies();
   t.after(() => bodies.close());
   const exchanges: ((exchange: Exchange) => void)[] = [];
@@ -29,7 +29,7 @@ async function reading(
       exchanges.shift()!([request, response]);
     },
   });
-  const send = async (head: string, holder: BodyHolder = ALICE): Promise<Sent> => {
+  const send = async (head: string, owner: MemoryOwner = ALICE): Promise<Sent> => {
     const { promise, resolve } = Promise.withResolvers<Exchange>();
     exchanges.push(resolve);
     const client = connect(port, "127.0.0.1");
@@ -38,7 +38,7 @@ async function reading(
     client.setEncoding("latin1").on("data", (text: string) => (said += text));
     client.write(`POST / HTTP/1.1\r\n${head}\r\n\r\n`);
     const exchange = await promise;
-    const body = bodies.read(...exchange, { limitBytes: LIMIT_BYTES, tooLarge, holder });
+    const body = bodies.read(...exchange, { limitBytes: LIMIT_BYTES, tooLarge, owner });
     body.catch(() => {});
     return { client, exchange, body, said: () => said };
   };
@@ -126,7 +126,7 @@ it("a client that asks whether a body is wanted that is too long is answered ins
   assert.match(said(), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*connection: close\r\n/i);
 });
 
-it("the holder of the most unfinished bodies loses its oldest; a neighbour's body is read", async (t) => {
+it("the owner of the most unfinished bodies loses its oldest; a neighbour's body is read", async (t) => {
   const { send } = await reading(t, new Bodies(1_000, 500));
   const unfinished: Sent[] = [];
   for (let index = 0; index < 2; index++) {

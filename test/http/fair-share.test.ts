@@ -4,18 +4,18 @@ import { it } from "node:test";
 import { FairShare, type Hold } from "../../src/http/fair-share.ts";
 
 /** A share, what was cut of it, and a way to hold some of it. */
-function shareOf(maxBytes: number): { cut: string[]; hold: (holder: string, name: string, bytes: number) => Hold } {
+function shareOf(maxBytes: number): { cut: string[]; hold: (owner: string, name: string, bytes: number) => Hold } {
   const share = new FairShare(maxBytes);
   const cut: string[] = [];
-  const hold = (holder: string, name: string, bytes: number): Hold => {
-    const held = share.hold(holder, () => cut.push(name));
+  const hold = (owner: string, name: string, bytes: number): Hold => {
+    const held = share.hold(owner, () => cut.push(name));
     held.grow(bytes);
     return held;
   };
   return { cut, hold };
 }
 
-it("the holder that has the most loses its oldest, and no other does", () => {
+it("the owner that has the most loses its oldest, and no other does", () => {
   const { cut, hold } = shareOf(100);
   hold("quiet", "quiet 1", 30);
   for (const name of ["greedy 1", "greedy 2", "greedy 3"]) hold("greedy", name, 20);
@@ -26,7 +26,7 @@ it("the holder that has the most loses its oldest, and no other does", () => {
   assert.deepEqual(cut, ["greedy 1", "greedy 2"]);
 });
 
-it("what grows is cut itself where its holder has the most and nothing older", () => {
+it("what grows is cut itself where its owner has the most and nothing older", () => {
   const { cut, hold } = shareOf(100);
   hold("quiet", "quiet", 30);
   const greedy = hold("greedy", "greedy", 10);
@@ -48,13 +48,32 @@ it("what was released counts no more, and once only", () => {
   assert.deepEqual(cut, ["first"]);
 });
 
-it("what is pinned is not cut: the next largest holder loses its oldest", () => {
+it("what is pinned is not cut: the next largest owner loses its oldest", () => {
   const { cut, hold } = shareOf(100);
   hold("large", "pinned", 80).pin();
   hold("small", "small", 10);
   hold("smaller", "smaller", 5);
   hold("other", "other", 8);
   assert.deepEqual(cut, ["small"]);
+});
+
+it("no holder pins more than it leaves to the others, however many pin something", () => {
+  const { cut, hold } = shareOf(100);
+  const first = hold("large", "large 1", 30);
+  assert.equal(first.pin(), true);
+  assert.equal(hold("large", "large 2", 20).pin(), true);
+  const refused = hold("large", "large 3", 10);
+  assert.equal(refused.pin(), false);
+  refused.release();
+  // The first of a holder is pinned in any case.
+  assert.equal(hold("other", "other 1", 24).pin(), true);
+  const more = hold("other", "other 2", 2);
+  assert.equal(more.pin(), false);
+  more.release();
+  hold("small", "small", 25);
+  assert.deepEqual(cut, []);
+  first.release();
+  assert.equal(hold("large", "large 4", 10).pin(), true);
 });
 
 it("what is alone is never too much", () => {

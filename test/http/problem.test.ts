@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { Problem, type ProblemCode, PROBLEMS } from "../../src/errors.ts";
+import { type ProblemCode, PROBLEMS } from "../../src/error-codes.ts";
+import { Problem } from "../../src/errors.ts";
 import { asProblem, problemAnswer } from "../../src/http/problem.ts";
 
 function documentOf(error: unknown, run?: string): Record<string, unknown> {

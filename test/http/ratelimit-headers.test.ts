@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { rateLimitHeaders } from "../../src/http/ratelimit-headers.ts";
-import type { KeyUsage } from "../../src/limits/limiter.ts";
+import type { KeyUsage } from "../../src/limits/store.ts";
 
 function usage(keyClass: "container" | "token", limits: number[], remaining: number[], resetMs: number[]): KeyUsage {
   return { class: keyClass, limits, remaining, resetMs };

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { it, type TestContext } from "node:test";
 
+import { Problem } from "../../src/errors.ts";
+import { Bodies } from "../../src/http/bodies.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "../../src/http/read-body.ts";
 import { type Exchange, listening } from "./listening.ts";
 
@@ -98,5 +101,47 @@ for (const [how, end] of Object.entries(END)) {
     end(response, "taken");
     await once(client, "end");
     assert.match(said(), /taken/);
+  });
+}
+
+const readings: readonly [string, (request: IncomingMessage, response: ServerResponse, bodies: Bodies) => void][] = [
+  ["that nobody wants", (_, response) => endAnswer(response, "no")],
+  [
+    "that is read into memory",
+    (request, response, bodies) => {
+      const owner = { name: "a", isPublic: false };
+      const options = { limitBytes: SENT_BYTES, tooLarge: () => new Problem("code_too_large", "too long"), owner };
+      void bodies.read(request, response, options).then(() => response.end("no"));
+    },
+  ],
+];
+const SENT_BYTES = 8 * 2 ** 20;
+/** What is read before it is known to be too much. */
+const MOST_A_TURN = 2 * 65_536;
+
+for (const [what, read] of readings) {
+  it(`of a body ${what}, a turn of the event loop reads little, however fast it comes`, async (t) => {
+    let inTurn = 0;
+    let most = 0;
+    const bodies = new Bodies();
+    t.after(() => bodies.close());
+    const port = await listening(t, {
+      request: async (request, response) => {
+        // The kernel takes what it can before the first read.
+        for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+        request.on("data", (chunk: Buffer) => {
+          if (inTurn === 0) setImmediate(() => (inTurn = 0));
+          inTurn += chunk.length;
+          most = Math.max(most, inTurn);
+        });
+        read(request, response, bodies);
+      },
+    });
+    const client = connect(port, "127.0.0.1");
+    t.after(() => client.destroy());
+    client.write(`POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: ${SENT_BYTES}\r\n\r\n`);
+    client.resume().write(Buffer.alloc(SENT_BYTES));
+    await once(client, "end");
+    assert.ok(most <= MOST_A_TURN, `${most} bytes in one turn`);
   });
 }

@@ -1,4 +1,4 @@
-import type { Charge, KeyReading, LimitStore } from "../../src/limits/limiter.ts";
+import type { Charge, KeyReading, LimitStore } from "../../src/limits/store.ts";
 
 /** What is left of one key. */
 export async function readOne(store: Pick<LimitStore, "read">, charge: Charge): Promise<KeyReading> {

@@ -1,14 +1,14 @@
-import { type Means, openConfined } from "../../src/sandbox/confined.ts";
+import { type Mechanisms, openConfined } from "../../src/sandbox/confined.ts";
+import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import { isPrivileged, mayChangeRoot } from "../../src/sandbox/privilege.ts";
-import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
+import { prepareRunFolder } from "../../src/sandbox/temp/run-folder.ts";
 import { ownLandlock } from "./landlock.ts";
 
 /** The ways in which this machine can confine guests: with less than it has, as one that has less. */
-export async function confinements(): Promise<Map<string, Means>> {
+export async function confinements(): Promise<Map<string, Mechanisms>> {
   const abi = await ownLandlock();
-  const all = new Map<string, Means>();
+  const all = new Map<string, Mechanisms>();
   if (mayChangeRoot()) {
     all.set("confined by a root of its own", { ownUsers: true, jail: true, landlockAbi: 0 });
     if (abi > 0)
@@ -22,6 +22,6 @@ export async function confinements(): Promise<Map<string, Means>> {
   return all;
 }
 
-export async function openConfinedBy(means: Means, options: SandboxOptions): Promise<Sandbox> {
-  return sandboxBehind(await openConfined(await prepareRunFolder(), options, means));
+export async function openConfinedBy(means: Mechanisms, options: SandboxOptions): Promise<Sandbox> {
+  return sandboxOf(await openConfined(await prepareRunFolder(), options, means));
 }

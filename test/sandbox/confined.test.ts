@@ -5,12 +5,12 @@ import { readFile, readlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { after, before, describe, it } from "node:test";
 
-import { Guest } from "../../src/containers/guest.ts";
-import { type Means, openConfined } from "../../src/sandbox/confined.ts";
-import { openWall } from "../../src/sandbox/open-wall.ts";
-import { prepareRunFolder } from "../../src/sandbox/run-folder.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
+import { type Mechanisms, openConfined } from "../../src/sandbox/confined.ts";
+import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { refuseOpenWall } from "../../src/sandbox/self-test.ts";
+import { refuseOpenWall } from "../../src/sandbox/self-test/self-test.ts";
+import { prepareRunFolder } from "../../src/sandbox/temp/run-folder.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { LIMITS } from "../containers/puppet.ts";
 import { start } from "../containers/recorder.ts";
@@ -28,7 +28,7 @@ for (const [name, means] of await confinements()) {
   describe(`a sandbox whose guests are ${name}`, () => holdSandbox(means));
 }
 
-function holdPromises(means: Means): void {
+function holdPromises(means: Mechanisms): void {
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openConfinedBy(means, SANDBOX_OPTIONS);
@@ -72,7 +72,7 @@ function holdPromises(means: Means): void {
     for (const target of await Promise.all(targets)) {
       assert.match(
         target,
-        /^(?:\/|\/dev\/null|(?:socket|pipe|anon_inode):.*|)$|\/caisson-jail-[^/]+\/users\/[^/]+\/\d+$/,
+        /^(?:\/|\/dev\/null|(?:socket|pipe|anon_inode):.*|)$|\/caisson-run-[^/]+\/jail\/roots\/\d+$/,
       );
     }
   });
@@ -140,7 +140,7 @@ function holdPromises(means: Means): void {
 }
 
 /** One at a time: the first moves the folder of this process's temporary files. */
-function holdSandbox(means: Means): void {
+function holdSandbox(means: Mechanisms): void {
   it("leaves nothing of what a guest wrote, however the guest left it", async () => {
     await using home = await makeHome();
     const search = process.env["TMPDIR"];
@@ -174,7 +174,7 @@ describe("openConfined", () => {
   });
 
   it("names the step that a guest could not be confined by", async () => {
-    const wall = await openWall({ ...SANDBOX_OPTIONS, isolation: "confined", descriptors: 2 ** 40 });
+    const wall = await openLocalSandbox({ ...SANDBOX_OPTIONS, isolation: "confined", descriptors: 2 ** 40 });
     const guest = wall.start("pipe");
     assert.match((await guest.exited).how, /the guest could not be confined: limit of nofile/);
     await wall.close();

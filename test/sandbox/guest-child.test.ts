@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import type { Cgroups } from "../../src/sandbox/cgroup.ts";
+import type { Cgroups } from "../../src/sandbox/cgroup/cgroup.ts";
 import { GuestChild, spawnGuest } from "../../src/sandbox/guest-child.ts";
 import type { Priority } from "../../src/sandbox/sandbox.ts";
 import { pause, until } from "../contract/until.ts";

@@ -4,13 +4,13 @@ import { constants } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { landlockAbi, executePlan, type PlanResult } from "../../src/sandbox/plan/execute-plan.ts";
 import { type GuestPolicy, guestPlan } from "../../src/sandbox/plan/guest-plan.ts";
-import { landlockAbi, play, type Played } from "../../src/sandbox/plan/play.ts";
-import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
+import type { Architecture } from "../../src/sandbox/seccomp/system-calls.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
 import { filteredCalls, type HostileCall, type Targets } from "../../src/sandbox/self-test/hostile-calls.ts";
 import { judgeCall, type Layered, MARK, testLayers } from "../../src/sandbox/self-test/layers.ts";
-import type { Architecture } from "../../src/sandbox/system-calls.ts";
+import { prepareRunFolder, type RunFolder } from "../../src/sandbox/temp/run-folder.ts";
 
 const architecture = process.arch as Architecture;
 const isRoot = process.getuid?.() === 0;
@@ -22,14 +22,15 @@ let policy: GuestPolicy;
 
 /** The layers of this policy, played with no wall around them. */
 async function test(changed: Partial<Layered> = {}): Promise<Check[]> {
-  const playAmongAll: Layered["playAmongAll"] = (calls) => play(folder.player, architecture, guestPlan(policy), calls);
-  return testLayers({ player: folder.player, policy, playAmongAll, threads: null, ...changed });
+  const playAmongAll: Layered["playAmongAll"] = (calls) =>
+    executePlan(folder.stub, architecture, guestPlan(policy), calls);
+  return testLayers({ stub: folder.stub, policy, playAmongAll, threads: null, ...changed });
 }
 
-/** A player that comes after a script. */
-async function playerAfter(script: string): Promise<string> {
-  const file = path.join(folder.path, "wrapped-player");
-  await writeFile(file, `#!/bin/sh\n${script} ${folder.player}\n`);
+/** A stub that comes after a script. */
+async function stubAfter(script: string): Promise<string> {
+  const file = path.join(folder.path, "wrapped-stub");
+  await writeFile(file, `#!/bin/sh\n${script} ${folder.stub}\n`);
   await chmod(file, 0o755);
   return file;
 }
@@ -41,7 +42,7 @@ function outcomes(checks: readonly Check[]): Record<string, Check["outcome"]> {
 describe("the layers of a plan", { skip: process.platform !== "linux" }, () => {
   before(async () => {
     folder = await prepareRunFolder();
-    const abi = await landlockAbi(folder.player, architecture);
+    const abi = await landlockAbi(folder.stub, architecture);
     policy = {
       ...BARE,
       ...(isRoot ? { root: folder.path, identity: { uid: 4_711, gid: 4_711 } } : {}),
@@ -71,7 +72,9 @@ describe("the layers of a plan", { skip: process.platform !== "linux" }, () => {
   });
 
   it("are found out where they do not hold together, with the names of the calls", async () => {
-    const checks = await test({ playAmongAll: (calls) => play(folder.player, architecture, guestPlan(BARE), calls) });
+    const checks = await test({
+      playAmongAll: (calls) => executePlan(folder.stub, architecture, guestPlan(BARE), calls),
+    });
     const open = checks.filter(({ outcome }) => outcome === "open");
     const layers = new Set(open.map(({ layer }) => layer));
     for (const layer of ["network", "processes", "system calls", "descriptors"] as const)
@@ -89,28 +92,28 @@ describe("the layers of a plan", { skip: process.platform !== "linux" }, () => {
   });
 
   it("are weak where what is around them stops a call by itself: nothing is proven then", async () => {
-    const checks = await test({ player: await playerAfter("ulimit -S -n 32; exec") });
+    const checks = await test({ stub: await stubAfter("ulimit -S -n 32; exec") });
     const descriptors = checks.find(({ layer, tried }) => layer === "descriptors" && tried === "by native code");
     assert.deepEqual([descriptors?.outcome, descriptors?.found], ["weak", "cannot be proven here: number 64"]);
   });
 
   it("are proven for the filter also then, by errors that are nobody else's", { skip: !isRoot }, async () => {
-    const bereft = await playerAfter("exec setpriv --bounding-set -all --inh-caps -all --reuid 65534 --clear-groups");
+    const bereft = await stubAfter("exec setpriv --bounding-set -all --inh-caps -all --reuid 65534 --clear-groups");
     const filtered: GuestPolicy = { ...BARE, filter: policy.filter! };
-    const checks = await test({ player: bereft, policy: filtered });
+    const checks = await test({ stub: bereft, policy: filtered });
     assert.equal(outcomes(checks)["system calls: by native code"], "held");
-    const answers = await play(
+    const answers = await executePlan(
       bereft,
       architecture,
       guestPlan(BARE),
       filteredCalls(TARGETS).map(({ call }) => call),
     );
-    const refused = answers.answers.filter((answer) => answer === -EPERM);
+    const refused = answers.results.filter((answer) => answer === -EPERM);
     assert.ok(refused.length >= 3, "the kernel itself refuses this user some of them");
   });
 
   it("are open, not unknown, when nothing can be played at all", async () => {
-    const nothing: Played = { fault: "exit code 1: bwrap: no", answers: [] };
+    const nothing: PlanResult = { fault: "exit code 1: bwrap: no", results: [] };
     const checks = await test({ playAmongAll: () => Promise.resolve(nothing) });
     assert.deepEqual(
       checks.map(({ outcome, found }) => [outcome, found]),
@@ -133,8 +136,8 @@ describe("the calls that the filter is to stop", { skip: process.platform !== "l
   it("get through or fail later where there is no filter, so that a refusal says something of it", async () => {
     const run = await prepareRunFolder();
     const calls = filteredCalls(TARGETS);
-    const { answers } = await play(
-      run.player,
+    const { results: answers } = await executePlan(
+      run.stub,
       architecture,
       guestPlan(BARE),
       calls.map(({ call }) => call),
@@ -149,7 +152,7 @@ describe("the calls that the filter is to stop", { skip: process.platform !== "l
 });
 
 describe("what became of a hostile call", () => {
-  const call = { name: "a call", number: 1, words: [] };
+  const call = { name: "a call", number: 1, args: [] };
   const landlocked: HostileCall = { layer: "Landlock", what: "it", part: "landlock", call, errors: [EACCES] };
   const filtered: HostileCall = { layer: "network", what: "it", part: "filter", call, errors: [EPERM] };
   const rows: [string, HostileCall, open: number, own: number, all: number | null, Check["outcome"]][] = [

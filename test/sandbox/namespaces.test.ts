@@ -5,10 +5,10 @@ import { readFile, readlink } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 
-import { openWall } from "../../src/sandbox/open-wall.ts";
+import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
+import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import { sealedEnvironment } from "../../src/sandbox/plan/seal.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
-import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { until } from "../contract/until.ts";
 
@@ -28,7 +28,7 @@ const KINDS = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"];
 let sandbox: Sandbox;
 
 before(async () => {
-  sandbox = sandboxBehind(await openWall(OPTIONS));
+  sandbox = sandboxOf(await openLocalSandbox(OPTIONS));
 });
 after(() => sandbox.close());
 
@@ -191,7 +191,7 @@ describe("a guest whose socket is closed by the service", () => {
 
 describe("a guest that cannot be confined", () => {
   it("ends with the name of what could not be done", async () => {
-    const wall = await openWall({ ...OPTIONS, descriptors: 2 ** 30 });
+    const wall = await openLocalSandbox({ ...OPTIONS, descriptors: 2 ** 30 });
     const guest = wall.start("pipe");
     assert.equal((await guest.exited).how, "the guest could not be confined: limit of nofile");
     await wall.close();
@@ -203,7 +203,7 @@ describe("openWall", () => {
     const search = process.env["PATH"];
     process.env["PATH"] = "/nowhere";
     try {
-      await assert.rejects(openWall(OPTIONS), /bubblewrap is not installed.*apt-get install/);
+      await assert.rejects(openLocalSandbox(OPTIONS), /bubblewrap is not installed.*apt-get install/);
     } finally {
       process.env["PATH"] = search;
     }

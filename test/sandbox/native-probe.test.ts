@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import type { RunFolder } from "../../src/sandbox/run-folder.ts";
-import { sealFilter, seccompFilter } from "../../src/sandbox/seccomp.ts";
-import type { Architecture } from "../../src/sandbox/system-calls.ts";
+import { sealFilter, seccompFilter } from "../../src/sandbox/seccomp/seccomp.ts";
+import type { Architecture } from "../../src/sandbox/seccomp/system-calls.ts";
+import type { RunFolder } from "../../src/sandbox/temp/run-folder.ts";
 import { compileProbe, probeBehindFilters, probeBehindWall, whyNoProbe } from "./native-probe.ts";
 import { NO_PLAN } from "./thinned-wall.ts";
 

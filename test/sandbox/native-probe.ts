@@ -7,9 +7,9 @@ import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 
+import { type GuestResources, sandboxOf } from "../../src/sandbox/local-sandbox.ts";
 import { openNamespaces } from "../../src/sandbox/namespaces.ts";
-import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
-import { type GuestResources, sandboxBehind } from "../../src/sandbox/wall.ts";
+import { prepareRunFolder, type RunFolder } from "../../src/sandbox/temp/run-folder.ts";
 import { useBubblewrap } from "./thinned-wall.ts";
 
 const SOURCE = path.join(import.meta.dirname, "probe.c");
@@ -55,7 +55,7 @@ export async function compileProbe(): Promise<RunFolder> {
 }
 
 /**
- * Runs the probe behind all that the rung puts around a guest, by the very same arguments.
+ * Runs the probe behind all that the level puts around a guest, by the very same arguments.
  *
  * @param what is `all`, `i386` or `x32`.
  * @param thinned says by which script bubblewrap's arguments are changed (`thinned-wall.ts`).
@@ -67,7 +67,7 @@ export async function probeBehindWall(
   thinned: string = "",
 ): Promise<ProbeReport> {
   await using _ = await useBubblewrap(thinned);
-  const sandbox = sandboxBehind(await openNamespaces({ ...folder, remove: async () => {} }, LIMITS));
+  const sandbox = sandboxOf(await openNamespaces({ ...folder, remove: async () => {} }, LIMITS));
   t.after(() => sandbox.close());
   const guest = await sandbox.launch();
   guest.socket.write(`${what} 0 0\n`);

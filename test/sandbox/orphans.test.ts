@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
-import { openWall } from "../../src/sandbox/open-wall.ts";
+import { sandboxOf } from "../../src/sandbox/local-sandbox.ts";
+import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
-import { sandboxBehind } from "../../src/sandbox/wall.ts";
 import { type Home, makeHome } from "../contract/service.ts";
 import { Trail } from "../contract/trail.ts";
 import { isLong } from "../long.ts";
@@ -30,10 +30,10 @@ before(async () => {
 });
 after(() => home[Symbol.asyncDispose]());
 
-for (const rung of ["namespaces", "confined"] as const) {
-  describe(`on the rung ${rung}`, () => {
+for (const level of ["namespaces", "confined"] as const) {
+  describe(`on the level ${level}`, () => {
     before(async () => {
-      sandbox = sandboxBehind(await openWall({ ...SANDBOX_OPTIONS, isolation: rung }));
+      sandbox = sandboxOf(await openLocalSandbox({ ...SANDBOX_OPTIONS, isolation: level }));
     });
     after(() => sandbox.close());
     leavesNothing();

@@ -40,9 +40,9 @@ function leaveGroups(pid: number): void {
 }
 
 describe("a guest that cannot see whether anybody is there", () => {
-  for (const rung of ["namespaces", "confined"] as const) {
-    it(`dies with the process that has started it, on the rung ${rung}`, async () => {
-      const holder = fork(HOLDER, [rung], { env: { ...process.env, TMPDIR: home.tmp } });
+  for (const level of ["namespaces", "confined"] as const) {
+    it(`dies with the process that has started it, on the level ${level}`, async () => {
+      const holder = fork(HOLDER, [level], { env: { ...process.env, TMPDIR: home.tmp } });
       const gone = once(holder, "exit");
       const [pid] = (await once(holder, "message")) as [number];
       const begin = statOf(pid)![19];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { Cgroups } from "../../src/sandbox/cgroup.ts";
+import type { Cgroups } from "../../src/sandbox/cgroup/cgroup.ts";
 import { guestLimits, underLimits } from "../../src/sandbox/rlimits.ts";
 import { RESOURCES } from "../containers/real-guests.ts";
 

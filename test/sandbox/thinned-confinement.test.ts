@@ -4,21 +4,21 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { executePlan } from "../../src/sandbox/plan/execute-plan.ts";
 import { type GuestPolicy, guestPlan } from "../../src/sandbox/plan/guest-plan.ts";
-import { play } from "../../src/sandbox/plan/play.ts";
 import { isPrivileged } from "../../src/sandbox/privilege.ts";
-import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
+import type { Architecture } from "../../src/sandbox/seccomp/system-calls.ts";
 import { type Account, readAccount } from "../../src/sandbox/self-test/account.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
 import { judgeAccount } from "../../src/sandbox/self-test/kernel.ts";
 import { testLayers } from "../../src/sandbox/self-test/layers.ts";
-import type { Architecture } from "../../src/sandbox/system-calls.ts";
+import { prepareRunFolder, type RunFolder } from "../../src/sandbox/temp/run-folder.ts";
 import { ownLandlock } from "./landlock.ts";
 
 const architecture = process.arch as Architecture;
 const abi = process.platform === "linux" ? await ownLandlock() : 0;
 const PROMISED = {
-  rung: "confined",
+  level: "confined",
   memoryBytes: 1,
   threads: 8,
   cpuCores: 1,
@@ -91,11 +91,11 @@ describe("a guest that reaches another's files", { skip: !isPrivileged() && "onl
       [wide, ["listing another guest's files got through"]],
     ] as const) {
       const checks = await testLayers({
-        player: folder.player,
+        stub: folder.stub,
         policy,
         neighbour,
         threads: null,
-        playAmongAll: (calls) => play(folder.player, architecture, guestPlan(policy), calls),
+        playAmongAll: (calls) => executePlan(folder.stub, architecture, guestPlan(policy), calls),
       });
       assert.deepEqual(openOnes(checks, "by native code"), found);
     }

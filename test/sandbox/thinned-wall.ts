@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after } from "node:test";
 
-import { probeGuests } from "../../src/containers/probe.ts";
+import { probeGuests } from "../../src/containers/guest/probe.ts";
+import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import { openNamespaces } from "../../src/sandbox/namespaces.ts";
-import { prepareRunFolder, type RunFolder } from "../../src/sandbox/run-folder.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { type Promised, testWall } from "../../src/sandbox/self-test.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
-import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
+import { type Promised, testWall } from "../../src/sandbox/self-test/self-test.ts";
+import { prepareRunFolder, type RunFolder } from "../../src/sandbox/temp/run-folder.ts";
 
 const MIB = 2 ** 20;
 export const RESOURCES: SandboxOptions = {
@@ -39,7 +39,7 @@ export async function testThinnedWall(
   await using _ = await useBubblewrap(script);
   // Awaited here: the script is needed for as long as guests are made.
   const wall = await openNamespaces({ ...(await runFolder()), remove: async () => {} }, RESOURCES, landlock);
-  return await testSandbox(sandboxBehind(wall), promised);
+  return await testSandbox(sandboxOf(wall), promised);
 }
 
 /** One for all walls of a file: none of them changes it, and to make it is a third of the work of a wall. */
@@ -103,5 +103,5 @@ export function withMounts(...words: readonly string[]): string {
 
 /** Starts Node, or what is in its place, with nobody who plays a plan: no filter, no Landlock, no limits. */
 export const NO_PLAN: string = `kept=(); while [ $# -gt 0 ]; do
-    if [ "$1 $2" = "-- /bin/player" ]; then kept+=(--); shift 2; else kept+=("$1"); shift; fi
+    if [ "$1 $2" = "-- /bin/stub" ]; then kept+=(--); shift 2; else kept+=("$1"); shift; fi
   done; set -- "\${kept[@]}"`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { Charge, Decision, KeyReading, KeyUsage, LimitStore } from "../../src/limits/limiter.ts";
+import type { Charge, Decision, KeyReading, KeyUsage, LimitStore } from "../../src/limits/store.ts";
 import { limitVector, type Limits, LONGEST_MS } from "../../src/limits/windows.ts";
 import { readOne } from "../limits/read-one.ts";
 

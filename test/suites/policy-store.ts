@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { ContainerPolicy, PolicyStore } from "../../src/policies/policy.ts";
+import type { ContainerPolicy, PolicyStore } from "../../src/policies/store.ts";
 
 /** A store that can be opened again on what it has kept. */
 export interface PolicyStoreUnderTest {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { Problem } from "../../src/errors.ts";
+import type { SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
-import type { SandboxOptions } from "../../src/sandbox/wall.ts";
 import { LIMITS } from "../containers/puppet.ts";
 import { start } from "../containers/recorder.ts";
 import { until } from "../contract/until.ts";
@@ -25,7 +25,7 @@ export const SANDBOX_OPTIONS: SandboxOptions = {
 /** Most of a promise is the start of guests, which is work for one processor. */
 const AT_ONCE = 2;
 
-/** What every rung promises of the guests that it starts, whatever its wall is made of. */
+/** What every level promises of the guests that it starts, whatever its wall is made of. */
 export function sandboxSuite(subject: string, open: (options: SandboxOptions) => Promise<Sandbox>): void {
   describe(`${subject} as a sandbox`, () => {
     let under: Under;

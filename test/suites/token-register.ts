@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 
 import { LEEWAY_S } from "../../src/tokens/format.ts";
 import type { Payload } from "../../src/tokens/payload.ts";
-import type { TokenRegister } from "../../src/tokens/register.ts";
+import type { TokenStore } from "../../src/tokens/store.ts";
 import { problemOf } from "../tokens/support.ts";
 
 /** Long after any time that the tests run at. */
@@ -13,9 +13,9 @@ const START_MS = 1_900_000_000_000;
 
 /** A register that can be opened again on what it has kept. */
 export interface RegisterUnderTest {
-  register: TokenRegister;
+  register: TokenStore;
   /** Closes it and opens it anew. */
-  reopen: () => Promise<TokenRegister>;
+  reopen: () => Promise<TokenStore>;
   /** Ends it and removes what it left. */
   end: () => Promise<void>;
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { ensureAdminToken } from "../../src/tokens/admin-token.ts";
-import { openTokens } from "../../src/tokens/authority.ts";
-import { makeKeys } from "../../src/tokens/key-rotation.ts";
+import { makeKeys } from "../../src/tokens/keys/key-rotation.ts";
+import { openTokens } from "../../src/tokens/token-service.ts";
 import { testTokens } from "./support.ts";
 
 test("the first start writes one line that is an administrative token without expiry, for its owner only", async (t) => {
@@ -15,9 +15,9 @@ test("the first start writes one line that is an administrative token without ex
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const text = await readFile(file, "utf8");
   assert.match(text, /^[\w.-]+\n$/);
-  const { admin, exp, jti } = await tokens.verifier.verify(text.trim());
+  const { admin, exp, jti } = (await tokens.verifier.verify(text.trim())).claims;
   assert.deepEqual([admin, exp], [true, null]);
-  assert.ok(tokens.registry.issued(jti));
+  assert.ok(tokens.store.issued(jti));
 });
 
 test("later starts keep it", async (t) => {
@@ -34,12 +34,12 @@ test("one that was revoked, damaged or not administrative is replaced by one tha
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
   const revoked = await readFile(file, "utf8");
-  await tokens.revoke((await tokens.verifier.verify(revoked.trim())).jti, "me");
+  await tokens.revoke((await tokens.verifier.verify(revoked.trim())).claims.jti, "me");
   const narrow = await tokens.issue({ containers: ["demo"] }, "me");
   for (const text of [revoked, "", "nonsense\n", narrow.token]) {
     await writeFile(file, text);
     assert.equal(await ensureAdminToken(file, tokens), true);
-    assert.equal((await tokens.verifier.verify((await readFile(file, "utf8")).trim())).admin, true);
+    assert.equal((await tokens.verifier.verify((await readFile(file, "utf8")).trim())).claims.admin, true);
   }
 });
 
@@ -52,7 +52,7 @@ test("one of keys that are gone is replaced", async (t) => {
   const reopened = await openTokens(tokens.folder);
   t.after(() => reopened.close());
   assert.equal(await ensureAdminToken(file, reopened), true);
-  assert.equal((await reopened.verifier.verify((await readFile(file, "utf8")).trim())).admin, true);
+  assert.equal((await reopened.verifier.verify((await readFile(file, "utf8")).trim())).claims.admin, true);
 });
 
 test("one that others can read stops the start", async (t) => {

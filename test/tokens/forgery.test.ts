@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { CompactSign, exportJWK, generateKeyPair } from "jose";
 
-import type { Tokens } from "../../src/tokens/authority.ts";
+import type { Tokens } from "../../src/tokens/token-service.ts";
 import { payload, problemOf, signed, testTokens } from "./support.ts";
 
 /** The attacks of RFC 8725 and the CVEs behind it. Each is a token text made from a valid one and what is public. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { openShared, type Shared } from "../../src/stores.ts";
-import { Registry } from "../../src/tokens/registry.ts";
+import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
 import { missing, startRedis } from "../redis/server.ts";
 import { tokenRegisterSuite } from "../suites/token-register.ts";
 
@@ -12,12 +12,12 @@ const NOW_MS = 1_900_000_000_000;
 tokenRegisterSuite("a file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "caisson-tokens-"));
   const file = join(folder, "tokens.sqlite");
-  let register = Registry.open(file, NOW_MS);
+  let register = SqliteTokenStore.open(file, NOW_MS);
   return {
     register,
     reopen: async () => {
       register.close();
-      return (register = Registry.open(file, NOW_MS));
+      return (register = SqliteTokenStore.open(file, NOW_MS));
     },
     end: async () => {
       register.close();

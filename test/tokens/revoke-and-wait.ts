@@ -1,7 +1,7 @@
-import { Registry } from "../../src/tokens/registry.ts";
+import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
 
 const [file, jti] = process.argv.slice(2);
-const registry = Registry.open(file!, 0);
+const registry = SqliteTokenStore.open(file!, 0);
 registry.revoke(jti!, "me", 0);
 process.stdout.write("revoked\n");
 // Keeps the process, with the database open, until it is killed.

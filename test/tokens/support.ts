@@ -9,8 +9,10 @@ import { CompactSign } from "jose";
 
 import { Problem } from "../../src/errors.ts";
 import type { SinceBoot } from "../../src/limits/clock.ts";
-import { openTokens, type Tokens } from "../../src/tokens/authority.ts";
-import type { KeyRing } from "../../src/tokens/keys.ts";
+import { Caller } from "../../src/tokens/caller.ts";
+import type { Claims } from "../../src/tokens/claims.ts";
+import type { KeyRing } from "../../src/tokens/keys/key-ring.ts";
+import { openTokens, type Tokens } from "../../src/tokens/token-service.ts";
 
 /** A moment that is a whole second, so that boundaries are easy to write down. */
 export const START_S = 1_900_000_000;
@@ -35,6 +37,13 @@ export async function testTokens(t: TestContext): Promise<Tokens & { clock: { no
   t.after(() => tokens.close());
   return { ...tokens, clock, folder };
 }
+
+/** The caller of a token that was issued and is not verified, so that its key is unknown. */
+export function callerOf(claims: Claims, register: Pick<Tokens["store"], "issued"> = NO_REGISTER): Caller {
+  return new Caller(claims, null, [], register);
+}
+
+const NO_REGISTER = { issued: () => undefined };
 
 /** A claims set that is valid, with changes. */
 export function payload(changes: Record<string, unknown> = {}): Record<string, unknown> {

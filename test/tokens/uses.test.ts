@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import type { Claims } from "../../src/tokens/claims.ts";
-import type { TokenUse } from "../../src/tokens/register.ts";
+import type { TokenUse } from "../../src/tokens/store.ts";
 import { Uses } from "../../src/tokens/uses.ts";
 
 /** Adds up, and fails when it is told to. */

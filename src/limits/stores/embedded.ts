@@ -4,8 +4,8 @@ import { Problem } from "../../errors.ts";
 import type { CellLog } from "../cell-log.ts";
 import { SteadyClock, systemClock, type Clock } from "../clock.ts";
 import { decide, usageOf } from "../decide.ts";
-import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
 import { Page } from "../page.ts";
+import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 import { LONGEST_MS } from "../windows.ts";
 import { Compactor } from "./embedded/compactor.ts";
 import { Folder } from "./embedded/folder.ts";
@@ -42,7 +42,7 @@ interface Waiting {
  * starts after it is counted on disk, and the end of the process at any instant loses none. When the journal cannot be
  * written, all that wait for it are refused and taken back; the next turn tries anew.
  */
-export class EmbeddedStore implements LimitStore {
+export class EmbeddedLimitStore implements LimitStore {
   readonly #table: KeyTable;
   readonly #journal: Journal;
   readonly #compactor: Compactor;
@@ -80,11 +80,11 @@ export class EmbeddedStore implements LimitStore {
    * @param path the folder of the store, which no other process may use
    * @throws {Error} naming the file and the remedy, when the counts on disk are damaged.
    */
-  static async open(path: string, options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+  static async open(path: string, options: EmbeddedStoreOptions): Promise<EmbeddedLimitStore> {
     const folder = new Folder(path);
     const recovered = await recover(folder);
     if (options.fsync) await folder.sync();
-    return new EmbeddedStore(folder, recovered, options);
+    return new EmbeddedLimitStore(folder, recovered, options);
   }
 
   /** How many keys are held, for the metrics. */

@@ -1,9 +1,9 @@
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
 import { ServerTime } from "../../redis/server-time.ts";
 import { conclude } from "../decide.ts";
-import type { Charge, Decision, KeyReading, LimitStore } from "../limiter.ts";
+import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
+import { LimitReply, LimitRequest } from "./redis/protocol.ts";
 import { limitScript, liveScript } from "./redis/script.ts";
-import { Answer, Question } from "./redis/words.ts";
 
 /** So many decisions are asked at once at the most: others of Redis wait for a millisecond or two then. */
 const MOST_AT_ONCE = 128;
@@ -24,7 +24,7 @@ interface Waiting {
  * a Redis finds in its buffers after a pause changes nothing. One whose answer is lost on the way stays counted, though
  * its run was not started.
  */
-export class RedisStore implements LimitStore {
+export class RedisLimitStore implements LimitStore {
   readonly #link: RedisLink;
   readonly #script: Script;
   readonly #live: Script;
@@ -118,8 +118,8 @@ export class RedisStore implements LimitStore {
     }
   }
 
-  #ask(what: "admit" | "read", decisions: readonly (readonly Charge[])[]): Promise<Answer> {
-    const { logs, words } = new Question(decisions);
+  #ask(what: "admit" | "read", decisions: readonly (readonly Charge[])[]): Promise<LimitReply> {
+    const { logs, words } = new LimitRequest(decisions);
     const names = [...logs.keys()];
     const listed = names.map((name) => (LISTED.test(name) ? name : ""));
     return this.#run(
@@ -129,11 +129,11 @@ export class RedisStore implements LimitStore {
     );
   }
 
-  async #run(what: string, logs: readonly string[], words: readonly (string | Buffer)[]): Promise<Answer> {
+  async #run(what: string, logs: readonly string[], words: readonly (string | Buffer)[]): Promise<LimitReply> {
     const keys = [this.#clockKey, this.#namesKey, ...logs];
     const sentMs = performance.now();
     const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
-    const answer = new Answer((await this.#link.runPacked(this.#script, keys, [what, byMs, ...words])) as Buffer[]);
+    const answer = new LimitReply((await this.#link.runPacked(this.#script, keys, [what, byMs, ...words])) as Buffer[]);
     this.#serverTime.told(answer.serverMs, sentMs, !answer.inTime);
     if (!answer.inTime) throw unavailable(new Error("the time of Redis had gone on when it came to the decision"));
     return answer;

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, linkSync, mkdirSync } from "node:fs";
 import path from "node:path";
 
 import type { Identity } from "../privilege.ts";
-import { removeTree } from "../remove-tree.ts";
+import { removeTree } from "../temp/remove-tree.ts";
 
 /** Where a guest lives. */
 export interface GuestHome {

@@ -1,14 +1,14 @@
 import { realpath } from "node:fs/promises";
 
-import type { Cgroups } from "../cgroup.ts";
-import { sharedLibraries } from "../libraries.ts";
+import type { Cgroups } from "../cgroup/cgroup.ts";
+import type { GuestResources } from "../local-sandbox.ts";
 import type { GuestPolicy } from "../plan/guest-plan.ts";
 import type { LandlockRule } from "../plan/landlock.ts";
 import type { Identity } from "../privilege.ts";
+import { sharedLibraries } from "../program/libraries.ts";
 import { guestLimits } from "../rlimits.ts";
-import type { RunFolder } from "../run-folder.ts";
-import type { Architecture } from "../system-calls.ts";
-import type { GuestResources } from "../wall.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
+import type { RunFolder } from "../temp/run-folder.ts";
 import type { GuestHome } from "./guest-home.ts";
 
 /** Standard streams and frames; the plan's own descriptor is the first that goes. */

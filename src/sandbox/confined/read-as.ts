@@ -1,8 +1,8 @@
+import { NOTES, executeWhole } from "../plan/execute-plan.ts";
 import { guestPlan } from "../plan/guest-plan.ts";
-import { NOTES, playWhole } from "../plan/play.ts";
 import { type Memory, type Step, stepsFor, text } from "../plan/steps.ts";
 import type { Identity } from "../privilege.ts";
-import type { Architecture } from "../system-calls.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 import { BLOCK_BYTES } from "./disk.ts";
 import { type Mappings, MOST_PAGES, PAGE_BYTES } from "./mappings.ts";
 
@@ -38,7 +38,7 @@ export async function readAs(identity: Identity, stub: string, pid: number, name
 
 /** If no process can be started now, the next look comes soon. */
 async function execute(stub: string, steps: readonly Step[]): Promise<Buffer> {
-  const { said } = await playWhole(stub, { steps }).catch(() => ({ said: Buffer.alloc(0) }));
+  const { said } = await executeWhole(stub, { steps }).catch(() => ({ said: Buffer.alloc(0) }));
   return said;
 }
 

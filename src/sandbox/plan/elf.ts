@@ -1,4 +1,4 @@
-import type { Architecture } from "../system-calls.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 
 /** Of the largest pages that arm64 has. */
 export const ALIGNMENT = 0x1_0000;

@@ -1,6 +1,6 @@
-import type { Memory, Plan, Step, Word } from "./steps.ts";
+import type { Memory, Plan, Step, Arg } from "./steps.ts";
 
-/** Where the player has its plan in memory. Both halves of an address there are numbers that nothing else has. */
+/** Where the stub has its plan in memory. Both halves of an address there are numbers that nothing else has. */
 export const PLAN_ADDRESS = 0x2c_0001_0000n;
 /** Of a plan as it is sent, whatever is in it. */
 export const PLAN_BYTES = 32_768;
@@ -12,7 +12,7 @@ const HEADER_BYTES = 16;
 export const PROGRAM_ADDRESS: bigint = PLAN_ADDRESS + BigInt(HEADER_BYTES);
 
 /**
- * The player's exit status, of 8 bits: this when it got no plan, one more when the first step failed, and so on. Below are
+ * The stub's exit status, of 8 bits: this when it got no plan, one more when the first step failed, and so on. Below are
  * those by which shells and bubblewrap tell of signals.
  */
 const FIRST_STATUS = 192;
@@ -23,7 +23,7 @@ export function encodePlan(plan: Plan): Buffer {
   return new Encoder().encode(plan);
 }
 
-/** Which step the player could not make, for the log, or null when its exit status says no such thing. */
+/** Which step the stub could not make, for the log, or null when its exit status says no such thing. */
 export function failedStep({ steps }: Plan, status: number | null): string | null {
   if (status === FIRST_STATUS) return "no plan came";
   return steps[(status ?? 0) - FIRST_STATUS - 1]?.name ?? null;
@@ -55,7 +55,7 @@ class Encoder {
   #placeSteps(steps: readonly Step[]): bigint {
     const ignored: Memory = { bytes: Buffer.alloc(8) };
     const start = this.#reserve(steps, steps.length * STEP_BYTES, STEP_BYTES);
-    for (const [index, { name, number, words, result, mayFail = false }] of steps.entries()) {
+    for (const [index, { name, number, args: words, result, mayFail = false }] of steps.entries()) {
       const at = start + index * STEP_BYTES;
       if (words.length > 6) throw new TypeError(`${name} has ${words.length} arguments`);
       this.#put(at, BigInt(number));
@@ -69,10 +69,10 @@ class Encoder {
     return PLAN_ADDRESS + BigInt(start);
   }
 
-  #resolve(word: Word, at: number): bigint {
+  #resolve(word: Arg, at: number): bigint {
     if (typeof word === "number" || typeof word === "bigint") return BigInt(word);
     if (word === "arguments") this.#arguments = PLAN_ADDRESS + BigInt(at);
-    // The player writes them.
+    // The stub writes them.
     if (typeof word === "string") return 0n;
     if ("bytes" in word) return this.#addressOf(word);
     const known = this.#offsets.get(word);

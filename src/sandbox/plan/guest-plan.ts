@@ -1,5 +1,5 @@
-import { type FilterOptions, seccompFilter } from "../seccomp.ts";
-import type { Architecture } from "../system-calls.ts";
+import { type FilterOptions, seccompFilter } from "../seccomp/seccomp.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 import { PROGRAM_ADDRESS } from "./encode.ts";
 import { type LandlockPolicy, landlockSteps } from "./landlock.ts";
 import { type MakeStep, type Memory, numbers, type Plan, type Step, stepsFor, text } from "./steps.ts";
@@ -28,7 +28,7 @@ export interface GuestPolicy {
   readonly landlock?: LandlockPolicy;
   /** Its `pid` is `own` where the process counts like the host. */
   readonly filter?: Omit<FilterOptions, "programAddress">;
-  /** Executed at last, with the words that follow the player's own name. */
+  /** Executed at last, with the words that follow the stub's own name. */
   readonly program?: string;
 }
 
@@ -146,7 +146,7 @@ function installFilter(step: MakeStep, { architecture, filter }: GuestPolicy): S
   // struct sock_fprog: how many there are, and where.
   const length = numbers(program.length / 8, 0).bytes;
   const described: Memory = { bytes: length, pointers: [{ at: 8, to: instructions }] };
-  // The player writes what the kernel answers into the instructions that compare with it.
+  // The stub writes what the kernel answers into the instructions that compare with it.
   const own = pidOffsets.map((at) => ({ ...step("getpid", []), result: { memory: instructions, at } }));
   return [...own, step("seccomp", [SECCOMP_SET_MODE_FILTER, 0, described], "system-call filter")];
 }

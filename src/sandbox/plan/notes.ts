@@ -1,4 +1,4 @@
-import type { Architecture } from "../system-calls.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 import { type Memory, type Step, stepsFor } from "./steps.ts";
 
 /** The answer of a call that never came back: its process went on as another program. */

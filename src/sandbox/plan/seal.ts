@@ -1,5 +1,5 @@
-import { sealFilter } from "../seccomp.ts";
-import type { Architecture } from "../system-calls.ts";
+import { sealFilter } from "../seccomp/seccomp.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 import { ALIGNMENT, ELF, elfHeaderBytes, elfHeaders } from "./elf.ts";
 import { machineCode } from "./listing.ts";
 
@@ -18,7 +18,7 @@ export function sealedEnvironment(program: string): { readonly LD_PRELOAD: strin
 
 /**
  * Makes a shared library that installs the second system-call filter of a guest when it is loaded. The filter of the plan
- * must still allow the loader to map libraries and the player to execute Node. Node needs neither, and both would lead
+ * must still allow the loader to map libraries and the stub to execute Node. Node needs neither, and both would lead
  * from JavaScript to native code: `loadExtension` of node:sqlite, `process.dlopen` in a worker, `process.execve`.
  */
 export function sealLibrary(architecture: Architecture): Buffer {

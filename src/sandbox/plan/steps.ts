@@ -1,4 +1,4 @@
-import type { Architecture } from "../system-calls.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 
 /** What a process does before it becomes a guest: system calls in their order, each of which has to succeed. */
 export interface Plan {
@@ -13,18 +13,18 @@ export interface Step {
   readonly name: string;
   readonly number: number;
   /** Up to six; what is left out is 0. */
-  readonly words: readonly Word[];
+  readonly args: readonly Arg[];
   /** Where the lower 32 bits of the result go: at an odd offset when it may fail, else at an even one. */
-  readonly result?: Place;
+  readonly result?: MemoryOffset;
   /** Whether the next step follows whatever the kernel says. */
   readonly mayFail?: boolean;
 }
 
 /**
  * An argument: a number, or the address of something. Further steps are what a new thread or process goes on with, as its
- * stack. `arguments` and `environment` are those that the player was started with, and stand side by side.
+ * stack. `arguments` and `environment` are those that the stub was started with, and stand side by side.
  */
-export type Word = number | bigint | Memory | readonly Step[] | "arguments" | "environment";
+export type Arg = number | bigint | Memory | readonly Step[] | "arguments" | "environment";
 
 /** Bytes that the kernel reads or writes, and where in them addresses of others belong. */
 export interface Memory {
@@ -32,7 +32,7 @@ export interface Memory {
   readonly pointers?: readonly { readonly at: number; readonly to: Memory }[];
 }
 
-export interface Place {
+export interface MemoryOffset {
   readonly memory: Memory;
   /** In bytes. */
   readonly at: number;
@@ -66,11 +66,11 @@ const NUMBERS = {
 
 export type CallName = keyof typeof NUMBERS;
 /** @param name of the step, where the call's own does not say enough. */
-export type MakeStep = (call: CallName, words: readonly Word[], name?: string) => Step;
+export type MakeStep = (call: CallName, words: readonly Arg[], name?: string) => Step;
 
 export function stepsFor(architecture: Architecture): MakeStep {
   const column = architecture === "x64" ? 0 : 1;
-  return (call, words, name = call) => ({ name, number: NUMBERS[call][column], words });
+  return (call, words, name = call) => ({ name, number: NUMBERS[call][column], args: words });
 }
 
 /** A C string. */

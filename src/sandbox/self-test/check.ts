@@ -30,7 +30,7 @@ const BUBBLEWRAP = "install bubblewrap 0.8 or newer from your distribution, and 
 const FILTER = "run on a kernel with CONFIG_SECCOMP_FILTER";
 const GROUPS = "let the service make control groups: Delegate=yes in its systemd unit, or start it as root";
 
-/** Under the rung that has none, what would have to be there for the stronger one. */
+/** Under the level that has none, what would have to be there for the stronger one. */
 const NAMESPACES = "install bubblewrap, and let user namespaces be made: --isolation namespaces says what is missing";
 
 /** The layers of the wall in the order in which they are told, each with what mends it where it is weak or missing. */

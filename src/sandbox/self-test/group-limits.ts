@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-import { type GroupFolders, groupsOf } from "../cgroup-mounts.ts";
+import { type GroupFolders, groupsOf } from "../cgroup/cgroup-mounts.ts";
 
 /** What the control group of a process allows it, as the kernel reports it back. A number is infinite where nothing is set. */
 export interface GroupLimits {

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import type { RlimitName } from "../plan/guest-plan.ts";
 import type { NotedCall } from "../plan/notes.ts";
 import { numbers, type Step, text } from "../plan/steps.ts";
-import type { Architecture } from "../system-calls.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 import type { Layer } from "./check.ts";
 
 /** A part of a plan that can be played alone. */
@@ -125,10 +125,14 @@ const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number
   ["system calls", "reboot", 169, 142, 0, 0, 0, 0],
 ];
 
-type MakeCall = (x64: number, arm64: number, ...words: Step["words"]) => Step;
+type MakeCall = (x64: number, arm64: number, ...words: Step["args"]) => Step;
 
 function callsFor(architecture: Architecture): MakeCall {
-  return (x64, arm64, ...words) => ({ name: "a hostile call", number: architecture === "x64" ? x64 : arm64, words });
+  return (x64, arm64, ...words) => ({
+    name: "a hostile call",
+    number: architecture === "x64" ? x64 : arm64,
+    args: words,
+  });
 }
 
 /** Stopped by the filter, whatever else there is. */

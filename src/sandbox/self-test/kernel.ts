@@ -1,6 +1,6 @@
 import { formatSize } from "../../units.ts";
-import type { ResourceLimits } from "../cgroup.ts";
-import type { Held, Rung } from "../sandbox.ts";
+import type { ResourceLimits } from "../cgroup/cgroup.ts";
+import type { Held, IsolationLevel } from "../sandbox.ts";
 import { type Account, type NamespaceKind, NAMESPACES } from "./account.ts";
 import type { Check, Layer } from "./check.ts";
 
@@ -25,9 +25,9 @@ export interface Accounts {
   readonly own: Account;
 }
 
-/** What a rung has promised. */
+/** What a level has promised. */
 export interface PromisedOfKernel extends ResourceLimits {
-  readonly rung: Rung;
+  readonly level: IsolationLevel;
   readonly held: Held;
   readonly tmpBytes: number;
 }
@@ -36,7 +36,7 @@ export interface PromisedOfKernel extends ResourceLimits {
 export function judgeAccount(accounts: Accounts, promised: PromisedOfKernel): Check[] {
   const { guest } = accounts;
   return [
-    ...(promised.rung === "confined" ? [LACKS_NAMESPACES] : judgeNamespaces(accounts)),
+    ...(promised.level === "confined" ? [LACKS_NAMESPACES] : judgeNamespaces(accounts)),
     asked("system calls", "its mode", guest.seccomp === SECCOMP_MODE_FILTER, {
       held: "a filter",
       open: `mode ${guest.seccomp}`,
@@ -46,10 +46,10 @@ export function judgeAccount(accounts: Accounts, promised: PromisedOfKernel): Ch
       held: "set",
       open: "not set",
     }),
-    judgeCapabilities(guest, promised.rung),
-    judgeUser(accounts, promised.rung),
-    ...(promised.rung === "confined" ? [judgeGroups(accounts), judgeLimits(guest, promised)] : []),
-    ...(promised.rung === "namespaces" ? [judgeTmp(guest, promised)] : []),
+    judgeCapabilities(guest, promised.level),
+    judgeUser(accounts, promised.level),
+    ...(promised.level === "confined" ? [judgeGroups(accounts), judgeLimits(guest, promised)] : []),
+    ...(promised.level === "namespaces" ? [judgeTmp(guest, promised)] : []),
     ...judgeGroup(guest, promised),
   ];
 }
@@ -66,10 +66,10 @@ function judgeFilters({ guest, own }: Accounts): Check {
   return asked("system calls", "its filters", more >= OWN_FILTERS, { held: String(more), open: String(more) });
 }
 
-/** All that is weaker than under the rung that is made of them, in one line. */
+/** All that is weaker than under the level that is made of them, in one line. */
 const LACKS_NAMESPACES: Check = {
   layer: "namespaces",
-  tried: "those of the other rung",
+  tried: "those of the other level",
   outcome: "weak",
   found:
     "none: a guest can learn process ids and the host's name; without a root of its own also which paths exist; its " +
@@ -98,24 +98,24 @@ function judgeNamespace(kind: NamespaceKind, guest: Account, own: Account): Chec
   });
 }
 
-function judgeCapabilities({ capabilities }: Account, rung: Rung): Check {
+function judgeCapabilities({ capabilities }: Account, level: IsolationLevel): Check {
   // The bounding set says what an executed file could give; no_new_privs lets none give anything. Only one who has
   // CAP_SETPCAP can empty it.
-  const counted = Object.entries(capabilities).filter(([set]) => rung !== "confined" || set !== "CapBnd");
+  const counted = Object.entries(capabilities).filter(([set]) => level !== "confined" || set !== "CapBnd");
   const kept = counted.filter(([, bits]) => !/^0+$/.test(bits));
   const open = kept.map(([set, bits]) => `${set} ${bits}`).join(", ");
-  const tried = rung === "confined" ? "its four sets" : "its five sets";
+  const tried = level === "confined" ? "its four sets" : "its five sets";
   return asked("capabilities", tried, kept.length === 0, { held: "all empty", open });
 }
 
-function judgeUser({ guest, neighbour, own }: Accounts, rung: Rung): Check {
+function judgeUser({ guest, neighbour, own }: Accounts, level: IsolationLevel): Check {
   const check = { layer: "host user", tried: "who it is outside" } as const;
   const [uid] = guest.uids;
   if (uid === undefined || !guest.uids.every((each) => each === uid)) {
     return { ...check, outcome: "open", found: `several users: ${guest.uids.join(", ")}` };
   }
   // Without capabilities and behind Landlock it is a user like others: that of a container that has no other.
-  if (uid === 0 && own.isOfHost && rung !== "confined") return { ...check, outcome: "open", found: "root" };
+  if (uid === 0 && own.isOfHost && level !== "confined") return { ...check, outcome: "open", found: "root" };
   if (own.uids.includes(uid)) return { ...check, outcome: "weak", found: `user ${uid}, who also runs the service` };
   if (neighbour.uids.includes(uid)) return { ...check, outcome: "open", found: `user ${uid}, like its neighbour` };
   return { ...check, outcome: "held", found: `user ${uid}, and its neighbour is another` };
@@ -201,9 +201,9 @@ function unheldCpu(found: string): Check {
 }
 
 /** The kernel counts the threads of a user: of a guest alone, where that user is its own. */
-function judgeThreads(ofUser: number, { rung, threads }: PromisedOfKernel): Check {
+function judgeThreads(ofUser: number, { level, threads }: PromisedOfKernel): Check {
   const check = { layer: "threads", tried: "its control group" } as const;
-  if (rung === "confined" && ofUser === threads)
+  if (level === "confined" && ofUser === threads)
     return { ...check, outcome: "held", found: `none; its user has ${threads}` };
   return { ...check, outcome: "weak", found: "none; a poll of the service counts them" };
 }

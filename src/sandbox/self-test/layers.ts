@@ -3,9 +3,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { constants } from "node:os";
 import { getSystemErrorName } from "node:util";
 
+import { executePlan, type PlanResult } from "../plan/execute-plan.ts";
 import { type GuestPolicy, guestPlan } from "../plan/guest-plan.ts";
 import type { NotedCall } from "../plan/notes.ts";
-import { play, type Played } from "../plan/play.ts";
 import type { Check, Layer } from "./check.ts";
 import {
   boundedCalls,
@@ -21,13 +21,13 @@ import {
 /** What is to be proven. */
 export interface Layered {
   /** The file of that program. */
-  readonly player: string;
+  readonly stub: string;
   /** Of a guest, but for its program. */
   readonly policy: GuestPolicy;
   /** The folder of another guest that is there at the same time, where this process sees it. */
   readonly neighbour?: string;
   /** Plays calls under all that a guest has around it. */
-  readonly playAmongAll: (calls: readonly NotedCall[]) => Promise<Played>;
+  readonly playAmongAll: (calls: readonly NotedCall[]) => Promise<PlanResult>;
   /** How many the kernel lets a guest have, or null where it does not count them. */
   readonly threads: number | null;
 }
@@ -94,12 +94,12 @@ function callsAgainst({ root, landlock, identity, rlimits, filter }: GuestPolicy
 }
 
 type Answers = ReadonlyMap<HostileCall, number>;
-type PlayCalls = (calls: readonly NotedCall[]) => Promise<Played>;
+type PlayCalls = (calls: readonly NotedCall[]) => Promise<PlanResult>;
 
 /** @throws {Error} with the step that failed of what was to stop them. */
 async function tryCalls(calls: readonly HostileCall[], playCalls: PlayCalls): Promise<Answers> {
   const steps = calls.flatMap(({ before, call }) => (before ? [before, call] : [call]));
-  const { fault, answers } = await playCalls(steps);
+  const { fault, results: answers } = await playCalls(steps);
   if (fault !== null) throw new Error(`a layer could not be tried: ${fault}`);
   return new Map(calls.map((call) => [call, answers[steps.indexOf(call.call)]!]));
 }
@@ -113,7 +113,7 @@ async function tryByPart(layered: Layered, calls: readonly HostileCall[]): Promi
 }
 
 /** Plays calls with one part of the policy and nothing else. */
-function playWith({ player, policy }: Layered, part: Part | null): PlayCalls {
+function playWith({ stub, policy }: Layered, part: Part | null): PlayCalls {
   const { architecture, closeFrom, root, identity, rlimits, landlock, filter } = policy;
   const parts: Readonly<Record<Part, Partial<GuestPolicy>>> = {
     identity: { ...(root === undefined ? {} : { root }), ...(identity ? { identity } : {}) },
@@ -123,7 +123,7 @@ function playWith({ player, policy }: Layered, part: Part | null): PlayCalls {
     filter: filter ? { filter: { ...filter, mark: MARK } } : {},
   };
   const plan = guestPlan({ architecture, closeFrom, ...(part === null ? {} : parts[part]) });
-  return (calls) => play(player, architecture, plan, calls);
+  return (calls) => executePlan(stub, architecture, plan, calls);
 }
 
 async function tryAmongAll(
@@ -139,7 +139,7 @@ async function tryAmongAll(
     calls.filter(({ onlyAlone }) => !onlyAlone),
     async (steps) => {
       const played = await playAmongAll([...steps, ...more]);
-      refused = played.answers.at(-1) ?? 0;
+      refused = played.results.at(-1) ?? 0;
       return played;
     },
   );

@@ -1,10 +1,10 @@
 import { constants } from "node:os";
 import { getSystemErrorName } from "node:util";
 
+import type { PlanResult } from "../plan/execute-plan.ts";
 import type { NotedCall } from "../plan/notes.ts";
-import type { Played } from "../plan/play.ts";
 import type { Step } from "../plan/steps.ts";
-import type { Architecture } from "../system-calls.ts";
+import type { Architecture } from "../seccomp/system-calls.ts";
 import type { Check } from "./check.ts";
 
 /** `unshare` for CLONE_NEWUSER, which takes no privilege. */
@@ -19,11 +19,11 @@ const CLONE_NEWUSER = 0x1000_0000;
  */
 export async function testNesting(
   architecture: Architecture,
-  playUnfiltered: (calls: readonly NotedCall[]) => Promise<Played>,
+  playUnfiltered: (calls: readonly NotedCall[]) => Promise<PlanResult>,
 ): Promise<Check> {
   const check = { layer: "user namespace", tried: "another below it, without the filter" } as const;
-  const call: Step = { name: "unshare", number: UNSHARE[architecture], words: [CLONE_NEWUSER] };
-  const { fault, answers } = await playUnfiltered([call]);
+  const call: Step = { name: "unshare", number: UNSHARE[architecture], args: [CLONE_NEWUSER] };
+  const { fault, results: answers } = await playUnfiltered([call]);
   if (fault !== null) return { ...check, outcome: "open", found: `it could not be tried: ${fault}` };
   const [answer] = answers as [number];
   const isRefused = [constants.errno.ENOSPC, constants.errno.EPERM].includes(-answer);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { type Holder, Limiter } from "../../../src/limits/limiter.ts";
+import { LimitSubject } from "../../../src/limits/limit-subject.ts";
+import { Limiter } from "../../../src/limits/limiter.ts";
 import type { Limits } from "../../../src/limits/windows.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
 import { readOne } from "../read-one.ts";
@@ -12,9 +13,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** A token that stands below these. */
-function holder(jti: string, token: Limits, ...parents: Holder[]): Holder {
+function subject(jti: string, token: Limits, ...parents: LimitSubject[]): LimitSubject {
   const above = parents.map((parent) => ({ jti: parent.jti, limits: parent.limits.token }));
-  return { jti, limits: { token }, parents: above };
+  return new LimitSubject(jti, { token }, above);
 }
 
 /** Fails where an interval of this length holds more. */
@@ -28,17 +29,17 @@ describe("a family of tokens", () => {
   it("of a thousand children never passes its grandparent's limit, however they take turns", async () => {
     await withRestarts(async ({ store }, time) => {
       const limiter = new Limiter(store, { container: {}, token: {} });
-      const grandparent = holder("grandparent", { minute: 50, hour: 600 });
-      const parents = Array.from({ length: 10 }, (_, at) => holder(`parent ${at}`, { minute: 40 }, grandparent));
+      const grandparent = subject("grandparent", { minute: 50, hour: 600 });
+      const parents = Array.from({ length: 10 }, (_, at) => subject(`parent ${at}`, { minute: 40 }, grandparent));
       const children = Array.from({ length: 1_000 }, (_, at) =>
-        holder(`child ${at}`, { minute: 30 }, grandparent, parents[at % 10]!),
+        subject(`child ${at}`, { minute: 30 }, grandparent, parents[at % 10]!),
       );
       const log = new NaiveLog();
       for (let turn = 0; turn < 40; turn++) {
         const decisions = await Promise.all(
           children.map(async (child, at) => ({
             child,
-            parent: child.parents[1]!.jti,
+            parent: child.ancestors[1]!.jti,
             decision: await limiter.admit(`container ${at % 7}`, child),
           })),
         );

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 
 import * as fc from "fast-check";
 
-import { type Decision, type Holder, Limiter } from "../../../src/limits/limiter.ts";
+import { LimitSubject } from "../../../src/limits/limit-subject.ts";
+import { Limiter } from "../../../src/limits/limiter.ts";
+import type { Decision } from "../../../src/limits/store.ts";
 import type { Limits } from "../../../src/limits/windows.ts";
 import { NaiveLog, type Restarting, type StoreTime, WINDOWS } from "./naive.ts";
 
@@ -63,7 +65,7 @@ export async function playDense(under: Restarting, time: StoreTime, made: Dense)
   ];
   const check = new DenseCheck(keys);
   const parents = [{ jti: "parent", limits: made.parent }];
-  const holder: Holder = { jti: "token", limits: { container: made.container, token: made.token }, parents };
+  const subject = new LimitSubject("token", { container: made.container, token: made.token }, parents);
   for (const phase of made.phases) {
     if (phase.restart) {
       await under.restart();
@@ -72,12 +74,12 @@ export async function playDense(under: Restarting, time: StoreTime, made: Dense)
     const limiter = new Limiter(under.store, { container: {}, token: {} });
     const run = async (): Promise<Decision> => {
       const now = time.now();
-      const decision = await limiter.admit("container", holder);
+      const decision = await limiter.admit("container", subject);
       check.hold(decision, now);
       if (decision.admitted) time.changed();
       return decision;
     };
-    await runPhase(limiter, holder, time, phase, check);
+    await runPhase(limiter, subject, time, phase, check);
     await spendTheRest(run);
     await waitOut(run, time);
   }
@@ -86,7 +88,7 @@ export async function playDense(under: Restarting, time: StoreTime, made: Dense)
 /** All are asked for first and answered then: one write for all of them. */
 async function runPhase(
   limiter: Limiter,
-  holder: Holder,
+  subject: LimitSubject,
   time: StoreTime,
   { scaleMs, runs, seed }: Phase,
   check: DenseCheck,
@@ -95,7 +97,7 @@ async function runPhase(
   for (let run = 0; run < runs; run++) {
     // Spread evenly over the scale, and nowhere periodic.
     time.pass(Math.round(scaleMs * (((run + seed) * 0.618_033_988_749) % 1)));
-    asked.push([time.now(), limiter.admit("container", holder)]);
+    asked.push([time.now(), limiter.admit("container", subject)]);
   }
   for (const [now, decision] of asked) {
     const made = await decision;

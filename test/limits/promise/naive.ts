@@ -1,4 +1,4 @@
-import type { Charge, Decision, KeyUsage, LimitStore, Violation } from "../../../src/limits/limiter.ts";
+import type { Charge, Decision, KeyUsage, LimitStore, Violation } from "../../../src/limits/store.ts";
 import type { HandClock } from "../stores/folder.ts";
 
 /** The six windows, said here once more: what is tested does not say what it is tested against. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 
-import { type Charge, type Decision, type Holder, Limiter } from "../../../src/limits/limiter.ts";
+import { LimitSubject } from "../../../src/limits/limit-subject.ts";
+import { Limiter } from "../../../src/limits/limiter.ts";
+import type { Charge, Decision } from "../../../src/limits/store.ts";
 import type { Limits, LimitVector } from "../../../src/limits/windows.ts";
 import { NaiveLog, type Restarting, type StoreTime, WINDOWS } from "./naive.ts";
 import type { Scenario, Step } from "./scenario.ts";
@@ -20,7 +22,7 @@ class Player {
   readonly #defaults: Scenario["defaults"];
   readonly #name: string;
   readonly #naive = new NaiveLog();
-  readonly #holders: Holder[] = [];
+  readonly #subjects: LimitSubject[] = [];
   #limiter: Limiter;
   /** A decision is made when it is asked for and answered when it is written. Both are compared then, to be quick. */
   #asked: { decision: Promise<Decision>; expected: Decision }[] = [];
@@ -32,26 +34,29 @@ class Player {
     this.#name = name;
     this.#limiter = new Limiter(under.store, defaults);
     for (const { container, token, child } of tokens) {
-      const parents = child ? this.#holders.map((above) => ({ jti: above.jti, limits: above.limits.token })) : [];
-      this.#holders.push({ jti: `${name} token ${this.#holders.length}`, limits: { container, token }, parents });
+      const above = child ? this.#subjects.map(({ jti, limits }) => ({ jti, limits: limits.token })) : [];
+      this.#subjects.push(new LimitSubject(`${name} token ${this.#subjects.length}`, { container, token }, above));
     }
   }
 
   async step({ passMs, token, container, act, runs, change, waits }: Step): Promise<void> {
     this.#time.clock.time += passMs;
     if (act === "restart") return this.#restart();
-    if (change) this.#holders[token] = { ...this.#holders[token]!, limits: change };
-    const holder = this.#holders[token]!;
+    if (change) {
+      const { jti, ancestors } = this.#subjects[token]!;
+      this.#subjects[token] = new LimitSubject(jti, change, ancestors);
+    }
+    const subject = this.#subjects[token]!;
     const name = `${this.#name} container ${container}`;
-    if (act !== "run") return this.#reset(act, name, holder);
+    if (act !== "run") return this.#reset(act, name, subject);
     for (let run = 0; run < runs; run++) {
-      const { admitted, retryAfterMs } = this.#run(name, holder);
+      const { admitted, retryAfterMs } = this.#run(name, subject);
       if (admitted || !waits) continue;
       this.#time.pass(retryAfterMs - 1);
-      const early = this.#run(name, holder);
+      const early = this.#run(name, subject);
       assert.deepEqual([early.admitted, early.retryAfterMs], [false, 1]);
       this.#time.pass(1);
-      assert.ok(this.#run(name, holder).admitted);
+      assert.ok(this.#run(name, subject).admitted);
     }
     return undefined;
   }
@@ -66,27 +71,27 @@ class Player {
     }
   }
 
-  #run(container: string, holder: Holder): Decision {
-    const expected = this.#naive.decide(this.#charges(container, holder), this.#time.now());
-    this.#asked.push({ decision: this.#limiter.admit(container, holder), expected });
+  #run(container: string, subject: LimitSubject): Decision {
+    const expected = this.#naive.decide(this.#charges(container, subject), this.#time.now());
+    this.#asked.push({ decision: this.#limiter.admit(container, subject), expected });
     if (expected.admitted) this.#time.changed();
     return expected;
   }
 
-  async #reset(act: "reset container" | "reset token", name: string, holder: Holder): Promise<void> {
-    const [container, token] = this.#charges(name, holder);
+  async #reset(act: "reset container" | "reset token", name: string, subject: LimitSubject): Promise<void> {
+    const [container, token] = this.#charges(name, subject);
     const charge = act === "reset container" ? container! : token!;
     const now = this.#time.now();
     const used = WINDOWS.map(([, lengthMs]) => this.#naive.used(charge.key, lengthMs, now));
-    const { limits } = holder;
+    const { limits } = subject;
     const reading =
-      charge === token ? this.#limiter.token(holder.jti, limits.token) : this.#limiter.container(name, holder);
+      charge === token ? this.#limiter.token(subject.jti, limits.token) : this.#limiter.container(name, subject);
     assert.deepEqual(await reading, { ...this.#naive.usage(charge, now), used });
     // What counts nowhere any more may be gone already; then nothing changes.
     if (used.at(-1) === 0) return;
     this.#naive.clear(charge.key);
     this.#time.changed();
-    await (charge === token ? this.#limiter.resetToken(holder.jti) : this.#limiter.resetContainer(name));
+    await (charge === token ? this.#limiter.resetToken(subject.jti) : this.#limiter.resetContainer(name));
   }
 
   async #restart(): Promise<void> {
@@ -97,14 +102,14 @@ class Player {
   }
 
   /** Written down anew from the contract: the smallest limit holds, and a run counts against the tokens above it too. */
-  #charges(container: string, { jti, limits, parents }: Holder): Charge[] {
+  #charges(container: string, { jti, limits, ancestors }: LimitSubject): Charge[] {
     const token = (each: string, own: Limits | undefined): Charge => {
       return { key: `t:${each}`, class: "token", limits: smallest(this.#defaults.token, own) };
     };
     return [
       { key: `c:${container}`, class: "container", limits: smallest(this.#defaults.container, limits.container) },
       token(jti, limits.token),
-      ...parents.map((parent) => token(parent.jti, parent.limits)),
+      ...ancestors.map((parent) => token(parent.jti, parent.limits)),
     ];
   }
 }

@@ -3,7 +3,7 @@ import { copyFile, readdir, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
+import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
 import { readOne } from "../read-one.ts";
 import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
@@ -60,7 +60,7 @@ describe("the compaction of the embedded store", () => {
       await withStore(folder, { clock, compactAtBytes }, async (store) => void (await work(store, folder, clock)));
       const snapshot = join(folder, "snapshot-3");
       await truncate(snapshot, 50);
-      await assert.rejects(EmbeddedStore.open(folder, { fsync: false, clock }), new RegExp(snapshot));
+      await assert.rejects(EmbeddedLimitStore.open(folder, { fsync: false, clock }), new RegExp(snapshot));
     });
   });
 
@@ -95,7 +95,7 @@ describe("the compaction of the embedded store", () => {
 });
 
 /** Uses many keys until a snapshot has been finished, some of them while it is written. */
-async function work(store: EmbeddedStore, folder: string, clock: HandClock): Promise<Map<string, number>> {
+async function work(store: EmbeddedLimitStore, folder: string, clock: HandClock): Promise<Map<string, number>> {
   const expected = new Map<string, number>();
   const busy = ["one", "two", "three"];
   const limits = { month: 1e6 };
@@ -113,7 +113,7 @@ async function work(store: EmbeddedStore, folder: string, clock: HandClock): Pro
   return expected;
 }
 
-async function check(store: EmbeddedStore, expected: ReadonlyMap<string, number>): Promise<void> {
+async function check(store: EmbeddedLimitStore, expected: ReadonlyMap<string, number>): Promise<void> {
   for (const [key, count] of expected) {
     const { remaining } = await readOne(store, charge(key, { month: 1e6 }));
     assert.equal(1e6 - remaining.at(-1)!, count, key);

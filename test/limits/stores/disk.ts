@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 
-import type { EmbeddedStore, EmbeddedStoreOptions } from "../../../src/limits/stores/embedded.ts";
+import type { EmbeddedLimitStore, EmbeddedStoreOptions } from "../../../src/limits/stores/embedded.ts";
 
 /**
  * Stands between the store and the file system, and counts what would change a disk.
@@ -226,6 +226,6 @@ syncBuiltinESMExports();
 // Now: what promises are made of is taken when the store is loaded.
 const embedded = await import("../../../src/limits/stores/embedded.ts");
 
-export function openStore(folder: string, options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
-  return embedded.EmbeddedStore.open(folder, options);
+export function openStore(folder: string, options: EmbeddedStoreOptions): Promise<EmbeddedLimitStore> {
+  return embedded.EmbeddedLimitStore.open(folder, options);
 }

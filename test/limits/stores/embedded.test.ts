@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
+import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
 import { admitted, charge, limitStoreSuite } from "../../suites/limit-store.ts";
 import { readOne } from "../read-one.ts";
 import { failOnError, HandClock, inFolder, withStore } from "./folder.ts";
@@ -13,7 +13,7 @@ for (const fsync of [false, true]) {
   limitStoreSuite(`the embedded store${fsync ? " with fsync" : ""}`, async () => {
     const folder = await mkdtemp(join(tmpdir(), "caisson-limits-"));
     const clock = new HandClock();
-    const store = await EmbeddedStore.open(folder, { fsync, clock, onError: failOnError });
+    const store = await EmbeddedLimitStore.open(folder, { fsync, clock, onError: failOnError });
     return {
       store,
       pass: (milliseconds) => {
@@ -29,7 +29,7 @@ for (const fsync of [false, true]) {
 
 const month = { month: 1_000 };
 
-function used(store: EmbeddedStore, key = "a"): Promise<number> {
+function used(store: EmbeddedLimitStore, key = "a"): Promise<number> {
   return readOne(store, charge(key, month)).then((usage) => 1_000 - usage.remaining.at(-1)!);
 }
 
@@ -133,7 +133,7 @@ describe("the embedded store over restarts", () => {
         const damaged = Buffer.from(whole);
         damaged[at]! ^= 0x10;
         await writeFile(journal, damaged);
-        await assert.rejects(EmbeddedStore.open(folder, { fsync: false }), (error: Error) => {
+        await assert.rejects(EmbeddedLimitStore.open(folder, { fsync: false }), (error: Error) => {
           assert.ok(error.message.includes(journal), error.message);
           assert.match(error.message, /at byte \d+.* "caisson limits repair --data /);
           return true;

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { EmbeddedStore, type EmbeddedStoreOptions } from "../../../src/limits/stores/embedded.ts";
+import { EmbeddedLimitStore, type EmbeddedStoreOptions } from "../../../src/limits/stores/embedded.ts";
 
 /** A clock that goes only when it is told to. */
 export class HandClock {
@@ -37,9 +37,9 @@ export async function inFolder(body: (folder: string) => Promise<void>): Promise
 export async function withStore(
   folder: string,
   options: Partial<EmbeddedStoreOptions>,
-  body: (store: EmbeddedStore) => Promise<void>,
+  body: (store: EmbeddedLimitStore) => Promise<void>,
 ): Promise<void> {
-  const store = await EmbeddedStore.open(folder, { fsync: false, ...options });
+  const store = await EmbeddedLimitStore.open(folder, { fsync: false, ...options });
   try {
     await body(store);
   } finally {

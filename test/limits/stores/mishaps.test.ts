@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 
-import type { EmbeddedStore as Store } from "../../../src/limits/stores/embedded.ts";
+import type { EmbeddedLimitStore as Store } from "../../../src/limits/stores/embedded.ts";
 import { charge } from "../../suites/limit-store.ts";
 import { readOne } from "../read-one.ts";
 import { disk, type Fault, type Operation, openStore } from "./disk.ts";

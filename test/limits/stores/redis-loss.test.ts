@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { Problem } from "../../../src/errors.ts";
-import type { Decision, LimitStore } from "../../../src/limits/limiter.ts";
-import { LenientStore } from "../../../src/limits/stores/lenient.ts";
-import { RedisStore } from "../../../src/limits/stores/redis.ts";
+import type { Decision, LimitStore } from "../../../src/limits/store.ts";
+import { FailOpenLimitStore } from "../../../src/limits/stores/fail-open.ts";
+import { RedisLimitStore } from "../../../src/limits/stores/redis.ts";
 import { COMMAND_MS } from "../../../src/redis/link.ts";
 import { pause, until } from "../../contract/until.ts";
 import { missing, type RedisServer, startRedis } from "../../redis/server.ts";
@@ -46,7 +46,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("counts nothing that was asked while it stood still, and goes on by itself", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new RedisStore(link);
+    const store = new RedisLimitStore(link);
     assert.equal(await answered(many(store, 10)), 10);
     await halt(server);
     // In its buffers when it wakes up.
@@ -67,7 +67,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("resets nothing that was asked while it stood still", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new RedisStore(link);
+    const store = new RedisLimitStore(link);
     await Promise.all(many(store, 3));
     await halt(server);
     await assert.rejects(store.reset(KEY.key), Problem);
@@ -79,7 +79,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("forgets no answered run when it is killed under load and started again, and counts none twice", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new RedisStore(link);
+    const store = new RedisLimitStore(link);
     let decisions = 0;
     let unanswered = 0;
     const over = new AbortController();
@@ -110,7 +110,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("is asked once for all decisions of a turn, and a bounded number at a time", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.hastyLink());
+    const store = new RedisLimitStore(await server.hastyLink());
     const calls = async (): Promise<number> =>
       Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.client.info("commandstats"))?.[1] ?? 0);
     await Promise.all(many(store, 1));
@@ -125,7 +125,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("fails a decision over what it cannot read, and none of those that were asked with it", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new RedisStore(link);
+    const store = new RedisLimitStore(link);
     await server.client.hset(link.hashedKey("t:other"), "some", "thing");
     await server.client.set(link.hashedKey("t:short"), "too short");
     const [other, short] = [charge("t:other", { day: 5 }), charge("t:short", { day: 5 })];
@@ -152,7 +152,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("is told of a script that it has forgotten", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.hastyLink());
+    const store = new RedisLimitStore(await server.hastyLink());
     await Promise.all(many(store, 1));
     await server.client.script("FLUSH");
     await Promise.all(many(store, 5));
@@ -162,7 +162,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("does not fail the requests of a node whose idea of the time is wrong more than once", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new RedisStore(link);
+    const store = new RedisLimitStore(link);
     await Promise.all(many(store, 1));
     const now = performance.now.bind(performance);
     // To this node it looks as if the clock of Redis had been set forward by a minute.
@@ -179,7 +179,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("does not take for lost what a busy node had no time to read", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new RedisStore(link);
+    const store = new RedisLimitStore(link);
     await Promise.all(many(store, 1));
     const asked = many(store, 30);
     // Sent before the node is kept from its work, answered meanwhile.
@@ -193,7 +193,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
   it("does not stop the runs of a lenient store, which counts again as soon as it can", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new LenientStore(new RedisStore(link));
+    const store = new FailOpenLimitStore(new RedisLimitStore(link));
     await server.kill();
     for (const decision of await Promise.all(many(store, 20))) {
       assert.deepEqual([decision.admitted, decision.usage], [true, []]);
@@ -207,7 +207,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
 
   it("refuses while it starts again, and where it may not be written", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.hastyLink());
+    const store = new RedisLimitStore(await server.hastyLink());
     await server.client.config("SET", "maxmemory", "1");
     await assert.rejects(store.admit([KEY]), (error: Problem) => error.code === "store_unavailable");
     await server.client.config("SET", "maxmemory", "0");

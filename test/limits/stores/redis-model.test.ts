@@ -16,8 +16,8 @@ import {
 
 import { CellLog } from "../../../src/limits/cell-log.ts";
 import { decide, usageOf } from "../../../src/limits/decide.ts";
-import type { Charge } from "../../../src/limits/limiter.ts";
-import { RedisStore } from "../../../src/limits/stores/redis.ts";
+import type { Charge } from "../../../src/limits/store.ts";
+import { RedisLimitStore } from "../../../src/limits/stores/redis.ts";
 import { limitVector, LONGEST_MS } from "../../../src/limits/windows.ts";
 import { isLong } from "../../long.ts";
 import { missing, SERVERS, startRedis } from "../../redis/server.ts";
@@ -102,13 +102,13 @@ for (const program of SERVERS) {
       const scenario = asyncProperty(array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
         const name = `realm-${realm++}`;
         const nodes = [
-          new RedisStore(await server.link(name), HAND_CLOCK),
-          new RedisStore(await server.link(name), HAND_CLOCK),
+          new RedisLimitStore(await server.link(name), HAND_CLOCK),
+          new RedisLimitStore(await server.link(name), HAND_CLOCK),
         ];
         const model = new Model();
         let now = START_MS;
         let turn = 0;
-        const node = (): RedisStore => nodes[turn++ % 2]!;
+        const node = (): RedisLimitStore => nodes[turn++ % 2]!;
         await server.client.set("hand", now);
         for (const each of steps) {
           if ("pass" in each) await server.client.set("hand", (now += each.pass));
@@ -136,7 +136,7 @@ for (const program of SERVERS) {
 
     it("go on in time when the clock of Redis is set back, from whichever run is the newest", async () => {
       await using server = await startRedis(["--save", ""], program);
-      const node = new RedisStore(await server.link(), HAND_CLOCK);
+      const node = new RedisLimitStore(await server.link(), HAND_CLOCK);
       const asked: Charge = { key: "a", class: "token", limits: limitVector({ minute: 2 }) };
       let hand = START_MS;
       const pass = async (ms: number): Promise<void> => void (await server.client.set("hand", (hand += ms)));
@@ -160,7 +160,7 @@ for (const program of SERVERS) {
     it("are kept for as long as the newest run counts", async () => {
       await using server = await startRedis(["--save", ""], program);
       const link = await server.link();
-      const node = new RedisStore(link, HAND_CLOCK);
+      const node = new RedisLimitStore(link, HAND_CLOCK);
       const asked: Charge = { key: "a", class: "token", limits: limitVector({}) };
       for (let hour = 0; hour < 3; hour++) {
         await server.client.set("hand", START_MS + hour * 3_600_000);
@@ -173,7 +173,10 @@ for (const program of SERVERS) {
 
     it("are those of the cell log over thousands of runs of one key", async () => {
       await using server = await startRedis(["--save", ""], program);
-      const nodes = [new RedisStore(await server.link(), HAND_CLOCK), new RedisStore(await server.link(), HAND_CLOCK)];
+      const nodes = [
+        new RedisLimitStore(await server.link(), HAND_CLOCK),
+        new RedisLimitStore(await server.link(), HAND_CLOCK),
+      ];
       const model = new Model();
       const asked: Charge = {
         key: "busy",

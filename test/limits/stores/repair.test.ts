@@ -3,7 +3,7 @@ import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 
-import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
+import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
 import { seal } from "../../../src/limits/stores/embedded/frames.ts";
 import { salvage } from "../../../src/limits/stores/embedded/repair.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
@@ -16,7 +16,7 @@ const clock = new HandClock();
 const KEYS = ["one", "two", "three"];
 const RUNS = 5;
 
-async function used(store: EmbeddedStore, key: string): Promise<number> {
+async function used(store: EmbeddedLimitStore, key: string): Promise<number> {
   return LIMIT - (await readOne(store, charge(key, month))).remaining.at(-1)!;
 }
 
@@ -41,7 +41,7 @@ describe("the repair of damaged counts", () => {
         const damaged = Buffer.from(whole);
         damaged[at]! ^= 0x10;
         await writeFile(journal, damaged);
-        await assert.rejects(EmbeddedStore.open(folder, { fsync: false, clock }));
+        await assert.rejects(EmbeddedLimitStore.open(folder, { fsync: false, clock }));
         const found = salvage(folder);
         assert.deepEqual(await readFile(journal), damaged, "looking changes nothing");
         const [gap, names] = found.losses;
@@ -111,7 +111,7 @@ describe("the repair of damaged counts", () => {
         file[13] = version;
         await writeFile(journal, seal(file));
         const refused = new RegExp(`version ${version} .* start the release`);
-        await assert.rejects(EmbeddedStore.open(folder, { fsync: false, clock }), refused);
+        await assert.rejects(EmbeddedLimitStore.open(folder, { fsync: false, clock }), refused);
         assert.throws(() => salvage(folder), refused);
       }
     });

@@ -5,12 +5,15 @@
 import { writeSync } from "node:fs";
 
 import { Problem } from "../../../src/errors.ts";
-import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
+import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
 import { charge } from "../../suites/limit-store.ts";
 import { readOne } from "../read-one.ts";
 
 const [folder, fsync, compactAtBytes] = process.argv.slice(2);
-const store = await EmbeddedStore.open(folder!, { fsync: fsync === "fsync", compactAtBytes: Number(compactAtBytes) });
+const store = await EmbeddedLimitStore.open(folder!, {
+  fsync: fsync === "fsync",
+  compactAtBytes: Number(compactAtBytes),
+});
 const limits = { month: 1e9 };
 let answered = 0;
 

@@ -13,8 +13,8 @@ import type { TimedUse } from "../../../src/sandbox/confined/looker.ts";
 import { hasRemovedMapping } from "../../../src/sandbox/confined/mappings.ts";
 import { removedUse } from "../../../src/sandbox/confined/removed.ts";
 import { isPrivileged } from "../../../src/sandbox/privilege.ts";
-import { removeTree } from "../../../src/sandbox/remove-tree.ts";
-import { prepareRunFolder } from "../../../src/sandbox/run-folder.ts";
+import { removeTree } from "../../../src/sandbox/temp/remove-tree.ts";
+import { prepareRunFolder } from "../../../src/sandbox/temp/run-folder.ts";
 import { until } from "../../contract/until.ts";
 
 const MIB = 2 ** 20;
@@ -163,7 +163,7 @@ describe("what a guest of another user holds open and has removed", () => {
         });
         try {
           await once(holder.stdout, "data");
-          const asked = { pid: holder.pid, identity, stub: run.player, folder };
+          const asked = { pid: holder.pid, identity, stub: run.stub, folder };
           const program = `import { removedUse } from "./src/sandbox/confined/removed.ts";
         import { statSync } from "node:fs";
         const held = ${JSON.stringify(asked)};
@@ -250,9 +250,9 @@ describe("a watch of folders", () => {
   });
 });
 
-async function disposableRunFolder(): Promise<AsyncDisposable & { player: string; node: string }> {
+async function disposableRunFolder(): Promise<AsyncDisposable & { stub: string; node: string }> {
   const run = await prepareRunFolder();
-  return { player: run.player, node: run.node, [Symbol.asyncDispose]: () => run.remove() };
+  return { stub: run.stub, node: run.node, [Symbol.asyncDispose]: () => run.remove() };
 }
 
 function whyNotAsked(): string | false {

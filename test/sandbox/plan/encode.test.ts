@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { encodePlan, failedStep, PLAN_ADDRESS, PLAN_BYTES, PROGRAM_ADDRESS } from "../../../src/sandbox/plan/encode.ts";
 import { type Memory, numbers, type Step, text } from "../../../src/sandbox/plan/steps.ts";
 
-/** The eight words of each step, as the player reads them. */
+/** The eight words of each step, as the stub reads them. */
 function stepsOf(plan: Buffer, count: number, at: bigint = plan.readBigUInt64LE(0)): bigint[][] {
   const start = Number(at - PLAN_ADDRESS);
   return Array.from({ length: count }, (_, index) => {
@@ -17,12 +17,12 @@ function bytesAt(plan: Buffer, address: bigint, length: number): Buffer {
   return plan.subarray(at, at + length);
 }
 
-function step(words: Step["words"], more: Partial<Step> = {}): Step {
-  return { name: "a step", number: 7, words, ...more };
+function step(words: Step["args"], more: Partial<Step> = {}): Step {
+  return { name: "a step", number: 7, args: words, ...more };
 }
 
 describe("a plan that is encoded", () => {
-  it("has the size that the player waits for, and its steps at an address that a stack may have", () => {
+  it("has the size that the stub waits for, and its steps at an address that a stack may have", () => {
     const plan = encodePlan({ steps: [step([])] });
     assert.equal(plan.length, PLAN_BYTES);
     assert.equal(plan.readBigUInt64LE(0) % 64n, 0n);

@@ -5,8 +5,8 @@ import { encodePlan, PROGRAM_ADDRESS } from "../../../src/sandbox/plan/encode.ts
 import { type GuestPolicy, guestPlan } from "../../../src/sandbox/plan/guest-plan.ts";
 import { landlockSteps } from "../../../src/sandbox/plan/landlock.ts";
 import { type Memory, type Step, stepsFor } from "../../../src/sandbox/plan/steps.ts";
-import { seccompFilter } from "../../../src/sandbox/seccomp.ts";
-import type { Architecture } from "../../../src/sandbox/system-calls.ts";
+import { seccompFilter } from "../../../src/sandbox/seccomp/seccomp.ts";
+import type { Architecture } from "../../../src/sandbox/seccomp/system-calls.ts";
 import { judge } from "../bpf.ts";
 
 const ALL: GuestPolicy = {
@@ -28,7 +28,7 @@ function named(steps: readonly Step[], name: string): Step {
 }
 
 function bytesOf(step: Step, word: number): Buffer {
-  return (step.words[word] as Memory).bytes;
+  return (step.args[word] as Memory).bytes;
 }
 
 function numbersFor(architecture: Architecture): number[] {
@@ -69,22 +69,22 @@ describe("the plan of a guest", () => {
 
   it("sets every limit for good: the hard one like the soft one", () => {
     const limit = named(guestPlan(ALL).steps, "limit of nofile");
-    assert.deepEqual(limit.words.slice(0, 2), [0, 7]);
+    assert.deepEqual(limit.args.slice(0, 2), [0, 7]);
     const values = bytesOf(limit, 2);
     assert.deepEqual([values.readBigUInt64LE(0), values.readBigUInt64LE(8)], [128n, 128n]);
   });
 
   it("leaves no user and no group to come back to", () => {
     const { steps } = guestPlan(ALL);
-    assert.deepEqual(named(steps, "setresuid").words, [4_711, 4_711, 4_711]);
-    assert.deepEqual(named(steps, "setresgid").words, [4_712, 4_712, 4_712]);
+    assert.deepEqual(named(steps, "setresuid").args, [4_711, 4_711, 4_711]);
+    assert.deepEqual(named(steps, "setresgid").args, [4_712, 4_712, 4_712]);
   });
 
   for (const architecture of ["x64", "arm64"] as const) {
     it(`has a filter that allows one program and the guest's own number, for ${architecture}`, () => {
       const plan = guestPlan({ ...ALL, architecture });
       encodePlan(plan);
-      const described = named(plan.steps, "system-call filter").words[2] as Memory;
+      const described = named(plan.steps, "system-call filter").args[2] as Memory;
       const { bytes } = described.pointers![0]!.to;
       assert.equal(described.bytes.readUInt16LE(0), bytes.length / 8);
       for (const { result, name } of plan.steps)
@@ -112,7 +112,7 @@ function landlock(abi: number): Step[] {
 function handled(abi: number): bigint[] {
   const create = named(landlock(abi), "landlock");
   const bytes = bytesOf(create, 0);
-  assert.equal(create.words[1], bytes.length);
+  assert.equal(create.args[1], bytes.length);
   return Array.from({ length: bytes.length / 8 }, (_, index) => bytes.readBigUInt64LE(index * 8));
 }
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 
-import type { Architecture } from "../../../src/sandbox/system-calls.ts";
+import type { Architecture } from "../../../src/sandbox/seccomp/system-calls.ts";
 
 /** Of binutils, as Debian names them. */
 const TOOLS: Readonly<Record<Architecture, { prefix: string; words: readonly string[]; head: string }>> = {

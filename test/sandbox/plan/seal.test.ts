@@ -8,8 +8,8 @@ import { promisify } from "node:util";
 
 import { machineCode } from "../../../src/sandbox/plan/listing.ts";
 import { SEAL_LISTINGS, sealLibrary } from "../../../src/sandbox/plan/seal.ts";
-import { sealFilter } from "../../../src/sandbox/seccomp.ts";
-import type { Architecture } from "../../../src/sandbox/system-calls.ts";
+import { sealFilter } from "../../../src/sandbox/seccomp/seccomp.ts";
+import type { Architecture } from "../../../src/sandbox/seccomp/system-calls.ts";
 import { assemble, whyNoAssembler } from "./listings.ts";
 
 for (const architecture of ["x64", "arm64"] as const) {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { EmbeddedSecrets } from "../../../src/tokens/secrets/embedded.ts";
 import { SecretKey } from "../../../src/tokens/secrets/key.ts";
+import { SqliteSecretStore } from "../../../src/tokens/secrets/stores/sqlite.ts";
 import { type RunSecrets, Vault } from "../../../src/tokens/secrets/vault.ts";
-import { problemOf, START_S, temporaryFolder, testTokens } from "../support.ts";
+import { callerOf, problemOf, START_S, temporaryFolder, testTokens } from "../support.ts";
 
 const READABLE = { containers: ["a"], can: ["run", "issue"], depth: 2, secretsReadable: true };
 
@@ -14,12 +14,12 @@ function given(found: RunSecrets | null): unknown {
 }
 
 test("a token is issued with secrets that are nowhere in it, and its runs are given them", async (t) => {
-  const { issue, vault, registry, verifier } = await testTokens(t);
+  const { issue, vault, store: registry, verifier } = await testTokens(t);
   const secrets = { KEY: "the secret of it", "b.c-d": "" };
   const code = { sha256: "a".repeat(64) };
   const issued = await issue({ containers: ["a"], code, secrets }, "me");
   assert.deepEqual(given(await vault.of(issued.claims)), secrets);
-  assert.deepEqual(given(await vault.of(await verifier.verify(issued.token))), secrets);
+  assert.deepEqual(given(await vault.of((await verifier.verify(issued.token)).claims)), secrets);
   const said = [
     issued,
     Buffer.from(issued.token.split(".")[1]!, "base64url").toString(),
@@ -46,11 +46,11 @@ test("the version changes with the secrets, and only with them", async (t) => {
 test("a token below another has its secrets, too, and cannot have others of their names", async (t) => {
   const { issue, vault } = await testTokens(t);
   const head = await issue({ ...READABLE, secrets: { KEY: "head", MORE: "head" } }, "me");
-  const child = await issue({ containers: ["a"], secrets: { OWN: "child" } }, head.claims);
+  const child = await issue({ containers: ["a"], secrets: { OWN: "child" } }, callerOf(head.claims));
   assert.equal(child.claims.secretsReadable, true);
   assert.deepEqual(given(await vault.of(child.claims)), { KEY: "head", MORE: "head", OWN: "child" });
   const override = { containers: ["a"], secrets: { MORE: "mine", KEY: "mine", OWN: "" } };
-  const problem = await problemOf(() => issue(override, head.claims));
+  const problem = await problemOf(() => issue(override, callerOf(head.claims)));
   assert.equal(problem.code, "token_forbidden");
   assert.deepEqual(
     (problem.options.violations as { member: string }[]).map(({ member }) => member),
@@ -64,10 +64,10 @@ test("a token below another has its secrets, too, and cannot have others of thei
 test("they are gone with the token, and with a token above it", async (t) => {
   const { issue, vault, revoke } = await testTokens(t);
   const head = await issue({ ...READABLE, secrets: { A: "1" } }, "me");
-  const child = await issue({ containers: ["a"], secrets: { B: "2" } }, head.claims);
+  const child = await issue({ containers: ["a"], secrets: { B: "2" } }, callerOf(head.claims));
   await revoke(child.jti, "me");
   assert.deepEqual(given(await vault.of(child.claims)), { A: "1" });
-  const sibling = await issue({ containers: ["a"], secrets: { B: "2" } }, head.claims);
+  const sibling = await issue({ containers: ["a"], secrets: { B: "2" } }, callerOf(head.claims));
   await revoke(head.jti, "me");
   for (const { claims } of [head, child, sibling]) assert.equal(await vault.of(claims), null);
 });
@@ -101,7 +101,7 @@ test("where they cannot be kept no token leaves", async (t) => {
 
 async function vaultWithAnotherKey(t: TestContext, folder: string): Promise<Vault> {
   const key = await SecretKey.open(join(await temporaryFolder(t), "secrets.key"), { create: true });
-  const store = EmbeddedSecrets.open(join(folder, "secrets.sqlite"), () => START_S * 1_000);
+  const store = SqliteSecretStore.open(join(folder, "secrets.sqlite"), () => START_S * 1_000);
   t.after(() => store.close());
   return new Vault(store, key, Date.now);
 }

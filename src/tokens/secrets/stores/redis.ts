@@ -1,0 +1,80 @@
+import { type RedisLink, redisScript } from "../../../redis/link.ts";
+import type { SealedSecrets, SecretStore } from "../store.ts";
+
+/**
+ * The secrets of tokens that nodes share through Redis. Those of a family lie together, under its head: so one look finds
+ * what a run has, and one removal all that is below a token.
+ */
+export class RedisSecretStore implements SecretStore {
+  readonly #link: RedisLink;
+
+  constructor(link: RedisLink) {
+    this.#link = link;
+  }
+
+  async put(
+    { jti, parents, sealed, forgetAt }: SealedSecrets,
+    nowMs: number,
+    mostBytes: number = Infinity,
+  ): Promise<boolean> {
+    const kept = JSON.stringify({ sealed, parents, forgetAt });
+    const most = mostBytes === Infinity ? -1 : mostBytes;
+    const words = [jti, kept, forgetAt ?? "", nowMs, sealed.length, most];
+    return (await this.#link.run(PUT, [this.#key(jti, parents)], words)) === 1;
+  }
+
+  async get(jti: string, parents: readonly string[]): Promise<(string | null)[]> {
+    const texts = await this.#link.call("HMGET", this.#key(jti, parents), jti, ...parents);
+    return (texts as (string | null)[]).map((text) => {
+      return text === null ? null : (JSON.parse(text) as { sealed: string }).sealed;
+    });
+  }
+
+  async remove(jti: string, parents: readonly string[], { below }: { below: boolean }): Promise<void> {
+    await this.#link.run(REMOVE, [this.#key(jti, parents)], [jti, below ? 1 : 0]);
+  }
+
+  /** The link is closed by who opened it. */
+  close(): void {}
+
+  #key(jti: string, parents: readonly string[]): string {
+    return `${this.#link.hashedKey(`secrets:${parents.at(-1) ?? jti}`)}:secrets`;
+  }
+}
+
+/**
+ * In addition, forgets those of the family that have ended, and counts the rest: no more than a quota of bytes. The key goes
+ * with the last of them. What one of the two clocks takes for valid is kept.
+ */
+const PUT = redisScript(`
+local time, most = redis.call("TIME"), tonumber(ARGV[6])
+local now = math.min(tonumber(ARGV[4]), time[1] * 1000 + math.floor(time[2] / 1000))
+local bytes, last, ever = tonumber(ARGV[5]), tonumber(ARGV[3]) or 0, ARGV[3] == ""
+local all = redis.call("HGETALL", KEYS[1])
+for at = 1, #all, 2 do
+  if all[at] ~= ARGV[1] then
+    local kept = cjson.decode(all[at + 1])
+    if kept.forgetAt ~= cjson.null and kept.forgetAt < now then redis.call("HDEL", KEYS[1], all[at])
+    else
+      bytes = bytes + #kept.sealed
+      if kept.forgetAt == cjson.null then ever = true else last = math.max(last, kept.forgetAt) end
+    end
+  end
+end
+if most >= 0 and bytes > most then return 0 end
+redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
+if ever then redis.call("PERSIST", KEYS[1])
+else redis.call("PEXPIREAT", KEYS[1], string.format("%.0f", last)) end
+return 1
+`);
+
+const REMOVE = redisScript(`
+redis.call("HDEL", KEYS[1], ARGV[1])
+if ARGV[2] == "0" then return end
+local all = redis.call("HGETALL", KEYS[1])
+for at = 1, #all, 2 do
+  for _, parent in ipairs(cjson.decode(all[at + 1]).parents) do
+    if parent == ARGV[1] then redis.call("HDEL", KEYS[1], all[at]) end
+  end
+end
+`);

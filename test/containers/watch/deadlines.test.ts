@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { pause } from "../../contract/until.ts";
+import { start } from "../recorder.ts";
+import { CONTEXT, WatchedGuests } from "./watched-guests.ts";
+
+const guests = new WatchedGuests();
+
+describe("work that a run gave to waitUntil", () => {
+  it("ends with the deadline of the run, which has its answer, and its guest takes no new run", async (t) => {
+    const guest = await guests.make(t, { wallMs: 2_000 });
+    const code = `module.exports = (context) => {
+      context.signal.onabort = () => console.log("aborted");
+      context.waitUntil(new Promise(() => {}));
+      return 1;
+    }`;
+    const run = start(guest, code, () => CONTEXT);
+    await pause(1_000);
+    // Else its guest would have no longer for its last words than the grace after the deadline.
+    start(guest, "await new Promise(() => {})");
+    await run.isOver.promise;
+    await run.toldLate("log 1 aborted");
+    assert.deepEqual(run.heard.toSorted(), [
+      "log 1 aborted",
+      "result 1",
+      "unheard what the task gave to waitUntil was not over by the deadline of its run",
+    ]);
+    assert.ok(guest.draining);
+  });
+});
+
+describe("a run past its deadline", () => {
+  it("ends alone: its signal aborts, the others come to their results, and then the guest goes", async (t) => {
+    const wallMs = 700;
+    const guest = await guests.make(t, { wallMs });
+    const late = start(
+      guest,
+      `(context) => new Promise(() => context.signal.addEventListener("abort", () => { globalThis.told = true }))`,
+      () => CONTEXT,
+    );
+    // Begun later, so that its own deadline comes later.
+    const began = start(guest, `await new Promise((end) => setTimeout(end, ${wallMs / 2}))`);
+    assert.equal(await began.outcome(), "result null");
+    const other = start(
+      guest,
+      `await new Promise((end) => { const timer = setInterval(() => globalThis.told && end(clearInterval(timer)), 5) });
+       return "told"`,
+    );
+    assert.equal(await late.outcome(), "task_timeout");
+    assert.match(late.problems[0]!.message, /within 700ms/);
+    assert.deepEqual([guest.draining, guest.ended], [true, false]);
+    assert.equal(await other.outcome(), 'result "told"');
+    await guest.process.exited;
+    assert.deepEqual(late.heard, ["task_timeout"]);
+  });
+
+  it("is cut when it streams for longer than a stream may, though its head came in time", async (t) => {
+    const guest = await guests.make(t, { streamMs: 400 });
+    const run = start(guest, `new Response(new ReadableStream({ start(c) { c.enqueue(new Uint8Array(3)) } }))`);
+    assert.equal(await run.outcome(), "task_timeout");
+    assert.deepEqual(run.heard, ["head 200", "data 3", "task_timeout"]);
+    assert.match(run.problems[0]!.message, /streaming after 400ms/);
+    await guest.process.exited;
+  });
+});
+
+describe("a code that answers by something else than its value", () => {
+  it("is told at its deadline what it has perhaps left out", async (t) => {
+    const guest = await guests.make(t, { wallMs: 2_000, streamMs: 2_000 });
+    const runs = [
+      "(context, cb) => {}",
+      "(context, req, res) => {}",
+      "(context, req, res) => { res.write('half') }",
+      "new Promise(() => {})",
+    ].map((text) => start(guest, text, () => CONTEXT));
+    const outcomes = await Promise.all(runs.map((run) => run.outcome()));
+    assert.deepEqual(new Set(outcomes), new Set(["task_timeout"]));
+    const hints = runs.map(({ problems }) => problems[0]!.options.hint);
+    assert.match(hints[0]!, /^cb was never called/);
+    assert.match(hints[1]!, /^res\.end\(\) was never called/);
+    assert.match(hints[2]!, /when it calls res\.end\(\)/);
+    assert.equal(hints[3], undefined);
+  });
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, describe, it } from "node:test";
+
+const ROOT = path.dirname(import.meta.dirname);
+const HEAD = `import { after, before, describe, it } from "node:test";
+import { createServer } from "node:net";
+`;
+
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "caisson-runner-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+  /** What is printed last. */
+  readonly counts: string;
+}
+
+/** Runs test files of these texts. */
+async function run(settings: Readonly<Record<string, string>>, ...texts: string[]): Promise<Ran> {
+  const files = texts.map((_, at) => path.join(folder, `file-${at}.test.ts`));
+  for (const [at, file] of files.entries()) await writeFile(file, HEAD + texts[at]!);
+  const child = spawn("scripts/test", files, {
+    cwd: ROOT,
+    env: { ...process.env, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(child, "close") as Promise<[number | null]>;
+  const printed = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await closed;
+  return { code, output: printed.join(""), counts: printed[0].trimEnd().split("\n").at(-1)! };
+}
+
+describe("the runner of the tests", () => {
+  it("gives the counts of all files as its last line, and exit code 0 only where nothing failed", async () => {
+    const passes = 'it("a", () => {}); it("b", { skip: true }, () => {});';
+    const fine = await run({}, passes, passes);
+    assert.deepEqual([fine.code, fine.counts], [0, "2 passed, 0 failed, 2 skipped"], fine.output);
+    const failing = await run({}, passes, 'describe("s", () => { it("c", () => { throw new Error("told") }) });');
+    assert.deepEqual([failing.code, failing.counts], [1, "1 passed, 1 failed, 1 skipped"], failing.output);
+    assert.match(failing.output, /told/);
+  });
+
+  it("counts a file as failed that ends before it has reported", async () => {
+    const { code, counts } = await run({}, 'it("a", () => process.exit(0));');
+    assert.deepEqual([code, counts], [1, "0 passed, 1 failed, 0 skipped"]);
+  });
+
+  it("ends a file whose hook failed with something open, says what is open, and counts it as failed", async () => {
+    const broken = `
+      let other;
+      before(() => { createServer().listen(0); throw new Error("no clock"); });
+      after(() => other.stop());
+      process.on("exit", () => console.log("what it started is ended"));
+      describe("s", () => it("a", () => {}));`;
+    const { code, counts, output } = await run({ TEST_IDLE_MS: "1000" }, broken, 'it("b", () => {});');
+    assert.deepEqual([code, counts], [1, "1 passed, 1 failed, 0 skipped"], output);
+    assert.match(output, /no clock/);
+    assert.match(output, /does not end: its tests have been over for 1000 ms\. Open: .*TCPServerWrap/);
+    assert.match(output, /what it started is ended/);
+  });
+
+  it("kills a file that takes longer than it may, even one that never lets go of its thread", async () => {
+    const endless = 'it("a", () => { for (;;); });';
+    const { code, counts, output } = await run({ TEST_TIMEOUT_MS: "3000", TEST_GRACE_MS: "300" }, endless);
+    assert.deepEqual([code, counts], [1, "0 passed, 1 failed, 0 skipped"], output);
+    assert.match(output, /ended with SIGKILL before it had reported/);
+  });
+});
