@@ -65,7 +65,7 @@ export interface StartedRun {
 }
 
 /** Made once for all guests of a file: a guest that Node starts from the source takes six times as much processor time. */
-let program: Promise<string> | null = null;
+let guestProgram: Promise<string> | null = null;
 
 /** The program that guests are started from, as the service makes it. */
 async function makeGuestProgram(): Promise<string> {
@@ -114,8 +114,8 @@ export class GuestProcess {
 
   /** Starts a guest and waits until it is warm. */
   static async start(): Promise<GuestProcess> {
-    program ??= makeGuestProgram();
-    const guest = new GuestProcess(await program);
+    guestProgram ??= makeGuestProgram();
+    const guest = new GuestProcess(await guestProgram);
     await guest.frame(FROM_GUEST.ready);
     return guest;
   }

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { after } from "node:test";
 
 import { probeGuests } from "../../src/containers/guest/probe.ts";
 import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
@@ -8,7 +9,7 @@ import { openNamespaces } from "../../src/sandbox/namespaces.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
 import { type Promised, testWall } from "../../src/sandbox/self-test/self-test.ts";
-import { prepareRunFolder } from "../../src/sandbox/temp/run-folder.ts";
+import { prepareRunFolder, type RunFolder } from "../../src/sandbox/temp/run-folder.ts";
 
 const MIB = 2 ** 20;
 export const RESOURCES: SandboxOptions = {
@@ -38,9 +39,19 @@ export async function testReducedSandbox(
 ): Promise<Check[]> {
   await using _ = await useBubblewrap(script);
   // Awaited here, because the script is needed until all guests have been started.
-  const local = await openNamespaces(await prepareRunFolder(), RESOURCES, landlock);
+  const local = await openNamespaces({ ...(await runFolder()), remove: async () => {} }, RESOURCES, landlock);
   return await testSandbox(sandboxOf(local), promised);
 }
+
+/** One folder for all sandboxes of a file: no sandbox changes it, and making it is a third of the work of opening one. */
+let sharedFolder: Promise<RunFolder> | null = null;
+
+function runFolder(): Promise<RunFolder> {
+  sharedFolder ??= prepareRunFolder();
+  return sharedFolder;
+}
+
+after(async () => (await sharedFolder)?.remove());
 
 /** Makes this process use a bubblewrap that runs a script before the real one, until the result is disposed of. */
 export async function useBubblewrap(script: string): Promise<AsyncDisposable> {
