@@ -91,7 +91,7 @@ describe("a limits command that cannot be done", () => {
   it("ends with exit code 1 and what the service has against it", async () => {
     const named = await limits("show", "container", "a b");
     assert.equal(named.code, 1);
-    assert.match(named.stderr, /^caisson: "a b" is not a container name\ncaisson: 1 to 128 of/);
+    assert.match(named.stderr, /^caisson: "a b" is not a valid container name\ncaisson: A name has 1 to 128 of/);
     const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
     const token = await service.issue({ containers: ["*"] });
     const refused = await command(words, { CAISSON_TOKEN: token });
