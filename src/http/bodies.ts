@@ -5,7 +5,7 @@ import { ByteCollector, MIN_BYTES_A_CHUNK } from "./byte-collector.ts";
 import { FairShare, type Hold } from "./fair-share.ts";
 import { readInTurns, wantBody } from "./read-body.ts";
 
-/** The owner against whom the memory of a body counts. */
+/** The owner whose share of memory a body uses. */
 export interface MemoryOwner {
   readonly name: string;
   /** Whether the run needs no token. */
@@ -25,15 +25,9 @@ export interface HeldBody {
   readonly release: () => void;
 }
 
-/**
- * The most bytes of all bodies that are being read or wait for their runs: stops connections that together fill the
- * memory.
- */
+/** The most bytes of all bodies that are read or wait for their runs: stops connections that fill the memory. */
 const MAX_BYTES = 256 * 2 ** 20;
-/**
- * The most bytes of all bodies without a token: clients without a token cannot use up the memory of callers with a
- * token.
- */
+/** The most bytes of all bodies without a token: stops clients that take the memory of callers with a token. */
 const MAX_PUBLIC_BYTES = 32 * 2 ** 20;
 /** The common owner of all bodies without a token in the memory that they share with other callers. */
 const PUBLIC = "public";
@@ -45,10 +39,7 @@ const GRACE_MS = 15_000;
 /** The interval between two checks for slow bodies. */
 const SWEEP_MS = 1_000;
 
-/**
- * Reads request bodies into memory. Limits the size of each body, the memory of all bodies, and the time to send a
- * body.
- */
+/** Reads request bodies into memory. Limits the size and the time of each body, and the memory of all bodies. */
 export class Bodies {
   readonly #all: FairShare;
   readonly #public: FairShare;
@@ -110,7 +101,7 @@ export class Bodies {
       reject(memoryFull());
     });
     request.on("error", () =>
-      refuse(new Problem("request_invalid", "the request body is incomplete: the connection broke off")),
+      refuse(new Problem("request_invalid", "the request body broke off before it was complete")),
     );
     return await promise;
   }

@@ -24,8 +24,7 @@ export class ByteCollector {
     if (before === 0) this.#bytes = chunk;
     else {
       if (length > before || this.#chunks === 2) {
-        // The new buffer is not from Node's pool of small buffers. The first chunk belongs to Node, so it is never
-        // written to.
+        // The buffer is not from Node's pool of small buffers. The first chunk belongs to Node and is not written to.
         const grown = Buffer.allocUnsafeSlow(Math.max(MIN_BYTES, 2 * length));
         this.#bytes.copy(grown, 0, 0, this.#length);
         this.#bytes = grown;

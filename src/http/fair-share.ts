@@ -34,10 +34,7 @@ export class FairShare {
     this.#maxBytes = maxBytes;
   }
 
-  /**
-   * @param cut ends the request that uses the memory. The share has already released the hold when it calls this
-   *   function.
-   */
+  /** @param cut ends the request that uses the memory; called after the share has released the hold */
   hold(name: string, cut: () => void): Hold {
     let owner = this.#owners.get(name);
     if (!owner) this.#owners.set(name, (owner = { name, bytes: 0, pinnedBytes: 0, holds: new Set() }));

@@ -16,10 +16,7 @@ const EXPOSED = [
   "ETag",
 ].join(", ");
 
-/**
- * The CORS headers (Fetch standard). All origins are allowed, because a token is sent as a bearer token, never as a
- * cookie.
- */
+/** The CORS headers (Fetch standard). All origins are allowed, because a token is never sent as a cookie. */
 export const CORS_HEADERS: readonly string[] = [
   "Access-Control-Allow-Origin",
   "*",

@@ -57,8 +57,7 @@ export async function drained(server: Server, containers: RunsInFlight): Promise
     server.closeIdleConnections();
     if (containers.taken === 0) idle.resolve();
   }, DRAIN_STEP_MS);
-  // Connected clients have sent their requests by then. Otherwise a client that never pauses would keep the service
-  // running.
+  // Connected clients have sent their requests by then. A client that never pauses must not keep the service running.
   const lastRequests = globalThis.setTimeout(() => containers.drain(), LAST_REQUESTS_MS);
   await Promise.race([Promise.all([closed, idle.promise]), setTimeout(DRAIN_MS, undefined, { ref: false })]);
   clearTimeout(lastRequests);

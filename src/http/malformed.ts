@@ -82,10 +82,7 @@ export class MalformedRequests {
   }
 }
 
-/**
- * Returns false for errors of the connection, such as ECONNRESET and TLS errors: no request exists that needs an
- * answer.
- */
+/** Returns false for errors of the connection, such as ECONNRESET and TLS errors: no request needs an answer. */
 function isProtocolError({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && (code.startsWith("HPE_") || code === "ERR_HTTP_REQUEST_TIMEOUT");
 }

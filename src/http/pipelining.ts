@@ -21,8 +21,7 @@ export class Pipelining {
   attach(socket: Socket): void {
     const unanswered = new Set<ServerResponse>();
     this.#unanswered.set(socket, unanswered);
-    // Node reports the close only to the answer that it is sending. Otherwise the other answers and their runs would
-    // never end.
+    // Node reports the close only to the answer that it is sending. The other answers and their runs would never end.
     socket.once("close", () => {
       for (const response of unanswered) if (response.socket === null) response.destroy().emit("close");
     });

@@ -71,10 +71,7 @@ export class Proxies {
     return `${scheme === "https" ? "https" : "http"}://${HOST.test(host) ? host : "localhost"}`;
   }
 
-  /**
-   * Records the address of a connection, which Node does not return after the connection is closed. The log needs it
-   * later.
-   */
+  /** Records the address of a connection for the log, because Node does not return it after the close. */
   recordPeer(socket: Socket): void {
     this.#peerAt(socket);
   }

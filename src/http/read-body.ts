@@ -2,10 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { isFragmented } from "./byte-collector.ts";
 
-/**
- * The most bytes of an unused body that are read and discarded, so that the client receives the answer instead of a
- * reset.
- */
+/** The most bytes of an unused body that are discarded, so that its client receives the answer, not a reset. */
 const DISCARD_BYTES = 256 * 2 ** 20;
 /** The longest time in which an unused body is discarded. */
 const DISCARD_MS = 10_000;

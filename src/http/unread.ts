@@ -16,7 +16,7 @@ const unread = new FairShare(256 * 2 ** 20);
 /** The owner of each answer to a request with a valid token. */
 const owners = new WeakMap<ServerResponse, string>();
 
-/** Sets the owner against whom an answer counts until the client has read it. */
+/** Sets the owner whose share of memory an answer uses until the client has read it. */
 export function setOwner(response: ServerResponse, owner: string): void {
   owners.set(response, owner);
 }

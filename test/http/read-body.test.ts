@@ -9,10 +9,7 @@ import { Bodies } from "../../src/http/bodies.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "../../src/http/read-body.ts";
 import { type Exchange, listening } from "./listening.ts";
 
-/**
- * Starts a server and opens a raw connection to it. Returns the first exchange, and the text that the client has
- * received.
- */
+/** Starts a server and opens a raw connection. Returns the first exchange, and the text that the client received. */
 async function open(t: TestContext): Promise<{ client: Socket; exchange: Promise<Exchange>; received: () => string }> {
   const { promise: exchange, resolve } = Promise.withResolvers<Exchange>();
   const port = await listening(t, {

@@ -36,8 +36,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       await issueRate.admit(caller);
       await tokens.vault.set(claims, secrets);
       if (await isRevokedOnRecord(claims, tokens.store)) {
-        // This or another node revoked the token meanwhile and deleted its old secrets, so the new secrets are deleted
-        // too.
+        // A node revoked the token meanwhile and deleted its old secrets, so the new secrets are deleted too.
         await tokens.vault.forget(claims);
         throw new Problem("request_invalid", "the token was revoked and cannot run code any more");
       }
@@ -70,10 +69,7 @@ async function readSecrets(body: unknown, claims: Claims, tokens: Tokens): Promi
   return parsed.data!;
 }
 
-/**
- * Returns the parent of a token. A parent that is not stored any more has ended, and its descendants have ended with
- * it.
- */
+/** Returns the parent of a token. A parent that is not stored any more has ended, and so have its descendants. */
 async function parentOf({ parents: [parent] }: Claims, { store }: Tokens): Promise<Claims | null> {
   return parent === undefined ? null : ((await store.issued(parent))?.claims ?? null);
 }

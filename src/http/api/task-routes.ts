@@ -30,10 +30,7 @@ import {
 
 /** How many times longer code may be in JSON, because of its escapes. */
 const ESCAPE_FACTOR = 4;
-/**
- * The most JSON bytes of each other member, such as params and limits. A member is built and walked in one turn of the
- * event loop.
- */
+/** The most JSON bytes of each other member, such as params. One turn of the event loop parses and walks a member. */
 const MAX_OTHER_BYTES = 96 * 2 ** 10;
 /** The most JSON bytes of secrets: 64 KiB of secrets, some of them escaped. */
 const MAX_SECRETS_BYTES = 256 * 2 ** 10;
@@ -185,10 +182,7 @@ function memberBounds(body: Buffer): JsonVisitor {
   };
 }
 
-/**
- * Returns the precondition of a request (RFC 9110, section 13.1): a client must not overwrite a change that it has not
- * seen.
- */
+/** Returns the precondition of a request (RFC 9110, section 13.1), so that a client overwrites no unseen change. */
 function conditionOf(call: Call): Condition {
   const { headers } = call.env.incoming;
   return (etag) => matches(etag, headers) && matchesNone(etag, headers);

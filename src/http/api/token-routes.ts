@@ -43,11 +43,9 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       const { claims: by } = await authenticate(call, dependencies);
       const jti = decode(lastSegment(call)) ?? "";
       if (!(await mayRevoke(by, jti))) throw forbidden();
-      // A token that another node signed may not be stored here. Its own `exp` limits how long its revocation is
-      // stored.
+      // A token that another node signed may not be stored here. Its own `exp` limits the life of its revocation.
       const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
-      // No rate limits revocations, and all ancestors of the token can repeat them. Repetitions must not add lines to
-      // the log.
+      // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
       if (first) audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
       return json(200, { jti, revoked: true });
     },

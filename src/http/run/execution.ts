@@ -12,10 +12,7 @@ export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; 
 
 /** A body whose producer waits for its consumer. */
 export interface AnswerBody extends Readable {
-  /**
-   * Returns the whole body if it is complete, otherwise null. Can be called once, as an alternative to reading the
-   * stream.
-   */
+  /** Returns the whole body if it is complete, otherwise null. May be called once, before the stream is read. */
   takeWhole(): Buffer | null;
   /** Called when the guest has sent the whole body. The client may not have read it yet. */
   onComplete: (() => void) | null;

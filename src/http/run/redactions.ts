@@ -2,10 +2,7 @@ import { Redaction } from "../../redaction/redaction.ts";
 import { ByteCache } from "../../tasks/byte-cache.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 
-/**
- * The most bytes of cached redactions. Runs of one token have the same secrets, and a redaction takes milliseconds to
- * build.
- */
+/** The most bytes of cached redactions. Runs of a token share secrets, and a redaction takes milliseconds to build. */
 const CACHE_BYTES = 32 * 2 ** 20;
 /** The approximate memory of a redaction for each character of a secret. */
 const BYTES_PER_CHAR = 48;

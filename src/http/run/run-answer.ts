@@ -13,10 +13,7 @@ import { isActing } from "./acting-headers.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
 
-/**
- * The response headers that a task may set. This is a list of allowed headers, because a list of bad headers is never
- * complete.
- */
+/** The response headers that a task may set. Bad headers are not listed, because that list would never be complete. */
 const ALLOWED =
   /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-[a-z0-9-]+)$/;
 /** The `x-` headers that set a policy for the origin. The origin is the service's, so a task may not set them. */
@@ -50,7 +47,7 @@ export class RunAnswer {
   /** The use of the limits against which the run counts. */
   usage: readonly KeyUsage[] = [];
   readonly #response: ServerResponse;
-  /** The owner against whose memory the answer counts until the client has read it. */
+  /** The owner whose share of memory the answer uses until the client has read it. */
   readonly #owner: string;
   /** Whether the query of the request contains `key`. */
   readonly #hasKey: boolean;
