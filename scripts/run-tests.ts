@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
@@ -23,7 +23,7 @@ const ALONE = [
   "test/hostile/*.test.ts",
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
   "test/deploy/scale.test.ts",
-  "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,thinned-confinement,layers}.test.ts",
+  "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,reduced-confinement,layers}.test.ts",
 ];
 /** Files wait for processes that start, for limits and for servers more than they compute. */
 const AT_ONCE = 2 * Math.min(availableParallelism(), 4);
@@ -49,14 +49,15 @@ const words = process.argv.slice(2);
 const flags = words.filter((word) => word.startsWith("--"));
 const named = words.filter((word) => !word.startsWith("--"));
 const running = new Set<number>();
+await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-tests-"));
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     for (const pid of running) end(pid, "SIGTERM");
+    rmSync(folder.path, { recursive: true, force: true });
     process.exit(1);
   });
 }
 
-await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-tests-"));
 const durations = readDurations();
 const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };

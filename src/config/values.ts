@@ -3,7 +3,7 @@ import path from "node:path";
 
 import { parseDuration, parseSize } from "../units.ts";
 
-/** Positive integers by window; a window that is not named is not limited. */
+/** The maximum number of runs by window. An absent window has no limit. */
 export type WindowLimits = Readonly<Record<string, number>>;
 
 export interface HostPort {
@@ -11,12 +11,12 @@ export interface HostPort {
   readonly port: number;
 }
 
-export function text(given: string): string {
-  if (given === "") throw new TypeError("it is empty");
-  return given;
+export function text(value: string): string {
+  if (value === "") throw new TypeError("it is empty");
+  return value;
 }
 
-/** Absolute from here on: the service may move to another folder. */
+/** Makes a path absolute, because the service may change its working directory. */
 export function file(given: string): string {
   return path.resolve(text(given));
 }
@@ -53,7 +53,7 @@ export function integer(least: number, most: number): (given: string) => number 
 export function duration(leastMs: number): (given: string) => number {
   return (given) => {
     const value = parseDuration(given);
-    // Node's timers take 31 bits; a longer limit would fire at once.
+    // Node's timers have 31 bits; a longer limit would fire at once.
     if (value < leastMs || value > 2 ** 31 - 1) throw new TypeError(`${given} is not between ${leastMs}ms and 24d`);
     return value;
   };
@@ -62,19 +62,19 @@ export function duration(leastMs: number): (given: string) => number {
 export function size(leastBytes: number): (given: string) => number {
   return (given) => {
     const value = parseSize(given);
-    if (value < leastBytes) throw new TypeError(`${given} is less than the ${leastBytes} bytes that are needed`);
+    if (value < leastBytes) throw new TypeError(`${given} is less than the minimum of ${leastBytes} bytes`);
     return value;
   };
 }
 
-/** Ranges of addresses, each in CIDR notation. */
+/** Parses ranges of addresses in CIDR notation. */
 export function cidrs(texts: readonly string[]): string[] {
   return texts.flatMap((given) => given.split(",")).map((given) => cidr(given.trim()));
 }
 
 function cidr(given: string): string {
   const [address = "", prefix = "", ...rest] = given.split("/");
-  // An address with a zone has a meaning on one link only, and is in no range.
+  // An address with a zone is valid on one link only, and is in no range.
   const longest = address.includes("%") ? -1 : { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
   if (rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > longest) {
     throw new TypeError(`${JSON.stringify(given)} is not a CIDR range such as 10.0.0.0/8`);
@@ -82,11 +82,11 @@ function cidr(given: string): string {
   return given;
 }
 
-/** It stands in each key of a Redis, where braces would choose the node. */
+/** Parses a realm. It is part of each key in Redis, where braces would select the node. */
 export function realm(given: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(given)) return given;
   throw new TypeError(
-    `${JSON.stringify(given)} is not 1 to 64 letters, digits and _.- that begin with one of the first two`,
+    `${JSON.stringify(given)} is not 1 to 64 letters, digits and _.- characters that begin with a letter or digit`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { uncurry } from "../wire/uncurry.ts";
 
-/** What Node's `fetch` takes off a body by itself. */
+/** The content codings that Node's `fetch` decodes by itself. */
 const CODINGS = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 const CODING = "content-encoding";
 
@@ -12,9 +12,9 @@ const has = decoded.has.bind(decoded);
 const add = decoded.add.bind(decoded);
 
 /**
- * Notes which bodies `fetch` has decompressed. Their responses say the coding and the length that they came with all the
- * same, as the standard has it; whoever answers with one, or makes a `Response` of it, would send what nobody can read.
- * To be called once, before any submitted code runs.
+ * Records the bodies that `fetch` has decompressed. The standard makes their responses keep the original coding and length
+ * headers. A task that returns such headers with the decoded body would send a response that no client can decode.
+ * Call it once, before any submitted code runs.
  */
 export function watchFetch(): void {
   const native = globalThis.fetch;
@@ -27,11 +27,11 @@ export function watchFetch(): void {
   Object.defineProperty(globalThis, "fetch", { value: watched, writable: true, enumerable: true, configurable: true });
 }
 
-/** Whether this header of a response speaks of its body as it came, and not as it is. */
+/** Whether this header of a response describes the encoded body, while the response holds the decoded body. */
 export function isOutdated(name: string, response: Response): boolean {
   if (name !== CODING && name !== "content-length") return false;
   if (response.body === null) return false;
-  // One that was cloned has another body, and the place that it came from.
+  // A cloned response has another body but keeps its URL.
   return has(response.body) || (response.url !== "" && isDecoded(response.headers.get(CODING)));
 }
 

@@ -14,10 +14,10 @@ const find = uncurry(RegExp.prototype, "exec");
 const JSON_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/;
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/;
 
-/** Has `step` called when all of the body is here and is read as the request says that it is. */
+/** Reads the whole body, parses it by the content type of the request, and then calls `step`. */
 export function withBody(run: Run, step: () => void): void {
   whenSettled(
-    run.incoming!.gather(),
+    run.requestBody!.readAll(),
     (bytes) => {
       try {
         run.setBody(bytes as Uint8Array, bodyOf(bytes as Uint8Array, typeOf(run)));
@@ -30,7 +30,7 @@ export function withBody(run: Run, step: () => void): void {
   );
 }
 
-/** Whether a body is a value rather than text or bytes. */
+/** Whether the body is JSON or a form, rather than text or bytes. */
 export function isValue(run: Run): boolean {
   const type = typeOf(run);
   return find(JSON_TYPE, type) !== null || find(FORM_TYPE, type) !== null;
@@ -42,26 +42,28 @@ function typeOf(run: Run): string {
 
 function bodyOf(bytes: Uint8Array, type: string): unknown {
   if (bytes.length === 0) return undefined;
-  // A byte-order mark is no part of it.
+  // The decoder removes a byte-order mark.
   const text = decode(bytes);
   if (find(FORM_TYPE, type)) return fieldsOf(text);
   if (!find(JSON_TYPE, type)) return text;
   try {
     return parse(text);
   } catch {
-    throw new CodeFault("request_invalid", "the body is not JSON", { hint: "The request says that it is." });
+    throw new CodeFault("request_invalid", "the body is not JSON", {
+      hint: "The content-type header of the request says JSON.",
+    });
   }
 }
 
-/** By name, those that came more than once as a list. */
+/** Returns the fields of a form by name. The values of a repeated field are an array. */
 function fieldsOf(text: string): Record<string, string | string[]> {
-  // No field can be a member of Object.prototype.
+  // Without a prototype, so that no field shadows a member of Object.prototype.
   const fields = create(null) as Record<string, string | string[]>;
   new Query(text).forEach((value, name) => {
-    const before = fields[name];
-    if (before === undefined) fields[name] = value;
-    else if (isArray(before)) before[before.length] = value;
-    else fields[name] = [before, value];
+    const previous = fields[name];
+    if (previous === undefined) fields[name] = value;
+    else if (isArray(previous)) previous[previous.length] = value;
+    else fields[name] = [previous, value];
   });
   return fields;
 }

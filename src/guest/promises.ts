@@ -11,10 +11,10 @@ const then = uncurry(Promise.prototype as Promise<unknown>, "then") as (
 const NativePromise = Promise;
 
 /**
- * Hands over what `value` comes to: at once when it is no thenable, because a turn through the queue of promises would be
- * most of what a small run costs.
+ * Calls `onValue` with the settled value, or `onError` with the rejection. If `value` is not a thenable, the call is
+ * synchronous, because a turn of the microtask queue would be most of the cost of a small run.
  *
- * @throws whatever a `then` getter throws, and what `onValue` throws when it is called at once.
+ * @throws the error of a `then` getter, and the error of `onValue` if it is called synchronously.
  */
 export function whenSettled(
   value: unknown,
@@ -26,7 +26,7 @@ export function whenSettled(
   else onValue(value);
 }
 
-/** `promise.catch(onError)`, which would go through a `then` that a task may have replaced. */
+/** Does what `promise.catch(onError)` does. `catch` would call `promise.then`, which a task may have replaced. */
 export function onRejection(promise: Promise<unknown>, onError: (error: unknown) => unknown): Promise<unknown> {
   return then(promise, undefined, onError);
 }
@@ -37,7 +37,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function adopt(value: PromiseLike<unknown>): Promise<unknown> {
-  // A foreign `then` may call back twice or at once; only a real promise keeps the first answer.
+  // A foreign `then` may call back twice or synchronously. A native promise uses only the first call.
   return new NativePromise((resolve) => {
     resolve(value);
   });

@@ -16,24 +16,24 @@ interface Piece {
   next: Piece | null;
 }
 
-/** The body of a run's request as it comes. What was read is asked for anew: its sender waits for its reader. */
-export class Incoming {
-  readonly #run: number;
-  readonly mostGathered: number;
-  /** What has come and was not read, the first and the last of it. */
+/** The streamed body of a run's request. Each read grants the sender as many further bytes, so the sender waits for the reader. */
+export class RequestBody {
+  readonly #runId: number;
+  readonly maxBufferedBytes: number;
+  /** The received pieces that are not read yet, as a linked list. */
   #first: Piece | null = null;
   #last: Piece | null = null;
   #ended = false;
   #error: Error | null = null;
   #reader: { resolve: (piece: Uint8Array | null) => void; reject: (error: Error) => void } | null = null;
 
-  /** @param mostGathered bytes that may be held in memory at a time, where all of it is needed at once. */
-  constructor(run: number, mostGathered: number) {
-    this.#run = run;
-    this.mostGathered = mostGathered;
+  /** @param maxBufferedBytes The limit of `readAll`, which holds the whole body in memory. */
+  constructor(runId: number, maxBufferedBytes: number) {
+    this.#runId = runId;
+    this.maxBufferedBytes = maxBufferedBytes;
   }
 
-  /** @param view is valid during the call only. */
+  /** @param view The next bytes; valid during the call only. */
   push(view: Uint8Array): void {
     if (this.#error) return;
     const piece: Piece = { bytes: new Bytes(view), next: null };
@@ -48,7 +48,7 @@ export class Incoming {
     this.#serve();
   }
 
-  /** No more will come. */
+  /** Discards the unread pieces and rejects all reads from now on. */
   fail(error: Error): void {
     this.#error ??= error;
     this.#first = null;
@@ -56,7 +56,7 @@ export class Incoming {
     this.#serve();
   }
 
-  /** The next piece, or null at the end. To be called again when that has been given. */
+  /** Returns the next piece, or null at the end. Call it again only when the promise has settled. */
   read(): Promise<Uint8Array | null> {
     return new NativePromise((resolve, reject) => {
       this.#reader = { resolve, reject };
@@ -64,13 +64,13 @@ export class Incoming {
     });
   }
 
-  /** All of it. @throws {CodeFault} `request_invalid` when that is more than may be gathered. */
-  async gather(): Promise<Uint8Array> {
+  /** Returns the whole body. @throws {CodeFault} `request_invalid` if the body is longer than `maxBufferedBytes`. */
+  async readAll(): Promise<Uint8Array> {
     let whole: Uint8Array = new Bytes();
     let bytes = 0;
     for (let piece = await this.read(); piece; piece = await this.read()) {
       const needed = bytes + piece.length;
-      if (needed > this.mostGathered) throw tooLong(this.mostGathered);
+      if (needed > this.maxBufferedBytes) throw tooLong(this.maxBufferedBytes);
       if (needed > whole.length) {
         const larger = new Bytes(Math.max(needed, 2 * whole.length));
         set(larger, whole);
@@ -92,20 +92,20 @@ export class Incoming {
     if (!piece) return reader.resolve(null);
     this.#first = piece.next;
     if (!piece.next) this.#last = null;
-    this.#askFor(piece.bytes.length + DATA_FRAME_COST_BYTES);
+    this.#grant(piece.bytes.length + DATA_FRAME_COST_BYTES);
     reader.resolve(piece.bytes);
   }
 
-  #askFor(bytes: number): void {
+  #grant(bytes: number): void {
     if (this.#ended) return;
     const payload = allocate(4);
     writeUInt32LE(payload, bytes, 0);
-    send(bytesFrame(FROM_GUEST.bodyMore, this.#run, payload));
+    send(bytesFrame(FROM_GUEST.bodyMore, this.#runId, payload));
   }
 }
 
-function tooLong(most: number): CodeFault {
-  return new CodeFault("request_invalid", `the body is longer than the ${most} bytes that are taken`, {
-    hint: "A fetch handler or a Node handler reads it as a stream, however long it is.",
+function tooLong(maxBytes: number): CodeFault {
+  return new CodeFault("request_invalid", `the body is longer than the limit of ${maxBytes} bytes`, {
+    hint: "A fetch handler or a Node handler can read a body of any length as a stream.",
   });
 }

@@ -1,6 +1,6 @@
 /**
- * A map that holds its own methods, so that it goes on working when a task replaces those of `Map.prototype`. To be made
- * before any submitted code runs.
+ * Makes a Map with its own copies of the methods, so that it still works after a task replaces methods of `Map.prototype`.
+ * Call it before any submitted code runs.
  */
 export function safeMap<Key, Value>(): Map<Key, Value> {
   const map = new Map<Key, Value>();

@@ -1,9 +1,9 @@
 import { safeMap } from "./safe-map.ts";
 
-/** Where the expression of a code begins, as `line:column`, where that is not the start of its text. */
+/** The start of each expression as `line:column`, by code id, if it is not the start of the text. */
 const starts = safeMap<number, string>();
 
-/** @param lead How many characters stand before the expression: blanks and comments. */
+/** @param lead The number of characters before the expression: white space, comments and semicolons. */
 export function noteStart(codeId: number, text: string, lead: number): void {
   if (lead === 0) return;
   const before = text.slice(0, lead).split("\n");
@@ -15,9 +15,9 @@ export function forgetStart(codeId: number): void {
 }
 
 /**
- * What an author knows of the places in a text: submitted modules have the URL `task:/<code>/<name>`, and are known by name.
- * V8 gives some faults of an expression, above all an unknown name at its start, the place of the `return` before it,
- * which the wrapper added: a column below 1.
+ * Rewrites the positions in a stack as the author sees them. The URL `task:/<code>/<name>` of a submitted
+ * module becomes its name. For some faults of an expression, mostly an unknown name at its start, V8 gives the position of
+ * the `return` that the wrapper added: a column below 1. It becomes the start of the expression.
  */
 export function asSubmitted(text: string): string {
   return text

@@ -3,11 +3,11 @@ import { Socket } from "node:net";
 import { Duplex, Readable, Writable } from "node:stream";
 
 /**
- * What later codes are read, run and answered with, by the harness and by Node, and a task can replace. What the harness
- * can take for itself it takes at its start; but it reads texts with all that strings and patterns can do, and Node itself
- * looks up the methods of its sockets each time.
+ * The built-ins that a task can replace and that the harness and Node use for later runs. The harness saves most built-ins
+ * when it starts. But it also calls methods of strings and patterns directly, and Node looks up the methods of its sockets
+ * at each call.
  */
-const TOOLS: readonly object[] = [
+const BUILT_INS: readonly object[] = [
   Object,
   Object.prototype,
   Function.prototype,
@@ -41,14 +41,14 @@ const plain = Object.prototype;
 const list = Array.prototype;
 
 const methods: { owner: Record<PropertyKey, unknown>; key: PropertyKey; value: unknown }[] = [];
-/** Patterns look at their own flags through these. */
+/** Regular expressions read their flags through these getters. */
 const getters: { key: PropertyKey; get: unknown }[] = [];
 const pattern = RegExp.prototype;
 let plainKeys = 0;
 
-/** Remembers the tools as they are. To be called once, when the harness stands and before any submitted code runs. */
-export function rememberTools(): void {
-  for (const owner of TOOLS) for (const key of ownKeys(owner)) remember(owner, key);
+/** Saves the current built-ins. Call it once, after the harness has started and before any submitted code runs. */
+export function rememberBuiltIns(): void {
+  for (const owner of BUILT_INS) for (const key of ownKeys(owner)) remember(owner, key);
   for (const key of GLOBALS) remember(globalThis, key);
   remember(process, "nextTick");
   for (const key of ownKeys(pattern)) {
@@ -58,8 +58,8 @@ export function rememberTools(): void {
   plainKeys = ownKeys(plain).length;
 }
 
-/** Whether a task has damaged one of the tools. Takes some microseconds. */
-export function isDamaged(): boolean {
+/** Whether a task has replaced one of the saved built-ins. Takes some microseconds. */
+export function isTampered(): boolean {
   try {
     for (let at = 0; at < methods.length; at += 1) {
       const { owner, key, value } = methods[at]!;
@@ -69,10 +69,11 @@ export function isDamaged(): boolean {
       const { key, get } = getters[at]!;
       if (getOwnPropertyDescriptor(pattern, key)?.get !== get) return true;
     }
-    // Every object has what is added here, also descriptions of properties; every list catches an index that is set here.
+    // Every object inherits a property added to `Object.prototype`, property descriptors too. Every array inherits an index
+    // set on `Array.prototype`.
     return ownKeys(plain).length !== plainKeys || getOwnPropertyNames(list)[0] !== "length";
   } catch {
-    // A getter in the place of a tool.
+    // A getter replaced a built-in and threw.
     return true;
   }
 }

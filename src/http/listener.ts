@@ -17,7 +17,8 @@ import { Pipelining } from "./pipelining.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import type { RunTarget } from "./run/find-task.ts";
-import { type RunDependencies, RunEndpoint } from "./run/run.ts";
+import type { RunDependencies } from "./run/run-dependencies.ts";
+import { RunEndpoint } from "./run/run.ts";
 import { parseTarget } from "./target.ts";
 import { holdWrites } from "./unread.ts";
 

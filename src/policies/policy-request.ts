@@ -6,7 +6,7 @@ import { membersProblem, schemaFaults } from "../members.ts";
 import type { ContainerPolicy } from "./store.ts";
 
 /**
- * Reads the body of `PUT /api/containers/{container}`. What is `null` or left out is not set.
+ * Parses the body of `PUT /api/containers/{container}`. A member that is `null` or absent is not set.
  *
  * @throws {Problem} `request_invalid` with every fault at once.
  */
@@ -30,11 +30,11 @@ const schema: z.ZodType<Members> = z.strictObject(
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );
 
-/** In one order, whatever the order was in which they came. */
-function setLimits(given: SettableLimits): Limits {
+/** Returns the limits in a fixed order of windows. */
+function setLimits(requested: SettableLimits): Limits {
   const limits: { -readonly [Window in keyof Limits]: number } = {};
   for (const window of WINDOW_NAMES) {
-    const limit = given[window] ?? null;
+    const limit = requested[window] ?? null;
     if (limit !== null) limits[window] = limit;
   }
   return limits;

@@ -1,33 +1,33 @@
 import type { Limits } from "../limits/windows.ts";
 
-/** What an administrator has set for a container. */
+/** The settings of an administrator for a container. */
 export interface ContainerPolicy {
-  /** Beside the server's own and those of tokens; the smallest is in force. */
+  /** The limits in addition to the limits of the service and of tokens. The lowest limit applies. */
   readonly limits: Limits;
 }
 
-/** Of a container for which nothing was set. */
+/** The policy of a container without settings. */
 export const NO_POLICY: ContainerPolicy = Object.freeze({ limits: Object.freeze({}) });
 
-/** Where the policies of containers are kept. Every store passes the one conformance suite. */
+/** Stores the policies of containers. Every store passes the same conformance suite. */
 export interface PolicyStore {
   /**
-   * What is set for a container: always the same object until it is set anew. Asked at each run, so it answers from
-   * memory.
+   * Returns the policy of a container, always the same object until the policy changes. It answers from memory, because
+   * it is called for each run.
    *
-   * @throws {Problem} `store_unavailable` when it cannot know what others have set: then nothing may run.
+   * @throws {Problem} `store_unavailable` if the changes of other nodes are unknown. Then no run may start.
    */
   get(container: string): ContainerPolicy | undefined;
   /**
-   * Sets the policy of a container, in place of what was set: in force, and kept for good, when this resolves.
+   * Replaces the policy of a container. The policy applies and is durable when the promise resolves.
    *
-   * @param setBy the `jti` of who asks, or words for what does.
-   * @throws {Problem} `store_unavailable` when it cannot be kept: then nothing has changed.
+   * @param setBy the `jti` of the caller's token, or a description of the caller.
+   * @throws {Problem} `store_unavailable` if it cannot be stored. Then nothing has changed.
    */
   set(container: string, policy: ContainerPolicy, setBy: string): Promise<void>;
-  /** As `set`, with nothing. @returns whether anything was set. */
+  /** Removes the policy of a container. @returns whether it had a policy. */
   remove(container: string): Promise<boolean>;
-  /** The first `count` containers after `after` that have a policy, by the UTF-16 code units of their names. */
+  /** Returns the first `count` containers after `after` that have a policy, sorted by UTF-16 code units. */
   containers(after: string, count: number): string[];
   close(): Promise<void> | void;
 }

@@ -1,44 +1,44 @@
 import { within } from "./within.ts";
 
-/** Work that several wait for. It ends with the last of them, so that none who leaves ends it for the others. */
+/** Work that several callers await. It is aborted when the last caller leaves, and not when any other caller leaves. */
 export class SharedFetch<T> {
   readonly #work: Promise<T>;
   readonly #stop: AbortController = new AbortController();
-  readonly #over: () => void;
+  readonly #onOver: () => void;
   #waiting = 0;
 
   /**
-   * @param maxMs how long it may take.
-   * @param late makes what is thrown after that.
-   * @param over called, perhaps twice, when it is done or nobody waits for it any more; who comes then needs another.
+   * @param maxMs the time limit of the work.
+   * @param late creates the error that is thrown after the time limit.
+   * @param onOver called, perhaps twice, when the work is done or no caller awaits it. Later callers need new work.
    */
-  constructor(work: (signal: AbortSignal) => Promise<T>, maxMs: number, late: () => unknown, over: () => void) {
-    this.#over = over;
+  constructor(work: (signal: AbortSignal) => Promise<T>, maxMs: number, late: () => unknown, onOver: () => void) {
+    this.#onOver = onOver;
     this.#work = within(maxMs, late, () => work(this.#stop.signal), this.#stop.signal);
-    // Once it is done it is nobody's to join: what may be given to those who come later is kept elsewhere.
-    this.#work.then(over, over);
+    // No caller joins finished work. Later callers read the result from the cache if they may share it.
+    this.#work.then(onOver, onOver);
   }
 
-  /** @throws the signal's reason when it aborts, or the error of the work. */
+  /** @throws the reason of the signal if it aborts, or the error of the work. */
   async join(signal: AbortSignal): Promise<T> {
     this.#waiting += 1;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const leave = (): void => reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    if (signal.aborted) leave();
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
     this.#work.then(resolve, reject);
     try {
       return await promise;
     } finally {
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", onAbort);
       this.#waiting -= 1;
-      if (this.#waiting === 0) this.#end();
+      if (this.#waiting === 0) this.#stopWork();
     }
   }
 
-  /** Also when the work is done: no connection of it stays. */
-  #end(): void {
-    this.#over();
+  /** Aborts also finished work, so that it leaves no connection open. */
+  #stopWork(): void {
+    this.#onOver();
     this.#stop.abort();
   }
 }

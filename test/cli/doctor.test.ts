@@ -12,7 +12,7 @@ import { LAYERS } from "../../src/sandbox/self-test/check.ts";
 import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
 import { missing, startRedis } from "../redis/server.ts";
-import { fakeBubblewrap, NO_PLAN } from "../sandbox/thinned-wall.ts";
+import { fakeBubblewrap, NO_PLAN } from "../sandbox/reduced-sandbox.ts";
 import { command } from "./command.ts";
 
 const noRedis = await missing("redis-server");
@@ -72,7 +72,7 @@ describe("doctor --json, where the wall holds", () => {
     const { layers, ...rest } = report;
     assert.deepEqual([code, rest], [0, { ok: true, version: VERSION, configured: "auto", isolation: "namespaces" }]);
     const names = layers.map(({ layer }) => layer);
-    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...ITS_LAYERS];
+    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "sandbox", ...ITS_LAYERS];
     assert.deepEqual(names, [...expected, "root given up", "egress", "data folder", "port"]);
     for (const { layer, ok, weak, proof, remedy } of layers) {
       assert.equal(ok, true, layer);
@@ -129,7 +129,7 @@ describe("doctor for people", () => {
       assert.equal(found.length, 1, layer);
       assert.match(found[0]!, /^(?:ok {4}|weak {2}).{20}\S/);
     }
-    assert.match(lines.at(-1)!, /^The wall holds \(isolation namespaces\)/);
+    assert.match(lines.at(-1)!, /^The sandbox holds \(isolation namespaces\)/);
     assert.ok(!stdout.includes("\u001B"));
   });
 });
@@ -147,7 +147,7 @@ describe("doctor beside a running service", () => {
     const { ok, layers } = await diagnose(["--data", busy.data, "--port", String(service.port)]);
     assert.equal(ok, true);
     assert.ok(layers.get("port")!.proof.includes(`caisson ${VERSION}, isolation namespaces`));
-    assert.match(layers.get("data folder")!.proof, /process \d+ serves from it/);
+    assert.match(layers.get("data folder")!.proof, /process \d+ uses it/);
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
   });
 });
@@ -167,19 +167,19 @@ describe("doctor, where something is missing", () => {
     const programs = await withoutBubblewrap();
     const found = await diagnose(["--isolation", "namespaces"], { PATH: programs });
     assert.deepEqual([found.ok, found.isolation], [false, null]);
-    assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "the wall"]);
+    assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "sandbox"]);
     assert.match(found.layers.get("bubblewrap")!.remedy!, /apt-get install -y bubblewrap/);
     const words = ["serve", "--isolation", "namespaces", "--port", "0", "--data", home.data];
     const { code, stdout, stderr } = await command(words, { PATH: programs });
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.equal(stderr, `caisson: ${found.layers.get("the wall")!.proof}\n`);
+    assert.equal(stderr, `caisson: ${found.layers.get("sandbox")!.proof}\n`);
   });
 
   it("takes the level confined instead, says why, and names what would mend it", async () => {
     const found = await diagnose([], { PATH: await withoutBubblewrap() });
     assert.deepEqual([found.ok, found.isolation], [true, "confined"]);
     assert.match(
-      found.layers.get("the wall")!.proof,
+      found.layers.get("sandbox")!.proof,
       /^confined \(.*\), instead of namespaces: bubblewrap is not installed/,
     );
     for (const layer of ["bubblewrap", "namespaces"]) {
@@ -214,7 +214,7 @@ describe("doctor, where something is missing", () => {
     const found = await diagnose(["--isolation", "none"]);
     assert.deepEqual([found.ok, found.isolation], [false, "none"]);
     const open = namesOf(found, isOpen);
-    for (const layer of ["the wall", "network", "system calls", "user namespace"])
+    for (const layer of ["sandbox", "network", "system calls", "user namespace"])
       assert.ok(open.includes(layer), layer);
     assert.ok(found.layers.get("files")!.weak);
   });
@@ -234,7 +234,7 @@ describe("doctor, where the means are weaker", () => {
         namesOf(found, ({ weak }) => weak),
         ["host user", "memory", "threads", "processor"],
       );
-      assert.match(found.layers.get("memory")!.proof, /take more than that: (?!got through)/);
+      assert.match(found.layers.get("memory")!.proof, /use more than the limit: (?!got through)/);
       assert.match(found.layers.get("root given up")!.proof, /nothing to give up/);
     },
   );

@@ -76,7 +76,7 @@ describe("settings that are wrong", () => {
   it("end the command with exit code 2 when they contradict each other", async () => {
     const { code, stderr } = await command(["serve", "--host", "0.0.0.0", "--tls-cert", "cert.pem"]);
     assert.equal(code, 2);
-    assert.match(stderr, /--tls-cert and --tls-key go together/);
+    assert.match(stderr, /--tls-cert and --tls-key must be set together/);
   });
 
   for (const content of ["{", "[]", "null", '"text"']) {

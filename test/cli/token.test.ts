@@ -99,7 +99,7 @@ describe("token issue", () => {
     assert.equal((await service.run("acme", "6 * 7", { token: stdout.trim() })).text, "42");
     const { code, stderr } = await command([...words, "--can", "limits"], { CAISSON_TOKEN: head });
     assert.equal(code, 1);
-    assert.match(stderr, /may issue no more than it has/);
+    assert.match(stderr, /may not issue more than it has/);
     assertProblem(await service.run("other", "1", { token: stdout.trim() }), 403, "token_forbidden");
   });
 

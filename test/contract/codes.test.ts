@@ -9,15 +9,18 @@ import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
 import { type Answer, collect, type RequestOptions } from "./http.ts";
 import { hasPrlimit, limitFiles } from "./limit-files.ts";
 import { assertProblem } from "./problem.ts";
-import { leave, makeHome, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { pause, until } from "./until.ts";
 
 const CODE_LIMIT = 65_536;
 const LIMITS = ["--code-limit", "64KiB", "--family-secrets", "1KiB"];
+/** One run in a container, and one container. */
+const CROWDED = [...NO_WALL, "--concurrency", "1", "--max-containers", "1", "--token-containers", "9"];
 const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "3s"];
 const WAITS = "(context) => new Promise((resolve) => context.signal.addEventListener('abort', resolve))";
 
 let service: Service;
+let crowded: Service;
 let code: CodeServer;
 let closed: string;
 
@@ -29,10 +32,10 @@ before(async () => {
   });
   closed = await closedAddress();
   const open = [code.address, closed].flatMap((address) => ["--egress-allow", address]);
-  service = await startService([...FLAGS, ...open]);
+  [service, crowded] = await Promise.all([startService([...FLAGS, ...open]), startService(CROWDED)]);
 });
 after(async () => {
-  await service.stop();
+  await Promise.all([service.stop(), crowded.stop()]);
   await code.close();
 });
 
@@ -80,7 +83,7 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   },
   container_limited: () => twice({ containers: ["codes"], limits: { container: { month: 1 } } }),
   token_limited: () => twice({ containers: ["codes"], limits: { token: { month: 1 } } }),
-  container_busy: () => beside(["--concurrency", "1"], "held", "held"),
+  container_busy: () => beside("held", "held"),
   auth_limited: () => {
     return elsewhere(["--auth-limit", "hour=1"], async (other) => {
       await other.run("codes", "1", { token: "no.token.atall" });
@@ -111,14 +114,12 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   },
   internal_error: () => Promise.reject(new Error("no request leads to a defect")),
   draining: whileStopping,
-  overloaded: () => beside(["--max-containers", "1", "--token-containers", "9"], "held", "other"),
-  store_unavailable: () => {
-    return elsewhere([], async (other) => {
-      await limitFiles(other, "1");
-      const answer = await untilRefused(() => other.run("codes", "1"));
-      await limitFiles(other, "unlimited");
-      return answer;
-    });
+  overloaded: () => beside("held", "other"),
+  store_unavailable: async () => {
+    await limitFiles(crowded, "1");
+    const answer = await untilRefused(() => crowded.run("codes", "1"));
+    await limitFiles(crowded, "unlimited");
+    return answer;
   },
 };
 
@@ -135,7 +136,7 @@ async function elsewhere(
   ask: (other: Service, tmp: string) => Promise<Answer>,
 ): Promise<Answer> {
   const home = await makeHome();
-  const other = await startService(flags, home);
+  const other = await startService([...NO_WALL, ...flags], home);
   try {
     return await ask(other, home.tmp);
   } finally {
@@ -143,17 +144,15 @@ async function elsewhere(
   }
 }
 
-/** What a run is answered beside one that goes on for as long as its caller waits. */
-function beside(flags: readonly string[], held: string, asked: string): Promise<Answer> {
-  return elsewhere(flags, async (other) => {
-    const leaving = new AbortController();
-    const gone = other.run(held, WAITS, { signal: leaving.signal }).catch(() => null);
-    await until(async () => (await inFlight(other, held)) === 1, "the first run is in flight");
-    const answer = await other.run(asked, "1");
-    leaving.abort();
-    await gone;
-    return answer;
-  });
+/** What a run is answered beside one that goes on for as long as its caller waits, where there is room for no other. */
+async function beside(held: string, asked: string): Promise<Answer> {
+  const leaving = new AbortController();
+  const gone = crowded.run(held, WAITS, { signal: leaving.signal }).catch(() => null);
+  await until(async () => (await inFlight(crowded, held)) === 1, "the first run is in flight");
+  const answer = await crowded.run(asked, "1");
+  leaving.abort();
+  await gone;
+  return answer;
 }
 
 async function inFlight(of: Service, container: string): Promise<number | undefined> {
@@ -166,7 +165,7 @@ async function inFlight(of: Service, container: string): Promise<number | undefi
 /** The rest of a request comes when the service takes no more connections. */
 async function whileStopping(): Promise<Answer> {
   const home = await makeHome();
-  const other = await startService([], home);
+  const other = await startService(NO_WALL, home);
   const sent = httpRequest({ port: other.port, method: "POST", path: "/api/run/codes", agent: false });
   sent.setHeader("authorization", `Bearer ${other.admin}`);
   sent.write("1");

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Server } from "node:net";
 import { after, before, describe, it } from "node:test";
 
+import { http2Server, httpServer, httpsServer, listen, startTlsServer } from "../guest/internet-servers.ts";
 import { echo, tcp } from "../guest/networked.ts";
-import { http2Server, httpServer, httpsServer, listen, startTlsServer } from "../guest/strangers.ts";
 import { SELF_SIGNED } from "../source/self-signed.ts";
 import { assertProblem } from "./problem.ts";
 import { type Service, startService } from "./service.ts";

@@ -5,7 +5,7 @@ import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
 import { type Service, startService } from "./service.ts";
-import { until } from "./until.ts";
+import { pause, until } from "./until.ts";
 
 const WALL_MS = 4_000;
 const FAR_MS = 60_000;
@@ -44,6 +44,8 @@ async function harm(container: string, code: string, on = service, wallMs = WALL
   await until(
     async () => {
       assert.equal((await on.run(`beside-${container}`, "6 * 7")).text, "42");
+      // Ten neighbours a second show as much as fifty, and take less of the machine.
+      await Promise.race([harmful.catch(() => null), pause(80)]);
       return over;
     },
     "the harm is answered",

@@ -25,7 +25,7 @@ describe("--isolation none", () => {
     it(`does not listen on ${host}, whatever else is said`, async () => {
       await assert.rejects(
         startService(["--isolation", "none", "--host", host, "--insecure-http"]),
-        /--isolation none has no wall, so it listens on loopback only/,
+        /--isolation none does not isolate tasks, so the service listens on loopback only/,
       );
     });
   }

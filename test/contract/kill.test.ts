@@ -8,9 +8,9 @@ import { type Home, makeHome, NO_WALL, type Service, startService } from "./serv
 import { until } from "./until.ts";
 import { openWitness, type Witness } from "./witness.ts";
 
-const KILLS = isLong ? 200 : 20;
+const KILLS = isLong ? 200 : 8;
 /** On a busy machine there are fewer, rather than a test that takes minutes. */
-const BUDGET_MS = isLong ? Infinity : 35_000;
+const BUDGET_MS = isLong ? Infinity : 20_000;
 const LEAST_KILLS = 5;
 const CALLERS = 4;
 const MOST_STARTS = 60;

@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, describe, it } from "node:test";
 
 import { isPrivileged } from "../../src/sandbox/privilege.ts";
-import { caisson, type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { caisson, type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 interface Process {
@@ -49,6 +49,9 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     services.push(service);
     return { home, service };
   };
+  let shared: { home: Home; service: Service } | null = null;
+  /** The one service of the tests that only look, and of the one that kills it then. */
+  const walled = async (): Promise<{ home: Home; service: Service }> => (shared ??= await open());
   after(async () => {
     // A test that failed may not have stopped its own.
     for (const service of services) await service.kill9();
@@ -56,7 +59,7 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
   });
 
   it("gives root up before it serves, and a launcher beside it keeps what guests need", async () => {
-    const { home, service } = await open();
+    const { home, service } = await walled();
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
     let found = await processesOf(home);
     const users = (): Set<number> => new Set(found.wrapper.map(({ uid }) => uid));
@@ -70,11 +73,31 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     assert.match(found.service[0]!.capabilities, /^0+$/);
     assert.equal(found.launcher[0]!.uid, 0);
     assert.ok(!users().has(0) && !users().has(found.service[0]!.uid));
-    await leave(service, home);
+  });
+
+  it("lets nobody but root connect to the socket of its guests", async () => {
+    const { home } = await walled();
+    const [socket] = globSync(path.join(home.tmp, "caisson-run-*/guests.sock"));
+    assert.equal((await stat(path.dirname(socket!))).mode & 0o077, 0);
+    assert.equal((await stat(path.dirname(socket!))).uid, 0);
+    const connect = `
+      process.setgid(54321);
+      process.setuid(54321);
+      require("net").connect(process.argv[1]).on("connect", () => console.log("in")).on("error", (e) => console.log(e.code))`;
+    const said = execFileSync("scripts/node", ["-e", connect, socket!], { encoding: "utf8" });
+    assert.equal(said.trim(), "EACCES");
+  });
+
+  it("leaves no launcher, no guest and no file when it is killed", async () => {
+    const { home, service } = await walled();
+    await service.run("demo", "globalThis.x = 1");
+    await service.kill9();
+    await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
+    assert.deepEqual(await readdir(home.tmp), []);
   });
 
   it("becomes the user that is named, who owns the data folder from then on", async () => {
-    const { home, service } = await open(["--user", "54321"]);
+    const { home, service } = await open([...NO_WALL, "--user", "54321"]);
     const found = await processesOf(home);
     assert.equal(found.service[0]!.uid, 54_321);
     for (const name of ["", ...(await readdir(home.data, { recursive: true }))]) {
@@ -82,7 +105,7 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     }
     await service.stop();
     // The owner of the folder is who it becomes when nobody is named.
-    const again = await startService([], home);
+    const again = await startService(NO_WALL, home);
     assert.equal((await processesOf(home)).service[0]!.uid, 54_321);
     assert.equal((await again.run("demo", "6 * 7")).text, "42");
     await leave(again, home);
@@ -94,11 +117,11 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     const hidden = { ...home, data: path.join(path.dirname(home.data), "hidden", "data") };
     await mkdir(path.dirname(hidden.data));
     await chmod(path.dirname(hidden.data), 0o700);
-    const service = await startService(["--container-limit", "day=5"], hidden);
+    const service = await startService([...NO_WALL, "--container-limit", "day=5"], hidden);
     for (let count = 0; count < 3; count++) await service.run("demo", "1");
     const token = await service.issue({ containers: ["demo"] });
     await service.kill9();
-    const again = await startService(["--container-limit", "day=5"], hidden);
+    const again = await startService([...NO_WALL, "--container-limit", "day=5"], hidden);
     const record = (await again.request("GET", "/api/limits/container/demo", { token })).json() as { day: number };
     assert.equal(record.day, 2);
     assert.equal((await again.run("demo", "6 * 7", { token })).text, "42");
@@ -121,28 +144,6 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     assert.deepEqual(await readdir(home.tmp), []);
   });
 
-  it("leaves no launcher, no guest and no file when it is killed", async () => {
-    const { home, service } = await open();
-    await service.run("demo", "globalThis.x = 1");
-    await service.kill9();
-    await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
-    assert.deepEqual(await readdir(home.tmp), []);
-  });
-
-  it("lets nobody but root connect to the socket of its guests", async () => {
-    const { home, service } = await open();
-    const [socket] = globSync(path.join(home.tmp, "caisson-run-*/guests.sock"));
-    assert.equal((await stat(path.dirname(socket!))).mode & 0o077, 0);
-    assert.equal((await stat(path.dirname(socket!))).uid, 0);
-    const connect = `
-      process.setgid(54321);
-      process.setuid(54321);
-      require("net").connect(process.argv[1]).on("connect", () => console.log("in")).on("error", (e) => console.log(e.code))`;
-    const said = execFileSync("scripts/node", ["-e", connect, socket!], { encoding: "utf8" });
-    assert.equal(said.trim(), "EACCES");
-    await leave(service, home);
-  });
-
   it("does not start on a data folder in which a link leads it elsewhere, and writes nothing there", async () => {
     const home = await makeHome();
     homes.push(home);
@@ -150,19 +151,19 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     const target = path.join(path.dirname(home.data), "target");
     await symlink(target, path.join(home.data, "lock"));
     await chown(home.data, 54_321, 54_321);
-    await assert.rejects(startService([], home), /lock is a link/);
+    await assert.rejects(startService(NO_WALL, home), /lock is a link/);
     await assert.rejects(stat(target), { code: "ENOENT" });
   });
 
   it("says what is wrong with the user that is named, and does not start", async () => {
     const home = await makeHome();
     homes.push(home);
-    const child = caisson(home, "serve", "--port", "0", "--user", "no-such-user");
+    const child = caisson(home, "serve", "--port", "0", ...NO_WALL, "--user", "no-such-user");
     let said = "";
     child.stderr!.setEncoding("utf8").on("data", (text: string) => (said += text));
     await until(() => child.exitCode !== null, "the service has given up", 30_000);
     assert.equal(child.exitCode, 1);
-    assert.match(said, /--user no-such-user: this system knows no such user/);
+    assert.match(said, /--user no-such-user: this system has no such user/);
     await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
     assert.deepEqual(await readdir(home.tmp), []);
   });

@@ -39,7 +39,7 @@ describe("a start whose folder for temporary files allows no execution", { skip:
       assert.equal(code, 1, stderr);
       assert.equal(
         stderr,
-        `caisson: ${home.tmp} allows no execution (mount option noexec); name another place by TMPDIR\n`,
+        `caisson: ${home.tmp} allows no execution (mount option noexec); set TMPDIR to another folder\n`,
       );
     });
   }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
@@ -81,41 +80,64 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
     const flags = [...FLAGS, "--isolation", level];
     describe(`by a service started ${who}`, { skip, concurrency: 1 }, () => {
       let home: Home;
-      before(async () => (home = await make()));
-      after(() => home[Symbol.asyncDispose]());
+      let service: Service | null = null;
+      before(async () => (home = { ...(await make()), detached: true }));
+      after(async () => {
+        await service?.stop();
+        await home[Symbol.asyncDispose]();
+      });
 
-      /** Starts and stops a service again: by then all of those before it is gone. */
+      /** The service that the test before has left running, or a new one. */
+      const running = async (): Promise<Service> => (service ??= await startService(flags, home));
+
+      /** Starts a service again: when it serves, all is gone of those before it. */
       const assertNextLeavesNothing = async (trail: Trail): Promise<void> => {
-        // Those of the next one are not among them: its processes are not on this trail.
-        const groups = trail.groups();
-        await (await startService(flags, home)).stop();
-        assert.deepEqual(await trail.left(), [], SEED);
+        const found = await trail.remains();
+        service = await startService(flags, home);
+        const now = new Set(await trail.remains());
         assert.deepEqual(
-          groups.filter((group) => existsSync(group)),
+          found.filter((each) => now.has(each)),
           [],
           SEED,
         );
       };
 
+      const killUnderLoad = async (pid: number, killed: Service): Promise<void> => {
+        const { trail } = killed;
+        const load = new Load(killed);
+        await pause(random.below(LOAD_MS));
+        await trail.processes();
+        service = null;
+        process.kill(pid, "SIGKILL");
+        await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
+        await load.stop();
+      };
+
       for (let round = 0; round < ROUNDS; round++) {
-        it(`that is stopped under load leaves nothing, at once (${round})`, async () => {
-          const service = await startService(flags, home);
-          const load = new Load(service);
-          await pause(random.below(LOAD_MS));
-          // Streams are left, or they would be let end. The stop fails by itself when anything stays.
-          await Promise.all([service.stop(), load.stop()]);
+        it(`that is killed under load leaves nothing, or nothing after the next start (${round})`, async () => {
+          const killed = await running();
+          await killUnderLoad(killed.pid, killed);
+          await assertNextLeavesNothing(killed.trail);
         });
 
-        it(`that is killed under load leaves nothing, or nothing after the next start (${round})`, async () => {
-          const service = await startService(flags, home);
-          const { trail } = service;
-          const load = new Load(service);
-          await pause(random.below(LOAD_MS));
-          await trail.processes();
-          process.kill(service.pid, "SIGKILL");
-          await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
-          await load.stop();
+        const bereft = `that loses its launcher under load ends, and nothing stays after the next start (${round})`;
+        it(bereft, { skip: !hasLauncher && "it has no launcher" }, async () => {
+          const killed = await running();
+          const { trail, pid } = killed;
+          const launcher = (await trail.processes()).find((trace) => trace.kind === "service" && trace.pid !== pid);
+          assert.ok(launcher);
+          await killUnderLoad(launcher.pid, killed);
+          assert.match(killed.stderr(), /the launcher ended/);
           await assertNextLeavesNothing(trail);
+        });
+
+        it(`that is stopped under load leaves nothing, at once (${round})`, async () => {
+          const stopped = await running();
+          const load = new Load(stopped);
+          await pause(random.below(LOAD_MS));
+          // Streams are left, or they would be let end. The stop fails by itself when anything stays.
+          service = null;
+          await Promise.all([stopped.stop(), load.stop()]);
         });
 
         it(`that is killed while it starts leaves nothing after the next start (${round})`, async () => {
@@ -129,53 +151,38 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
           await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
           await assertNextLeavesNothing(trail);
         });
-
-        const bereft = `that loses its launcher under load ends, and nothing stays after the next start (${round})`;
-        it(bereft, { skip: !hasLauncher && "it has no launcher" }, async () => {
-          const service = await startService(flags, home);
-          const { trail, pid } = service;
-          const launcher = (await trail.processes()).find((trace) => trace.kind === "service" && trace.pid !== pid);
-          assert.ok(launcher);
-          const load = new Load(service);
-          await pause(random.below(LOAD_MS));
-          await trail.processes();
-          process.kill(launcher.pid, "SIGKILL");
-          await until(() => hasGone(trail), `the service and its guests have gone (${SEED})`, GONE_MS);
-          await load.stop();
-          assert.match(service.stderr(), /the launcher ended/);
-          await assertNextLeavesNothing(trail);
-        });
       }
 
       it("outlives the death of any guest and of any bubblewrap, and nothing of them stays", async () => {
-        const service = await startService(flags, home);
-        const load = new Load(service);
+        const outlives = await running();
+        const { trail } = outlives;
+        const load = new Load(outlives);
         const killed: string[] = [];
         // One that has not begun is seldom met, a guest always, once there is one.
-        await until(async () => hasGuest(await service.trail.processes()), "there is a guest");
+        await until(async () => hasGuest(await trail.processes()), "there is a guest");
         const wrapper = level === "confined" ? "guest" : "bwrap";
         for (const kind of Array.from({ length: ROUNDS }, () => ["guest", wrapper, "unborn"] as const).flat()) {
           await pause(random.below(LOAD_MS / 4));
-          const found = (await service.trail.processes()).filter((trace) => trace.kind === kind);
+          const found = (await trail.processes()).filter((trace) => trace.kind === kind);
           if (found.length > 0 && kill(random.pick(found).pid)) killed.push(kind);
         }
         await load.stop();
         assert.ok(killed.length > 0);
-        assert.equal((await service.run("after", "6 * 7")).text, "42");
-        await until(() => arePaired(service.trail), `every guest has its bubblewrap and its group (${SEED})`, GONE_MS);
-        await service.stop();
+        assert.equal((await outlives.run("after", "6 * 7")).text, "42");
+        await until(() => arePaired(trail), `every guest has its bubblewrap and its group (${SEED})`, GONE_MS);
       });
 
       it("lets its runs end after Ctrl-C, which its whole process group hears", async () => {
-        const service = await startService(flags, { ...home, detached: true });
-        const run = service.run(
+        const told = await running();
+        const ends = told.run(
           "demo",
           "globalThis.begun = 1; await new Promise((end) => setTimeout(end, 900)); return 'whole'",
         );
-        await until(async () => (await service.run("demo", "globalThis.begun ?? 0")).text === "1", "the run has begun");
-        process.kill(-service.pid, "SIGINT");
-        assert.equal((await run).text, '"whole"');
-        await until(async () => (await service.trail.left()).length === 0, "the service has gone with all it had");
+        await until(async () => (await told.run("demo", "globalThis.begun ?? 0")).text === "1", "the run has begun");
+        service = null;
+        process.kill(-told.pid, "SIGINT");
+        assert.equal((await ends).text, '"whole"');
+        await until(async () => (await told.trail.left()).length === 0, "the service has gone with all it had");
       });
     });
   }

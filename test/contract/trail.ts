@@ -8,6 +8,9 @@ import type { Home } from "./service.ts";
 /** `PF_KTHREAD` of the kernel, in the flags of a process. */
 const KERNEL_THREAD = 0x20_0000;
 
+/** What the names of control groups begin with: of guests, of all of them, of one that ends, of the service. */
+const GROUPS = ["caisson-guest-", "caisson-guests-", "caisson-last-", "caisson-service-"];
+
 /** A process that belongs to a service, by its id on the host. */
 export interface Trace {
   readonly pid: number;
@@ -64,8 +67,13 @@ export class Trail {
   /** All of it, in words; empty when nothing is left. */
   async left(): Promise<string[]> {
     const processes = (await this.processes()).map(({ kind, pid }) => `${kind} ${pid}`);
-    const groups = this.#groupsNamed(["caisson-guest-", "caisson-guests-", "caisson-last-", "caisson-service-"]);
-    return [...processes, ...groups, ...(await this.files())];
+    return [...processes, ...this.#groupsNamed(GROUPS), ...(await this.files())];
+  }
+
+  /** All of it, each by a name that nothing else gets: what is there before a start and after it was not removed by it. */
+  async remains(): Promise<string[]> {
+    const processes = (await this.processes()).map(({ key }) => key);
+    return [...processes, ...this.#groupsNamed(GROUPS), ...(await this.files())];
   }
 
   #groupsNamed(prefixes: readonly string[]): string[] {

@@ -5,7 +5,7 @@ import { openNetwork, serveTcp } from "./puppet-network.ts";
 
 const PUBLIC_ADDRESS = "93.184.216.34";
 
-describe("a place that may not be reached", () => {
+describe("a destination that is not allowed", () => {
   const hosts: [string, number][] = [
     ...["127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "0.0.0.0", "::1", "[::1]", "localhost"].map(
       (host): [string, number] => [host, 80],
@@ -23,7 +23,7 @@ describe("a place that may not be reached", () => {
     [PUBLIC_ADDRESS, 0],
   ];
   for (const [host, port] of hosts) {
-    it(`is denied, and the guest is told which it was: ${host || "nothing"} port ${port}`, async (t) => {
+    it(`is denied with a fault that names it: ${host || "an empty host"} port ${port}`, async (t) => {
       const { wire, run, guest, egress } = await openNetwork(t, { resolver: async () => [{ address: "127.0.0.1" }] });
       const fault = await wire.open(run.id, host, port).broke;
       assert.equal(fault.code, "EGRESS_DENIED");
@@ -38,12 +38,15 @@ describe("a place that may not be reached", () => {
     });
   }
 
-  it("is told with what would allow it, and never with what its name led to", async (t) => {
+  it("is reported with the setting that allows it, and never with the addresses of its name", async (t) => {
     const names = { "internal.test": [["10.1.2.3"]], "mixed.test": [[PUBLIC_ADDRESS, "10.1.2.3"]] };
     const { wire, run } = await openNetwork(t, { names });
     for (const host of Object.keys(names)) {
       const fault = await wire.open(run.id, host, 80).broke;
-      assert.match(fault.message, new RegExp(`it leads to an address that is not public; the operator can allow it`));
+      assert.match(
+        fault.message,
+        new RegExp(`it resolves to an address that is not public; the operator can allow it`),
+      );
       assert.match(fault.message, new RegExp(`--egress-allow ${host}:80$`));
       const answer = await wire.lookup(run.id, host);
       assert.ok("fault" in answer);
@@ -52,7 +55,7 @@ describe("a place that may not be reached", () => {
     }
   });
 
-  it("is everything but what is allowed when egress is switched off", async (t) => {
+  it("is any destination except the allowed ones if egress is switched off", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.end());
     const { wire, run, asked } = await openNetwork(t, {
       mode: "none",
@@ -69,10 +72,10 @@ describe("a place that may not be reached", () => {
       assert.match((await wire.open(run.id, host, at).broke).message, /egress is switched off/);
     }
     assert.ok("fault" in (await wire.lookup(run.id, "secret.evil.test")));
-    assert.equal(asked.length, before, "a question to DNS is a way out too");
+    assert.equal(asked.length, before, "a DNS query can carry data out too");
   });
 
-  it("is everything for a guest whose token permits no network, and what it does not name for another", async (t) => {
+  it("is any destination if the token permits no network, and otherwise any outside of its net claim", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.end());
     const names = { "a.test": [["127.0.0.1"]] };
     const none = await openNetwork(t, { ports: [port], names, net: false });
@@ -81,15 +84,15 @@ describe("a place that may not be reached", () => {
     assert.equal(none.asked.length, 0);
     const some = await openNetwork(t, { ports: [port], names, net: ["a.test"] });
     assert.match((await some.wire.open(some.run.id, "127.0.0.1", port).broke).message, /net claim/);
-    // A frame can say that the name led anywhere.
+    // A guest can forge a frame that states any address for the name.
     assert.equal((await some.wire.open(some.run.id, "a.test", port, "127.0.0.1").broke).code, "EGRESS_DENIED");
     assert.equal(sockets.length, 0);
     await some.wire.open(some.run.id, "a.test", port).opened;
   });
 });
 
-describe("a name whose answers change", () => {
-  it("is asked for once a connection, and what was checked is what is dialled", async (t) => {
+describe("a name whose DNS answers change", () => {
+  it("is resolved once for each connection, and the service connects to the checked address", async (t) => {
     const first = await serveTcp(t, (socket) => socket.end("first"), "127.0.0.2");
     await serveTcp(t, (socket) => socket.end("second"), "127.0.0.3", first.port);
     const names = { "turns.test": [["127.0.0.2"], ["127.0.0.3"]] };
@@ -102,7 +105,7 @@ describe("a name whose answers change", () => {
     assert.equal(asked.length, 2);
   });
 
-  it("is refused once it leads to a private address, though it led to a public one before", async (t) => {
+  it("is refused after it resolves to a private address, although it resolved to a public one before", async (t) => {
     const { port, sockets } = await serveTcp(t, () => {});
     const { wire, run, asked } = await openNetwork(t, {
       names: { "rebound.test": [[PUBLIC_ADDRESS], ["127.0.0.1"]] },
@@ -113,14 +116,14 @@ describe("a name whose answers change", () => {
     assert.deepEqual(answer, { addresses: [{ address: PUBLIC_ADDRESS, family: 4 }] });
     assert.equal((await wire.open(run.id, "rebound.test", 80).broke).code, "EGRESS_DENIED");
     assert.deepEqual(asked, ["rebound.test", "rebound.test"]);
-    // Nor by the private address beside its name: no lookup of this guest gave it.
+    // The private address with the name is refused too, because no lookup of this guest returned it.
     for (const at of [80, port]) {
       assert.equal((await wire.open(run.id, "rebound.test", at, "127.0.0.1").broke).code, "EGRESS_DENIED");
     }
     assert.equal(sockets.length, 0);
   });
 
-  it("is judged by name for a task that looked it up first, and dialled at what it was given", async (t) => {
+  it("is checked by name for a task that looked it up first, and is reached at the returned address", async (t) => {
     const first = await serveTcp(t, (socket) => socket.end("first"), "127.0.0.2");
     await serveTcp(t, (socket) => socket.end("second"), "127.0.0.3", first.port);
     const { port } = first;
@@ -138,7 +141,7 @@ describe("a name whose answers change", () => {
 });
 
 describe("a lookup", () => {
-  it("gives an address back as it is, and tells of a name that is not there as Node does", async (t) => {
+  it("returns an address unchanged, and reports a name that does not exist as Node does", async (t) => {
     const { wire, run, asked } = await openNetwork(t);
     for (const [host, family] of [
       ["10.0.0.1", 4],
@@ -158,7 +161,7 @@ describe("a lookup", () => {
     });
   });
 
-  it("gives some addresses of a name that has thousands", async (t) => {
+  it("returns a limited number of addresses for a name with thousands", async (t) => {
     const addresses = Array.from({ length: 4_000 }, (_, index) => `93.184.${index >> 8}.${index & 255}`);
     const { wire, run } = await openNetwork(t, { names: { "many.test": [addresses] } });
     const answer = await wire.lookup(run.id, "many.test");
@@ -167,7 +170,7 @@ describe("a lookup", () => {
 });
 
 describe("a refusal", () => {
-  it("is reported to its run, once a host", async (t) => {
+  it("is reported to its run once for each host", async (t) => {
     const { wire, run } = await openNetwork(t, { names: { "internal.test": [["10.0.0.1"]] } });
     for (let each = 0; each < 3; each++) {
       for (const host of ["10.0.0.1", "internal.test"]) await wire.open(run.id, host, 80).broke;
@@ -175,7 +178,7 @@ describe("a refusal", () => {
     assert.deepEqual(run.heard, ["refused 10.0.0.1 80 address", "refused internal.test 80 address"]);
   });
 
-  it("is counted each time, and reported a few times only when there are many", async (t) => {
+  it("is counted each time, but reported only a limited number of times", async (t) => {
     const { wire, run, egress } = await openNetwork(t);
     for (let each = 0; each < 100; each++) await wire.open(run.id, `10.0.0.${each}`, 80).broke;
     assert.ok(run.heard.length <= 20, `${run.heard.length} lines`);

@@ -36,7 +36,7 @@ async function databaseFile(t: TestContext): Promise<string> {
   return join(folder, "policies.sqlite");
 }
 
-test("its files are for their owner only", async (t) => {
+test("the files of the store are readable only for their owner", async (t) => {
   const file = await databaseFile(t);
   const store = SqlitePolicyStore.open(file);
   t.after(() => store.close());
@@ -45,7 +45,7 @@ test("its files are for their owner only", async (t) => {
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
 });
 
-test("a policy that was answered as set outlives a process that is killed the moment after", async (t) => {
+test("an acknowledged policy survives a process that is killed immediately after", async (t) => {
   const file = await databaseFile(t);
   const fixture = fileURLToPath(new URL("set-and-wait.ts", import.meta.url));
   const child = spawn(process.execPath, [fixture, file, "demo"], { stdio: ["pipe", "pipe", "inherit"] });
@@ -58,7 +58,7 @@ test("a policy that was answered as set outlives a process that is killed the mo
   assert.deepEqual(store.get("demo"), policy({ day: 7 }));
 });
 
-test("what cannot be written changes nothing, and says so", async (t) => {
+test("a policy that cannot be written is rejected and changes nothing", async (t) => {
   const file = await databaseFile(t);
   const store = SqlitePolicyStore.open(file);
   await store.set("demo", policy({ day: 1 }), "me");
@@ -68,9 +68,9 @@ test("what cannot be written changes nothing, and says so", async (t) => {
   assert.deepEqual(store.get("demo"), policy({ day: 1 }));
 });
 
-test("a damaged file stops the start with what to do, and is left as it is", async (t) => {
+test("a damaged file stops the start with a remedy, and is not changed", async (t) => {
   const file = await databaseFile(t);
-  const noDatabase = "this is no database, and long enough that nobody can take it for the head of one. ".repeat(99);
+  const noDatabase = "this is not a database, and it is too long for the header of a database. ".repeat(99);
   await writeFile(file, noDatabase);
   assert.throws(
     () => SqlitePolicyStore.open(file),
@@ -79,7 +79,7 @@ test("a damaged file stops the start with what to do, and is left as it is", asy
   assert.equal(await readFile(file, "utf8"), noDatabase);
 });
 
-test("a policy that this version does not understand stops the start: it may be one that narrows", async (t) => {
+test("a policy with unknown members stops the start, because they may restrict the container", async (t) => {
   const file = await databaseFile(t);
   const store = SqlitePolicyStore.open(file);
   await store.set("demo", policy({ day: 1 }), "me");
@@ -88,7 +88,7 @@ test("a policy that this version does not understand stops the start: it may be 
     const database = new DatabaseSync(file);
     database.prepare("UPDATE policies SET policy = ?").run(text);
     database.close();
-    assert.throws(() => SqlitePolicyStore.open(file), /"demo" is no policy; restore it/, text);
+    assert.throws(() => SqlitePolicyStore.open(file), /"demo" is not a valid policy; restore it/, text);
   }
 });
 

@@ -310,7 +310,7 @@ test("what the service sets is told apart from what nobody knows", async (t) => 
     assert.match(problem.message, new RegExp(`${member} is set by the service`));
   }
   const problem = await problemOf(() => tokens.issue({ containers: ["a"], secret: "x" }, "me"));
-  assert.match(problem.message, /secret is not a member that is known here/);
+  assert.match(problem.message, /secret is not a known member/);
 });
 
 test("every fault is reported at once, each with its member", async (t) => {

@@ -86,8 +86,8 @@ export class ResourceMonitor {
     const isNew = watched.states.stall === null;
     const { states, finding } = this.#judges.afterSample(watched.states, request, taken, guest);
     watched.states = states;
-    if (isNew && states.stall) guest.setPriority("low");
     if (finding) actOnFinding(finding, guest, taken.title, this.#limits);
+    if (isNew && states.stall && !guest.ended) guest.setPriority("low");
   }
 
   /** Guests that owe an answer have the lowest priority, except for those that have a turn. */

@@ -6,14 +6,14 @@ import type { Caller } from "../../tokens/caller.ts";
 import type { Verifier } from "../../tokens/verify.ts";
 import { decode, isName } from "../target.ts";
 
-/** What the path of a run names, as it came. */
+/** What the path of a run names, before it is decoded. */
 export interface RunTarget {
   readonly container: string;
-  /** Of a named task, or null where code is brought. */
+  /** The name of a task, or null when the request supplies the code. */
   readonly task: string | null;
 }
 
-/** The task that a path names, or null: also where no task could be of that name. */
+/** Finds the task that a path names. @returns null when there is none, or when no task can have that name. */
 export async function findTask(tasks: Tasks, { container, task }: RunTarget): Promise<Task | null> {
   const [inContainer, name] = [decode(container), decode(task ?? "")];
   if (inContainer === null || name === null || !isName(inContainer) || !isName(name)) return null;
@@ -21,16 +21,17 @@ export async function findTask(tasks: Tasks, { container, task }: RunTarget): Pr
 }
 
 /**
- * Called when it is known that who asks may run code in the container: only they are told whether there is such a task.
+ * Requires a task that can run. Call it after the authorization: only a token that may run code in the container learns
+ * whether the task exists.
  *
- * @param bearer the token that asks, or null for a public task.
+ * @param bearer the token of the request, or null for a public task.
  * @throws {Problem} `not_found`, `code_pinned`, `token_invalid`
  */
 export function mustBeRunnable(task: Task | null, bearer: Caller | null, verifier: Verifier): Task {
   if (!task) throw new Problem("not_found", "there is no task of that name in the container");
   if (bearer?.claims.code) {
-    throw new Problem("code_pinned", "the token runs only its own code, and the path names other", {
-      hint: "Ask without the name of a task, or with a token that is not pinned.",
+    throw new Problem("code_pinned", "the token runs only its own code, and the path names a task", {
+      hint: "Leave the name of the task out, or use a token that is not pinned.",
     });
   }
   mustNotHaveEnded(task, verifier);
@@ -42,13 +43,13 @@ export function mustNotHaveEnded({ caller }: Task, verifier: Verifier): void {
   const state = verifier.stateOf(caller);
   if (state === "valid") return;
   const problem = verifier.problem(state, caller);
-  throw new Problem("token_invalid", `the task has ended: of what it runs under, ${problem.message}`, {
-    hint: "Who keeps the task can put it anew.",
+  throw new Problem("token_invalid", `the task has ended: for the token that it runs under, ${problem.message}`, {
+    hint: "A token with the verb tasks can PUT the task again.",
     cause: problem,
   });
 }
 
-/** A run of a task counts against the task's token and all above it, and against the token that asks and all above that. */
+/** A run of a task counts against the task's token, the token of the request, and all tokens above these two. */
 export async function subjectOfTask({ caller }: Task, bearer: Caller | null): Promise<LimitSubject> {
   const own = await caller.limitSubject();
   return bearer === null ? own : (await bearer.limitSubject()).ofTask(own);

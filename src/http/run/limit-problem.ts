@@ -1,7 +1,7 @@
 import { Problem } from "../../errors.ts";
 import type { Decision } from "../../limits/store.ts";
 
-/** The 429 of a refused run: of the class that has to wait longest, naming each violated window. */
+/** The 429 of a refused run. It names every violated window; its code is that of the window with the longest wait. */
 export function limitProblem(container: string, decision: Decision): Problem {
   const worst = decision.violations.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a));
   const subject = worst.class === "container" ? `container "${container}"` : "the token";

@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { Problem } from "../../errors.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 
-/** A page must not make a browser load a task's answer as code, whatever the task says that it is. */
+/** Destinations for which a browser would execute or embed the answer of a task in the page of another site. */
 const REFUSED_DESTINATIONS = new Set(["script", "style", "worker", "sharedworker", "serviceworker", "object", "embed"]);
 
-/** @throws {Problem} `request_invalid` where a page would take the result for a part of itself. */
+/** @throws {Problem} `request_invalid` when a page loads the result as a part of itself. */
 export function refuseAsSubresource(request: IncomingMessage): void {
   const destination = request.headers["sec-fetch-dest"];
   if (typeof destination !== "string" || !REFUSED_DESTINATIONS.has(destination)) return;

@@ -7,13 +7,13 @@ import type { Bodies, MemoryOwner } from "../bodies.ts";
 import { hasBody, wantBody } from "../read-body.ts";
 
 export interface BodyLimits {
-  /** The most bytes of a body that is read before the run. */
+  /** The largest body that is read before the run. */
   readonly bytes: number;
   /** The most levels of arrays and objects. */
   readonly jsonDepth: number;
 }
 
-/** A body that a task reads, and what it holds until the run has it. */
+/** A body that a task reads. `release` gives back the memory that it holds. */
 export interface RunBody {
   readonly source: Readable;
   readonly release: () => void;
@@ -23,14 +23,14 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /**
- * The body of a run whose code is known without it, as it came. JSON and forms are read before the run, as far as they
- * are no longer than they may be, so that nothing is counted for what is not what it says; all else is read as the task
- * reads it.
+ * Opens the body of a run whose code does not come from the body. JSON and forms up to the limit are read before the run:
+ * a body that is not what its Content-Type states is refused before anything is counted. Every other body is read while the
+ * task reads it.
  *
- * @returns null when there is none.
- * @throws {Problem} `request_invalid` when it breaks off, or is not the JSON that it says to be.
+ * @returns null when there is no body.
+ * @throws {Problem} `request_invalid` when the body ends early, or is not valid JSON.
  */
-export async function bodySource(
+export async function openRunBody(
   request: IncomingMessage,
   response: ServerResponse,
   { bytes: limitBytes, jsonDepth }: BodyLimits,

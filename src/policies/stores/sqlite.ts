@@ -4,12 +4,12 @@ import { Page } from "../../limits/page.ts";
 import { readPolicy } from "../policy-request.ts";
 import type { ContainerPolicy, PolicyStore } from "../store.ts";
 
-/** Policies in memory, and in a database of a folder that this process alone uses. */
+/** Stores policies in memory and in a database of the data folder, which only this process uses. */
 export class SqlitePolicyStore implements PolicyStore {
   readonly #database: PolicyDatabase;
   readonly #policies = new Map<string, ContainerPolicy>();
 
-  /** @throws {Error} when the database in this file cannot be used: the message says what to do. */
+  /** @throws {Error} if the database cannot be used. The message contains the remedy. */
   static open(file: string): SqlitePolicyStore {
     return openDatabase(file, DEFINITION, (database) => new SqlitePolicyStore(database));
   }
@@ -28,7 +28,7 @@ export class SqlitePolicyStore implements PolicyStore {
   set(container: string, policy: ContainerPolicy, setBy: string): Promise<void> {
     return this.#write(() => {
       this.#database.statements.set.run(container, JSON.stringify(policy), setBy, Date.now());
-      // After the disk: what was answered as set must not be gone with a restart.
+      // After the write to the disk, because an acknowledged policy must survive a restart.
       this.#policies.set(container, policy);
     });
   }
@@ -50,7 +50,7 @@ export class SqlitePolicyStore implements PolicyStore {
     this.#database.close();
   }
 
-  /** One statement, which is a transaction of its own. */
+  /** Runs one statement, which SQLite executes as a transaction. */
   async #write<T>(change: () => T): Promise<T> {
     try {
       return change();
@@ -67,8 +67,8 @@ type PolicyDatabase = Database<Statement>;
 const DEFINITION: DatabaseDefinition<Statement> = {
   content: "the policies of containers",
   remedy:
-    "restore it from a backup, or remove it and set them again: without it the limits of no container hold but the " +
-    "server's own and those of tokens",
+    "restore it from a backup, or remove it and set the policies again: without it only the limits of the service and of " +
+    "tokens apply",
   schema: `
     CREATE TABLE IF NOT EXISTS policies (
       container TEXT PRIMARY KEY, policy TEXT NOT NULL, set_by TEXT NOT NULL, set_at INTEGER NOT NULL
@@ -81,11 +81,13 @@ const DEFINITION: DatabaseDefinition<Statement> = {
   },
 };
 
-/** As strictly as it was read when it came: a member that this version does not know may be one that narrows. */
+/** Parses a stored policy as strictly as a request, because a member of a newer version may restrict the container. */
 function policyOf(row: Readonly<Record<string, unknown>>): ContainerPolicy {
   try {
     return readPolicy(JSON.parse(String(row["policy"])));
   } catch (error) {
-    throw new Error(`what it holds for container ${JSON.stringify(row["container"])} is no policy`, { cause: error });
+    throw new Error(`its entry for container ${JSON.stringify(row["container"])} is not a valid policy`, {
+      cause: error,
+    });
   }
 }

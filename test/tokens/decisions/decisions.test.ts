@@ -121,6 +121,7 @@ const EVERY_CAUSE: [ModelRequest, Step[]][] = [
     [
       { kind: "modest", who: 1, request: EXAMPLE_CHILD },
       { kind: "modest", who: 2, request: EXAMPLE_CHILD },
+      { kind: "modest", who: 3, request: EXAMPLE_CHILD },
       { kind: "task", who: 3, members: {} },
       { kind: "task", who: 1, members: {} },
       { kind: "head", request: { ...EXAMPLE_HEAD, secretsReadable: true } },

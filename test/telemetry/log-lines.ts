@@ -1,4 +1,6 @@
-/** Writes to the service's log, for a test that reads this process's stderr: level, then what to log. */
+/**
+ * Writes lines to the service's log for a test that reads stderr. The arguments are the level and the kind of lines.
+ */
 import { Problem } from "../../src/errors.ts";
 import { openLog } from "../../src/telemetry/log.ts";
 

@@ -8,14 +8,14 @@ import { TLSSocket } from "node:tls";
 
 import { SELF_SIGNED } from "../source/self-signed.ts";
 
-/** Servers of many kinds, as they stand on the internet. Each is told apart by what it answers. */
+/** Servers of many kinds, as on the internet. Each kind has a different answer. */
 
-/** Says how it was asked, with the size of the body; `/large` answers 4 MiB, `/redirect?to=` sends elsewhere. */
+/** Returns a server that answers with method, path and body size. `/large` answers 4 MiB, `/redirect?to=` redirects. */
 export function httpServer(): HttpServer {
   return createHttpServer(answer).on("upgrade", webSocket);
 }
 
-/** The same over TLS, with the certificate of `SELF_SIGNED`. */
+/** Returns the same server with TLS and the certificate of `SELF_SIGNED`. */
 export function httpsServer(): Server {
   return createHttpsServer(SELF_SIGNED, answer).on("upgrade", webSocket);
 }
@@ -29,7 +29,7 @@ export function http2Server(): Server {
   return server;
 }
 
-/** Speaks in the clear until it is asked for TLS, as mail servers do. */
+/** Returns a server whose connections start unencrypted and upgrade to TLS on request, as with mail servers. */
 export function startTlsServer(): Server {
   return createServer((socket) => {
     socket.on("error", () => {});
@@ -46,7 +46,7 @@ function answer(
   request: IncomingMessage,
   response: { writeHead(status: number, headers?: object): unknown; end(body?: string | Buffer): unknown },
 ): void {
-  const url = new URL(request.url!, "http://stranger.test");
+  const url = new URL(request.url!, "http://denied.test");
   if (url.pathname === "/redirect") {
     response.writeHead(302, { location: url.searchParams.get("to")! });
     return void response.end();
@@ -61,7 +61,7 @@ function answer(
   });
 }
 
-/** Gives each short text message back in capitals (RFC 6455). */
+/** Sends each short text message back in capitals (RFC 6455). */
 function webSocket(request: IncomingMessage, socket: Socket): void {
   const key = `${request.headers["sec-websocket-key"]!}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
   const accept = createHash("sha1").update(key).digest("base64");
@@ -77,12 +77,12 @@ function webSocket(request: IncomingMessage, socket: Socket): void {
       }
       const size = frame[1]! & 0x7f;
       const text = Buffer.from(frame.subarray(6, 6 + size).map((byte, at) => byte ^ frame[2 + (at % 4)]!));
-      const shouted = Buffer.from(text.toString().toUpperCase());
-      socket.write(Buffer.concat([Buffer.from([0x81, shouted.length]), shouted]));
+      const capitals = Buffer.from(text.toString().toUpperCase());
+      socket.write(Buffer.concat([Buffer.from([0x81, capitals.length]), capitals]));
     });
 }
 
-/** Listens on a free port of loopback, and gives it. */
+/** Listens on a free loopback port and returns the port. */
 export async function listen(server: Server | HttpServer): Promise<number> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

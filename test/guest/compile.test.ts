@@ -3,45 +3,45 @@ import { after, before, describe, it } from "node:test";
 
 import { GuestProcess } from "./guest-process.ts";
 
-describe("how a text is read", () => {
+describe("the forms of code", () => {
   let guest: GuestProcess;
   before(async () => {
     guest = await GuestProcess.start();
   });
   after(() => guest.close());
 
-  const needs = async (text: string): Promise<number | undefined> => {
+  const needsContext = async (text: string): Promise<number | undefined> => {
     const code = guest.code(text);
     await guest.start(code).outcome;
     return guest.compiled.get(code);
   };
 
   const VALUES: [title: string, text: string, value: unknown][] = [
-    ["an expression is its value", "6 * 7", 42],
-    ["a semicolon after an expression is dropped", "6 * 7;\n", 42],
-    ["a semicolon and comments after an expression are dropped", "6 * 7; // the answer\n/* yes */ ;", 42],
-    ["a comment after an expression does not swallow the wrapper", "6 * 7 // the answer", 42],
-    ["a text that begins with a brace is an object before it is a block", "{ a: 1 }", { a: 1 }],
-    ["a block that is no object is a body", "{ const a = 1; return a }", 1],
+    ["an expression results in its value", "6 * 7", 42],
+    ["a semicolon after an expression is ignored", "6 * 7;\n", 42],
+    ["a semicolon and comments after an expression are ignored", "6 * 7; // the answer\n/* yes */ ;", 42],
+    ["a comment after an expression does not hide the wrapper", "6 * 7 // the answer", 42],
+    ["a text that begins with a brace is parsed as an object before it is parsed as a block", "{ a: 1 }", { a: 1 }],
+    ["a block that is not an object is a body", "{ const a = 1; return a }", 1],
     ["an expression may await", "await Promise.resolve(42)", 42],
     ["an expression may call import()", "(await import('node:path')).posix.sep", "/"],
     ["a body returns its value", "const x = 6; return x * 7", 42],
     ["a body may await", "const x = await 6; return x * 7", 42],
-    ["a body without return comes to null", "const x = 6;", null],
+    ["a body without return results in null", "const x = 6;", null],
     ["a body has require", "const { sep } = require('node:path'); return sep", "/"],
-    ["a body knows built-in modules by their bare names", "return require('path').sep", "/"],
-    ["an expression in which a later bracket is opened is whole", "(1) + (2)", 3],
+    ["a body can require built-in modules without the node: prefix", "return require('path').sep", "/"],
+    ["an expression with two bracketed parts is one expression", "(1) + (2)", 3],
     ["a function expression is called", "() => 42;", 42],
     ["a function declaration is called", "function main(context) { return context.container }", "demo"],
-    ["an ES module is told by its export", "export default async (context) => ({ sum: 1 + 2 })", { sum: 3 }],
-    ["an ES module is told by its import", "import { sep } from 'node:path'; export default () => sep", "/"],
+    ["an ES module is recognized by its export", "export default async (context) => ({ sum: 1 + 2 })", { sum: 3 }],
+    ["an ES module is recognized by its import", "import { sep } from 'node:path'; export default () => sep", "/"],
     ["an ES module may export a value", "export default 5", 5],
-    ["an ES module that exports nothing comes to null", "import 'node:path'; const a = 1;", null],
-    ["an ES module may declare what a body has as parameters", "const require = 5; export default require", 5],
-    ["module.exports wins over the value", "module.exports = () => 'exported'; return 'value'", "exported"],
-    ["exports.default is understood", "exports.default = () => 9", 9],
+    ["an ES module that exports nothing results in null", "import 'node:path'; const a = 1;", null],
+    ["an ES module may declare the names of a body's parameters", "const require = 5; export default require", 5],
+    ["module.exports overrides the value", "module.exports = () => 'exported'; return 'value'", "exported"],
+    ["exports.default is the default export", "exports.default = () => 9", 9],
     [
-      "a transpiled module is understood",
+      "the default of a transpiled module is the default export",
       "Object.defineProperty(exports, '__esModule', { value: true }); exports.default = () => 9",
       9,
     ],
@@ -53,11 +53,11 @@ describe("how a text is read", () => {
       "demo",
     ],
     ["a type argument of a call is not a comparison", "function f<T>(x: T): T { return x }\nreturn f<number>(7)", 7],
-    ["a comparison stays one", "const a = 1, b = 2, c = 3; return a<b && b<(c)", true],
-    ["a byte-order mark and a first line #! are dropped", "\u{feff}#!/usr/bin/env node\nreturn 5", 5],
-    ["a text of nothing but comments comes to null", "// nothing yet", null],
-    ["a body may be sloppy", "var o = { a: 1 }; with (o) { return a }", 1],
-    ["a body may be strict", "'use strict'; return (function () { return this === undefined })()", true],
+    ["a comparison stays a comparison", "const a = 1, b = 2, c = 3; return a<b && b<(c)", true],
+    ["a byte-order mark and a first line #! are ignored", "\u{feff}#!/usr/bin/env node\nreturn 5", 5],
+    ["a text of only comments results in null", "// nothing yet", null],
+    ["a body may use sloppy mode", "var o = { a: 1 }; with (o) { return a }", 1],
+    ["a body may use strict mode", "'use strict'; return (function () { return this === undefined })()", true],
   ];
   for (const [title, text, value] of VALUES) {
     it(title, async () => {
@@ -65,11 +65,11 @@ describe("how a text is read", () => {
     });
   }
 
-  it("code sent as TypeScript is stripped first", async () => {
+  it("the types of code sent as TypeScript are stripped before it is parsed", async () => {
     assert.equal(await guest.value("const a = 1, b = 2, c = 0; return a as number", {}, { typescript: true }), 1);
   });
 
-  it("a text that closes the wrapper is not an expression, nor a body", async () => {
+  it("a text that closes the wrapper is neither an expression nor a body", async () => {
     for (const text of [
       "1) , (2",
       "}) ; evil(",
@@ -81,7 +81,7 @@ describe("how a text is read", () => {
     }
   });
 
-  it("an expression and a body are evaluated anew by each run", async () => {
+  it("an expression and a body are evaluated again by each run", async () => {
     for (const text of [
       "globalThis.count = (globalThis.count ?? 0) + 1",
       "globalThis.other = (globalThis.other ?? 0) + 1; return await other",
@@ -123,7 +123,7 @@ describe("how a text is read", () => {
     assert.equal((await guest.start(code).outcome).result, "2");
   });
 
-  it("an evaluation that never ends holds the others only until it is aborted", async () => {
+  it("an evaluation that never ends blocks other runs only until it is aborted", async () => {
     const code = guest.code(
       "globalThis.calls = (globalThis.calls ?? 0) + 1; if (calls === 1) await new Promise(() => {}); return calls",
     );
@@ -134,22 +134,22 @@ describe("how a text is read", () => {
     assert.equal((await second.outcome).result, "2");
   });
 
-  it("says whether a code takes a context", async () => {
-    assert.equal(await needs("() => 42"), 0);
-    assert.equal(await needs("async function main( /* nothing */ ) { return 1 }"), 0);
-    assert.equal(await needs("module.exports = (cb) => cb(null, 1)"), 0);
-    assert.equal(await needs("(context) => 1"), 1);
-    assert.equal(await needs("(context = {}) => 1"), 1);
-    assert.equal(await needs("(...all) => 1"), 1);
-    assert.equal(await needs("function f() { return arguments.length }"), 1);
-    assert.equal(await needs("export default { fetch() { return new Response('') } }"), 1);
+  it("the guest reports whether code takes a context", async () => {
+    assert.equal(await needsContext("() => 42"), 0);
+    assert.equal(await needsContext("async function main( /* nothing */ ) { return 1 }"), 0);
+    assert.equal(await needsContext("module.exports = (cb) => cb(null, 1)"), 0);
+    assert.equal(await needsContext("(context) => 1"), 1);
+    assert.equal(await needsContext("(context = {}) => 1"), 1);
+    assert.equal(await needsContext("(...all) => 1"), 1);
+    assert.equal(await needsContext("function f() { return arguments.length }"), 1);
+    assert.equal(await needsContext("export default { fetch() { return new Response('') } }"), 1);
   });
 
-  it("a code that takes no context runs without one", async () => {
+  it("code that takes no context runs without a context", async () => {
     assert.equal((await guest.start(guest.code("() => 42"), null).outcome).result, "42");
   });
 
-  it("a code that was forgotten may be sent again under another id", async () => {
+  it("forgotten code may be sent again with another id", async () => {
     const code = guest.code("() => 1");
     await guest.start(code).outcome;
     guest.forget(code);
@@ -157,8 +157,8 @@ describe("how a text is read", () => {
   });
 });
 
-describe("a code that is only to be read", () => {
-  it("is neither evaluated nor kept from it by an earlier one, and is told what is wrong", async () => {
+describe("code that is only parsed", () => {
+  it("is never evaluated, and each run reports its syntax error", async () => {
     await using guest = await GuestProcess.start();
     for (const text of ["process.exit(1)", "process.exit(1); export default 1", "await new Promise(() => {})"]) {
       for (let times = 0; times < 3; times++) {
