@@ -91,8 +91,8 @@ describe("a limits command that fails", () => {
   it("ends with exit code 1 and the problem of the service", async () => {
     const named = await limits("show", "container", "a b");
     assert.equal(named.code, 1);
-    assert.match(named.stderr, /^caisson: "a b" is not a container name\ncaisson: 1 to 128 of/);
-    const args = ["limits", "reset", "container", "demo", "--port", String(service.port)];
+    assert.match(named.stderr, /^caisson: "a b" is not a valid container name\ncaisson: A name has 1 to 128 of/);
+    const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
     const token = await service.issue({ containers: ["*"] });
     const refused = await command(args, { CAISSON_TOKEN: token });
     assert.deepEqual([refused.code, refused.stderr], [1, "caisson: the token does not permit this\n"]);

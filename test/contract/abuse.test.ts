@@ -41,7 +41,7 @@ describe("checks of tokens, of one address", () => {
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 3_600_000);
     assert.equal(problem.retryAfter, Math.ceil(problem.retryAfterMs! / 1_000));
     assert.equal(refused.headers["retry-after"], String(problem.retryAfter));
-    assert.match(problem.detail, /4 tokens checked an? hour/);
+    assert.match(problem.detail, /4 token checks per hour/);
     assert.deepEqual(problem.violations, [
       { class: "address", window: "hour", limit: CHECKS, remaining: 0, retryAfterMs: problem.retryAfterMs },
     ]);
@@ -172,7 +172,7 @@ describe("without a trusted proxy", () => {
       assertProblem(await guess(service, from("192.0.2.99").headers), 429, "auth_limited");
       await service.logLine((text) => text.includes("auth_limited") && text.includes('"client":"127.0.0.1"'));
       assert.equal(service.stderr().split("is ignored").length, 2);
-      assert.match(service.stderr(), /X-Forwarded-For, which is ignored: .*--trust-proxy/);
+      assert.match(service.stderr(), /X-Forwarded-For of a request is ignored: .*--trust-proxy/);
       assert.doesNotMatch(service.stderr(), /192\.0\.2/);
     } finally {
       await service.stop();
