@@ -220,7 +220,7 @@ export class Run {
     this.#releaseIfDone();
   }
 
-  /** Sends the head in a microtask or with the first bytes. If the whole body is in the same write, the service knows its length. */
+  /** Sends the head in a microtask or with the first bytes. If the whole body is in the same write, the service can send its length. */
   readonly #sendHead = (): void => {
     if (this.#head && !this.over) send(this.#head);
     this.#dropHead();

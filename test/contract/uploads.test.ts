@@ -171,7 +171,7 @@ describe("the body of a run whose code is pinned by URL", () => {
     assert.equal(answer.text, "1000");
     const headers = { "transfer-encoding": "chunked" };
     const long = await service.request("POST", "/api/run/value", { token, headers, body: Buffer.alloc(5 * MIB, "x") });
-    assert.match(assertProblem(long, 400, "request_invalid").detail, /longer than the 4194304 bytes/);
+    assert.match(assertProblem(long, 400, "request_invalid").detail, /longer than the limit of 4194304 bytes/);
     assert.equal((await service.request("POST", "/api/run/value", { token, body: "x" })).text, "1");
   });
 
