@@ -4,6 +4,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { isLong } from "../long.ts";
 import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
@@ -11,6 +12,8 @@ import { type Home, leave, makeHome, type Service, startService } from "./servic
 
 /** In no other text. */
 const SECRET = "hunter2-8d1f0a6c";
+/** In the first the guests are new, in the second they are poisoned. */
+const ROUNDS = isLong ? 10 : 2;
 const DIGEST = createHash("sha256").update(SECRET).digest("hex");
 
 let home: Home;
@@ -333,7 +336,7 @@ describe("a second token of the same container that poisons every global it can 
     const { token } = await pinned("victim", victim);
     const attacker = await service.issue({ containers: ["*"] });
     const run = (code: string): Promise<Answer> => service.run("shared", code, { token: attacker });
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await run(poisons);
       assert.equal((await ask("shared", token)).text, JSON.stringify(DIGEST));
       const asked = [ask("shared", token), run(poisons), ask("shared", token), run(poisons)];
