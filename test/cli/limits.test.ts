@@ -94,7 +94,7 @@ describe("a limits command that fails", () => {
     assert.match(named.stderr, /^caisson: "a b" is not a valid container name\ncaisson: A name has 1 to 128 of/);
     const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
     const token = await service.issue({ containers: ["*"] });
-    const refused = await command(args, { CAISSON_TOKEN: token });
+    const refused = await command(words, { CAISSON_TOKEN: token });
     assert.deepEqual([refused.code, refused.stderr], [1, "caisson: the token does not permit this\n"]);
     assert.ok(!refused.stderr.includes(token));
   });
