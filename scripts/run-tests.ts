@@ -19,10 +19,8 @@ const IN_ONE_PROCESS = [
 ];
 /** They compare times, fill the machine, or look at what the whole machine has. */
 const ALONE = [
-  "test/contract/{abuse,crash-loop,durability,faults,full-disk,kill,launcher,limits-hit,nothing-left,redis,redis-promise,shares,streams,worst-cases}.test.ts",
   "test/hostile/*.test.ts",
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
-  "test/deploy/scale.test.ts",
   "test/sandbox/{cgroup/cgroup,confined,temp/stale-folders,orphans,self-test/self-test,reduced-confinement,layers}.test.ts",
 ];
 /** Files wait for processes that start, for limits and for servers more than they compute. */
