@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
-const ROOT = path.join(import.meta.dirname, "../..");
+const ROOT = path.join(import.meta.dirname, "../../..");
 const SOURCE = "const answer: number = 6 * 7;";
 const STRIPPED = "const answer         = 6 * 7;";
 const PROGRAM = `
-  import { strip } from ${JSON.stringify(path.join(ROOT, "src/sandbox/strip.ts"))};
+  import { strip } from ${JSON.stringify(path.join(ROOT, "src/sandbox/program/strip.ts"))};
   process.stdout.write(await strip(${JSON.stringify(SOURCE)}));`;
 
 let folder: string;
