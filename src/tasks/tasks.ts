@@ -164,7 +164,7 @@ export class Tasks {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
       mustHold(condition, before);
-      if (!before) throw new Problem("not_found", "there is no task of that name");
+      if (!before) throw new Problem("not_found", "the container has no task with this name");
       if (!(await this.#store.remove(container, name, before.etag))) continue;
       await this.#retire(before, by);
       return before;
@@ -309,7 +309,7 @@ function chainOf(by: Claims): string[] {
 
 function mustHold(condition: Condition, task: Task | null): void {
   if (condition(task?.etag ?? null)) return;
-  throw new Problem("precondition_failed", task ? "the task is not the one that you mean" : "there is no such task");
+  throw new Problem("precondition_failed", task ? "the ETag of the task does not match If-Match" : "the container has no task with this name");
 }
 
 function contended(): Problem {
