@@ -40,7 +40,7 @@ import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import type { Caller } from "./tokens/caller.ts";
 import { IssueRate } from "./tokens/issue-rate.ts";
-import type { KeyNews } from "./tokens/keys/watch-keys.ts";
+import type { KeyEvents } from "./tokens/keys/watch-keys.ts";
 import { openTokens, type Tokens } from "./tokens/token-service.ts";
 
 export interface Service {
@@ -192,7 +192,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-function keyNews(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyNews {
+function keyNews(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
   return {
     changed: () => {
       const { signing, held } = tokens().keys;

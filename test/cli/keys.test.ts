@@ -188,7 +188,7 @@ describe("keys revoke", () => {
   it("says when there is no such key", async () => {
     const { code, stderr } = await keys("revoke", "nobody's");
     assert.equal(code, 1);
-    assert.match(stderr, /holds no key "nobody's"; keys list names them/);
+    assert.match(stderr, /contains no key "nobody's"; keys list shows the names/);
   });
 });
 
