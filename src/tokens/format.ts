@@ -1,6 +1,6 @@
 /** The only algorithm, so that a token cannot choose a weaker one (RFC 8725, section 3.1). */
 export const ALGORITHM = "EdDSA";
-/** The explicit type, so that another kind of JWT signed with the same key is not accepted as a token (RFC 8725, section 3.11). */
+/** The explicit type, so that no other kind of JWT with the same key is accepted as a token (RFC 8725, section 3.11). */
 export const TYPE = "caisson+jwt";
 export const ISSUER = "caisson";
 export const AUDIENCE = "caisson";

@@ -7,7 +7,7 @@ import { watchFile } from "./watch-file.ts";
 export interface KeyEvents {
   /** The keys have changed with their file and are in force. */
   changed(): void;
-  /** Updates everything that depends on the keys, after a change. An error is reported, and the call is repeated until it succeeds. */
+  /** Updates what depends on the keys, after a change. An error is reported, and the call is repeated until it succeeds. */
   settle(): Promise<void>;
   /** The file cannot be read again; the previous keys stay in force. */
   failed(error: Error): void;
