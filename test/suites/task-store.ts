@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { KEPT_VERSIONS, type StoredVersion, type TaskRoom, type TaskStore } from "../../src/tasks/store.ts";
+import { MAX_VERSIONS, type StoredVersion, type TaskRoom, type TaskStore } from "../../src/tasks/store.ts";
 
 /** A store that can be opened again on what it has kept. */
 export interface TaskStoreUnderTest {
@@ -39,8 +39,8 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
 
     promise("keeps each version with its code, also when it is opened again", async (under) => {
       const [first, second] = [version(1, "const a = 'é\\0'"), version(2, null)];
-      assert.equal(await under.store.put("a", "task", first, null, ROOMY), "kept");
-      assert.equal(await under.store.put("a", "task", second, first.etag, ROOMY), "kept");
+      assert.equal(await under.store.put("a", "task", first, null, ROOMY), "stored");
+      assert.equal(await under.store.put("a", "task", second, first.etag, ROOMY), "stored");
       for (const turn of [() => under.store, under.reopen]) {
         const store = await turn();
         assert.equal(await store.newest("a", "task"), second.record);
@@ -66,15 +66,15 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       await store.put("a", "task", version(1, "1"), null, ROOMY);
       const rivals = Array.from({ length: 10 }, (_, rival) => version(2, `${rival}`, `rival-${rival}`));
       const won = await Promise.all(rivals.map(async (each) => store.put("a", "task", each, "etag-1", ROOMY)));
-      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
-      assert.equal(await store.newest("a", "task"), rivals[won.indexOf("kept")]!.record);
+      assert.equal(won.filter((outcome) => outcome === "stored").length, 1);
+      assert.equal(await store.newest("a", "task"), rivals[won.indexOf("stored")]!.record);
     });
 
     promise("keeps the last versions, and no others", async ({ store }) => {
-      const all = Array.from({ length: KEPT_VERSIONS + 3 }, (_, at) => version(at + 1, `${at}`));
+      const all = Array.from({ length: MAX_VERSIONS + 3 }, (_, at) => version(at + 1, `${at}`));
       for (const each of all)
         await store.put("a", "task", each, each.version === 1 ? null : `etag-${each.version - 1}`, ROOMY);
-      const kept = all.slice(-KEPT_VERSIONS).toReversed();
+      const kept = all.slice(-MAX_VERSIONS).toReversed();
       assert.deepEqual(
         await store.versions("a", "task"),
         kept.map(({ record }) => record),
@@ -92,11 +92,11 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
             containerTasks: 2,
           });
         };
-        assert.deepEqual([await put("a", "one", 1), await put("a", "two", 1)], ["kept", "kept"]);
+        assert.deepEqual([await put("a", "one", 1), await put("a", "two", 1)], ["stored", "stored"]);
         assert.deepEqual([await put("a", "three", 1), await store.newest("a", "three")], ["containerTasks", null]);
-        assert.deepEqual([await put("a", "two", 2), await put("b", "three", 1)], ["kept", "kept"]);
+        assert.deepEqual([await put("a", "two", 2), await put("b", "three", 1)], ["stored", "stored"]);
         assert.equal(await store.remove("a", "one", "etag-1"), true);
-        assert.deepEqual([await put("a", "three", 1), await put("a", "one", 1)], ["kept", "containerTasks"]);
+        assert.deepEqual([await put("a", "three", 1), await put("a", "one", 1)], ["stored", "containerTasks"]);
         assert.deepEqual((await store.list("a", "", 9)).length, 2);
       },
     );
@@ -106,7 +106,7 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       const won = await Promise.all(
         rivals.map(async (name) => store.put("a", name, version(1, "1"), null, { ...ROOMY, containerTasks: 1 })),
       );
-      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
+      assert.equal(won.filter((outcome) => outcome === "stored").length, 1);
       assert.equal(won.filter((outcome) => outcome === "containerTasks").length, 9);
     });
 
@@ -117,47 +117,50 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
         const put = async (container: string, number: number, within: TaskRoom = room): Promise<string> => {
           return store.put(container, "task", version(number, "1"), number === 1 ? null : `etag-${number - 1}`, within);
         };
-        assert.deepEqual([await put("a", 1), await put("b", 1), await put("c", 1)], ["kept", "kept", "familyTasks"]);
+        assert.deepEqual(
+          [await put("a", 1), await put("b", 1), await put("c", 1)],
+          ["stored", "stored", "familyTasks"],
+        );
         assert.equal(await store.newest("c", "task"), null);
-        assert.deepEqual([await put("a", 2), await put("c", 1, { ...room, family: "other" })], ["kept", "kept"]);
+        assert.deepEqual([await put("a", 2), await put("c", 1, { ...room, family: "other" })], ["stored", "stored"]);
         // A change makes it a task of the family that changes it.
         assert.equal(await put("c", 2), "familyTasks");
-        assert.equal(await put("b", 2, ROOMY), "kept");
-        assert.deepEqual([await put("c", 2), await put("b", 3)], ["kept", "familyTasks"]);
+        assert.equal(await put("b", 2, ROOMY), "stored");
+        assert.deepEqual([await put("c", 2), await put("b", 3)], ["stored", "familyTasks"]);
         assert.equal(await store.remove("a", "task", "etag-2"), true);
-        assert.equal(await put("b", 3), "kept");
+        assert.equal(await put("b", 3), "stored");
       },
     );
 
     promise("counts the bytes of a family with all versions that are kept", async (under) => {
       const code = "é".repeat(500);
       const size = Buffer.byteLength(code + version(1, code).record);
-      const room = { ...ROOMY, family: "one", familyBytes: KEPT_VERSIONS * size + 100 };
+      const room = { ...ROOMY, family: "one", familyBytes: MAX_VERSIONS * size + 100 };
       const put = async (store: TaskStore, container: string, number: number, text = code): Promise<string> => {
         return store.put(container, "task", version(number, text), number === 1 ? null : `etag-${number - 1}`, room);
       };
-      for (let number = 1; number <= KEPT_VERSIONS; number++) {
-        assert.equal(await put(under.store, "a", number), "kept");
+      for (let number = 1; number <= MAX_VERSIONS; number++) {
+        assert.equal(await put(under.store, "a", number), "stored");
       }
       const store = await under.reopen();
       assert.equal(await put(store, "b", 1), "familyBytes");
       assert.equal(await store.newest("b", "task"), null);
       // The oldest goes, so this one is no larger than before. A larger one does not fit.
-      assert.equal(await put(store, "a", KEPT_VERSIONS + 1), "kept");
-      assert.equal(await put(store, "a", KEPT_VERSIONS + 2, code.repeat(2)), "familyBytes");
-      assert.deepEqual(await store.version("a", "task", KEPT_VERSIONS + 2), null);
+      assert.equal(await put(store, "a", MAX_VERSIONS + 1), "stored");
+      assert.equal(await put(store, "a", MAX_VERSIONS + 2, code.repeat(2)), "familyBytes");
+      assert.deepEqual(await store.version("a", "task", MAX_VERSIONS + 2), null);
       assert.notEqual(await store.version("a", "task", 2), null);
-      assert.equal(await store.put("b", "task", version(1, code), null, { ...room, family: "other" }), "kept");
+      assert.equal(await store.put("b", "task", version(1, code), null, { ...room, family: "other" }), "stored");
       assert.equal(await store.put("b", "task", version(2, code), "etag-1", room), "familyBytes");
-      assert.equal(await store.remove("a", "task", `etag-${KEPT_VERSIONS + 1}`), true);
-      assert.equal(await store.put("b", "task", version(2, code), "etag-1", room), "kept");
+      assert.equal(await store.remove("a", "task", `etag-${MAX_VERSIONS + 1}`), true);
+      assert.equal(await store.put("b", "task", version(2, code), "etag-1", room), "stored");
     });
 
     promise("lets one of many in that come for the last place of a family", async ({ store }) => {
       const room = { ...ROOMY, family: "one", familyTasks: 1 };
       const rivals = Array.from({ length: 10 }, (_, rival) => `c${rival}`);
       const won = await Promise.all(rivals.map(async (each) => store.put(each, "task", version(1, "1"), null, room)));
-      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
+      assert.equal(won.filter((outcome) => outcome === "stored").length, 1);
       assert.equal(won.filter((outcome) => outcome === "familyTasks").length, 9);
     });
 
@@ -168,7 +171,7 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       assert.equal(await store.newest("a", "task"), null);
       assert.equal(await store.version("a", "task", 1), null);
       assert.deepEqual(await store.list("a", "", 9), []);
-      assert.equal(await store.put("a", "task", version(1, "again"), null, ROOMY), "kept");
+      assert.equal(await store.put("a", "task", version(1, "again"), null, ROOMY), "stored");
       assert.equal((await store.version("a", "task", 1))?.code, "again");
       assert.equal(await store.version("a", "task", 2), null);
     });

@@ -107,7 +107,7 @@ test("a task below the last generation that there can be is not kept", async (t)
     ({ claims } = await tokens.issue({ containers: ["acme"], can, depth }, callerOf(claims)));
   }
   const problem = await problemOf(() => tasks.put(AT, { code: "1" }, callerOf(claims), always));
-  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*as many tokens above/);
+  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*at the maximum depth/);
 });
 
 test("one task too many for its container is refused, and leaves no secret behind", async (t) => {
