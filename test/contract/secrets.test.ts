@@ -301,7 +301,8 @@ describe("a second token of the same container that poisons every global it can 
   /** Puts a listener in the place of every function that can be replaced, and keeps what it hears. */
   const poisons = `const loot = (globalThis.loot ??= []);
     const { apply, ownKeys, getOwnPropertyDescriptor: look, defineProperty } = Reflect;
-    const hear = (what) => { try { if (typeof what === "string") loot.push(what); } catch {} };
+    // By no function that could be replaced, or each text that is heard would be heard again, until memory ends.
+    const hear = (what) => { if (typeof what === "string" && what.length < 1e3 && loot.length < 1e5) loot[loot.length] = what; };
     const seen = new Set([loot]);
     const walk = (owner, depth) => {
       if (owner === null || (typeof owner !== "object" && typeof owner !== "function") || seen.has(owner) || depth > 4) return;
@@ -323,21 +324,23 @@ describe("a second token of the same container that poisons every global it can 
     for (const name of require("node:module").builtinModules) try { walk(require(name), 0); } catch {}
     walk(globalThis, 0);
     Object.defineProperty(Object.prototype, "KEY", { set(value) { hear(value); }, get() { return "poison"; }, configurable: true });
-    return 1`;
+    JSON.parse('"canary"');
+    for (let at = 0; at < loot.length; at++) if (loot[at] === "canary") return "it hears";
+    return "it is deaf"`;
   /** All that the attacker can look at. */
   const looks = `const fs = require("node:fs");
     const found = [globalThis.loot, globalThis.left, process.env, process.title, process.argv].map((each) => require("node:util").inspect(each, { depth: 9 }));
     for (const name of fs.readdirSync("/tmp")) found.push(fs.readFileSync("/tmp/" + name, "latin1"));
     const file = require("node:v8").writeHeapSnapshot("/tmp/heap");
     found.push(fs.readFileSync(file, "latin1"));
-    return found.join().includes(["hunter2", "8d1f0a6c"].join("-"))`;
+    return /hunter2[-]8d1f0a6c/.test(found.join())`;
 
   it("gets nothing, whether it comes before, between or after, and whatever becomes of its own answers", async () => {
     const { token } = await pinned("victim", victim);
     const attacker = await service.issue({ containers: ["*"] });
     const run = (code: string): Promise<Answer> => service.run("shared", code, { token: attacker });
     for (let round = 0; round < ROUNDS; round++) {
-      await run(poisons);
+      assert.equal((await run(poisons)).text, '"it hears"');
       assert.equal((await ask("shared", token)).text, JSON.stringify(DIGEST));
       const asked = [ask("shared", token), run(poisons), ask("shared", token), run(poisons)];
       const answers = await Promise.all(asked);
