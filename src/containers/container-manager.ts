@@ -7,7 +7,14 @@ import { GuestSlot } from "./guest-slot.ts";
 import { Container } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool } from "./pool.ts";
-import { type TokenCaps, type TokenChain, type TokenLineage, TokenQuotas } from "./token-quotas.ts";
+import {
+  publicProblem,
+  publicShare,
+  type TokenCaps,
+  type TokenChain,
+  type TokenLineage,
+  TokenQuotas,
+} from "./token-quotas.ts";
 
 export interface ContainerManagerOptions {
   /** Runs in flight, a container. */
@@ -30,6 +37,7 @@ export interface ContainerManagerOptions {
 export interface Reservation {
   readonly slot: GuestSlot;
   readonly lineage: TokenLineage;
+  readonly isPublic: boolean;
 }
 
 const SWEEP_MS = 1_000;
@@ -83,33 +91,49 @@ export class ContainerManager {
    * Takes a place in a container, and the right to a guest, before anything is charged for it. A refusal changes nothing:
    * room is made only when nothing else is in the way.
    *
+   * @param isPublic whether the client sent no token: all such clients together get half of the places of the container,
+   *   and half of the caps of the token
    * @throws {Problem} `container_busy`, `overloaded`, `draining`.
    */
-  reserve(name: string, group: IsolationGroup, token: TokenChain, nowMs: number): Reservation {
+  reserve(
+    name: string,
+    group: IsolationGroup,
+    token: TokenChain,
+    nowMs: number,
+    isPublic: boolean = false,
+  ): Reservation {
     if (this.#draining) throw new Problem("draining", "the service is stopping", BUSY);
     const lineage = this.#quotas.lineageOf(token);
     const container = this.#containers.get(name);
     const known = group.fresh ? undefined : container?.slots.get(group.isolationKey);
     const cold = known?.isCold ?? true;
     if (cold && this.#pool.full) throw new Problem("overloaded", "too many containers wait to be started", BUSY);
-    if (container && container.taken >= this.#options.concurrency) throw placesProblem(container);
-    this.#quotas.admitRun(lineage);
+    if (container) this.#admitTo(container, isPublic);
+    this.#quotas.admitRun(lineage, isPublic);
     if (known && cold) refuseCrashLoop(known, nowMs);
-    const slot = known ?? this.#open(name, group, lineage, nowMs);
+    const slot = known ?? this.#open(name, group, lineage, nowMs, isPublic);
     this.#taken++;
     slot.container.taken++;
+    if (isPublic) slot.container.publicTaken++;
     slot.taken++;
     slot.usedMs = nowMs;
     this.#hold(slot, lineage, nowMs);
-    for (const load of lineage.members) load.inFlight++;
-    return { slot: slot, lineage };
+    for (const load of lineage.members) {
+      load.inFlight++;
+      if (isPublic) load.publicInFlight++;
+    }
+    return { slot, lineage, isPublic };
   }
 
-  release({ slot, lineage }: Reservation): void {
+  release({ slot, lineage, isPublic }: Reservation): void {
     this.#taken--;
     slot.container.taken--;
+    if (isPublic) slot.container.publicTaken--;
     slot.taken--;
-    for (const load of lineage.members) load.inFlight--;
+    for (const load of lineage.members) {
+      load.inFlight--;
+      if (isPublic) load.publicInFlight--;
+    }
     if (slot.group.fresh) this.#remove(slot);
   }
 
@@ -117,6 +141,14 @@ export class ContainerManager {
     clearInterval(this.#sweeper);
     for (const slot of this.#all()) slot.close();
     this.#containers.clear();
+  }
+
+  #admitTo(container: Container, isPublic: boolean): void {
+    const { name, taken, publicTaken } = container;
+    const { concurrency } = this.#options;
+    if (taken >= concurrency) throw placesProblem(container);
+    if (!isPublic || publicTaken < publicShare(concurrency)) return;
+    throw publicProblem(`container "${name}"`, publicTaken, "runs");
   }
 
   /**
@@ -127,40 +159,46 @@ export class ContainerManager {
   #hold(slot: GuestSlot, lineage: TokenLineage, nowMs: number): void {
     if (slot.holder.members[0] !== lineage.members[0]) {
       if (nowMs - slot.holderUsedMs <= this.#options.idleMs || this.#quotas.full(lineage)) return;
-      for (const load of slot.holder.members) load.live--;
-      for (const load of lineage.members) load.live++;
+      countLive(slot, -1);
       slot.holder = lineage;
+      countLive(slot, 1);
     }
     slot.holderUsedMs = nowMs;
   }
 
-  #open(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): GuestSlot {
+  #open(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number, isPublic: boolean): GuestSlot {
     const isStart = !group.fresh || this.#quotas.isNewFor(lineage, name, nowMs);
     if (isStart) this.#quotas.admitStart(lineage, nowMs);
-    for (const each of this.#makeRoom(name, group, lineage, nowMs)) this.#remove(each);
+    for (const each of this.#makeRoom(name, group, lineage, nowMs, isPublic)) this.#remove(each);
     // Only now: it may have gone with its last slot.
     let container = this.#containers.get(name);
     if (!container) this.#containers.set(name, (container = new Container(name)));
-    const slot = new GuestSlot(container, group, lineage, this.#pool);
+    const slot = new GuestSlot(container, group, lineage, this.#pool, isPublic);
     slot.holderUsedMs = nowMs;
     this.#alive++;
-    for (const load of lineage.members) {
-      load.live++;
-      if (isStart) load.starts.push(nowMs);
-    }
+    countLive(slot, 1);
+    if (isStart) for (const load of lineage.members) load.starts.push(nowMs);
     if (group.fresh && isStart) lineage.head.freshIn.set(name, nowMs);
     if (!group.fresh) container.slots.set(group.isolationKey, slot);
     return slot;
   }
 
   /** @returns what is to go for one more; nothing when there is room. */
-  #makeRoom(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): readonly GuestSlot[] {
+  #makeRoom(
+    name: string,
+    group: IsolationGroup,
+    lineage: TokenLineage,
+    nowMs: number,
+    isPublic: boolean,
+  ): readonly GuestSlot[] {
     const { maxContainers, containerParties } = this.#options;
     const container = this.#containers.get(name);
     const going: GuestSlot[] = [];
-    const full = this.#quotas.full(lineage);
+    const fullOfPublic = isPublic ? this.#quotas.fullOfPublic(lineage) : null;
+    const full = fullOfPublic ?? this.#quotas.full(lineage);
     if (full) {
-      const own = ownRoom(full, this.#all());
+      const own = ownRoom(full, this.#all(), fullOfPublic !== null);
+      if (!own && fullOfPublic) throw publicProblem("the token", fullOfPublic.publicLive, "guests");
       if (!own) throw this.#quotas.fullProblem(full);
       going.push(own);
     }
@@ -195,12 +233,20 @@ export class ContainerManager {
   }
 
   #remove(slot: GuestSlot): void {
-    const { container, group, holder } = slot;
+    const { container, group } = slot;
     if (container.slots.get(group.isolationKey) === slot) container.slots.delete(group.isolationKey);
     if (container.slots.size === 0 && container.taken === 0) this.#containers.delete(container.name);
     this.#alive--;
-    for (const load of holder.members) load.live--;
+    countLive(slot, -1);
     slot.close();
+  }
+}
+
+/** Counts a slot, or removes it from the counts, for its holder. */
+function countLive({ holder, isPublic }: GuestSlot, change: 1 | -1): void {
+  for (const load of holder.members) {
+    load.live += change;
+    if (isPublic) load.publicLive += change;
   }
 }
 

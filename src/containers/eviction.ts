@@ -29,9 +29,13 @@ export function roomFor(asking: TokenLineage | null, among: Iterable<GuestSlot>,
   return found;
 }
 
-/** The one of a holder's own that nobody has used for the longest time and that is not at work. */
-export function ownRoom(load: TokenLoad, among: Iterable<GuestSlot>): GuestSlot | null {
-  return leastRecent(among, (each) => each.holder.members.includes(load));
+/**
+ * The one of a holder's own that nobody has used for the longest time and that is not at work.
+ *
+ * @param isPublic whether only slots count that runs without a token opened
+ */
+export function ownRoom(load: TokenLoad, among: Iterable<GuestSlot>, isPublic: boolean = false): GuestSlot | null {
+  return leastRecent(among, (each) => each.holder.members.includes(load) && (each.isPublic || !isPublic));
 }
 
 /** The one that nobody has used for the longest time and that is not at work. */

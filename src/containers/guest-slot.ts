@@ -19,6 +19,8 @@ export class Container {
   readonly name: string;
   /** Places taken by runs of all groups, from before they are admitted until they are answered. */
   taken = 0;
+  /** The places of these that runs without a token take. */
+  publicTaken = 0;
   /** By the key of their isolation group; those of fresh guests, which nobody looks for, are not among them. */
   readonly slots: Map<string, GuestSlot> = new Map();
 
@@ -33,6 +35,8 @@ export class GuestSlot {
   readonly group: IsolationGroup;
   /** Whose container it counts as: the token that made it come alive, until that has left it to others. */
   holder: TokenLineage;
+  /** Whether a run without a token opened it. */
+  readonly isPublic: boolean;
   /** When the holder last used it, and when anybody did. On the clock of `performance.now()`. */
   holderUsedMs = 0;
   usedMs = 0;
@@ -46,8 +50,15 @@ export class GuestSlot {
   #arriving: Promise<Taken> | null = null;
   #draining: Guest[] = [];
 
-  constructor(container: Container, group: IsolationGroup, holder: TokenLineage, pool: Pool) {
+  constructor(
+    container: Container,
+    group: IsolationGroup,
+    holder: TokenLineage,
+    pool: Pool,
+    isPublic: boolean = false,
+  ) {
     this.container = container;
+    this.isPublic = isPublic;
     this.group = group;
     this.holder = holder;
     this.#pool = pool;

@@ -21,7 +21,11 @@ export interface TokenChain {
 /** What one token has of the machine. */
 export class TokenLoad {
   inFlight = 0;
+  /** The runs in flight that clients without a token requested. */
+  publicInFlight = 0;
   live = 0;
+  /** The containers alive that runs without a token opened. */
+  publicLive = 0;
   /** When containers came alive for it within the last minute, oldest first. */
   readonly starts: number[] = [];
   /** Containers in which it had fresh guests, by name, and when that was first counted as one that came alive. */
@@ -41,6 +45,20 @@ export class TokenLineage {
     this.head = members.at(-1)!;
     this.epoch = epoch;
   }
+}
+
+/**
+ * Returns the number of places that clients without a token may take together. Otherwise strangers could take all places
+ * of a public task's owner, in its container and in its caps.
+ */
+export function publicShare(places: number): number {
+  return Math.max(1, Math.floor(places / 2));
+}
+
+/** Returns the error for a run without a token that is one too many. @param what the places that it needs, such as "runs" */
+export function publicProblem(subject: string, count: number, what: string): Problem {
+  const message = `${subject} has ${count} ${what} of clients without a token, and may have no more`;
+  return new Problem("container_busy", message, { retryAfterMs: RETRY_MS });
 }
 
 const MINUTE_MS = 60_000;
@@ -68,8 +86,11 @@ export class TokenQuotas {
   }
 
   /** @throws {Problem} `container_busy` when one more run is too many. */
-  admitRun(lineage: TokenLineage): void {
-    for (const { inFlight } of lineage.members) {
+  admitRun(lineage: TokenLineage, isPublic: boolean = false): void {
+    for (const { inFlight, publicInFlight } of lineage.members) {
+      if (isPublic && publicInFlight >= publicShare(this.#caps.concurrency)) {
+        throw publicProblem("the token", publicInFlight, "runs");
+      }
       if (inFlight < this.#caps.concurrency) continue;
       throw new Problem("container_busy", `the token has ${inFlight} runs in flight, and may have no more`, {
         retryAfterMs: RETRY_MS,
@@ -109,6 +130,11 @@ export class TokenQuotas {
   /** The member of the lineage that has as many containers alive as it may, and must give one up for another. */
   full(lineage: TokenLineage): TokenLoad | null {
     return lineage.members.find(({ live }) => live >= this.#caps.containers) ?? null;
+  }
+
+  /** The member of the lineage that has as many containers alive for clients without a token as it may. */
+  fullOfPublic(lineage: TokenLineage): TokenLoad | null {
+    return lineage.members.find(({ publicLive }) => publicLive >= publicShare(this.#caps.containers)) ?? null;
   }
 
   /** A member has all its containers at work. */
