@@ -301,12 +301,8 @@ describe("a second token of the same container that poison every global it can r
   /** Replaces every function that can be replaced, and records all strings that they receive and return. */
   const poison = `const loot = (globalThis.loot ??= []);
     const { apply, ownKeys, getOwnPropertyDescriptor: look, defineProperty } = Reflect;
-<<<<<<< HEAD
-    // By no function that could be replaced, or each text that is heard would be heard again, until memory ends.
-    const hear = (what) => { if (typeof what === "string" && what.length < 1e3 && loot.length < 1e5) loot[loot.length] = what; };
-=======
-    const record = (what) => { try { if (typeof what === "string") loot.push(what); } catch {} };
->>>>>>> words-f2
+    // Without a function that the poison replaces: otherwise each recorded text would be recorded again, until memory ends.
+    const record = (what) => { if (typeof what === "string" && what.length < 1e3 && loot.length < 1e5) loot[loot.length] = what; };
     const seen = new Set([loot]);
     const walk = (owner, depth) => {
       if (owner === null || (typeof owner !== "object" && typeof owner !== "function") || seen.has(owner) || depth > 4) return;
@@ -327,19 +323,12 @@ describe("a second token of the same container that poison every global it can r
     };
     for (const name of require("node:module").builtinModules) try { walk(require(name), 0); } catch {}
     walk(globalThis, 0);
-<<<<<<< HEAD
-    Object.defineProperty(Object.prototype, "KEY", { set(value) { hear(value); }, get() { return "poison"; }, configurable: true });
-    JSON.parse('"canary"');
-    for (let at = 0; at < loot.length; at++) if (loot[at] === "canary") return "it hears";
-    return "it is deaf"`;
-  /** All that the attacker can look at. */
-  const looks = `const fs = require("node:fs");
-=======
     Object.defineProperty(Object.prototype, "KEY", { set(value) { record(value); }, get() { return "poison"; }, configurable: true });
-    return 1`;
+    JSON.parse('"canary"');
+    for (let at = 0; at < loot.length; at++) if (loot[at] === "canary") return "it records";
+    return "it records nothing"`;
   /** Searches everything that the attacker can read. */
   const search = `const fs = require("node:fs");
->>>>>>> words-f2
     const found = [globalThis.loot, globalThis.left, process.env, process.title, process.argv].map((each) => require("node:util").inspect(each, { depth: 9 }));
     for (const name of fs.readdirSync("/tmp")) found.push(fs.readFileSync("/tmp/" + name, "latin1"));
     const file = require("node:v8").writeHeapSnapshot("/tmp/heap");
@@ -351,11 +340,7 @@ describe("a second token of the same container that poison every global it can r
     const attacker = await service.issue({ containers: ["*"] });
     const run = (code: string): Promise<Answer> => service.run("shared", code, { token: attacker });
     for (let round = 0; round < ROUNDS; round++) {
-<<<<<<< HEAD
-      assert.equal((await run(poisons)).text, '"it hears"');
-=======
-      await run(poison);
->>>>>>> words-f2
+      assert.equal((await run(poison)).text, '"it records"');
       assert.equal((await ask("shared", token)).text, JSON.stringify(DIGEST));
       const pending = [ask("shared", token), run(poison), ask("shared", token), run(poison)];
       const answers = await Promise.all(pending);
