@@ -11,6 +11,8 @@ import { until } from "./until.ts";
 const WAITS_FOR_ITS_CALLER = "(context) => new Promise((end) => context.signal.addEventListener('abort', end))";
 /** The number of container names that a tenant uses one after another. */
 const NAMES = isLong ? 1_000 : 200;
+/** The number of names that all become live containers. */
+const LIVE_NAMES = isLong ? 60 : 24;
 /** The maximum number of spares of a pool of one. */
 const MAX_SPARES = 8;
 const COUNTS = "globalThis.turn = (globalThis.turn ?? 0) + 1";
@@ -192,7 +194,7 @@ describe("a tenant that takes as much as it can", () => {
       return (await service.run(container, COUNTS, { token: neighbour })).text;
     };
     assert.deepEqual([await turn("mine-1"), await turn("mine-2")], ["1", "1"]);
-    for (let name = 0; name < 60; name++) {
+    for (let name = 0; name < LIVE_NAMES; name++) {
       assert.equal((await service.run(`name-${name}`, COUNTS, { token: walker })).text, "1");
     }
     assert.deepEqual([await turn("mine-1"), await turn("mine-2")], ["2", "2"]);

@@ -28,7 +28,7 @@ function startWith(limits: object): Promise<Service> {
 
 before(async () => {
   const far = { ...LIMITS, wall: `${FAR_MS}ms` };
-  [service, unhurried, unblocked] = (await Promise.all([LIMITS, far, { ...far, block: "20s" }].map(startWith))) as [
+  [service, unhurried, unblocked] = (await Promise.all([LIMITS, far, { ...far, block: "60s" }].map(startWith))) as [
     Service,
     Service,
     Service,
@@ -146,7 +146,7 @@ describe("a task that is never done", { concurrency: 4 }, () => {
 
 describe("a task that takes too much", () => {
   const greedy = {
-    heap: "const all = []; for (;;) { all.push(new Array(100_000).fill({})); await breath() }",
+    heap: "const all = []; for (;;) { all.push(new Array(1_000_000).fill({})); await breath() }",
     buffers: "const all = []; for (;;) { all.push(Buffer.alloc(4 << 20, 1)); await breath() }",
   };
   for (const [what, code] of Object.entries(greedy)) {
@@ -161,7 +161,7 @@ describe("a task that takes too much", () => {
   it("gets ENOSPC from its temporary disk before the host's disk is full", async () => {
     const code =
       "const fs = require('node:fs'); for (let n = 0; n < 200; n++) fs.writeFileSync(`/tmp/${n}`, Buffer.alloc(1 << 20))";
-    const answer = await harm("disk", code);
+    const answer = await harm("disk", code, unblocked, FAR_MS);
     assert.equal(answer.status, 500);
     assert.match(answer.text, /ENOSPC|task_memory/);
   });

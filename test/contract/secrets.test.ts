@@ -103,7 +103,7 @@ describe("the secrets of a token", () => {
     const code = `(c) => {
       if (c.query.how === "host") return fetch("http://" + c.secrets.KEY + ".internal:99/");
       require("node:fs").writeSync(2, "boom " + c.secrets.KEY + "\\n");
-      for (const held = []; ; ) held.push(new Array(1e5).fill(1.5));
+      for (const held = []; ; ) held.push(new Array(1e6).fill(1.5));
     }`;
     const { token } = await pinned("last-words", code, { secrets: { KEY: secret } });
     for (const how of ["exit", "host"]) await ask("last-words", token, { query: { how } });
