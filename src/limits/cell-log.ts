@@ -103,7 +103,7 @@ export class CellLog {
     const cells = this.#cells;
     let low = 0;
     let high = cells.length - STRIDE;
-    // Both ends first: the windows of a busy key start before its first entry, and most windows of a quiet key start after its last.
+    // Both ends first: a window of a busy key starts before its first entry, and one of a quiet key after its last.
     if (cells[high]! <= time) return high;
     if (cells[STRIDE]! > time) return 0;
     while (high - low > STRIDE) {

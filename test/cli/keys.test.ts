@@ -188,7 +188,7 @@ describe("keys revoke", () => {
   it("reports an unknown key", async () => {
     const { code, stderr } = await keys("revoke", "unknown");
     assert.equal(code, 1);
-    assert.match(stderr, /holds no key "unknown"; keys list names them/);
+    assert.match(stderr, /contains no key "unknown"; keys list shows the names/);
   });
 });
 

@@ -75,7 +75,7 @@ describe("a used data folder without its keys.json", () => {
     assert.equal(uid, owner);
     const again = await command(make);
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /is there already; keys rotate adds a key/);
+    assert.match(again.stderr, /already exists; keys rotate adds a key/);
     assert.ok((await readFile(file, "utf8")).includes(made.stdout.trim()));
     const service = await startService(NO_WALL, home);
     assert.equal((await service.run("kept", "6 * 7")).text, "42");
@@ -90,7 +90,7 @@ describe("a used data folder without its secrets.key", () => {
     const file = path.join(home.data, "secrets.key");
     await rename(file, `${file}.away`);
     const message = await refusal(home);
-    assert.match(message, /secrets\.key is missing, and the secrets kept so far are encrypted with it/);
+    assert.match(message, /secrets\.key is missing, and the stored secrets are encrypted with it/);
     assert.ok(!(await readdir(home.data)).includes("secrets.key"));
     for (const name of await readdir(home.data)) {
       if (name.startsWith("secrets.sqlite"))

@@ -175,7 +175,7 @@ describe("ctx.waitUntil", () => {
     assert.equal(answer.text, "answered");
     await runBeside("endless");
     await lineOf(answer, "aborted TimeoutError");
-    await lineOf(answer, "what the task gave to waitUntil was not over by the deadline of its run");
+    await lineOf(answer, "the work that the task passed to waitUntil did not end by the deadline of its run");
     assert.equal((await service.run("endless", "6 * 7")).text, "42");
   });
 

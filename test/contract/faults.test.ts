@@ -176,7 +176,7 @@ describe("a task that takes too much", () => {
         await new Promise(setImmediate);
       }
       await Promise.all(ends); return started`;
-    const answer = await harm("threads", code, unhurried, FAR_MS);
+    const answer = await harm("threads", code, unblocked, FAR_MS);
     if (answer.status === 200) assert.ok(Number(answer.text) < THREADS, answer.text);
     else assert.match(codeOf(answer), /^task_(?:exited|memory|threw)$/, answer.text);
   });
@@ -188,7 +188,7 @@ describe("a task that takes too much", () => {
       if (n % 5_000 === 0) await new Promise(setImmediate);
     }
     return 'done'`;
-    const answer = await harm("console", code, unhurried, FAR_MS);
+    const answer = await harm("console", code, unblocked, FAR_MS);
     assert.equal(answer.text, '"done"');
   });
 });

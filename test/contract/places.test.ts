@@ -67,7 +67,7 @@ describe("a container", () => {
         await until(async () => (await tokenRecord(crowded, pinned)).day === 99, "the run is admitted");
       }
       const problem = assertProblem(await crowded.run("shared", "6 * 7"), 429, "container_busy");
-      assert.match(problem.detail, /serves 2 parties, all at work/);
+      assert.match(problem.detail, /serves 2 isolation groups, all at work/);
       assert.equal((await crowded.run("another", "6 * 7")).text, "42");
       leaving.abort();
       await Promise.all(held);

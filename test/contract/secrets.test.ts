@@ -301,7 +301,8 @@ describe("a second token of the same container that poison every global it can r
   /** Replaces every function that can be replaced, and records all strings that they receive and return. */
   const poison = `const loot = (globalThis.loot ??= []);
     const { apply, ownKeys, getOwnPropertyDescriptor: look, defineProperty } = Reflect;
-    const record = (what) => { try { if (typeof what === "string") loot.push(what); } catch {} };
+    // Calls no function that could be replaced. Otherwise it would record each text again, until the memory is full.
+    const record = (what) => { if (typeof what === "string" && what.length < 1e3 && loot.length < 1e5) loot[loot.length] = what; };
     const seen = new Set([loot]);
     const walk = (owner, depth) => {
       if (owner === null || (typeof owner !== "object" && typeof owner !== "function") || seen.has(owner) || depth > 4) return;
@@ -323,21 +324,23 @@ describe("a second token of the same container that poison every global it can r
     for (const name of require("node:module").builtinModules) try { walk(require(name), 0); } catch {}
     walk(globalThis, 0);
     Object.defineProperty(Object.prototype, "KEY", { set(value) { record(value); }, get() { return "poison"; }, configurable: true });
-    return 1`;
+    JSON.parse('"canary"');
+    for (let at = 0; at < loot.length; at++) if (loot[at] === "canary") return "it records";
+    return "it records nothing"`;
   /** Searches everything that the attacker can read. */
   const search = `const fs = require("node:fs");
     const found = [globalThis.loot, globalThis.left, process.env, process.title, process.argv].map((each) => require("node:util").inspect(each, { depth: 9 }));
     for (const name of fs.readdirSync("/tmp")) found.push(fs.readFileSync("/tmp/" + name, "latin1"));
     const file = require("node:v8").writeHeapSnapshot("/tmp/heap");
     found.push(fs.readFileSync(file, "latin1"));
-    return found.join().includes(["hunter2", "8d1f0a6c"].join("-"))`;
+    return /hunter2[-]8d1f0a6c/.test(found.join())`;
 
   it("gets no secret, whether it runs before, between or after, and whatever its answers are", async () => {
     const { token } = await pinned("victim", victim);
     const attacker = await service.issue({ containers: ["*"] });
     const run = (code: string): Promise<Answer> => service.run("shared", code, { token: attacker });
     for (let round = 0; round < ROUNDS; round++) {
-      await run(poison);
+      assert.equal((await run(poison)).text, '"it records"');
       assert.equal((await ask("shared", token)).text, JSON.stringify(DIGEST));
       const pending = [ask("shared", token), run(poison), ask("shared", token), run(poison)];
       const answers = await Promise.all(pending);

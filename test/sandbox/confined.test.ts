@@ -105,7 +105,7 @@ function holdPromises(means: Mechanisms): void {
     assert.equal(await start(guest, code).outcome(), "result 42");
   });
 
-  /** Starts code in a guest of its own, and holds that the disk that it took is what ends the guest. */
+  /** Runs code in a new guest, and asserts that the guest is ended for the disk that it takes. */
   const isEnded = async (what: string, code: string): Promise<void> => {
     const guest = await ready();
     const outcome = await start(guest, `const fs = require("node:fs"); ${code}`).outcome();
@@ -152,7 +152,7 @@ function holdSandbox(means: Mechanisms): void {
     const code = `const fs = require("node:fs");
         for (let n = 0; n < 40; n++) { const name = "d".repeat(250); fs.mkdirSync(name); process.chdir(name); }
         fs.mkdirSync("closed", { mode: 0 }); return 1`;
-    // Nobody can look into what lies so deep: it counts as too much.
+    // The check cannot read folders at this depth, and counts them as over the limit.
     assert.match(await start(guest, code).outcome(), /^(?:result 1|task_exited)$/);
     await sandbox.close();
     assert.deepEqual(await new Trail({ ...home, data: home.tmp }).files(), []);

@@ -27,7 +27,7 @@ taskStoreSuite("a file", async () => {
   };
 });
 
-test("the file is its owner's; what it cannot do is told, and one that is no database stops the start", async (t) => {
+test("only the owner can read the file; a failed operation is reported, and a damaged file stops the start", async (t) => {
   const file = join(await temporaryFolder(t), "tasks.sqlite");
   const store = SqliteTaskStore.open(file);
   assert.equal((await stat(file)).mode & 0o777, 0o600);

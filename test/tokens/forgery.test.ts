@@ -17,7 +17,7 @@ const ATTACKS: [string, (valid: string, tokens: Tokens) => string | Promise<stri
   ["a dot at the end", (valid) => `${valid}.`, /compact JWT/],
   ["an encrypted token's five parts", () => "e30.e30.e30.e30.e30", /compact JWT/],
   ["only dots", () => ".".repeat(8_192), /compact JWT/],
-  ["a megabyte", () => "A".repeat(1_048_576), /1048576 characters long, where 8192 are allowed/],
+  ["a megabyte", () => "A".repeat(1_048_576), /1048576 characters long; at most 8192 are allowed/],
   ["spaces around", (valid) => ` ${valid} `, /compact JWT/],
   ["a line break inside", (valid) => `${valid.slice(0, 40)}\n${valid.slice(40)}`, /compact JWT/],
   ["padding", (valid) => `${valid}==`, /compact JWT/],

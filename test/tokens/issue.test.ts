@@ -159,10 +159,10 @@ const QUOTAS = { familyTokens: 9, admit: () => Promise.resolve() };
 
 test("no token leaves when it cannot be recorded", async (t) => {
   const { keys, vault } = await testTokens(t);
-  const registry = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
-  registry.close();
+  const store = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
+  store.close();
   const times = { nowMs: START_S * 1_000, quotas: QUOTAS };
-  const context = { keys, registry, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };
+  const context = { keys, store, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };
   const problem = await problemOf(() => issue({ containers: ["demo"] }, context));
   assert.equal(problem.code, "store_unavailable");
 });
@@ -408,7 +408,7 @@ test("what is given to a token whose forebear is revoked meanwhile is not kept, 
   const input = { containers: ["acme"], secretsReadable: true, secrets: { KEY: "1" } };
   const times = { nowMs: clock.nowMs, quotas: QUOTAS };
   const context = { keys, vault, issuedBy: head.jti, above: callerOf(head.claims), ...times };
-  const problem = await problemOf(() => issue(input, { ...context, registry: slow as never }));
+  const problem = await problemOf(() => issue(input, { ...context, store: slow as never }));
   assert.equal(problem.code, "token_invalid");
   assert.deepEqual(await vault.own({ jti: below, parents: [head.jti], exp: null }), {});
 });

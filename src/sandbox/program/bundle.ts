@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { stripTypeScriptTypes } from "node:module";
 import path from "node:path";
+
+import { strip } from "./strip.ts";
 
 /** The supported forms of import and export. The bundler rejects all other forms. */
 const IMPORT = /^import\s+(?:\{([^}]*)\}|(\w+))\s+from\s+"([^"]+)";/gm;
@@ -92,7 +93,7 @@ async function inOrder(entry: string): Promise<Module[]> {
 }
 
 async function read(file: string): Promise<Module> {
-  const text = stripTypeScriptTypes(await readFile(file, "utf8"));
+  const text = await strip(await readFile(file, "utf8"));
   const specifiers = [...text.matchAll(IMPORT)].map(([, , , specifier]) => specifier!);
   return { file, text, imports: specifiers.filter((name) => !isNative(name)).map((name) => target(file, name)) };
 }

@@ -90,7 +90,7 @@ test("the last key that there is can be revoked too", async (t) => {
 test("a key that is not there is named, and nothing is changed", async (t) => {
   const file = await keyFile(t);
   const before = await readFile(file, "utf8");
-  await assert.rejects(revokeKey(file, "nobody's", START_MS), /holds no key "nobody's"/);
+  await assert.rejects(revokeKey(file, "nobody's", START_MS), /contains no key "nobody's"/);
   assert.equal(await readFile(file, "utf8"), before);
 });
 

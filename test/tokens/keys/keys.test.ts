@@ -99,7 +99,7 @@ describe("a key file that cannot be used stops the start, says why, and shows no
     ["symmetric", (key) => JSON.stringify({ keys: [{ ...key, alg: "HS256" }] }), /see keys\.0\.alg/],
     ["another name", (key) => JSON.stringify({ keys: [{ ...key, kid: "A".repeat(43) }] }), /kid of key 1/],
     ["parts of two", (key) => JSON.stringify({ keys: [{ ...key, d: "A".repeat(43) }] }), /key 1 do not match/],
-    ["twice the same", (key) => JSON.stringify({ keys: [key, key] }), /key 2 is there twice/],
+    ["twice the same", (key) => JSON.stringify({ keys: [key, key] }), /key 2 occurs twice/],
   ];
   for (const [name, damage, message] of cases) {
     test(name, async (t) => {

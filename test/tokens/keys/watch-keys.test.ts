@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 
 import { KeyRing } from "../../../src/tokens/keys/key-ring.ts";
 import { rotateKeys } from "../../../src/tokens/keys/key-rotation.ts";
-import { keepKeys } from "../../../src/tokens/keys/watch-keys.ts";
+import { watchKeys } from "../../../src/tokens/keys/watch-keys.ts";
 import { until } from "../../contract/until.ts";
 import { START_S, temporaryFolder } from "../support.ts";
 
@@ -23,7 +23,7 @@ async function kept(t: TestContext): Promise<Kept> {
   const file = join(await temporaryFolder(t), "keys.json");
   const ring = await KeyRing.open(file, { create: true, nowMs });
   const seen: Kept = { file, changes: 0, settled: 0, faults: [], fault: null };
-  const keeper = keepKeys(
+  const keeper = watchKeys(
     ring,
     null,
     {

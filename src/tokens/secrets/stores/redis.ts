@@ -2,8 +2,8 @@ import { type RedisLink, redisScript } from "../../../redis/link.ts";
 import type { SealedSecrets, SecretStore } from "../store.ts";
 
 /**
- * The secrets of tokens that nodes share through Redis. Those of a family lie together, under its head: so one look finds
- * what a run has, and one removal all that is below a token.
+ * The secrets of tokens that nodes share through Redis. One key contains the secrets of a family. So one lookup finds the secrets
+ * of a run, and one removal deletes all secrets below a token.
  */
 export class RedisSecretStore implements SecretStore {
   readonly #link: RedisLink;
@@ -17,10 +17,10 @@ export class RedisSecretStore implements SecretStore {
     nowMs: number,
     mostBytes: number = Infinity,
   ): Promise<boolean> {
-    const kept = JSON.stringify({ sealed, parents, forgetAt });
+    const record = JSON.stringify({ sealed, parents, forgetAt });
     const most = mostBytes === Infinity ? -1 : mostBytes;
-    const words = [jti, kept, forgetAt ?? "", nowMs, sealed.length, most];
-    return (await this.#link.run(PUT, [this.#key(jti, parents)], words)) === 1;
+    const args = [jti, record, forgetAt ?? "", nowMs, sealed.length, most];
+    return (await this.#link.run(PUT, [this.#key(jti, parents)], args)) === 1;
   }
 
   async get(jti: string, parents: readonly string[]): Promise<(string | null)[]> {
@@ -34,7 +34,7 @@ export class RedisSecretStore implements SecretStore {
     await this.#link.run(REMOVE, [this.#key(jti, parents)], [jti, below ? 1 : 0]);
   }
 
-  /** The link is closed by who opened it. */
+  /** Does nothing: the link is closed by its owner. */
   close(): void {}
 
   #key(jti: string, parents: readonly string[]): string {
@@ -43,8 +43,8 @@ export class RedisSecretStore implements SecretStore {
 }
 
 /**
- * In addition, forgets those of the family that have ended, and counts the rest: no more than a quota of bytes. The key goes
- * with the last of them. What one of the two clocks takes for valid is kept.
+ * Stores secrets within the byte quota of the family, and deletes the family's ended secrets. The key expires with its last
+ * secrets. Secrets that are valid by either of the two clocks are kept.
  */
 const PUT = redisScript(`
 local time, most = redis.call("TIME"), tonumber(ARGV[6])
@@ -53,11 +53,11 @@ local bytes, last, ever = tonumber(ARGV[5]), tonumber(ARGV[3]) or 0, ARGV[3] == 
 local all = redis.call("HGETALL", KEYS[1])
 for at = 1, #all, 2 do
   if all[at] ~= ARGV[1] then
-    local kept = cjson.decode(all[at + 1])
-    if kept.forgetAt ~= cjson.null and kept.forgetAt < now then redis.call("HDEL", KEYS[1], all[at])
+    local record = cjson.decode(all[at + 1])
+    if record.forgetAt ~= cjson.null and record.forgetAt < now then redis.call("HDEL", KEYS[1], all[at])
     else
-      bytes = bytes + #kept.sealed
-      if kept.forgetAt == cjson.null then ever = true else last = math.max(last, kept.forgetAt) end
+      bytes = bytes + #record.sealed
+      if record.forgetAt == cjson.null then ever = true else last = math.max(last, record.forgetAt) end
     end
   end
 end
