@@ -6,7 +6,14 @@ import { chooseEviction, leastRecent, leastRecentOf } from "./eviction.ts";
 import { Container, GuestSlot } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool } from "./pool.ts";
-import { type TokenCaps, type TokenChain, type TokenLineage, TokenQuotas } from "./token-quotas.ts";
+import {
+  publicProblem,
+  publicShare,
+  type TokenCaps,
+  type TokenChain,
+  type TokenLineage,
+  TokenQuotas,
+} from "./token-quotas.ts";
 
 export interface ContainerManagerOptions {
   /** The maximum number of runs in flight in each container. */
@@ -29,6 +36,7 @@ export interface ContainerManagerOptions {
 export interface Reservation {
   readonly slot: GuestSlot;
   readonly lineage: TokenLineage;
+  readonly isPublic: boolean;
 }
 
 const SWEEP_MS = 1_000;
@@ -82,33 +90,49 @@ export class ContainerManager {
    * Reserves a slot for a run before the run is charged. A refusal changes nothing: other guests are ended to make room
    * only after all other checks have passed.
    *
+   * @param isPublic whether the client sent no token: all these clients together get half of the slots of the container and
+   *   half of the caps of the token
    * @throws {Problem} `container_busy`, `overloaded`, `draining`.
    */
-  reserve(name: string, group: IsolationGroup, token: TokenChain, nowMs: number): Reservation {
+  reserve(
+    name: string,
+    group: IsolationGroup,
+    token: TokenChain,
+    nowMs: number,
+    isPublic: boolean = false,
+  ): Reservation {
     if (this.#draining) throw new Problem("draining", "the service is stopping", BUSY);
     const lineage = this.#quotas.lineageOf(token);
     const container = this.#containers.get(name);
     const existing = group.fresh ? undefined : container?.slots.get(group.isolationKey);
     const cold = existing?.isCold ?? true;
     if (cold && this.#pool.full) throw new Problem("overloaded", "too many containers wait to be started", BUSY);
-    if (container && container.taken >= this.#options.concurrency) throw concurrencyProblem(container);
-    this.#quotas.admitRun(lineage);
+    if (container) this.#admitTo(container, isPublic);
+    this.#quotas.admitRun(lineage, isPublic);
     if (existing && cold) refuseCrashLoop(existing, nowMs);
-    const slot = existing ?? this.#open(name, group, lineage, nowMs);
+    const slot = existing ?? this.#open(name, group, lineage, nowMs, isPublic);
     this.#taken++;
     slot.container.taken++;
+    if (isPublic) slot.container.publicTaken++;
     slot.taken++;
     slot.usedMs = nowMs;
     this.#updateOwner(slot, lineage, nowMs);
-    for (const load of lineage.members) load.inFlight++;
-    return { slot, lineage };
+    for (const load of lineage.members) {
+      load.inFlight++;
+      if (isPublic) load.publicInFlight++;
+    }
+    return { slot, lineage, isPublic };
   }
 
-  release({ slot, lineage }: Reservation): void {
+  release({ slot, lineage, isPublic }: Reservation): void {
     this.#taken--;
     slot.container.taken--;
+    if (isPublic) slot.container.publicTaken--;
     slot.taken--;
-    for (const load of lineage.members) load.inFlight--;
+    for (const load of lineage.members) {
+      load.inFlight--;
+      if (isPublic) load.publicInFlight--;
+    }
     if (slot.group.fresh) this.#remove(slot);
   }
 
@@ -116,6 +140,14 @@ export class ContainerManager {
     clearInterval(this.#sweeper);
     for (const slot of this.#all()) slot.close();
     this.#containers.clear();
+  }
+
+  #admitTo(container: Container, isPublic: boolean): void {
+    const { name, taken, publicTaken } = container;
+    const { concurrency } = this.#options;
+    if (taken >= concurrency) throw concurrencyProblem(container);
+    if (!isPublic || publicTaken < publicShare(concurrency)) return;
+    throw publicProblem(`container "${name}"`, publicTaken, "runs");
   }
 
   /**
@@ -127,40 +159,46 @@ export class ContainerManager {
   #updateOwner(slot: GuestSlot, lineage: TokenLineage, nowMs: number): void {
     if (slot.owner.members[0] !== lineage.members[0]) {
       if (nowMs - slot.ownerUsedMs <= this.#options.idleMs || this.#quotas.full(lineage)) return;
-      for (const load of slot.owner.members) load.live--;
-      for (const load of lineage.members) load.live++;
+      countLive(slot, -1);
       slot.owner = lineage;
+      countLive(slot, 1);
     }
     slot.ownerUsedMs = nowMs;
   }
 
-  #open(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): GuestSlot {
+  #open(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number, isPublic: boolean): GuestSlot {
     const isStart = !group.fresh || this.#quotas.isNewFor(lineage, name, nowMs);
     if (isStart) this.#quotas.admitStart(lineage, nowMs);
-    for (const each of this.#makeRoom(name, group, lineage, nowMs)) this.#remove(each);
+    for (const each of this.#makeRoom(name, group, lineage, nowMs, isPublic)) this.#remove(each);
     // Looked up after room was made: the container is deleted with its last slot.
     let container = this.#containers.get(name);
     if (!container) this.#containers.set(name, (container = new Container(name)));
-    const slot = new GuestSlot(container, group, lineage, this.#pool);
+    const slot = new GuestSlot(container, group, lineage, this.#pool, isPublic);
     slot.ownerUsedMs = nowMs;
     this.#alive++;
-    for (const load of lineage.members) {
-      load.live++;
-      if (isStart) load.starts.push(nowMs);
-    }
+    countLive(slot, 1);
+    if (isStart) for (const load of lineage.members) load.starts.push(nowMs);
     if (group.fresh && isStart) lineage.head.freshIn.set(name, nowMs);
     if (!group.fresh) container.slots.set(group.isolationKey, slot);
     return slot;
   }
 
   /** Returns the slots that must be closed to make room for a new slot; empty if there is room. */
-  #makeRoom(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): readonly GuestSlot[] {
+  #makeRoom(
+    name: string,
+    group: IsolationGroup,
+    lineage: TokenLineage,
+    nowMs: number,
+    isPublic: boolean,
+  ): readonly GuestSlot[] {
     const { maxContainers, containerParties } = this.#options;
     const container = this.#containers.get(name);
     const evicted: GuestSlot[] = [];
-    const full = this.#quotas.full(lineage);
+    const fullOfPublic = isPublic ? this.#quotas.fullOfPublic(lineage) : null;
+    const full = fullOfPublic ?? this.#quotas.full(lineage);
     if (full) {
-      const own = leastRecentOf(full, this.#all());
+      const own = leastRecentOf(full, this.#all(), fullOfPublic !== null);
+      if (!own && fullOfPublic) throw publicProblem("the token", fullOfPublic.publicLive, "guests");
       if (!own) throw this.#quotas.fullProblem(full);
       evicted.push(own);
     }
@@ -195,12 +233,20 @@ export class ContainerManager {
   }
 
   #remove(slot: GuestSlot): void {
-    const { container, group, owner } = slot;
+    const { container, group } = slot;
     if (container.slots.get(group.isolationKey) === slot) container.slots.delete(group.isolationKey);
     if (container.slots.size === 0 && container.taken === 0) this.#containers.delete(container.name);
     this.#alive--;
-    for (const load of owner.members) load.live--;
+    countLive(slot, -1);
     slot.close();
+  }
+}
+
+/** Counts a slot for its owner, or removes it from the counts. */
+function countLive({ owner, isPublic }: GuestSlot, change: 1 | -1): void {
+  for (const load of owner.members) {
+    load.live += change;
+    if (isPublic) load.publicLive += change;
   }
 }
 

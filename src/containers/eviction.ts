@@ -34,9 +34,17 @@ export function chooseEviction(
   return found;
 }
 
-/** Returns the least recently used slot that counts for a token and has no runs. */
-export function leastRecentOf(load: TokenLoad, slots: Iterable<GuestSlot>): GuestSlot | null {
-  return leastRecent(slots, (each) => each.owner.members.includes(load));
+/**
+ * Returns the least recently used slot that counts for a token and has no runs.
+ *
+ * @param isPublic whether only slots count that runs without a token opened
+ */
+export function leastRecentOf(
+  load: TokenLoad,
+  slots: Iterable<GuestSlot>,
+  isPublic: boolean = false,
+): GuestSlot | null {
+  return leastRecent(slots, (each) => each.owner.members.includes(load) && (each.isPublic || !isPublic));
 }
 
 /** Returns the least recently used slot that passes the filter and has no runs. */

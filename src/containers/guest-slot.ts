@@ -19,6 +19,8 @@ export class Container {
   readonly name: string;
   /** The number of reservations of all groups. A run holds its reservation from before its admission until its end. */
   taken = 0;
+  /** The reservations of runs without a token. */
+  publicTaken = 0;
   /** The slots by isolation key, without those of fresh guests, which are never looked up. */
   readonly slots: Map<string, GuestSlot> = new Map();
 
@@ -33,6 +35,8 @@ export class GuestSlot {
   readonly group: IsolationGroup;
   /** The token that the slot counts for: first the token that opened it (see `ContainerManager`). */
   owner: TokenLineage;
+  /** Whether a run without a token opened the slot. */
+  readonly isPublic: boolean;
   /** When the owner last used the slot, on the clock of `performance.now()`. */
   ownerUsedMs = 0;
   /** When any token last used the slot, on the same clock. */
@@ -47,8 +51,9 @@ export class GuestSlot {
   #arriving: Promise<Taken> | null = null;
   #draining: Guest[] = [];
 
-  constructor(container: Container, group: IsolationGroup, owner: TokenLineage, pool: Pool) {
+  constructor(container: Container, group: IsolationGroup, owner: TokenLineage, pool: Pool, isPublic: boolean = false) {
     this.container = container;
+    this.isPublic = isPublic;
     this.group = group;
     this.owner = owner;
     this.#pool = pool;

@@ -21,7 +21,11 @@ export interface TokenChain {
 /** What one token uses now. */
 export class TokenLoad {
   inFlight = 0;
+  /** The runs in flight that clients without a token requested. */
+  publicInFlight = 0;
   live = 0;
+  /** The live slots that runs without a token opened. */
+  publicLive = 0;
   /** When it started containers within the last minute, oldest first. */
   readonly starts: number[] = [];
   /** The containers in which it had fresh guests, by name, and when each was counted as started. */
@@ -41,6 +45,20 @@ export class TokenLineage {
     this.head = members.at(-1)!;
     this.epoch = epoch;
   }
+}
+
+/**
+ * Returns the part of a limit that clients without a token may take together. Otherwise these clients could take the whole
+ * limit of the owner of a public task: of its container, and of its token.
+ */
+export function publicShare(places: number): number {
+  return Math.max(1, Math.floor(places / 2));
+}
+
+/** Returns the refusal of a run without a token. @param what the unit of the limit, such as "runs" */
+export function publicProblem(subject: string, count: number, what: string): Problem {
+  const message = `${subject} has ${count} ${what} of clients without a token, which is their limit`;
+  return new Problem("container_busy", message, { retryAfterMs: RETRY_MS });
 }
 
 const MINUTE_MS = 60_000;
@@ -68,8 +86,11 @@ export class TokenQuotas {
   }
 
   /** @throws {Problem} `container_busy` if the token has its maximum number of runs in flight. */
-  admitRun(lineage: TokenLineage): void {
-    for (const { inFlight } of lineage.members) {
+  admitRun(lineage: TokenLineage, isPublic: boolean = false): void {
+    for (const { inFlight, publicInFlight } of lineage.members) {
+      if (isPublic && publicInFlight >= publicShare(this.#caps.concurrency)) {
+        throw publicProblem("the token", publicInFlight, "runs");
+      }
       if (inFlight < this.#caps.concurrency) continue;
       throw new Problem("container_busy", `the token has ${inFlight} runs in flight, which is its limit`, {
         retryAfterMs: RETRY_MS,
@@ -109,6 +130,11 @@ export class TokenQuotas {
   /** Returns the member of the lineage that has its maximum of live containers, and must close one to start another; or null. */
   full(lineage: TokenLineage): TokenLoad | null {
     return lineage.members.find(({ live }) => live >= this.#caps.containers) ?? null;
+  }
+
+  /** Returns the member of the lineage whose live slots for clients without a token have reached their limit, or null. */
+  fullOfPublic(lineage: TokenLineage): TokenLoad | null {
+    return lineage.members.find(({ publicLive }) => publicLive >= publicShare(this.#caps.containers)) ?? null;
   }
 
   /** Returns the refusal for a member of which all containers are at work. */

@@ -287,7 +287,7 @@ function membersOf(answer: Answer): unknown[] {
   return assertProblem(answer, 403, "token_forbidden").violations!.map((each) => each["member"]);
 }
 
-describe("a second token of the same container that poison every global it can reach", () => {
+describe("a second token of the same container that poisons every global it can reach", () => {
   /** Uses functions that a poisoned guest would have replaced. Its answer does not contain the secret. */
   const victim = `const { createHash } = require("node:crypto");
     module.exports = async (context) => {
