@@ -155,7 +155,7 @@ describe("the caps of one token", () => {
     await until(async () => (await service.run("fresh", COUNTS, { token })).text === "1", "a slot is free again");
   });
 
-  it("keep half of the places of a container from clients without a token", async () => {
+  it("keep half of the slots of a container from clients without a token", async () => {
     const owner = await service.issue({ containers: ["open"], can: ["run", "tasks"] });
     const json = { code: WAITS_FOR_ITS_CALLER, public: true };
     assert.equal((await service.request("PUT", "/api/tasks/open/task", { token: owner, json })).status, 201);
@@ -167,7 +167,7 @@ describe("the caps of one token", () => {
       const answer = await runPublic().catch(() => null);
       if (answer) answers.push(answer);
     });
-    await until(() => answers.length === 2, "two of four runs are refused");
+    await until(() => answers.length === 2, "two of four runs are rejected");
     for (const answer of answers) busy(answer, /2 runs of clients without a token/);
     assert.equal((await service.run("open", "6 * 7", { token: owner })).text, "42");
     leaving.abort();
