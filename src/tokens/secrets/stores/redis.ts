@@ -24,7 +24,8 @@ export class RedisSecretStore implements SecretStore {
   }
 
   async get(jti: string, parents: readonly string[]): Promise<(string | null)[]> {
-    const texts = await this.#link.call("HMGET", this.#key(jti, parents), jti, ...parents);
+    const read = (): Promise<unknown> => this.#link.call("HMGET", this.#key(jti, parents), jti, ...parents);
+    const texts = await this.#link.readLarge(parents.at(-1) ?? jti, read);
     return (texts as (string | null)[]).map((text) => {
       return text === null ? null : (JSON.parse(text) as { sealed: string }).sealed;
     });
