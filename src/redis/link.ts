@@ -18,7 +18,7 @@ const PROBE_MS = 500;
 const PROBES_A_CONNECTION = 8;
 const OPEN_MS = 5_000;
 /** The maximum number of simultaneous large reads. Each is up to 2 MB, which Redis and the node handle in a few milliseconds. */
-const MAX_LARGE_READS = 4;
+const MAX_LARGE_READS = 8;
 /** The characters of a name's hash in its key: 192 bits, so that an attacker cannot find two names with one hash. */
 export const HASH_CHARS = 32;
 
