@@ -227,7 +227,10 @@ describe("the parties of a container", () => {
     const pinned = await hold(registry, "a", BOB, 1, groupNamed("pinned"));
     await hold(registry, "a", CAROL, 2, groupNamed("third"));
     assert.deepEqual([free.guest.ended, pinned.guest.ended], [true, false]);
-    assert.throws(() => registry.reserve("a", FREE, ALICE, 3), { code: "container_busy", message: /serves 2 isolation groups/ });
+    assert.throws(() => registry.reserve("a", FREE, ALICE, 3), {
+      code: "container_busy",
+      message: /serves 2 isolation groups/,
+    });
     await hold(registry, "b", BOB, 4);
     await hold(registry, "c", BOB, 5);
     assert.throws(() => registry.reserve("d", FREE, ALICE, 6), { code: "overloaded" });
