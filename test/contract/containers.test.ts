@@ -5,10 +5,10 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, type LimitRecord, limitRecord } from "./record.ts";
-import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
-const FLAGS = ["--container-limit", "day=50", "--container-limit", "month=500", "--token-limit", "day=40"];
+const FLAGS = [...NO_WALL, "--container-limit", "day=50", "--container-limit", "month=500", "--token-limit", "day=40"];
 
 interface Entry {
   container: string;
@@ -164,16 +164,15 @@ describe("the list of containers", () => {
   });
 
   it("reports runs in flight, also of a container whose counts were reset", async () => {
-    const running = service
-      .run("listed-running", "await new Promise((done) => setTimeout(done, 60_000))")
-      .catch(() => {});
+    const leaving = new AbortController();
+    const waits = "(context) => new Promise((end) => context.signal.addEventListener('abort', end))";
+    const running = service.run("listed-running", waits, { signal: leaving.signal }).catch(() => {});
     await until(async () => (await entry("listed-running"))?.running === 1, "the run is in flight");
     await service.request("DELETE", "/api/limits/container/listed-running");
     const { used, running: inFlight } = (await entry("listed-running"))!;
     assert.deepEqual({ used, inFlight }, { used: limitRecord({}), inFlight: 1 });
-    await service.kill9();
+    leaving.abort();
     await running;
-    service = await startService(FLAGS, home);
   });
 
   it("comes in pages that together have each container once, in order", async () => {
@@ -254,11 +253,11 @@ describe("the policy and the list", () => {
 describe("a damaged file of policies", () => {
   it("stops the start with the name of the file and the fix", async () => {
     await using place = await makeHome();
-    await (await startService([], place)).stop();
+    await (await startService(NO_WALL, place)).stop();
     const file = path.join(place.data, "policies.sqlite");
     await writeFile(file, "no database ".repeat(1_000));
     await assert.rejects(
-      startService([], place),
+      startService(NO_WALL, place),
       /policies\.sqlite cannot be used: .* restore it from a backup, or remove it/s,
     );
   });

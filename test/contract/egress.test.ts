@@ -46,16 +46,24 @@ function testEgress(level: string): void {
   let forbiddenConnections = 0;
   const ports: Record<string, number> = {};
   let service: Service;
+  /** That allows a place by its name, and to dial the port that it listens on itself. */
+  let named: Service;
 
   before(async () => {
     for (const [name, server] of Object.entries(servers)) ports[name] = await listen(server);
     const allowed = Object.entries(ports).filter(([name]) => name !== "forbidden");
     const flags = allowed.flatMap(([, port]) => ["--egress-allow", `127.0.0.1:${port}`]);
     const dialled = ["--egress-ports", ["80,443", ports["forbidden"], ports["web"]].join(",")];
-    service = await startService(["--isolation", level, ...flags, ...dialled]);
+    // Below the ports that the kernel assigns.
+    const port = String(20_000 + (process.pid % 10_000));
+    const own = ["--port", port, "--egress-ports", port, "--egress-allow", `localhost:${ports["web"]}`];
+    [service, named] = await Promise.all([
+      startService(["--isolation", level, ...flags, ...dialled]),
+      startService(["--isolation", level, ...own]),
+    ]);
   });
   after(async () => {
-    await service.stop();
+    await Promise.all([service.stop(), named.stop()]);
     for (const server of Object.values(servers)) server.close();
   });
 
@@ -164,18 +172,13 @@ function testEgress(level: string): void {
   }
 
   it("reaches a host that the operator allows by name, by every way to look it up", async () => {
-    const named = await startService(["--isolation", level, "--egress-allow", `localhost:${ports["web"]}`]);
-    try {
-      for (const code of [
-        `fetch("http://localhost:" + ports.web + "/n").then((r) => r.text())`,
-        `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", family: 4 })`,
-        `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", lookup: (...args) => require("dns").lookup(args[0], { ...args[1], family: 4 }, args[2]) })`,
-      ]) {
-        const answer = await named.run("named", `${prelude()} return ${code}`);
-        assert.equal(answer.text, '"GET /n 0"', code);
-      }
-    } finally {
-      await named.stop();
+    for (const code of [
+      `fetch("http://localhost:" + ports.web + "/n").then((r) => r.text())`,
+      `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", family: 4 })`,
+      `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", lookup: (...args) => require("dns").lookup(args[0], { ...args[1], family: 4 }, args[2]) })`,
+    ]) {
+      const answer = await named.run("named", `${prelude()} return ${code}`);
+      assert.equal(answer.text, '"GET /n 0"', code);
     }
   });
 
@@ -240,19 +243,13 @@ function testEgress(level: string): void {
   });
 
   it("refuses the service itself, even on a port that is allowed", async () => {
-    // Below the ports that the kernel assigns.
-    const port = 20_000 + (process.pid % 10_000);
-    const itself = await startService(["--isolation", level, "--port", `${port}`, "--egress-ports", `${port}`]);
-    try {
-      for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
-        const answer = await itself.run("egress", `${HELPERS} return refusal(fetch("http://${host}:${port}/healthz"))`);
-        assert.equal(answer.text, '"EGRESS_DENIED"', host);
-      }
-      const health = (await itself.request("GET", "/healthz", { token: null })).json() as object;
-      assert.deepEqual((health as { egressRefused: object }).egressRefused, { address: 4 });
-    } finally {
-      await itself.stop();
+    for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
+      const url = `http://${host}:${named.port}/healthz`;
+      const answer = await named.run("egress", `${HELPERS} return refusal(fetch("${url}"))`);
+      assert.equal(answer.text, '"EGRESS_DENIED"', host);
     }
+    const health = (await named.request("GET", "/healthz", { token: null })).json() as object;
+    assert.deepEqual((health as { egressRefused: object }).egressRefused, { address: 4 });
   });
 
   it("refuses every destination that the token does not name", async () => {

@@ -1,7 +1,8 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 
-const TIMEOUT_MS = 30_000;
+/** Longer than a busy machine takes to any answer that a test waits for. */
+const TIMEOUT_MS = 90_000;
 
 export interface RequestOptions {
   /** The bearer token; null for no token. */

@@ -29,17 +29,10 @@ describe("--isolation none", () => {
       );
     });
   }
-
-  it("is never chosen automatically", async () => {
-    const home = await makeHome();
-    const service = await startService([], home);
-    assert.doesNotMatch(service.stdout(), /NO ISOLATION/);
-    await leave(service, home);
-  });
 });
 
 describe("a service without bubblewrap", () => {
-  it("uses the isolation level confined, and reports it with the reason", async () => {
+  it("uses the isolation level confined and never none, and reports it with the reason", async () => {
     const home = await makeHome();
     const bare = path.join(path.dirname(home.data), "programs");
     await mkdir(bare);
@@ -55,6 +48,7 @@ describe("a service without bubblewrap", () => {
       service.stdout(),
       /^isolation: confined \(.* for each guest, .*Landlock.*\), verified by attacks from inside$/m,
     );
+    assert.doesNotMatch(service.stdout(), /NO ISOLATION/);
     assert.match(service.stdout(), new RegExp(`^ {2}instead of ${why.source}`, "m"));
     const health = (await service.request("GET", "/healthz")).json() as { isolation: string; insteadOf: string };
     assert.equal(health.isolation, "confined");
@@ -87,11 +81,12 @@ describe("a service that a user starts at the isolation level confined", { skip:
   });
 });
 
-describe("a service that a user starts", { skip: whyNoUser() }, () => {
+describe("a service that a user starts without --isolation", { skip: whyNoUser() }, () => {
   it("works in the same way without a launcher", async () => {
     const home = await makeUserHome();
     const service = await startService([], home);
     assert.match(service.stdout(), /^isolation: namespaces/m);
+    assert.doesNotMatch(service.stdout(), /NO ISOLATION/);
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
     assert.equal(statSync(path.join(home.data, "admin.token")).uid, home.uid);
     const blocked = await service.run("demo", "process.exit(3)");
