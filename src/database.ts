@@ -3,28 +3,28 @@ import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 /**
- * How long a change waits for another process that has the database locked, for one insert. A longer wait would stop the
- * service, whose one thread waits here.
+ * The milliseconds that a change waits for the lock of another process. A longer wait would block the service, because
+ * its only thread waits.
  */
 const BUSY_TIMEOUT_MS = 2_000;
 
-/** One database of the data folder: what it keeps, and the SQL of the store that it belongs to. */
+/** Describes a database of the data folder: its content and the SQL of its store. */
 export interface DatabaseDefinition<Name extends string> {
-  /** What the database keeps, as the subject of an error: `the named tasks`. */
+  /** The content of the database, as the subject of an error: `the named tasks`. */
   readonly content: string;
-  /** What the operator can do about a database that cannot be used. */
+  /** What the operator can do if the database cannot be used. */
   readonly remedy: string;
   readonly schema: string;
   readonly statements: Readonly<Record<Name, string>>;
-  /** SQLite overwrites what is deleted. */
+  /** Whether SQLite overwrites deleted content. */
   readonly secureDelete?: boolean;
 }
 
 /**
  * An open SQLite database and its prepared statements.
  *
- * A change waits for the disk (`synchronous = FULL`): its caller answers with it. With a write-ahead log, `NORMAL` survives
- * a killed process but not a power failure (https://sqlite.org/pragma.html#pragma_synchronous).
+ * A change waits for the disk (`synchronous = FULL`), because its caller acknowledges the change. With a write-ahead
+ * log, `NORMAL` survives a killed process but not a power failure (https://sqlite.org/pragma.html#pragma_synchronous).
  */
 export class Database<Name extends string> {
   readonly statements: Readonly<Record<Name, StatementSync>>;
@@ -44,10 +44,10 @@ export class Database<Name extends string> {
   }
 
   /**
-   * Makes a change in a transaction, which other processes see whole or not at all.
+   * Makes a change in a transaction, which is atomic for other processes.
    *
-   * @param commits decides by what `change` returned whether the change stays. Without it, the change stays.
-   * @throws whatever `change` throws, after the change is undone, and SQLite's errors.
+   * @param commits decides from the return value of `change` whether to commit. The default always commits.
+   * @throws the error of `change`, after a rollback, or an error of SQLite.
    */
   transaction<T>(change: () => T, commits: (outcome: T) => boolean = () => true): T {
     this.#connection.exec("BEGIN IMMEDIATE");
@@ -56,7 +56,7 @@ export class Database<Name extends string> {
       this.#connection.exec(commits(outcome) ? "COMMIT" : "ROLLBACK");
       return outcome;
     } catch (error) {
-      // SQLite ends the transaction by itself after some errors, such as a full disk.
+      // SQLite itself ends the transaction after some errors, such as a full disk.
       if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
       throw error;
     }
@@ -78,10 +78,10 @@ export class Database<Name extends string> {
 }
 
 /**
- * Opens a database, or creates it, readable for its owner only. Its folder must exist.
+ * Opens or creates a database that is readable only for its owner. Its folder must exist.
  *
- * @param load makes the store from the database. When it throws, the database is closed.
- * @throws {Error} when the database cannot be used: the message says what to do.
+ * @param load creates the store from the database. If it throws, the database is closed.
+ * @throws {Error} if the database cannot be used. The message contains the remedy.
  */
 export function openDatabase<Name extends string, Store>(
   file: string,
@@ -90,7 +90,7 @@ export function openDatabase<Name extends string, Store>(
 ): Store {
   let connection: DatabaseSync | undefined;
   try {
-    // SQLite gives its other files the mode of this file, which must therefore be right before SQLite opens it.
+    // SQLite gives its other files the mode of this file, so the mode must be correct before SQLite opens it.
     closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
     connection = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
     return load(new Database(connection, definition));

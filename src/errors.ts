@@ -1,38 +1,39 @@
 import { type Fault, type ProblemCode, PROBLEMS } from "./error-codes.ts";
 
-/** The error that a task itself threw, its stack in lines and columns of the submitted source. */
+/** The error that a task threw. Its stack refers to lines and columns of the submitted source. */
 export interface TaskError {
   name: string;
   message: string;
   stack?: string;
   cause?: TaskError;
-  /** Of an `AggregateError` and its kind. */
+  /** The errors of an `AggregateError` or a similar error. */
   errors?: TaskError[];
-  /** Its own properties, as far as they are JSON. */
+  /** The own properties of the error that are JSON. */
   [property: string]: unknown;
 }
 
 export interface ProblemOptions {
-  /** What the reader can do about it, in one sentence. */
+  /** The fix, in one sentence. */
   hint?: string;
-  /** How long to wait before a retry can succeed, in milliseconds. */
+  /** The milliseconds after which a retry can succeed. */
   retryAfterMs?: number;
-  /** Each single fault, where several are reported at once. */
+  /** The faults, if the answer reports several at once. */
   violations?: readonly object[];
-  /** The task's own error. */
+  /** The error that the task threw. */
   error?: TaskError;
-  /** A status other than the code's own, where a task asked for it. */
+  /** The status that a task chose instead of the status of the code. */
   status?: number;
-  /** Headers that belong to this answer, such as `Allow`. */
+  /** Additional headers of this answer, such as `Allow`. */
   headers?: Readonly<Record<string, string>>;
-  /** What went wrong inside, for the log only. */
+  /** The internal cause, for the log only. */
   cause?: unknown;
 }
 
 /**
- * The one error class: a failure that is answered as a problem document (RFC 9457).
+ * The error class of failures that clients receive as a problem document (RFC 9457).
  *
- * The message becomes `detail` and is read by strangers: never a secret, a token, a host path or an internal address.
+ * The message becomes `detail`, which strangers read. It must not contain a secret, a token, a host path or an internal
+ * address.
  */
 export class Problem extends Error {
   override readonly name = "Problem";

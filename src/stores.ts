@@ -25,9 +25,9 @@ import { Revocations, RedisTokenStore } from "./tokens/stores/redis.ts";
 type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
 
 /**
- * The Redis that the settings name, connected, or null.
+ * Connects to the Redis of the settings. @returns null if the settings have none.
  *
- * @throws {Error} naming it, when it does not answer.
+ * @throws {Error} with the address of the Redis if it does not answer.
  */
 export async function openRedis(config: Settings, log: Log | null): Promise<RedisLink | null> {
   const { redis, redisPasswordFile, realm, redisCa: authority } = config;
@@ -43,7 +43,7 @@ export async function openRedis(config: Settings, log: Log | null): Promise<Redi
   return link;
 }
 
-/** What nodes share beside the counts. */
+/** The stores that nodes share in addition to the counts. */
 export interface Shared {
   readonly registry: TokenStore;
   readonly secrets: SecretStore;
@@ -52,7 +52,7 @@ export interface Shared {
   close(): void;
 }
 
-/** Reads all that there is of it. @throws {Error} when it cannot be read. */
+/** Opens the shared stores and reads their content. @throws {Error} if it cannot be read. */
 export async function openShared(config: Pick<Config, "revocationLag">, link: RedisLink): Promise<Shared> {
   const revocations = new Revocations();
   const policies = new RedisPolicyStore();
@@ -69,17 +69,17 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
   };
 }
 
-/** The policies: those that nodes share, or of the folder. */
+/** Returns the shared store of policies, or opens the store of the folder. */
 export function openPolicies(folder: string, shared: Shared | null): PolicyStore {
   return shared?.policies ?? SqlitePolicyStore.open(path.join(folder, "policies.sqlite"));
 }
 
-/** The named tasks: those that nodes share, or of the folder. */
+/** Returns the shared store of named tasks, or opens the store of the folder. */
 export function openTaskStore(folder: string, shared: Shared | null): TaskStore {
   return shared?.tasks ?? SqliteTaskStore.open(path.join(folder, "tasks.sqlite"));
 }
 
-/** The counts: in the Redis that nodes share, or in the folder. */
+/** Opens the counts in the shared Redis, or in the folder. */
 export async function openLimitStore(
   config: Settings,
   folder: string,

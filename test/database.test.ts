@@ -19,7 +19,7 @@ const open = (file: string): Database<Statement> => openDatabase(file, DEFINITIO
 const namesIn = ({ statements }: Database<Statement>): unknown[] => statements.all.all().map(({ name }) => name);
 const newFile = async (): Promise<string> => path.join(await mkdtemp(path.join(tmpdir(), "database-")), "names.db");
 
-it("a database is readable for its owner only, and so are the files that SQLite puts beside it", async () => {
+it("a database and the other files of SQLite are readable only for their owner", async () => {
   const file = await newFile();
   const database = open(file);
   database.statements.add.run("a");
@@ -27,21 +27,21 @@ it("a database is readable for its owner only, and so are the files that SQLite 
   database.close();
 });
 
-it("a change that throws, or that its commit rule refuses, leaves nothing behind, and the next change is made", async () => {
+it("a change that throws, or that its commit rule rejects, is rolled back, and the next change is committed", async () => {
   const database = open(await newFile());
   const add = (name: string): void => void database.statements.add.run(name);
   assert.throws(() => database.transaction(() => [add("a"), assert.fail("stop")]), /stop/);
   const outcome = database.transaction(
-    () => (add("b"), "refused"),
-    (found) => found === "kept",
+    () => (add("b"), "rejected"),
+    (result) => result === "committed",
   );
-  assert.equal(outcome, "refused");
+  assert.equal(outcome, "rejected");
   database.transaction(() => add("c"));
   assert.deepEqual(namesIn(database), ["c"]);
   database.close();
 });
 
-it("another process sees a change only when it is whole", async () => {
+it("another process sees a change only after it is committed", async () => {
   const file = await newFile();
   const [writer, reader] = [open(file), open(file)];
   writer.transaction(() => {
@@ -54,7 +54,7 @@ it("another process sees a change only when it is whole", async () => {
   reader.close();
 });
 
-it("a file that is no database is reported with its content, its path and what to do, and is left as it was", async () => {
+it("a file that is not a database is reported with its content, its path and a remedy, and is not changed", async () => {
   const file = await newFile();
   writeFileSync(file, "no database".repeat(100));
   assert.throws(() => open(file), {
@@ -63,7 +63,7 @@ it("a file that is no database is reported with its content, its path and what t
   assert.equal(statSync(file).size, 1_100);
 });
 
-it("a store that cannot be loaded closes its database: another process can change it", async () => {
+it("a store that cannot be loaded closes its database, so that another process can change it", async () => {
   const file = await newFile();
   assert.throws(
     () => openDatabase(file, DEFINITION, () => assert.fail("bad row")),

@@ -171,7 +171,7 @@ export class Tasks {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
       throwUnless(condition, before);
-      if (!before) throw new Problem("not_found", "there is no task with that name");
+      if (!before) throw new Problem("not_found", "the container has no task with this name");
       if (!(await this.#store.remove(container, name, before.etag))) continue;
       await this.#retire(before, by);
       return before;
@@ -322,7 +322,7 @@ function throwUnless(condition: Condition, task: Task | null): void {
   if (condition(task?.etag ?? null)) return;
   throw new Problem(
     "precondition_failed",
-    task ? "the task has another etag than the request requires" : "there is no such task",
+    task ? "the ETag of the task does not match If-Match" : "the container has no task with this name",
   );
 }
 

@@ -24,7 +24,7 @@ it("no half-open minute holds more starts than the cap, and the wait that is tol
   for (const nowMs of [0, 10, 20]) assert.equal(startsAt(quotas, lineage, nowMs), null);
   const refused = startsAt(quotas, lineage, 1_000)!;
   assert.deepEqual([refused.code, refused.options.retryAfterMs], ["container_busy", 59_000]);
-  assert.match(refused.message, /at most 3 containers come alive a minute; the next fits in 59 s/);
+  assert.match(refused.message, /may start 3 containers a minute; the next fits in 59 s/);
   assert.equal(startsAt(quotas, lineage, MINUTE_MS - 1)!.options.retryAfterMs, 1);
   assert.equal(startsAt(quotas, lineage, MINUTE_MS), null);
   assert.equal(startsAt(quotas, lineage, MINUTE_MS)!.options.retryAfterMs, 10);

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 
 import { startTopology } from "../../bench/scale/topology.ts";
 import { STOPPED, type Trial, tryFaults } from "../../bench/scale/trial.ts";
+import { NO_WALL } from "../contract/service.ts";
 import { missing } from "../redis/server.ts";
 
 /** Done; refused by a limit; lost by nginx with its node; refused without Redis, or by a node that stops. */
@@ -14,7 +15,7 @@ const TRIALS = 3;
 /** A trial in which Redis was lost by its own faults alone: a machine that stands still for a quarter of a second is another. */
 async function undisturbed(): Promise<Trial> {
   for (let left = TRIALS; ; left--) {
-    await using topology = await startTopology(2, ["--pool", "2"]);
+    await using topology = await startTopology(2, [...NO_WALL, "--pool", "2"]);
     const trial = await tryFaults(topology, OPTIONS);
     const calm = trial.phases.filter(({ name }) => ["nothing", STOPPED].includes(name));
     if (left === 1 || calm.every(({ storeLosses }) => storeLosses === 0)) return trial;

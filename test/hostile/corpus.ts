@@ -12,7 +12,7 @@ import { type Canaries, setOutCanaries } from "./canaries.ts";
 import { type Row, table } from "./table.ts";
 
 /** Small, so that an attack that takes all of something soon reaches the end of it. */
-const SIZES = { memory: "96MiB", tmp: "16MiB", idle: "3s" };
+const SIZES = { memory: "96MiB", tmp: "16MiB", idle: "2s" };
 /**
  * The limits of time of a service, by the limit that an attack runs into. The limits that it does not run into are so long
  * that an attack on a slow and busy machine ends before them.
@@ -128,7 +128,7 @@ function start(level: string, home: Home, ending: Ending, { flags }: Canaries): 
     `--${name}-limit`,
     value,
   ]);
-  return startService(["--isolation", level, "--pool", String(POOL), "--pool-window", "3s", ...flags, ...limits], home);
+  return startService(["--isolation", level, "--pool", String(POOL), "--pool-window", "2s", ...flags, ...limits], home);
 }
 
 /** Of the programs that all guests are made from; those that a guest of the level `confined` has are further names of them. */

@@ -310,7 +310,7 @@ test("a member that the service sets and an unknown member have different messag
     assert.match(problem.message, new RegExp(`${member} is set by the service`));
   }
   const problem = await problemOf(() => tokens.issue({ containers: ["a"], secret: "x" }, "me"));
-  assert.match(problem.message, /secret is not a member that is known here/);
+  assert.match(problem.message, /secret is not a known member/);
 });
 
 test("all faults are reported together, each with its member", async (t) => {

@@ -12,7 +12,7 @@ export interface MonitorLimits extends ResourceLimits, BlockLimits {}
 export interface GuestStates {
   readonly limits: LimitState | null;
   readonly hog: HogState | null;
-  /** Of the ping that the guest owes an answer to; null if it owes none. */
+  /** The state of the ping that the guest has not answered; null if it owes no answer. */
   readonly stall: StallState | null;
 }
 

@@ -1,30 +1,47 @@
 import { type RedisLink, redisScript } from "../../redis/link.ts";
+import { ByteCache } from "../byte-cache.ts";
 import { MAX_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
 /** The number of index entries that one read returns. */
 const SCANNED = 100;
+/** The maximum number of bytes of records in memory. */
+const RECORD_BYTES = 16 * 2 ** 20;
+const BYTES_PER_CHAR = 2;
 
 /** The named tasks that nodes share through Redis. Each task is a hash, and each container has an index of names. */
 export class RedisTaskStore implements TaskStore {
   readonly #link: RedisLink;
+  /**
+   * The newest records by their key and etag. Each run reads its task before the limits are asked, and a public task needs no
+   * token. Therefore a run transfers only the etag, and not the record, which may have a hundred kilobytes.
+   */
+  readonly #records = new ByteCache<string>(RECORD_BYTES);
 
   constructor(link: RedisLink) {
     this.#link = link;
   }
 
   async newest(container: string, name: string): Promise<string | null> {
-    return (await this.#link.call("HGET", this.#key(container, name), "newest")) as string | null;
+    const key = this.#key(container, name);
+    const [etag, family] = (await this.#link.call("HMGET", key, "etag", "family")) as (string | null)[];
+    if (!etag) return null;
+    const known = (): string | undefined => this.#records.get(`${key} ${etag}`);
+    // An earlier read of the queue may have kept the record.
+    return known() ?? (await this.#link.readLarge(family || container, async () => known() ?? this.#readNewest(key)));
   }
 
   async version(container: string, name: string, version: number): Promise<StoredVersion | null> {
     const fields = [`etag:${version}`, `record:${version}`, `code:${version}`];
-    const values = await this.#link.call("HMGET", this.#key(container, name), ...fields);
+    const key = this.#key(container, name);
+    const values = await this.#link.readLarge(container, () => this.#link.call("HMGET", key, ...fields));
     const [etag, record, code] = values as (string | null)[];
     return etag && record ? { version, etag, record, code: code ?? null } : null;
   }
 
   async versions(container: string, name: string): Promise<string[]> {
-    return (await this.#link.run(VERSIONS, [this.#key(container, name)], [MAX_VERSIONS])) as string[];
+    const key = this.#key(container, name);
+    const read = (): Promise<unknown> => this.#link.run(VERSIONS, [key], [MAX_VERSIONS]);
+    return (await this.#link.readLarge(container, read)) as string[];
   }
 
   async put(
@@ -65,6 +82,13 @@ export class RedisTaskStore implements TaskStore {
 
   /** Does nothing: the link is closed by its owner. */
   close(): void {}
+
+  async #readNewest(key: string): Promise<string | null> {
+    const values = await this.#link.call("HMGET", key, "etag", "family", "newest");
+    const [etag, family, record] = values as (string | null)[];
+    if (!etag || !record) return null;
+    return this.#records.add(`${key} ${etag}`, record, record.length * BYTES_PER_CHAR, family || key);
+  }
 
   /** Returns the key of the numbers of tasks and bytes of each family, in all containers. */
   get #families(): string {

@@ -125,12 +125,15 @@ export class RedisTokenStore implements TokenStore {
   async list(after: string, count: number): Promise<IssuedToken[]> {
     const found: IssuedToken[] = [];
     let cursor = after;
-    while (found.length < count) {
+    // As few as are wanted, because a record may have ten kilobytes. More only while the index has names without a record.
+    for (let scanned = count; found.length < count; scanned *= 2) {
       const from = cursor === "" ? "-" : `(${cursor}`;
-      const jtis = (await this.#link.call("ZRANGEBYLEX", this.#index, from, "+", "LIMIT", 0, SCANNED)) as string[];
+      const range = [this.#index, from, "+", "LIMIT", 0, Math.min(scanned, SCANNED)] as const;
+      const jtis = (await this.#link.call("ZRANGEBYLEX", ...range)) as string[];
       if (jtis.length === 0) break;
       cursor = jtis.at(-1)!;
-      const texts = (await this.#link.call("MGET", ...jtis.map((jti) => this.#key(jti)))) as (string | null)[];
+      const keys = jtis.map((jti) => this.#key(jti));
+      const texts = (await this.#link.readLarge("", () => this.#link.call("MGET", ...keys))) as (string | null)[];
       const gone = jtis.filter((_, at) => texts[at] === null);
       if (gone.length > 0) await this.#link.call("ZREM", this.#index, ...gone);
       for (const text of texts) if (text !== null) found.push(issuedOf(text));

@@ -64,7 +64,7 @@ describe("a guest that keeps using the processor", () => {
 
   it("is a hog after its answer, until it is done, and is then not sampled again", async () => {
     const busy = new Busy();
-    busy.guest.flights = { ...busy.guest.flights, size: 0 };
+    busy.guest.inFlight = { ...busy.guest.inFlight, size: 0 };
     assert.ok(await busy.uses(0.9, "S", 1_000, "hog"));
     assert.ok(await busy.uses(0, "S", 1_000, "no hog"));
     await busy.uses(0, "S", 1_000);
@@ -145,7 +145,7 @@ describe("a guest that needs the processor now and then", () => {
 
   it("is not sampled while it has no run, and not again when it is calm after one", async () => {
     const busy = new Busy();
-    Object.assign(busy.guest, { runs: 0, flights: { ...busy.guest.flights, size: 0 } });
+    Object.assign(busy.guest, { runs: 0, inFlight: { ...busy.guest.inFlight, size: 0 } });
     await busy.uses(0, "S", 1_000);
     assert.equal(busy.guest.samples, 1, "the first sample is for its limits");
     busy.guest.runs = 1;

@@ -24,7 +24,7 @@ describe("work that a run gave to waitUntil", () => {
     assert.deepEqual(run.heard.toSorted(), [
       "log 1 aborted",
       "result 1",
-      "unheard what the task gave to waitUntil was not over by the deadline of its run",
+      "unheard the work that the task passed to waitUntil did not end by the deadline of its run",
     ]);
     assert.ok(guest.draining);
   });

@@ -79,7 +79,7 @@ describe("one tick", () => {
 
   it("samples a guest that its control groups hold only once while it has no run", async () => {
     const hand = new HandMonitor(HELD);
-    const blank = hand.add({ runs: 0, flights: { size: 0, only: null, get: () => null } });
+    const blank = hand.add({ runs: 0, inFlight: { size: 0, only: null, get: () => null } });
     for (let tick = 1; tick <= 1_000; tick++) await hand.tick();
     assert.equal(blank.samples, 1);
   });
@@ -187,7 +187,7 @@ describe("a guest over a limit that no control group enforces", () => {
 
   it("blames no run if there are several", async () => {
     const hand = new HandMonitor(UNHELD);
-    const made = hand.add({ flights: { size: 2, only: null, get: () => null } });
+    const made = hand.add({ inFlight: { size: 2, only: null, get: () => null } });
     made.status = { ...IDLE, memoryBytes: 101 * MIB };
     await hand.tick();
     assert.deepEqual([made.ended, made.culpritCause], [true, null]);

@@ -12,6 +12,8 @@ import { IDLE, LIMITS, makeGuest, Puppet } from "../puppet.ts";
 import { start } from "../recorder.ts";
 import { BLOCK_MS, watch, WatchedGuests } from "./watched-guests.ts";
 
+/** Each test mostly waits for its watchdog; a quarter of them use a processor meanwhile. */
+const AT_ONCE = 4;
 const MIB = 2 ** 20;
 const guests = new WatchedGuests();
 
@@ -26,7 +28,7 @@ async function makeBlank(t: TestContext): Promise<{ guest: Guest; puppet: Puppet
   return made;
 }
 
-describe("the first run of a guest", () => {
+describe("the first run of a guest", { concurrency: AT_ONCE }, () => {
   it("comes before what others go on with until it is answered", async (t) => {
     const { guest, puppet } = await makeBlank(t);
     start(guest, "a");
@@ -47,7 +49,7 @@ describe("the first run of a guest", () => {
   });
 });
 
-describe("a guest that is blocked", () => {
+describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
   const ways = {
     "burns its processor": "for (;;);",
     sleeps: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
@@ -273,7 +275,7 @@ describe("a guest that is blocked", () => {
   });
 });
 
-describe("where no control group holds a guest", () => {
+describe("where no control group holds a guest", { concurrency: AT_ONCE }, () => {
   const unheld = { held: { memory: false, cpu: false } };
 
   it("the watchdog ends one that takes more memory than it may", async (t) => {

@@ -11,9 +11,9 @@ import { play } from "./play.ts";
 import { withRestarts } from "./restarting.ts";
 import { scenario } from "./scenario.ts";
 
-const SCENARIOS = isLong ? 2_000_000 : 20_000;
-const RESTARTED = isLong ? 20_000 : 1_000;
-const CROWDED = isLong ? 5_000 : 250;
+const SCENARIOS = isLong ? 2_000_000 : 10_000;
+const RESTARTED = isLong ? 20_000 : 500;
+const CROWDED = isLong ? 5_000 : 125;
 
 const PLAYER = new URL("player.ts", import.meta.url);
 const options = { timeout: isLong ? 3_600_000 : 240_000 };

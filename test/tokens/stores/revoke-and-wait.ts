@@ -1,4 +1,4 @@
-import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
+import { SqliteTokenStore } from "../../../src/tokens/stores/sqlite.ts";
 
 const [file, jti] = process.argv.slice(2);
 const registry = SqliteTokenStore.open(file!, 0);
