@@ -187,7 +187,7 @@ test("the token of a task is not a credential, even if the service's own key has
   const payload = { iss: "caisson", aud: "caisson", jti, iat, containers, can, code, task: "acme/task" };
   const token = await signed(tokens.keys, JSON.stringify(payload));
   const problem = await problemOf(() => tokens.verifier.verify(token));
-  assert.match(`${problem.code} ${problem.message}`, /token_invalid.*no credential/);
+  assert.match(`${problem.code} ${problem.message}`, /token_invalid.*not a credential/);
 });
 
 test("a task ends with the key that signed the token above it, and is created again by the next PUT", async (t) => {
