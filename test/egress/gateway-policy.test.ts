@@ -175,13 +175,13 @@ describe("a refusal", () => {
     for (let each = 0; each < 3; each++) {
       for (const host of ["10.0.0.1", "internal.test"]) await wire.open(run.id, host, 80).broke;
     }
-    assert.deepEqual(run.heard, ["refused 10.0.0.1 80 address", "refused internal.test 80 address"]);
+    assert.deepEqual(run.events, ["refused 10.0.0.1 80 address", "refused internal.test 80 address"]);
   });
 
   it("is counted each time, but reported only a limited number of times", async (t) => {
     const { wire, run, egress } = await openNetwork(t);
     for (let each = 0; each < 100; each++) await wire.open(run.id, `10.0.0.${each}`, 80).broke;
-    assert.ok(run.heard.length <= 20, `${run.heard.length} lines`);
+    assert.ok(run.events.length <= 20, `${run.events.length} lines`);
     assert.equal(egress.counts.refused["address"], 100);
   });
 });

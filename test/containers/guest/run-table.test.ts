@@ -5,8 +5,8 @@ import * as fc from "fast-check";
 
 import { RunTable } from "../../../src/containers/guest/run-table.ts";
 
-describe("Flights", () => {
-  it("gives back what was added under an id, once", () => {
+describe("RunTable", () => {
+  it("returns an added run by its id, until it is taken", () => {
     const inFlight = new RunTable<string>();
     const id = inFlight.add("a");
     assert.equal(inFlight.get(id), "a");
@@ -15,7 +15,7 @@ describe("Flights", () => {
     assert.equal(inFlight.get(id), null);
   });
 
-  it("does not take a slot's next guestRun for its last one", () => {
+  it("does not confuse the next run of a slot with its last run", () => {
     const inFlight = new RunTable<string>();
     const first = inFlight.add("a");
     inFlight.take(first);
@@ -25,7 +25,7 @@ describe("Flights", () => {
     assert.equal(inFlight.get(second), "b");
   });
 
-  it("knows the only one there is", () => {
+  it("returns the id of the only run", () => {
     const inFlight = new RunTable<string>();
     assert.equal(inFlight.only, null);
     const id = inFlight.add("a");
@@ -36,14 +36,14 @@ describe("Flights", () => {
     assert.equal(inFlight.only, other);
   });
 
-  it("knows no id that a stranger makes up", () => {
+  it("finds no run by a forged id", () => {
     const inFlight = new RunTable<string>();
     inFlight.add("a");
     for (const id of [0, 1, 65_535, 65_537, 131_072, 2 ** 32 - 1]) assert.equal(inFlight.take(id), null);
     assert.equal(inFlight.size, 1);
   });
 
-  it("never gives the id 0, which stands for none", () => {
+  it("never assigns the id 0, which means no run", () => {
     const inFlight = new RunTable<string>();
     const seen = new Set<number>();
     for (let turn = 0; turn < 2 ** 16 + 2; turn++) {
@@ -55,7 +55,7 @@ describe("Flights", () => {
     assert.equal(seen.size, 2 ** 16 - 1);
   });
 
-  it("behaves as a map from ids would", () => {
+  it("behaves like a map by id", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 200 }), (steps) => {
         const inFlight = new RunTable<number>();

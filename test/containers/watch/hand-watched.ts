@@ -24,7 +24,7 @@ export function sampleAt(atMs: number, figures: Partial<UsageSample> = {}): Usag
   return { ...IDLE, askedMs: atMs, atMs, runs: 1, ...figures };
 }
 
-/** The state of a guest as the monitor reads it: what a test writes is what the kernel and the service would report. */
+/** The state of a guest as the monitor reads it. A test writes what the kernel and the service would report. */
 export class HandGuest {
   inFlight: { size: number; only: number | null; get(id: number): object | null } = {
     size: 1,
