@@ -285,51 +285,51 @@ describe("a container whose guests die at once, again and again", () => {
 
 describe("clients without a token", () => {
   it("get at most half of the places of a container, so that its owner can still use it", (t) => {
-    const registry = makeRegistry(t, { concurrency: 5 });
-    const reservePublic = (): Reservation => registry.reserve("a", groupNamed("task"), ALICE, 0, true);
+    const manager = makeManager(t, { concurrency: 5 });
+    const reservePublic = (): Reservation => manager.reserve("a", groupNamed("task"), ALICE, 0, true);
     const [first] = [reservePublic(), reservePublic()];
     assert.throws(reservePublic, { code: "container_busy", message: /"a" has 2 runs of clients without a token/ });
-    const own = [1, 2, 3].map((atMs) => registry.reserve("a", FREE, ALICE, atMs));
-    assert.throws(() => registry.reserve("a", FREE, ALICE, 4), { message: /"a" has 5 runs in flight/ });
-    registry.release(own[0]!);
+    const own = [1, 2, 3].map((atMs) => manager.reserve("a", FREE, ALICE, atMs));
+    assert.throws(() => manager.reserve("a", FREE, ALICE, 4), { message: /"a" has 5 runs in flight/ });
+    manager.release(own[0]!);
     assert.throws(reservePublic, { message: /"a" has 2 runs of clients without a token/ });
-    registry.release(first);
-    registry.release(reservePublic());
+    manager.release(first);
+    manager.release(reservePublic());
   });
 
   it("get at most half of the runs of a token, in all its containers together", (t) => {
-    const registry = makeRegistry(t, { caps: { ...NO_CAPS, concurrency: 4 } });
+    const manager = makeManager(t, { caps: { ...NO_CAPS, concurrency: 4 } });
     const below = token("below", "alice");
-    const reservePublic = (name: string): Reservation => registry.reserve(name, FREE, below, 0, true);
+    const reservePublic = (name: string): Reservation => manager.reserve(name, FREE, below, 0, true);
     const [first] = [reservePublic("a"), reservePublic("b")];
     assert.throws(() => reservePublic("c"), { code: "container_busy", message: /the token has 2 runs of clients/ });
-    registry.reserve("d", FREE, ALICE, 0);
-    registry.release(first);
+    manager.reserve("d", FREE, ALICE, 0);
+    manager.release(first);
     reservePublic("c");
   });
 
   it("get at most half of the guests of a token; an idle one makes room for the next", async (t) => {
-    const registry = makeRegistry(t, { caps: { ...NO_CAPS, containers: 4 } });
+    const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 4 } });
     const fresh = groupNamed("task", { fresh: true });
     const reservePublic = (name: string, group: IsolationGroup): Reservation =>
-      registry.reserve(name, group, ALICE, 0, true);
+      manager.reserve(name, group, ALICE, 0, true);
     const idle = reservePublic("a", FREE);
     const { guest } = await idle.slot.arrive();
-    registry.release(idle);
+    manager.release(idle);
     reservePublic("a", fresh);
     const second = reservePublic("a", fresh);
     assert.equal(guest.ended, true);
     assert.throws(() => reservePublic("a", fresh), { code: "container_busy", message: /2 guests .* without a token/ });
-    registry.reserve("b", FREE, ALICE, 0);
-    registry.reserve("c", FREE, ALICE, 0);
-    assert.throws(() => registry.reserve("d", FREE, ALICE, 0), { message: /4 containers alive, all at work/ });
-    registry.release(second);
+    manager.reserve("b", FREE, ALICE, 0);
+    manager.reserve("c", FREE, ALICE, 0);
+    assert.throws(() => manager.reserve("d", FREE, ALICE, 0), { message: /4 containers alive, all at work/ });
+    manager.release(second);
     reservePublic("a", fresh);
   });
 
   it("get one place if there is only one", (t) => {
-    const registry = makeRegistry(t, { concurrency: 1, caps: { containers: 1, concurrency: 1, newContainers: 9 } });
-    registry.release(registry.reserve("a", FREE, ALICE, 0, true));
-    registry.release(registry.reserve("a", FREE, ALICE, 0));
+    const manager = makeManager(t, { concurrency: 1, caps: { containers: 1, concurrency: 1, newContainers: 9 } });
+    manager.release(manager.reserve("a", FREE, ALICE, 0, true));
+    manager.release(manager.reserve("a", FREE, ALICE, 0));
   });
 });
