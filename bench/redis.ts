@@ -1,33 +1,33 @@
 /**
- * Measures the decisions of a Redis by the processor time that it says it has used: how many a second of its one core.
- * That holds on a machine that is busy with other work, too; what the clock says stands beside it.
+ * Measures how many decisions a Redis makes in a second of its one core, by the processor time that it reports. The figure
+ * is valid on a busy machine, too. The figure by the wall clock is printed in addition.
  *
  *   npm run bench:redis [-- <rounds> <decisions>]
  */
-import { RedisStore } from "../src/limits/stores/redis.ts";
+import { RedisLimitStore } from "../src/limits/stores/redis.ts";
 import { limitVector, type LimitVector } from "../src/limits/windows.ts";
 import { redisScript } from "../src/redis/link.ts";
 import { startRedis } from "../test/redis/server.ts";
 import { median } from "./figures.ts";
 
 const [rounds = 5, decisions = 40_000] = process.argv.slice(2).map(Number);
-/** Decisions a second of one core. */
+/** The budget: decisions in a second of one core. */
 const BUDGET = 30_000;
 const CONTAINERS = 50;
 
-/** Of a container and of a token, as of most runs; none of them is reached. */
+/** The limits of a container and of a token, as most runs have them. No run reaches them. */
 const MANY = 1_000_000_000;
 const ALL = { second: MANY, minute: MANY, hour: MANY, day: MANY, week: MANY, month: MANY };
 const SHAPES = {
   "a window each": [limitVector({ minute: MANY }), limitVector({ day: MANY })],
   "six windows each": [limitVector(ALL), limitVector(ALL)],
 } as const;
-/** Busy nodes ask for many decisions in one turn of theirs, and the budget is theirs; idle ones ask for each by itself. */
+/** A busy node requests many decisions in one turn of its event loop, and the budget applies to it. An idle node requests one. */
 const BUSY = 64;
 
 await using server = await startRedis();
 const link = await server.link();
-const store = new RedisStore(link);
+const store = new RedisLimitStore(link);
 const EMPTY = redisScript("return 1");
 await report("a script that does nothing, 64 in flight", BUSY, () => link.run(EMPTY, [], []));
 for (const inFlight of [BUSY, 1]) {
@@ -47,7 +47,7 @@ async function decide(number: number, container: LimitVector, token: LimitVector
     { key: `c:container-${number}`, class: "container", limits: container },
     { key: `t:token-${number}`, class: "token", limits: token },
   ]);
-  if (!admitted) throw new Error("a run was refused that no limit forbids");
+  if (!admitted) throw new Error("a run was refused although no limit was reached");
 }
 
 type Ask = (number: number) => Promise<unknown>;
@@ -64,7 +64,7 @@ async function report(name: string, inFlight: number, ask: Ask, budget = ""): Pr
   console.log(`  rounds ${raw} µs; ${perSecond.toFixed(0)} a second by the clock, with the node on this machine`);
 }
 
-/** @param ask is given the number of the container. */
+/** @param ask receives the number of the container. */
 async function measure(inFlight: number, ask: Ask): Promise<{ cpuUs: number; perSecond: number }> {
   const before = await usedUs();
   const startedMs = performance.now();
@@ -77,7 +77,7 @@ async function measure(inFlight: number, ask: Ask): Promise<{ cpuUs: number; per
   return { cpuUs: ((await usedUs()) - before) / asked, perSecond: asked / seconds };
 }
 
-/** Processor time of the server, in microseconds. */
+/** Returns the processor time of the server, in microseconds. */
 async function usedUs(): Promise<number> {
   const info = await server.client.info("cpu");
   const seconds = (name: string): number => Number(new RegExp(`^${name}:(\\S+)`, "m").exec(info)![1]);

@@ -1,8 +1,8 @@
 /**
- * Measures what a wall adds to the start of a guest: until it says that it is ready, against a bare Node that loads the
- * same program behind no wall. By turns, in another order each round, and with a rest between two, because what a guest
- * leaves is removed after its end. Machines are shared and noisy: what counts is what lies between the two, and all of it
- * at several quantiles.
+ * Measures what each isolation level adds to the start of a guest, until the guest is ready. The reference is a bare Node
+ * that loads the same program without isolation. Each round starts all of them in another order. A pause follows each start,
+ * because a guest's files are removed after its end. Machines are shared and noisy, so the result is the difference, at
+ * several quantiles.
  *
  *   npm run bench:start [-- <rounds>]
  */
@@ -12,18 +12,18 @@ import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 
 import { openConfined } from "../src/sandbox/confined.ts";
-import { guestArguments } from "../src/sandbox/guest-program.ts";
+import type { GuestResources, LocalSandbox } from "../src/sandbox/local-sandbox.ts";
 import { openNamespaces } from "../src/sandbox/namespaces.ts";
-import { landlockAbi } from "../src/sandbox/plan/play.ts";
+import { landlockAbi } from "../src/sandbox/plan/execute-plan.ts";
 import { mayChangeRoot } from "../src/sandbox/privilege.ts";
-import { prepareRunFolder, type RunFolder } from "../src/sandbox/run-folder.ts";
-import type { Architecture } from "../src/sandbox/system-calls.ts";
-import type { GuestResources, Wall } from "../src/sandbox/wall.ts";
+import { guestArguments } from "../src/sandbox/program/guest-program.ts";
+import type { Architecture } from "../src/sandbox/seccomp/system-calls.ts";
+import { prepareRunFolder, type RunFolder } from "../src/sandbox/temp/run-folder.ts";
 import { Times } from "./figures.ts";
 
 const [rounds = 60] = process.argv.slice(2).map(Number);
 if (!(rounds >= 1)) throw new TypeError("usage: npm run bench:start [-- <rounds>]");
-/** Of the walls that need no privilege. */
+/** The maximum addition, in ms, of the isolation levels that need no privilege. */
 const BUDGET_MS = 4;
 const REST_MS = 120;
 const QUANTILES = [0.1, 0.25, 0.5] as const;
@@ -39,7 +39,7 @@ const LIMITS: GuestResources = {
   logs: { bytes: MIB, linesPerSecond: 1_000 },
 };
 
-/** Starts one, waits until it is ready, and ends it. @returns how long the first two took, in milliseconds. */
+/** Starts a guest, waits until it is ready, and ends it. @returns the time until it was ready, in milliseconds. */
 type Start = () => Promise<number>;
 
 const folder = await prepareRunFolder();
@@ -50,21 +50,21 @@ report(await measure());
 for (const wall of walls.values()) await wall.close();
 await folder.remove();
 
-/** Those that this machine and this user can have. */
-async function openWalls(): Promise<ReadonlyMap<string, Wall>> {
-  const opened = new Map<string, Wall>();
-  const add = async (name: string, open: (own: RunFolder) => Promise<Wall>): Promise<void> => {
+/** Returns the isolation levels that this machine and this user support. */
+async function openWalls(): Promise<ReadonlyMap<string, LocalSandbox>> {
+  const opened = new Map<string, LocalSandbox>();
+  const add = async (name: string, open: (own: RunFolder) => Promise<LocalSandbox>): Promise<void> => {
     const own = await prepareRunFolder();
     try {
       opened.set(name, await open(own));
     } catch (error) {
       await own.remove();
-      console.log(`${name}: cannot be had here: ${(error as Error).message}`);
+      console.log(`${name}: not supported here: ${(error as Error).message}`);
     }
   };
   await add("namespaces", (own) => openNamespaces(own, LIMITS));
   if (mayChangeRoot()) await add("confined, root and user of its own", (own) => openConfined(own, LIMITS));
-  const abi = await landlockAbi(folder.player, process.arch as Architecture);
+  const abi = await landlockAbi(folder.stub, process.arch as Architecture);
   const means = { ownUsers: false, jail: false, landlockAbi: abi };
   await add("confined, the service's user", (own) => openConfined(own, LIMITS, means));
   return opened;
@@ -72,7 +72,7 @@ async function openWalls(): Promise<ReadonlyMap<string, Wall>> {
 
 async function measure(): Promise<ReadonlyMap<string, Times>> {
   const times = new Map([...contestants.keys()].map((name) => [name, new Times()]));
-  // The first of each is for the caches of the kernel.
+  // The first start of each fills the caches of the kernel, and is not measured.
   for (let round = -1; round < rounds; round++) {
     for (const [name, start] of shuffled([...contestants])) {
       await setTimeout(REST_MS);
@@ -99,7 +99,7 @@ async function startBare(): Promise<number> {
   return tookMs;
 }
 
-async function startBehind(wall: Wall): Promise<number> {
+async function startBehind(wall: LocalSandbox): Promise<number> {
   const startMs = performance.now();
   const guest = wall.start("pipe");
   await once(guest.socket!, "data");
@@ -121,14 +121,14 @@ function report(times: ReadonlyMap<string, Times>): void {
     });
     console.log(`  ${name.padEnd(36)} ${cells.join("   ")}`);
   }
-  console.log(`  budget of what is confined: ${BUDGET_MS} ms more than bare Node`);
+  console.log(`  budget of the confined level: ${BUDGET_MS} ms more than bare Node`);
 }
 
 function signed(ms: number): string {
   return (ms < 0 ? "" : "+") + ms.toFixed(1);
 }
 
-/** After Fisher and Yates. */
+/** Shuffles a list (Fisher and Yates). */
 function shuffled<Item>(items: Item[]): Item[] {
   for (let at = items.length - 1; at > 0; at--) {
     const other = Math.floor(Math.random() * (at + 1));

@@ -1,7 +1,7 @@
 /**
- * Measures what it costs to take a token that was checked lately, as each request brings it: a text that is new to V8, cut
- * out of a header. Beside it what the same tokens cost when they were never seen, and what a signature alone costs, in
- * the same round; a figure counts as a ratio to that, the median of the rounds.
+ * Measures the cost of a token that was checked lately. As in each request, the token is a new text to V8, cut out of a
+ * header. The same round also measures new tokens and a signature alone. A figure is a ratio to the signature, the median of
+ * the rounds.
  *
  *   npm run bench:tokens [-- <rounds>]
  */
@@ -11,13 +11,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { openTokens, type Tokens } from "../src/tokens/authority.ts";
+import { openTokens, type Tokens } from "../src/tokens/token-service.ts";
 import { Verifier } from "../src/tokens/verify.ts";
 import { median } from "./figures.ts";
 
 const [rounds = 15] = process.argv.slice(2).map(Number);
 const BUDGET_US = 1;
-/** Of how many tokens each round takes some. The cache holds ten thousand. */
+/** The numbers of tokens that each round selects from. The cache holds ten thousand. */
 const HOLDERS = [1, 100, 5_000];
 const WARM = 20_000;
 const NEW = 200;
@@ -32,7 +32,7 @@ try {
   await rm(folder, { recursive: true });
 }
 
-async function main({ keys, registry, issue }: Tokens): Promise<void> {
+async function main({ keys, store: registry, issue }: Tokens): Promise<void> {
   const verifier = new Verifier(keys, registry);
   const groups: { readonly name: string; readonly headers: readonly Buffer[]; readonly us: number[] }[] = [];
   for (const count of HOLDERS) {
@@ -41,7 +41,11 @@ async function main({ keys, registry, issue }: Tokens): Promise<void> {
     );
     groups.push({ name: `checked lately, of ${count}`, headers, us: [] });
   }
-  groups.push({ name: `checked lately, ${FAMILY} above it`, headers: [header(await youngest(issue))], us: [] });
+  groups.push({
+    name: `checked lately, ${FAMILY} above it`,
+    headers: [header(await youngest(issue, verifier))],
+    us: [],
+  });
   for (const { headers } of groups) for (const each of headers) await verifier.verify(tokenIn(each));
 
   const signature = ed25519();
@@ -49,7 +53,7 @@ async function main({ keys, registry, issue }: Tokens): Promise<void> {
   for (let round = -1; round < rounds; round++) {
     const figures = groups.map(({ headers }) => warmUs(verifier, headers));
     const [bare, all] = [signatureUs(signature), await unseenUs(new Verifier(keys, registry), groups.at(-2)!.headers)];
-    // The first is for V8 to compile what is measured.
+    // The first round lets V8 compile the measured code, and is not measured.
     if (round < 0) continue;
     for (const [at, { us }] of groups.entries()) us.push(figures[at]!);
     alone.push(bare);
@@ -60,34 +64,37 @@ async function main({ keys, registry, issue }: Tokens): Promise<void> {
   for (const { name, us } of groups) report(`${name} (budget ${BUDGET_US} µs)`, us, alone);
 }
 
-/** As it comes from the network. */
+/** Returns a header as it arrives from the network. */
 function header(token: string): Buffer {
   return Buffer.from(`Bearer ${token}`, "latin1");
 }
 
-/** As a request gives it: a new text each time, of which the token is a part. */
+/** Returns a header as a request has it: a new text each time, which contains the token. */
 function tokenIn(bytes: Buffer): string {
   return /^Bearer +(\S+) *$/i.exec(bytes.toString("latin1"))![1]!;
 }
 
-async function youngest(issue: Tokens["issue"]): Promise<string> {
+async function youngest(issue: Tokens["issue"], verifier: Verifier): Promise<string> {
   const family = { containers: ["demo"], can: ["run", "issue"] };
   let last = await issue({ ...family, depth: FAMILY }, "bench");
   for (let depth = FAMILY - 1; depth >= 0; depth--) {
-    last = await issue({ ...(depth > 0 ? family : { containers: ["demo"] }), depth }, last.claims);
+    last = await issue(
+      { ...(depth > 0 ? family : { containers: ["demo"] }), depth },
+      await verifier.verify(last.token),
+    );
   }
   return last.token;
 }
 
 function warmUs(verifier: Verifier, headers: readonly Buffer[]): number {
-  // Made before the clock starts: reading a header is not what is measured.
+  // Created before the clock starts, because reading a header is not measured.
   const texts = Array.from({ length: WARM }, (_, at) => tokenIn(headers[at % headers.length]!));
   const begin = performance.now();
   let sum = 0;
   for (const text of texts) {
-    const claims = verifier.verify(text);
-    if (claims instanceof Promise) throw new Error("it was not found");
-    sum += claims.iat;
+    const caller = verifier.verify(text);
+    if (caller instanceof Promise) throw new Error("the token was not in the cache");
+    sum += caller.claims.iat;
   }
   const us = ((performance.now() - begin) * 1_000) / WARM;
   if (sum === 0) throw new Error("nothing was checked");

@@ -1,14 +1,19 @@
-/** Holds the direction of imports: each room may use the rooms listed with it, and nothing goes round in a circle. */
+/**
+ * Checks the direction of imports: a room uses only the rooms that are listed for it, a folder only those that it is not to
+ * stay apart from, and no files import each other in a circle.
+ */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "errors", "members", "next-turn", "units"];
+const LEAVES = ["config", "error-codes", "errors", "members", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
+  capacity: ["config"],
   service: [
+    "capacity",
     "stores",
     "http",
     "tokens",
@@ -37,9 +42,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "wire",
     ...LEAVES,
   ],
-  tokens: ["limits", "egress", "redis", ...LEAVES],
-  policies: ["limits", "redis", ...LEAVES],
-  tasks: ["tokens", "redis", "wire", ...LEAVES],
+  tokens: ["database", "limits", "egress", "redis", ...LEAVES],
+  policies: ["database", "limits", "redis", ...LEAVES],
+  tasks: ["database", "tokens", "redis", "wire", ...LEAVES],
   limits: ["redis", ...LEAVES],
   source: ["egress", "wire", ...LEAVES],
   containers: ["sandbox", "egress", "wire", ...LEAVES],
@@ -51,25 +56,66 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // The guest stands alone: what it imports is what submitted code can reach.
   guest: ["wire"],
   wire: [],
+  database: [],
   "data-lock": [],
   config: ["units"],
-  errors: [],
+  "error-codes": [],
+  errors: ["error-codes"],
   members: ["errors"],
   "next-turn": [],
   units: [],
 };
 
-const faults = globSync("src/**/*.ts").flatMap((file) => {
+/** Folders of a room that do not use another folder of the same room. */
+const APART: readonly (readonly [user: string, used: string])[] = [["src/http/api", "src/http/run"]];
+
+const importsOf = new Map(globSync("src/**/*.ts").map((file) => [file, readImports(file)]));
+const faults = [...importsOf].flatMap(([file, targets]) => [
+  ...foreignRooms(file, targets),
+  ...APART.filter(([user]) => isBelow(file, user)).flatMap(([user, used]) =>
+    targets
+      .filter((target) => isBelow(target, used))
+      .map((target) => `${file} imports ${target}: ${user} uses no ${used}`),
+  ),
+]);
+for (const circle of circles()) faults.push(`a circle of imports: ${circle.join(" -> ")}`);
+for (const fault of faults) console.error(fault);
+process.exitCode = faults.length > 0 ? 1 : 0;
+
+function foreignRooms(file: string, targets: readonly string[]): string[] {
   const room = roomOf(file);
   const allowed = ROOMS[room];
   if (!allowed) return [`${file}: there is no room ${room} in this check`];
-  return importsOf(file)
+  return targets
     .map((target) => ({ target, other: roomOf(target) }))
     .filter(({ other }) => other !== room && !allowed.includes(other))
     .map(({ target }) => `${file} imports ${target}: ${room} may use ${allowed.join(", ") || "nothing"}`);
-});
-for (const fault of faults) console.error(fault);
-process.exitCode = faults.length > 0 ? 1 : 0;
+}
+
+/** Each circle once, from its first file by name. Types count: a circle of types cannot be read in one direction either. */
+function circles(): string[][] {
+  const found = new Map<string, string[]>();
+  const done = new Set<string>();
+  const walk = (file: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(file);
+    if (at >= 0) {
+      const circle = trail.slice(at);
+      const first = circle.indexOf(circle.toSorted()[0]!);
+      const turned = [...circle.slice(first), ...circle.slice(0, first)];
+      found.set(turned.join(), [...turned, turned[0]!]);
+      return;
+    }
+    if (done.has(file)) return;
+    for (const target of importsOf.get(file) ?? []) walk(target, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of [...importsOf.keys()].toSorted()) walk(file, []);
+  return [...found.values()];
+}
+
+function isBelow(file: string, folder: string): boolean {
+  return file.startsWith(`${folder}${path.sep}`);
+}
 
 function roomOf(file: string): string {
   const [, first, ...rest] = file.split(path.sep);
@@ -77,7 +123,7 @@ function roomOf(file: string): string {
 }
 
 /** Relative imports, static and dynamic, of values and of types. */
-function importsOf(file: string): string[] {
+function readImports(file: string): string[] {
   const matches = readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+\.ts)"/g);
   return [...matches].map(([, target]) => path.join(path.dirname(file), target!));
 }

@@ -13,10 +13,10 @@ const BUDGET = 0;
 const WORDS: readonly string[] = [
   ...["whoever", "whomever", "whom", "nobody", "somebody", "anybody", "anew", "mend", "mends", "mended", "mending"],
   ...["hears", "heard", "hearing", "tells", "knows", "he", "him", "his", "comes to", "at the most", "all the same"],
-  ...["by and by", "of its own", "in place of", "of those that", "such a", "such as these"],
+  ...["by and by", "of its own", "in place of", "beside", "of those that", "such a", "such as these"],
 ];
 /** Words that are wrong only where a sentence begins. */
-const OPENERS: readonly string[] = ["who", "those", "such", "what is no", "where", "else"];
+const OPENERS: readonly string[] = ["who", "those", "such", "one that", "one who", "what is no", "where", "else"];
 
 const WORD = new RegExp(`\\b(?:${WORDS.join("|")})\\b`, "gi");
 const OPENER = new RegExp(`(?:^|[.:;] )(?:${OPENERS.join("|")})\\b`, "gi");

@@ -1,11 +1,11 @@
 /** Writes `docs/reference/errors.md`, which a test compares with the table of errors. */
 import { writeFileSync } from "node:fs";
 
-import { type Fault, PROBLEMS } from "../src/errors.ts";
+import { type Fault, PROBLEMS } from "../src/error-codes.ts";
 
 const HEAD = `# Errors
 
-Generated from \`src/errors.ts\` by \`npm run docs\`.
+Generated from \`src/error-codes.ts\` by \`npm run docs\`.
 
 The service answers a failed request with \`application/problem+json\` (RFC 9457):
 

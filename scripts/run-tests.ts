@@ -19,9 +19,9 @@ const IN_ONE_PROCESS = [
 ];
 /** They compare times, fill the machine, or look at what the whole machine has. */
 const ALONE = [
-  "test/hostile/*.test.ts",
-  "test/containers/{burners,pool,suspects,watchdog,scales}.test.ts",
-  "test/sandbox/{cgroup,confined,leftovers,orphans,self-test,thinned-confinement,layers}.test.ts",
+  "test/hostile/corpus.test.ts",
+  "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
+  "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
 /** Files wait for processes that start, for limits and for servers more than they compute. */
 const AT_ONCE = 2 * Math.min(availableParallelism(), 4);

@@ -1,7 +1,7 @@
 /** Writes `docs/reference/settings.md`, which a test compares with the table of settings. */
 import { writeFileSync } from "node:fs";
 
-import { type Config, SETTINGS } from "../src/config.ts";
+import { SETTING_GROUPS } from "../src/config.ts";
 import { variableName } from "../src/config/read.ts";
 import type { Setting } from "../src/config/setting.ts";
 import { formatDuration, formatSize } from "../src/units.ts";
@@ -19,64 +19,16 @@ Durations have a unit (\`500ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`), sizes too (
 be given several times; in a variable, commas separate its values. \`--no-query-key\` sets \`CAISSON_QUERY_KEY\` to \`false\`.
 `;
 
-/** Sections of the page, in reading order. `settingsDocument` requires each setting in exactly one of them. */
-const SECTIONS: Readonly<Record<string, readonly (keyof Config)[]>> = {
-  "Listening and TLS": ["host", "port", "tlsCert", "tlsKey", "trustProxy", "insecureHttp", "queryKey"],
-  "Data, keys and users": ["data", "keys", "secretsKey", "user", "fsync", "logLevel", "killRevoked"],
-  Sandbox: ["isolation", "cpuLimit", "memoryLimit", "threadLimit", "tmpLimit", "descriptorLimit"],
-  "Limits of one run": [
-    "wallLimit",
-    "blockLimit",
-    "streamLimit",
-    "codeLimit",
-    "resultLimit",
-    "jsonDepthLimit",
-    "logLimit",
-    "logRate",
-  ],
-  "Network of tasks": ["egress", "egressAllow", "egressPorts", "egressConnections", "egressBytes", "egressTime"],
-  "Code from a URL": ["taskUrlLimit", "taskUrlCache", "taskUrlCacheEntries", "taskUrlCacheTime"],
-  "Containers and guests": [
-    "concurrency",
-    "maxContainers",
-    "containerParties",
-    "containerTasks",
-    "idleLimit",
-    "pool",
-    "poolWindow",
-    "memoryReserve",
-  ],
-  "Rate limits": ["containerLimit", "tokenLimit", "authLimit"],
-  "Caps and quotas of tokens": [
-    "tokenContainers",
-    "tokenConcurrency",
-    "tokenNewContainers",
-    "familyTokens",
-    "familyIssues",
-    "familySecrets",
-    "familyTasks",
-    "familyTaskBytes",
-  ],
-  "Several nodes": ["redis", "redisPasswordFile", "redisCa", "realm", "onStoreLoss", "revocationLag"],
-};
-
-/**
- * The page that documents every setting.
- *
- * @throws {TypeError} when a setting is in no section, or in several.
- */
+/** The page that documents every setting. */
 export function settingsDocument(): string {
-  const listed = Object.values(SECTIONS).flat();
-  for (const key of Object.keys(SETTINGS) as (keyof Config)[]) {
-    const times = listed.filter((each) => each === key).length;
-    if (times !== 1) throw new TypeError(`scripts/settings-document.ts lists ${key} in ${times} sections, not in one`);
-  }
-  const parts = Object.entries(SECTIONS).map(([title, keys]) => `## ${title}\n\n${table(keys.map(row))}`);
+  const parts = Object.entries(SETTING_GROUPS).map(([title, settings]) => {
+    const rows = Object.entries(settings).map(([key, setting]) => row(key, setting));
+    return `## ${title}\n\n${table(rows)}`;
+  });
   return [HEAD, ...parts].join("\n");
 }
 
-function row(key: keyof Config): string[] {
-  const setting: Setting<unknown> = SETTINGS[key];
+function row(key: string, setting: Setting<unknown>): string[] {
   const meaning = `${setting.help}${setting.repeatable ? " (list)" : ""}`;
   return [`\`${setting.flag}\``, `\`${variableName(key)}\``, fallbackText(setting), escaped(meaning)];
 }

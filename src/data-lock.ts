@@ -5,57 +5,59 @@ import { pathToFileURL } from "node:url";
 
 const SQLITE_BUSY = 5;
 
-/** The collector closes a database that nothing refers to, and its lock with it. */
-const held = new Set<DatabaseSync>();
+/**
+ * References to the open databases. The garbage collector would close an unreferenced database and release its lock.
+ */
+const openLocks = new Set<DatabaseSync>();
 
 /**
- * Makes the data folder this process's own until it ends, however it ends: two services that count in one folder would
- * each admit the whole limit.
+ * Locks the data folder until this process ends in any way. Two services that count in one folder would each admit the
+ * whole limit.
  *
- * @param name what the operator calls the folder
- * @throws {Error} when another process has it.
+ * @param name the folder as the operator named it
+ * @throws {Error} if another process has locked it.
  */
-export function lockDataFolder(folder: string, name: string = folder, made: Made = directly): Lock {
+export function lockDataFolder(folder: string, name: string = folder, createFile: CreateFile = createAsThisUser): Lock {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const busy = `the data folder ${name} is in use by another service; stop that one, or give --data`;
-  return lockFile(path.join(folder, "lock"), busy, 0, made);
+  const busy = `the data folder ${name} is in use by another service; stop that service, or choose another folder with --data`;
+  return lockFile(path.join(folder, "lock"), busy, 0, createFile);
 }
 
-/** Makes the file of a lock, as whoever it is to belong to. */
-export type Made = (make: () => void) => void;
+/** Runs a function that creates the file of a lock, as the user that must own the file. */
+export type CreateFile = (create: () => void) => void;
 
 export interface Lock {
   release(): void;
 }
 
 /**
- * Has the file to itself until this process ends, however it ends. The lock is SQLite's on an empty database, which the
- * kernel drops with the process.
+ * Locks a file until this process ends in any way. It is SQLite's lock on an empty database, which the kernel releases
+ * with the process.
  *
- * @param busy what is said when another process has it.
- * @param waitMs how long it is waited for, by the whole process.
- * @throws {Error} when another process has it.
+ * @param busy the message of the error if another process has locked it.
+ * @param waitMs the milliseconds for which the whole process waits for the lock.
+ * @throws {Error} if another process has locked it.
  */
-export function lockFile(file: string, busy: string, waitMs = 0, made: Made = directly): Lock {
-  const database = openLocked(file, busy, waitMs, made);
-  held.add(database);
+export function lockFile(file: string, busy: string, waitMs = 0, createFile: CreateFile = createAsThisUser): Lock {
+  const database = openLocked(file, busy, waitMs, createFile);
+  openLocks.add(database);
   return {
     release: () => {
-      held.delete(database);
+      openLocks.delete(database);
       database.close();
     },
   };
 }
 
-function openLocked(file: string, busy: string, waitMs: number, made: Made): DatabaseSync {
+function openLocked(file: string, busy: string, waitMs: number, createFile: CreateFile): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    made(() => {
-      makeFile(file);
+    createFile(() => {
+      createEmptyFile(file);
       chmodSync(file, 0o600);
       mustBePlain(file);
     });
-    // SQLite must make nothing: a link that was put in its place meanwhile would have it made elsewhere.
+    // SQLite must not create a file, because a link that was planted meanwhile would redirect it.
     database = new DatabaseSync(`${pathToFileURL(file).href}?mode=rw`, { timeout: waitMs });
     database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return database;
@@ -64,13 +66,13 @@ function openLocked(file: string, busy: string, waitMs: number, made: Made): Dat
     const isBusy = (error as { errcode?: number }).errcode === SQLITE_BUSY;
     const message = isBusy
       ? busy
-      : `${path.resolve(file)} cannot be locked (${(error as Error).message}); remove it when no other process uses it`;
+      : `${path.resolve(file)} cannot be locked (${(error as Error).message}); remove the file if no other process uses it`;
     throw new Error(message, { cause: error });
   }
 }
 
-/** Opens none that is there: to close it would drop a lock that this very process holds (fcntl(2)). */
-function makeFile(file: string): void {
+/** Never opens an existing file, because closing it would release a lock of this same process (fcntl(2)). */
+function createEmptyFile(file: string): void {
   try {
     closeSync(openSync(file, "wx", 0o600));
   } catch (error) {
@@ -78,16 +80,20 @@ function makeFile(file: string): void {
   }
 }
 
-/** SQLite may write to what belongs to a database, and it may be root who opens this one: for none of it there is a need. */
+/**
+ * Rejects content and other files of a database, to which SQLite may write. A lock needs none, and root may open this
+ * lock.
+ */
 function mustBePlain(file: string): void {
   const found = lstatSync(file);
-  if (!found.isFile() || found.nlink > 1 || found.size > 0) throw new Error("it is no empty file of its own");
+  if (!found.isFile() || found.nlink > 1 || found.size > 0)
+    throw new Error("it is not an empty file with a single link");
   for (const ending of ["-journal", "-wal"]) {
     if (lstatSync(`${file}${ending}`, { throwIfNoEntry: false }))
-      throw new Error(`there is a ${path.basename(file)}${ending}`);
+      throw new Error(`${path.basename(file)}${ending} exists`);
   }
 }
 
-function directly(make: () => void): void {
-  make();
+function createAsThisUser(create: () => void): void {
+  create();
 }

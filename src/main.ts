@@ -1,10 +1,10 @@
 import { enableCompileCache, flushCompileCache } from "node:module";
 import path from "node:path";
 
-// Beside the code and as trusted as it is, and not in a temporary folder where anybody could plant some. What is in it
-// was stripped and compiled at an earlier start; the modules load in half the time.
+// The cache contains modules that an earlier start stripped and compiled, so they load in half the time. It is next to
+// the code and as trusted, and not in a temporary folder where any user could plant files.
 enableCompileCache(path.join(import.meta.dirname, "../node_modules/.cache/caisson"));
 const { program } = await import("./cli/program.ts");
-// Now: at its end the service may be somebody who may not write there.
+// The cache is written now, because later the service may run as a user without write access.
 flushCompileCache();
 await program().parseAsync();

@@ -2,38 +2,38 @@ import type { z } from "zod";
 
 import { Problem } from "./errors.ts";
 
-/** What there is to read of a JSON object that was sent. */
+/** The valid members of a received JSON object, and its faults. */
 export interface SoundMembers<T> {
-  /** The members without a fault; null where it is no object at all. */
+  /** The members without a fault; null if the value is not an object. */
   readonly data: T | null;
   readonly faults: readonly MemberFault[];
-  /** The names of the others. */
+  /** The names of the members with a fault. */
   readonly faulty: ReadonlySet<string>;
 }
 
-/** All that is wrong with what was asked for. */
+/** All faults of a request. */
 export interface RequestFaults {
-  /** In itself. */
+  /** The faults that no token could permit. */
   readonly invalid: readonly MemberFault[];
-  /** It is more than the token that asks has. */
-  readonly wider: readonly MemberFault[];
+  /** The members that exceed the token of the caller. */
+  readonly exceeding: readonly MemberFault[];
 }
 
-/** One thing that is wrong with a JSON object that was sent, at the path of the member. */
+/** A fault of a received JSON object, with the path of its member. */
 export interface MemberFault {
   readonly member: string;
   readonly detail: string;
 }
 
-/** An answer must not be many times larger than the nonsense that it answers. */
+/** The maximum number of reported faults, so that an answer is not many times larger than its request. */
 const MAX_REPORTED = 100;
 const MAX_NAME_CHARS = 64;
 
 /**
- * Reads an object whose members may all be left out. What is sound is read also where others are not, so that all that is
- * wrong with how the members go together can be told at once with these faults.
+ * Reads an object whose members are all optional. It reads valid members also if others are invalid, so that the caller
+ * can report contradictions between members together with these faults.
  *
- * @param whyNot as of `schemaFaults`.
+ * @param whyNot see `schemaFaults`.
  */
 export function readSound<T>(
   schema: z.ZodType<T>,
@@ -49,14 +49,14 @@ export function readSound<T>(
     if (names.length === 0) return { data: null, faults, faulty };
     for (const name of names) faulty.add(String(name));
   }
-  const sound = Object.entries(input as object).filter(([name]) => !faulty.has(name));
-  return { data: schema.parse(Object.fromEntries(sound)), faults, faulty };
+  const valid = Object.entries(input as object).filter(([name]) => !faulty.has(name));
+  return { data: schema.parse(Object.fromEntries(valid)), faults, faulty };
 }
 
 /**
- * What a schema says of an object, a fault a member.
+ * Converts the errors of a schema into faults, one for each member.
  *
- * @param whyNot says why a member is not one, by its path.
+ * @param whyNot returns the detail of the fault for an unknown member, by its path.
  */
 export function schemaFaults(
   error: z.core.$ZodError,
@@ -73,9 +73,9 @@ export function schemaFaults(
 }
 
 /**
- * The answer to an object with these faults, which are at least one.
+ * Creates the answer to an object with at least one fault.
  *
- * @param subject such as `the request for a token`.
+ * @param subject the subject of the text, such as `the request for a token`.
  */
 export function membersProblem(subject: string, faults: readonly MemberFault[]): Problem {
   const { member, detail } = faults[0]!;
@@ -87,28 +87,28 @@ export function membersProblem(subject: string, faults: readonly MemberFault[]):
 }
 
 /**
- * Refuses a request with all that is wrong with it at once.
+ * Rejects a request with faults, and reports all of them at once.
  *
- * @param subject as of `membersProblem`.
- * @param lead what a fault of the other kind stands behind.
- * @throws {Problem} `request_invalid` where something is wrong in itself, `token_forbidden` where all of it would be right
- * for somebody who has more.
+ * @param subject the subject of the text, as in `membersProblem`.
+ * @param lead the start of the text if the request only exceeds the token.
+ * @throws {Problem} `request_invalid` if a member is invalid, `token_forbidden` if a token with more permissions could
+ *   send the request.
  */
 export function refuseFaults(
   subject: string,
-  { invalid, wider }: RequestFaults,
-  lead = "the token may issue no more than it has: ",
+  { invalid, exceeding }: RequestFaults,
+  lead = "the token may not issue more than it has: ",
 ): void {
-  if (invalid.length > 0) throw membersProblem(subject, [...invalid, ...wider]);
-  if (wider.length === 0) return;
-  const { member, detail } = wider[0]!;
-  const count = wider.length === 1 ? "" : `, the first of ${wider.length} such things`;
+  if (invalid.length > 0) throw membersProblem(subject, [...invalid, ...exceeding]);
+  if (exceeding.length === 0) return;
+  const { member, detail } = exceeding[0]!;
+  const count = exceeding.length === 1 ? "" : ` (the first of ${exceeding.length} faults)`;
   const fault = member === "" ? detail : `${member} ${detail}`;
   throw new Problem("token_forbidden", `${lead}${fault}${count}`, {
-    violations: wider.slice(0, MAX_REPORTED),
+    violations: exceeding.slice(0, MAX_REPORTED),
   });
 }
 
 export function unknownMember(): string {
-  return "is not a member that is known here";
+  return "is not a known member";
 }

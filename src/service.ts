@@ -4,31 +4,32 @@ import type { Server } from "node:http";
 import { freemem } from "node:os";
 import path from "node:path";
 
+import { capacityOf } from "./capacity.ts";
 import type { Config } from "./config.ts";
-import type { GuestLimits } from "./containers/guest-limits.ts";
-import { Guest } from "./containers/guest.ts";
-import { mostBlanks, Pool } from "./containers/pool.ts";
-import { probeGuests } from "./containers/probe.ts";
-import { Registry } from "./containers/registry.ts";
-import { Watchdog } from "./containers/watchdog.ts";
+import { ContainerManager } from "./containers/container-manager.ts";
+import type { GuestLimits } from "./containers/guest/guest-limits.ts";
+import { Guest } from "./containers/guest/guest.ts";
+import { probeGuests } from "./containers/guest/probe.ts";
+import { Pool } from "./containers/pool.ts";
+import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import type { Egress } from "./egress/gateway.ts";
 import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
+import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
-import { Running } from "./http/running.ts";
-import { drained, listen, urlOf } from "./http/serving.ts";
+import { ActiveRuns } from "./http/run/active-runs.ts";
 import { Limiter } from "./limits/limiter.ts";
-import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/descriptors.ts";
-import { giveFolder, refuseLinks } from "./sandbox/give-folder.ts";
-import { openSandbox } from "./sandbox/open.ts";
-import { sandboxOptions } from "./sandbox/options.ts";
+import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
+import { openSandbox } from "./sandbox/open-sandbox.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
-import type { GuestProcess, Sandbox, WallFacts } from "./sandbox/sandbox.ts";
-import { refuseOpenWall, testWall } from "./sandbox/self-test.ts";
+import { sandboxOptions } from "./sandbox/sandbox-options.ts";
+import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
+import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
+import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
 import { Sources } from "./source/fetch.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
 import { Tasks } from "./tasks/tasks.ts";
@@ -37,40 +38,27 @@ import { type Log, openLog } from "./telemetry/log.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
-import { openTokens, type Tokens } from "./tokens/authority.ts";
-import type { Claims } from "./tokens/claims.ts";
-import { IssueRate } from "./tokens/family.ts";
-import type { KeyNews } from "./tokens/key-keeper.ts";
+import type { Caller } from "./tokens/caller.ts";
+import { IssueRate } from "./tokens/issue-rate.ts";
+import type { KeyEvents } from "./tokens/keys/watch-keys.ts";
+import { openTokens, type Tokens } from "./tokens/token-service.ts";
 
 export interface Service {
-  /** Where it listens, as a URL. */
+  /** The URL at which the service listens. */
   readonly url: string;
-  readonly isolation: WallFacts;
+  readonly isolation: SandboxFacts;
   readonly adminTokenFile: string;
-  /** Resolves when it cannot go on. */
+  /** Resolves when the service cannot continue. */
   readonly lost: Promise<Error>;
-  /** Takes no new run, lets those in flight end, and gives up everything it holds. */
+  /** Accepts no new run, lets active runs end, and releases all resources. */
   stop(): Promise<void>;
 }
 
 const ADMIN_TOKEN = "admin.token";
-/** Of one token, where there is room for more than twice as many. */
-const TOKEN_CONTAINERS = 16;
-/** What a container costs when it does nothing, for the default number of them. */
-const CONTAINER_BYTES = 32 * 2 ** 20;
-/** Its frames, its stderr, and at its start one more. */
-const GUEST_DESCRIPTORS = 3;
-const OWN_DESCRIPTORS = 64;
-/** Guests that are let end, or have not ended yet, may be as many as those in their places. */
-const ENDING = 2;
-/** Of the self-test, before there are others. */
-const PROBES = 16;
-/** Each may hold some hundred thousand bytes. */
-const MAX_EGRESS = 4_096;
-/** A server that is slow holds a place of its caller's container for no longer; redirects hide where code is from. */
+/** The limits of a fetch: a slow server blocks a slot of its caller's container, and many redirects would hide the source. */
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 
-/** The one place that wires everything. @throws {Error} when something that is needed is not there. */
+/** Wires everything. @throws {Error} when a required resource is missing. */
 export async function startService(config: Config): Promise<Service> {
   closeInheritedDescriptors();
   const closers = new AsyncDisposableStack();
@@ -86,24 +74,22 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const log = openLog(config.logLevel);
   const lost = Promise.withResolvers<Error>();
   const resources = sandboxOptions(config);
-  // Begun now and awaited when it is needed: it takes the longest.
-  const maxContainers = config.maxContainers ?? Math.max(8, Math.floor(freemem() / CONTAINER_BYTES));
-  const blanks = mostBlanks(config.pool, freemem());
-  const counted = maxContainers + blanks;
-  const opening = openSandbox({ ...resources, mostGuests: counted * ENDING + PROBES }, lost.resolve);
-  // Whoever awaits it hears of a failure; until then nobody does.
+  const capacity = capacityOf(config, { freeBytes: freemem(), descriptors: descriptorLimit() });
+  // Started here and awaited below, because it takes longer than any other step.
+  const opening = openSandbox({ ...resources, mostGuests: capacity.guests }, lost.resolve);
+  // Awaited below; until then, suppress the unhandled-rejection warning.
   opening.catch(ignore);
   closers.defer(async () => (await opening.catch(() => null))?.close());
   const data = path.resolve(config.data);
   const isRoot = isPrivileged();
   if (isRoot && existsSync(data)) await refuseLinks(await realpath(data));
   closers.adopt(lockDataFolder(data), (held) => held.release());
-  // By relative paths a user reaches the folder that root gives it, wherever below root's own folders it lies.
+  // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const onKeys = keyNews(log, () => tokens, path.join(folder, ADMIN_TOKEN));
+  const onKeys = keyEvents(log, () => tokens, path.join(folder, ADMIN_TOKEN));
   const tokens: Tokens = closers.adopt(
     await openTokens(folder, config.keys ?? undefined, {
       registry: shared?.registry,
@@ -119,7 +105,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
   const issueRate = new IssueRate(store, config.familyIssues);
-  const taskOptions = { ...config, admitIssue: (by: Claims) => issueRate.admit(by) };
+  const taskOptions = { ...config, admitIssue: (by: Caller) => issueRate.admit(by) };
   const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
@@ -128,27 +114,28 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   let server: Server | null = null;
-  const egress = openEgress(config, () => listeningPorts(server));
+  const egress = openEgress(config, capacity.egressConnections, () => listeningPorts(server));
   const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources }, egress);
-  const { rung, held, layers } = sandbox.facts;
-  // Where there is no wall nothing is claimed that could be proven.
-  if (rung !== "none") {
-    const promised = { ...resources, rung, held, layers };
+  const { level, held, layers } = sandbox.facts;
+  // At isolation level "none" the service promises no isolation, so there is nothing to test.
+  if (level !== "none") {
+    const promised = { ...resources, level, held, layers };
     refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
   }
 
-  const pool = closers.adopt(new Pool(launch, config.pool, { most: blanks, demandMs: config.poolWindow }), (open) =>
-    open.close(),
+  const pool = closers.adopt(
+    new Pool(launch, config.pool, { most: capacity.spares, demandMs: config.poolWindow }),
+    (open) => open.close(),
   );
   const containers = closers.adopt(
-    new Registry(pool, {
+    new ContainerManager(pool, {
       concurrency: config.concurrency,
-      maxContainers,
+      maxContainers: capacity.containers,
       containerParties: config.containerParties,
       idleMs: config.idleLimit,
       memoryReserveBytes: config.memoryReserve,
       caps: {
-        containers: config.tokenContainers ?? Math.min(TOKEN_CONTAINERS, Math.ceil(maxContainers / 2)),
+        containers: capacity.containersOfFamily,
         concurrency: config.tokenConcurrency,
         newContainers: config.tokenNewContainers,
       },
@@ -178,7 +165,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     runIds: new RunIds(),
     runCounts: runCounts(),
     egressCounts: egress.counts,
-    running: config.killRevoked ? new Running(tokens.registry, tokens.verifier) : null,
+    running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
     isolation: sandbox.facts,
     trouble: () => {
       if (draining) return "draining";
@@ -186,11 +173,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     },
   });
   closers.adopt(server, (open) => open.closeAllConnections());
-  server.maxConnections = connectionLimit(counted);
+  server.maxConnections = capacity.connections;
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
-  // Before the first byte of the network is read. Ports below 1024, certificates and the launcher needed it.
+  // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
   return {
     url: urlOf(server, config.tlsCert !== null),
@@ -205,18 +192,20 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-function keyNews(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyNews {
+function keyEvents(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
   return {
     changed: () => {
       const { signing, held } = tokens().keys;
       log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
     },
     settle: async () => {
-      // Where its key was revoked it is worth nothing any more, and the commands on this machine need it.
+      // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.
       await ensureAdminToken(adminTokenFile, tokens());
     },
-    unsettled: (error) => log.pino.error(`${ADMIN_TOKEN} is not renewed yet after its key has gone: ${error.message}`),
-    failed: (error) => log.pino.error(`the keys in force stay, though their file has changed: ${error.message}`),
+    unsettled: (error) =>
+      log.pino.error(`${ADMIN_TOKEN} could not be renewed after its key was removed: ${error.message}`),
+    failed: (error) =>
+      log.pino.error(`the keys in force stay, because their changed file cannot be used: ${error.message}`),
   };
 }
 
@@ -235,19 +224,19 @@ async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
   }
 }
 
-/** The way out, which all guests share, and `task_url` with them. @param ownPorts where the service itself listens. */
-function openEgress(config: Config, ownPorts: () => number[]): Egress {
+/** Returns the egress that all guests and `task_url` share. @param ownPorts returns the ports on which the service listens */
+function openEgress(config: Config, maxConnections: number, ownPorts: () => number[]): Egress {
   const { egress: mode, egressAllow: allow, egressPorts: ports } = config;
   const ownPlaces = config.redis?.hosts ?? [];
   return {
     policy: egressPolicy({ mode, allow, ports, ownPorts, ownPlaces }),
     limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
-    maxConnections: egressConnectionLimit(),
+    maxConnections,
     counts: egressCounts(),
   };
 }
 
-/** What `task_url` is fetched by. */
+/** Returns the fetcher of `task_url`. */
 function openSources(config: Config, policy: EgressPolicy): Sources {
   const { codeLimit: maxBytes, taskUrlLimit: urlMaxLength } = config;
   return new Sources(
@@ -264,22 +253,7 @@ function listeningPorts(server: Server | null): number[] {
 
 function ignore(): void {}
 
-/**
- * Leaves descriptors for guests: strangers need no token to hold a connection, and a service that has no descriptor left
- * can start no guest.
- */
-function connectionLimit(guests: number): number {
-  const descriptors = descriptorLimit() ?? Infinity;
-  const others = OWN_DESCRIPTORS + guests * GUEST_DESCRIPTORS + egressConnectionLimit();
-  return Math.max(Math.floor(descriptors / 2), descriptors - others);
-}
-
-/** Of all guests together. For the same reason: what tasks connect to must leave room for callers and for guests. */
-function egressConnectionLimit(): number {
-  return Math.min(MAX_EGRESS, Math.floor((descriptorLimit() ?? Infinity) / 4));
-}
-
-/** Waits until the kernel has taken them away, so that their control groups can go too. */
+/** Ends all guests, and waits until the kernel has removed them, so that their control groups can be removed too. */
 async function endAll(guests: Set<Guest>): Promise<void> {
   const exits = [...guests].map((guest) => {
     guest.end(new Problem("container_restarted", "the service stopped before the run had ended"));

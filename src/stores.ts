@@ -3,31 +3,31 @@ import path from "node:path";
 
 import type { Config } from "./config.ts";
 import { describePlace } from "./config/redis-place.ts";
-import type { LimitStore } from "./limits/limiter.ts";
-import { EmbeddedStore } from "./limits/stores/embedded.ts";
-import { LenientStore } from "./limits/stores/lenient.ts";
-import { RedisStore } from "./limits/stores/redis.ts";
-import type { PolicyStore } from "./policies/policy.ts";
-import { EmbeddedPolicies } from "./policies/stores/embedded.ts";
-import { RedisPolicies } from "./policies/stores/redis.ts";
+import type { LimitStore } from "./limits/store.ts";
+import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
+import { FailOpenLimitStore } from "./limits/stores/fail-open.ts";
+import { RedisLimitStore } from "./limits/stores/redis.ts";
+import type { PolicyStore } from "./policies/store.ts";
+import { RedisPolicyStore } from "./policies/stores/redis.ts";
+import { SqlitePolicyStore } from "./policies/stores/sqlite.ts";
 import { durabilityWarnings } from "./redis/durability.ts";
 import { Feed } from "./redis/feed.ts";
 import { RedisLink } from "./redis/link.ts";
 import type { TaskStore } from "./tasks/store.ts";
-import { EmbeddedTasks } from "./tasks/stores/embedded.ts";
-import { SharedTasks } from "./tasks/stores/shared.ts";
+import { RedisTaskStore } from "./tasks/stores/redis.ts";
+import { SqliteTaskStore } from "./tasks/stores/sqlite.ts";
 import type { Log } from "./telemetry/log.ts";
-import type { TokenRegister } from "./tokens/register.ts";
-import { SharedSecrets } from "./tokens/secrets/shared.ts";
 import type { SecretStore } from "./tokens/secrets/store.ts";
-import { Revocations, SharedRegistry } from "./tokens/shared-registry.ts";
+import { RedisSecretStore } from "./tokens/secrets/stores/redis.ts";
+import type { TokenStore } from "./tokens/store.ts";
+import { Revocations, RedisTokenStore } from "./tokens/stores/redis.ts";
 
 type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
 
 /**
- * The Redis that the settings name, connected, or null.
+ * Connects to the Redis of the settings. @returns null if the settings have none.
  *
- * @throws {Error} naming it, when it does not answer.
+ * @throws {Error} with the address of the Redis if it does not answer.
  */
 export async function openRedis(config: Settings, log: Log | null): Promise<RedisLink | null> {
   const { redis, redisPasswordFile, realm, redisCa: authority } = config;
@@ -43,43 +43,43 @@ export async function openRedis(config: Settings, log: Log | null): Promise<Redi
   return link;
 }
 
-/** What nodes share beside the counts. */
+/** The stores that nodes share in addition to the counts. */
 export interface Shared {
-  readonly registry: TokenRegister;
+  readonly registry: TokenStore;
   readonly secrets: SecretStore;
   readonly policies: PolicyStore;
   readonly tasks: TaskStore;
   close(): void;
 }
 
-/** Reads all that there is of it. @throws {Error} when it cannot be read. */
+/** Opens the shared stores and reads their content. @throws {Error} if it cannot be read. */
 export async function openShared(config: Pick<Config, "revocationLag">, link: RedisLink): Promise<Shared> {
   const revocations = new Revocations();
-  const policies = new RedisPolicies();
+  const policies = new RedisPolicyStore();
   const feed = new Feed(link, [revocations, policies], config.revocationLag);
   policies.attach(feed);
   await feed.open();
-  const registry = new SharedRegistry(link, feed, revocations);
+  const registry = new RedisTokenStore(link, feed, revocations);
   return {
     registry,
-    secrets: new SharedSecrets(link),
+    secrets: new RedisSecretStore(link),
     policies,
-    tasks: new SharedTasks(link),
+    tasks: new RedisTaskStore(link),
     close: () => feed.close(),
   };
 }
 
-/** The policies: those that nodes share, or of the folder. */
+/** Returns the shared store of policies, or opens the store of the folder. */
 export function openPolicies(folder: string, shared: Shared | null): PolicyStore {
-  return shared?.policies ?? EmbeddedPolicies.open(path.join(folder, "policies.sqlite"));
+  return shared?.policies ?? SqlitePolicyStore.open(path.join(folder, "policies.sqlite"));
 }
 
-/** The named tasks: those that nodes share, or of the folder. */
+/** Returns the shared store of named tasks, or opens the store of the folder. */
 export function openTaskStore(folder: string, shared: Shared | null): TaskStore {
-  return shared?.tasks ?? EmbeddedTasks.open(path.join(folder, "tasks.sqlite"));
+  return shared?.tasks ?? SqliteTaskStore.open(path.join(folder, "tasks.sqlite"));
 }
 
-/** The counts: in the Redis that nodes share, or in the folder. */
+/** Opens the counts in the shared Redis, or in the folder. */
 export async function openLimitStore(
   config: Settings,
   folder: string,
@@ -87,10 +87,10 @@ export async function openLimitStore(
   log: Log,
 ): Promise<LimitStore> {
   if (link) {
-    const store = new RedisStore(link);
-    return config.onStoreLoss === "allow" ? new LenientStore(store) : store;
+    const store = new RedisLimitStore(link);
+    return config.onStoreLoss === "allow" ? new FailOpenLimitStore(store) : store;
   }
-  return EmbeddedStore.open(path.join(folder, "limits"), {
+  return EmbeddedLimitStore.open(path.join(folder, "limits"), {
     fsync: config.fsync,
     onError: (error) => log.pino.error({ err: error }, "the counts cannot be written"),
   });

@@ -1,4 +1,7 @@
-/** Durations and sizes as people write them. A number without its unit is an error: nobody can tell seconds from milliseconds. */
+/**
+ * Parses and formats durations and sizes. A number without a unit is an error, because it could be seconds or
+ * milliseconds.
+ */
 
 const DURATIONS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SIZES: Readonly<Record<string, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
@@ -6,7 +9,7 @@ const SIZES: Readonly<Record<string, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 
 /**
  * @param text such as `500ms`, `30s`, `5m`, `12h`, `7d`
  * @returns milliseconds
- * @throws {TypeError} when the text is no duration.
+ * @throws {TypeError} if the text is not a duration.
  */
 export function parseDuration(text: string): number {
   return quantity(text, DURATIONS, "a duration such as 500ms, 30s, 5m, 12h or 7d");
@@ -15,18 +18,18 @@ export function parseDuration(text: string): number {
 /**
  * @param text such as `64KiB`, `256MiB`
  * @returns bytes
- * @throws {TypeError} when the text is no size.
+ * @throws {TypeError} if the text is not a size.
  */
 export function parseSize(text: string): number {
   return quantity(text, SIZES, "a size such as 64KiB, 256MiB or 2GiB");
 }
 
-/** The shortest way to say a duration, in the largest unit that divides it. */
+/** Formats a duration in the largest unit that divides it. */
 export function formatDuration(milliseconds: number): string {
   return format(milliseconds, DURATIONS);
 }
 
-/** The shortest way to say a size, in the largest unit that divides it. */
+/** Formats a size in the largest unit that divides it. */
 export function formatSize(bytes: number): string {
   return format(bytes, SIZES);
 }

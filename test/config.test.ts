@@ -19,7 +19,7 @@ function faults(sources: Partial<Sources>): string[] {
 }
 
 describe("readConfig", () => {
-  it("gives every setting its default, frozen", () => {
+  it("returns the default of every setting, frozen", () => {
     const config = read({});
     assert.deepEqual(
       [config.host, config.port, config.wallLimit, config.memoryLimit],
@@ -28,20 +28,20 @@ describe("readConfig", () => {
     assert.ok(Object.isFrozen(config));
   });
 
-  it("lets flags win over variables, and those over the file", () => {
+  it("prefers flags to variables, and variables to the file", () => {
     const environment = { CAISSON_PORT: "2", CAISSON_POOL: "3" };
     const config = read({ flags: { port: "1" }, environment, file: { port: 4, pool: 5, concurrency: 6 } });
     assert.deepEqual([config.port, config.pool, config.concurrency], [1, 3, 6]);
   });
 
-  it("takes a repeatable setting from repeated flags, from commas in a variable, from a list in the file", () => {
+  it("reads a repeatable setting from repeated flags, from commas in a variable, or from a list in the file", () => {
     const expected = { minute: 60, day: 1_000 };
     assert.deepEqual(read({ flags: { containerLimit: ["minute=60", "day=1000"] } }).containerLimit, expected);
     assert.deepEqual(read({ environment: { CAISSON_CONTAINER_LIMIT: "minute=60,day=1000" } }).containerLimit, expected);
     assert.deepEqual(read({ file: { containerLimit: ["minute=60", "day=1000"] } }).containerLimit, expected);
   });
 
-  it("takes host:port with names, addresses and IPv6 in brackets", () => {
+  it("accepts host:port with names, addresses and IPv6 in brackets", () => {
     const { egressAllow } = read({ flags: { egressAllow: ["example.com:443", "127.0.0.1:80", "[::1]:9"] } });
     assert.deepEqual(egressAllow, [
       { host: "example.com", port: 443 },
@@ -50,12 +50,12 @@ describe("readConfig", () => {
     ]);
   });
 
-  it("checks three hundred tokens of an address a minute when nothing is said", () => {
+  it("allows checks of three hundred tokens a minute for each address by default", () => {
     assert.deepEqual(read({}).authLimit, { minute: 300 });
     assert.deepEqual(read({ flags: { authLimit: ["hour=9"] } }).authLimit, { hour: 9 });
   });
 
-  it("takes the ranges of proxies as a list, repeated or not", () => {
+  it("accepts the ranges of proxies as a list and as repeated flags", () => {
     assert.deepEqual(read({}).trustProxy, []);
     const ranges = ["10.0.0.0/8", "::1/128", "192.0.2.1/32"];
     assert.deepEqual(read({ flags: { trustProxy: ["10.0.0.0/8, ::1/128", "192.0.2.1/32"] } }).trustProxy, ranges);
@@ -75,14 +75,14 @@ describe("readConfig", () => {
     }
   });
 
-  it("takes the ports of egress as a list, repeated or not", () => {
+  it("accepts the ports of egress as a list and as repeated flags", () => {
     assert.deepEqual(read({}).egressPorts, [80, 443, 8_080, 8_443]);
     assert.deepEqual(read({ flags: { egressPorts: ["443, 22", "25"] } }).egressPorts, [443, 22, 25]);
     assert.deepEqual(read({ environment: { CAISSON_EGRESS_PORTS: "443,22" } }).egressPorts, [443, 22]);
     assert.deepEqual(read({ file: { egressPorts: [443, 22] } }).egressPorts, [443, 22]);
   });
 
-  it("names all faults at once, each with its source", () => {
+  it("reports all faults at once, each with its source", () => {
     const found = faults({
       flags: { wallLimit: "30" },
       environment: { CAISSON_MEMORY_LIMIT: "256MB" },
@@ -119,20 +119,20 @@ describe("readConfig", () => {
     ["trustProxy", "localhost"],
     ["data", ""],
   ] as const) {
-    it(`refuses ${value || "nothing"} for ${flag}`, () => {
+    it(`rejects ${value || "an empty value"} for ${flag}`, () => {
       assert.equal(faults({ flags: { [flag]: value } }).length, 1);
     });
   }
 
-  it("refuses a host beyond loopback unless TLS, a proxy or the operator's word stands in for it", () => {
+  it("rejects a host beyond loopback without TLS, a proxy or --insecure-http", () => {
     assert.match(faults({ flags: { host: "0.0.0.0" } })[0]!, /loopback/);
     assert.deepEqual(faults({ flags: { host: "0.0.0.0", insecureHttp: true } }), []);
     assert.deepEqual(faults({ flags: { host: "0.0.0.0", trustProxy: "10.0.0.0/8" } }), []);
     assert.deepEqual(faults({ flags: { host: "0.0.0.0", tlsCert: "c", tlsKey: "k" } }), []);
-    assert.match(faults({ flags: { tlsCert: "c" } })[0]!, /go together/);
+    assert.match(faults({ flags: { tlsCert: "c" } })[0]!, /set together/);
   });
 
-  it("names a variable after each setting", () => {
+  it("has a unique variable for each setting", () => {
     assert.equal(variableName("wallLimit"), "CAISSON_WALL_LIMIT");
     const names = Object.keys(SETTINGS).map(variableName);
     assert.equal(new Set(names).size, names.length);

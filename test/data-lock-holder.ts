@@ -1,4 +1,7 @@
-/** Locks the data folder that it is given and says so, then holds it until it is killed; or says why it cannot. */
+/**
+ * Locks the data folder of its argument, writes `held`, and holds the lock until it is killed. Otherwise it writes the
+ * error.
+ */
 import { lockDataFolder } from "../src/data-lock.ts";
 
 try {

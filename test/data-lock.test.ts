@@ -21,38 +21,38 @@ async function makeFolder(t: TestContext): Promise<string> {
   return path.join(parent, "not/there/yet");
 }
 
-/** Another process that locks the folder, and what it said of that. */
-async function other(t: TestContext, folder: string): Promise<{ child: ChildProcess; said: string }> {
+/** Starts another process that locks the folder. @returns the process and its output. */
+async function lockInOtherProcess(t: TestContext, folder: string): Promise<{ child: ChildProcess; output: string }> {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", HOLDER, folder], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   t.after(() => child.kill("SIGKILL"));
-  const [said]: Buffer[] = await once(child.stdout, "data");
-  return { child, said: said!.toString().trim() };
+  const [output]: Buffer[] = await once(child.stdout, "data");
+  return { child, output: output!.toString().trim() };
 }
 
 function mode(name: string): number {
   return statSync(name).mode & 0o777;
 }
 
-it("a folder that one process has locked is refused to another, with the way out", async (t) => {
+it("a folder that a process has locked is refused to another process, with a remedy", async (t) => {
   const folder = await makeFolder(t);
-  const { said } = await other(t, folder);
-  assert.equal(said, "held");
+  const { output } = await lockInOtherProcess(t, folder);
+  assert.equal(output, "held");
   assert.throws(() => lockDataFolder(folder), IN_USE);
-  assert.match((await other(t, folder)).said, IN_USE);
+  assert.match((await lockInOtherProcess(t, folder)).output, IN_USE);
 });
 
-it("a lock goes with its process, also when that was killed", async (t) => {
+it("a lock ends with its process, also if the process is killed", async (t) => {
   const folder = await makeFolder(t);
-  const { child } = await other(t, folder);
+  const { child } = await lockInOtherProcess(t, folder);
   assert.throws(() => lockDataFolder(folder), IN_USE);
   child.kill("SIGKILL");
   await once(child, "exit");
   lockDataFolder(folder).release();
 });
 
-it("a lock stays when nothing refers to it any more", async (t) => {
+it("a lock stays if no variable refers to it", async (t) => {
   const folder = await makeFolder(t);
   lockDataFolder(folder);
   setFlagsFromString("--expose-gc");
@@ -60,26 +60,26 @@ it("a lock stays when nothing refers to it any more", async (t) => {
     await immediate();
     runInNewContext("gc")();
   }
-  assert.match((await other(t, folder)).said, IN_USE);
+  assert.match((await lockInOtherProcess(t, folder)).output, IN_USE);
 });
 
-it("a lock that was released can be taken, by this process or another, and then holds again", async (t) => {
+it("a released lock can be locked again, by this process or another", async (t) => {
   const folder = await makeFolder(t);
   lockDataFolder(folder).release();
   const again = lockDataFolder(folder);
   assert.throws(() => lockDataFolder(folder), IN_USE);
-  assert.match((await other(t, folder)).said, IN_USE);
+  assert.match((await lockInOtherProcess(t, folder)).output, IN_USE);
   again.release();
-  assert.equal((await other(t, folder)).said, "held");
+  assert.equal((await lockInOtherProcess(t, folder)).output, "held");
 });
 
-it("folders are locked each by itself", async (t) => {
+it("each folder has its own lock", async (t) => {
   const [one, two] = [lockDataFolder(await makeFolder(t)), lockDataFolder(await makeFolder(t))];
   one.release();
   two.release();
 });
 
-it("the folder and its lock are the owner's alone, whatever the file was before", async (t) => {
+it("the folder and its lock are accessible only for the owner, whatever the mode of the file was", async (t) => {
   const folder = await makeFolder(t);
   lockDataFolder(folder).release();
   const file = path.join(folder, "lock");
@@ -89,23 +89,26 @@ it("the folder and its lock are the owner's alone, whatever the file was before"
   assert.equal(mode(file), 0o600);
 });
 
-it("a lock that is, or has beside it, what SQLite would write to is not opened: root may be the one who does", async (t) => {
-  const strange: Record<string, (file: string) => void> = {
-    "it is no empty file of its own": (file) => linkSync(file, `${file}.other`),
-    "there is a lock-journal": (file) => writeFileSync(`${file}-journal`, "left by somebody"),
-    "there is a lock-wal": (file) => symlinkSync("/nowhere", `${file}-wal`),
+it("a lock with content, a second link or other files of SQLite is not opened, because root may open it", async (t) => {
+  const plants: Record<string, (file: string) => void> = {
+    "it is not an empty file with a single link": (file) => linkSync(file, `${file}.lockInOtherProcess`),
+    "lock-journal exists": (file) => writeFileSync(`${file}-journal`, "planted"),
+    "lock-wal exists": (file) => symlinkSync("/nowhere", `${file}-wal`),
   };
-  for (const [why, plant] of Object.entries(strange)) {
+  for (const [why, plant] of Object.entries(plants)) {
     const folder = await makeFolder(t);
     lockDataFolder(folder).release();
     plant(path.join(folder, "lock"));
-    assert.throws(() => lockDataFolder(folder), new RegExp(`lock cannot be locked \\(${why}\\); remove it`));
+    assert.throws(() => lockDataFolder(folder), new RegExp(`lock cannot be locked \\(${why}\\); remove the file`));
   }
 });
 
-it("a lock that cannot be taken for another reason is not blamed on another service", async (t) => {
+it("a lock that cannot be opened is not reported as in use by another service", async (t) => {
   const folder = await makeFolder(t);
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, "lock"), "no database at all, and long enough to be seen as none ".repeat(4));
-  assert.throws(() => lockDataFolder(folder), /cannot be locked \(it is no empty file of its own\); remove it/);
+  assert.throws(
+    () => lockDataFolder(folder),
+    /cannot be locked \(it is not an empty file with a single link\); remove the file/,
+  );
 });

@@ -11,7 +11,7 @@ import { SETTINGS } from "../src/config.ts";
 const ROOT = path.join(import.meta.dirname, "..");
 const PAGES = ["README.md", "SECURITY.md", "AGENTS.md", "CHANGELOG.md", ...pagesBelow("docs")];
 const README_LINES = 100;
-/** A terminal shows a longer cell on so many lines that a row cannot be read any more. */
+/** The maximum number of characters of a cell. A terminal wraps a longer cell so often that its row is not readable. */
 const CELL_CHARACTERS = 200;
 
 /** Flags of other programs that the pages name. */
@@ -32,13 +32,13 @@ describe("the documents", () => {
   it("link to files and headings that exist", () => {
     const broken = PAGES.flatMap((page) =>
       linksOf(page)
-        .filter((link) => !leads(page, link))
+        .filter((link) => !exists(page, link))
         .map(at(page)),
     );
     assert.deepEqual(broken, []);
   });
 
-  it("can all be reached by links from README.md", () => {
+  it("are all reachable by links from README.md", () => {
     const reached = new Set(["README.md"]);
     for (const page of reached) {
       for (const link of linksOf(page)) {
@@ -46,8 +46,8 @@ describe("the documents", () => {
         if (target.endsWith(".md") && existsSync(path.join(ROOT, target))) reached.add(target);
       }
     }
-    const lost = PAGES.filter((page) => !reached.has(page));
-    assert.deepEqual(lost, []);
+    const unreachable = PAGES.filter((page) => !reached.has(page));
+    assert.deepEqual(unreachable, []);
   });
 
   it("name only flags that a command has", () => {
@@ -60,7 +60,7 @@ describe("the documents", () => {
     assert.deepEqual(unknown, []);
   });
 
-  it("excuse no flag of another program that none of them names", () => {
+  it("name all flags of other programs that this test allows", () => {
     const named = new Set(PAGES.flatMap(namedFlags));
     const unused = Object.values(OTHERS_FLAGS)
       .flat()
@@ -96,26 +96,26 @@ function linesOf(page: string): string[] {
   return read(page).trimEnd().split("\n");
 }
 
-/** Code can have the form of a link, or of a heading. */
+/** Removes code blocks, because code can look like a link or a heading. */
 function withoutBlocks(text: string): string {
   return text.replaceAll(/^```.*?^```$/gms, "");
 }
 
-/** Targets of the links and images of a page that are in this repository. */
+/** Returns the targets of a page's links and images that are in this repository. */
 function linksOf(page: string): string[] {
   const prose = withoutBlocks(read(page)).replaceAll(/`[^`\n]*`/g, "code");
   const targets = [...prose.matchAll(/\]\(([^()\s]+)\)/g)].map(([, target]) => target!);
   return targets.filter((target) => !/^[a-z]+:/.test(target));
 }
 
-function leads(page: string, link: string): boolean {
+function exists(page: string, link: string): boolean {
   const [file, anchor] = link.split("#") as [string, string?];
   const target = file === "" ? page : path.join(path.dirname(page), file);
   if (!existsSync(path.join(ROOT, target))) return false;
   return anchor === undefined || anchorsOf(target).includes(anchor);
 }
 
-/** Anchors as GitHub makes them of headings. */
+/** Returns the anchors that GitHub creates for the headings. */
 function anchorsOf(page: string): string[] {
   const headings = [...withoutBlocks(read(page)).matchAll(/^#{1,6} (.+)$/gm)].map(([, text]) => text!);
   const seen = new Map<string, number>();
@@ -130,7 +130,7 @@ function anchorsOf(page: string): string[] {
   });
 }
 
-/** Flags in code, in a line or a block. */
+/** Returns the flags in inline code and code blocks. */
 function namedFlags(page: string): string[] {
   return [...read(page).matchAll(/(?<=^|[\s`"([])--[a-z][a-z0-9-]*/gm)].map(([flag]) => flag);
 }
@@ -139,7 +139,7 @@ function settingFlags(): string[] {
   return Object.values(SETTINGS).map(({ flag }) => flag.split(" ")[0]!);
 }
 
-/** The flags that the help texts of a command and of all commands below it list. */
+/** Returns the flags in the help texts of a command and of its subcommands. */
 function flagsOf(command: Command): string[] {
   const own = command.createHelp().visibleOptions(command);
   return [...own.map(({ long }) => long!), ...command.commands.flatMap(flagsOf)];

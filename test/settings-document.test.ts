@@ -6,7 +6,7 @@ import { settingsDocument } from "../scripts/settings-document.ts";
 import { SETTINGS } from "../src/config.ts";
 import { variableName } from "../src/config/read.ts";
 
-it("docs/reference/settings.md is what the table of settings makes of it", async () => {
+it("docs/reference/settings.md is up to date with the table of settings", async () => {
   assert.equal(await readFile("docs/reference/settings.md", "utf8"), settingsDocument(), "run npm run docs");
 });
 

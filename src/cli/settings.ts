@@ -2,42 +2,52 @@ import { readFileSync } from "node:fs";
 
 import { type Command, Option } from "commander";
 
-import { type Config, SETTINGS } from "../config.ts";
+import { type Config, SETTING_GROUPS } from "../config.ts";
 import { ConfigError, readConfig, variableName } from "../config/read.ts";
 import type { Setting } from "../config/setting.ts";
 import { formatDuration, formatSize } from "../units.ts";
 
-/** Gives a command a flag for each of these settings, and `--config`. */
+/** Adds to a command a flag for each of these settings, under the heading of its group, and `--config`. */
 export function addSettings(command: Command, keys: readonly (keyof Config)[]): Command {
   command.addOption(
-    new Option("--config <file>", "JSON file of settings; flags and variables win over it").env("CAISSON_CONFIG"),
+    new Option("--config <file>", "JSON file of settings; flags and variables have precedence").env("CAISSON_CONFIG"),
   );
-  for (const key of keys) {
-    const setting: Setting<unknown> = SETTINGS[key];
-    const option = new Option(setting.flag, `${setting.help} (${describe(setting, key)})`);
-    // Read by the table, not here: so that all faults are told at once, with their source.
-    if (setting.repeatable)
-      option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value]);
-    command.addOption(option);
+  const wanted = new Set<string>(keys);
+  for (const [title, settings] of Object.entries(SETTING_GROUPS)) {
+    for (const [key, setting] of Object.entries(settings)) {
+      if (wanted.has(key)) command.addOption(optionFor(key, setting).helpGroup(`${title}:`));
+    }
   }
   return command;
 }
 
-/** @throws {ConfigError} naming every fault. */
+function optionFor(key: string, setting: Setting<unknown>): Option {
+  const option = new Option(setting.flag, `${setting.help} (${describe(setting, key)})`);
+  // Commander only collects the texts. `readConfig` parses them, so that all faults are reported at once with their
+  // source.
+  if (setting.repeatable) option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value]);
+  return option;
+}
+
+/** @throws {ConfigError} with every fault. */
 export function settingsOf(command: Command): Config {
   const { config: file, ...flags } = command.opts<Record<string, unknown>>();
-  // Commander sets what a `--no-` flag negates to true by itself.
-  const given = Object.fromEntries(
+  // Commander itself sets the option of a `--no-` flag to true.
+  const fromCommandLine = Object.fromEntries(
     Object.entries(flags).filter(([key]) => command.getOptionValueSource(key) === "cli"),
   );
-  return readConfig({ flags: given, environment: process.env, file: typeof file === "string" ? readFile(file) : {} });
+  return readConfig({
+    flags: fromCommandLine,
+    environment: process.env,
+    file: typeof file === "string" ? readFile(file) : {},
+  });
 }
 
 function readFile(file: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-    throw new TypeError("it holds no object");
+    throw new TypeError("it is not a JSON object");
   } catch (error) {
     throw new ConfigError(`--config ${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }

@@ -1,22 +1,22 @@
 import { type Config, SETTINGS } from "../config.ts";
 import type { Setting } from "./setting.ts";
 
-/** Where the value of a setting came from, strongest first. */
+/** The sources of a setting's value, in the order of precedence. */
 export interface Sources {
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, unknown>>;
 }
 
-/** The settings are wrong. The message lists every fault with its source. */
+/** The error of invalid settings. The message lists every fault with its source. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
 /**
- * Flags win over variables, those over the file, that over the table's defaults.
+ * Reads all settings. Flags have precedence over variables, variables over the file, and the file over the defaults.
  *
- * @throws {ConfigError} naming all faults at once.
+ * @throws {ConfigError} with all faults.
  */
 export function readConfig(sources: Sources): Config {
   const faults = Object.keys(sources.file)
@@ -24,12 +24,12 @@ export function readConfig(sources: Sources): Config {
     .map((key) => `the file has the key ${JSON.stringify(key)}, which is not a setting`);
   const config: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries(SETTINGS)) {
-    const given = givenValue(key, setting, sources);
+    const found = findValue(key, setting, sources);
     try {
-      config[key] = given ? setting.read(given.texts) : setting.fallback;
+      config[key] = found ? setting.read(found.texts) : setting.fallback;
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      faults.push(`${given!.source}: ${error.message}`);
+      faults.push(`${found!.source}: ${error.message}`);
     }
   }
   if (faults.length === 0) faults.push(...contradictions(config as unknown as Config));
@@ -38,46 +38,50 @@ export function readConfig(sources: Sources): Config {
   return Object.freeze(config) as unknown as Config;
 }
 
-/** The variable that sets what a key of the table names: `wallLimit` is `CAISSON_WALL_LIMIT`. */
+/** Returns the variable of a setting: `CAISSON_WALL_LIMIT` for `wallLimit`. */
 export function variableName(key: string): string {
   return `CAISSON_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
 function contradictions(config: Config): string[] {
   const faults = [];
-  if ((config.tlsCert === null) !== (config.tlsKey === null)) faults.push("--tls-cert and --tls-key go together");
+  if ((config.tlsCert === null) !== (config.tlsKey === null))
+    faults.push("--tls-cert and --tls-key must be set together");
   if (config.isolation === "none" && !isLoopback(config.host)) {
-    faults.push(`--isolation none has no wall, so it listens on loopback only, and not on --host ${config.host}`);
+    faults.push(
+      `--isolation none does not isolate tasks, so the service listens on loopback only, and not on --host ${config.host}`,
+    );
   }
   const safe =
     isLoopback(config.host) || config.tlsCert !== null || config.trustProxy.length > 0 || config.insecureHttp;
   if (!safe) {
     faults.push(
-      `--host ${config.host} is not loopback: tokens would travel in the clear; ` +
-        "give --tls-cert and --tls-key, --trust-proxy, or say --insecure-http",
+      `--host ${config.host} is not loopback: tokens would travel unencrypted; ` +
+        "set --tls-cert and --tls-key, --trust-proxy or --insecure-http",
     );
   }
   return faults;
 }
 
-/** The command line of a process is read by every user of its machine. */
+/** Rejects secrets on the command line, which every user of the machine can read. */
 function shownSecrets({ redis, redisPasswordFile }: Config, { flags }: Sources): string[] {
   if (redis === null) return redisPasswordFile === null ? [] : ["--redis-password-file needs --redis"];
   if (redis.password === null) return [];
-  if (redisPasswordFile !== null) return ["the password of --redis is given twice, there and by --redis-password-file"];
+  if (redisPasswordFile !== null)
+    return ["the password of --redis is set twice, in its URL and by --redis-password-file"];
   if (flags["redis"] === undefined) return [];
   return [
-    "--redis: a password on the command line is read by every user of the machine; give it by --redis-password-file, " +
-      `or the whole by ${variableName("redis")}`,
+    "--redis: every user of the machine can read a password on the command line; use --redis-password-file, " +
+      `or set the URL with ${variableName("redis")}`,
   ];
 }
 
-/** Loopback by name or number, the only place where a token may travel in the clear without being asked for. */
+/** Whether a host is loopback, by name or number. Only there tokens may travel unencrypted by default. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-function givenValue(
+function findValue(
   key: string,
   setting: Setting<unknown>,
   sources: Sources,

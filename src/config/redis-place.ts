@@ -1,13 +1,15 @@
-/** Where a Redis is and how it is entered. The password is for the client alone: nothing prints this. */
+/**
+ * The address and the credentials of a Redis. Only the client uses the password; no message or log line contains it.
+ */
 export interface RedisPlace {
-  /** One server, servers that sentinels name, or the slots of a cluster. */
+  /** A server, a master that sentinels name, or a cluster. */
   readonly kind: "server" | "sentinel" | "cluster";
-  /** Of the server, of the sentinels, or of some nodes of the cluster. */
+  /** The address of the server, of the sentinels, or of some nodes of the cluster. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   readonly tls: boolean;
   readonly username: string | null;
   readonly password: string | null;
-  /** The name that sentinels know the servers by; empty elsewhere. */
+  /** The name of the master for sentinels; otherwise empty. */
   readonly master: string;
   readonly database: number;
 }
@@ -25,23 +27,24 @@ const FORM = "redis://[user:password@]host[:port][/database]";
 const LARGEST_DATABASE = 1_000_000;
 
 /**
- * Reads `redis://user:password@host:6379/0` (the form of the IANA registration), with `rediss` for TLS,
+ * Parses `redis://user:password@host:6379/0` (the form of the IANA registration), with `rediss` for TLS,
  * `redis-sentinel://host,host/master/0` and `redis-cluster://host,host`.
  *
- * @throws {TypeError} that repeats nothing of what was given: it may hold a password.
+ * @throws {TypeError} without any part of the URL, because the URL may contain a password.
  */
-export function redisPlace(given: string): RedisPlace {
+export function redisPlace(url: string): RedisPlace {
   const [, scheme = "", user, hosts = "", path = ""] =
-    /^([a-z-]+):\/\/(?:([^@/]*)@)?([^@/?#]+)\/?([^@?#]*)$/.exec(given) ?? [];
-  const way = SCHEMES[scheme];
-  if (!way) throw new TypeError(`it is not of the form ${FORM}; the schemes are ${Object.keys(SCHEMES).join(", ")}`);
+    /^([a-z-]+):\/\/(?:([^@/]*)@)?([^@/?#]+)\/?([^@?#]*)$/.exec(url) ?? [];
+  const protocol = SCHEMES[scheme];
+  if (!protocol)
+    throw new TypeError(`it does not have the form ${FORM}; the schemes are ${Object.keys(SCHEMES).join(", ")}`);
   const [username, password = null] = splitOnce(user ?? "", ":");
-  const [master, database] = way.kind === "sentinel" ? splitOnce(path, "/") : ["", path];
-  if (way.kind === "sentinel" && master === "") throw new TypeError("it does not end with the name of the master");
-  if (way.kind === "cluster" && path !== "") throw new TypeError("a cluster has no databases to choose from");
+  const [master, database] = protocol.kind === "sentinel" ? splitOnce(path, "/") : ["", path];
+  if (protocol.kind === "sentinel" && master === "") throw new TypeError("it does not end with the name of the master");
+  if (protocol.kind === "cluster" && path !== "") throw new TypeError("a cluster has no databases to choose from");
   return {
-    ...way,
-    hosts: hosts.split(",").map((host) => readHost(host, PORTS[way.kind])),
+    ...protocol,
+    hosts: hosts.split(",").map((host) => readHost(host, PORTS[protocol.kind])),
     username: username === "" ? null : decoded(username),
     password: password === null ? null : decoded(password),
     master: decoded(master),
@@ -49,24 +52,24 @@ export function redisPlace(given: string): RedisPlace {
   };
 }
 
-/** Where it is, for messages and for the log. */
+/** Returns the address of a Redis for messages and for the log. */
 export function describePlace({ kind, hosts, master }: RedisPlace): string {
   const where = hosts.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`).join(", ");
   if (kind === "sentinel") return `the Redis "${master}" of the sentinels at ${where}`;
   return kind === "cluster" ? `the Redis cluster at ${where}` : `the Redis at ${where}`;
 }
 
-function readHost(given: string, otherwise: number): { host: string; port: number } {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(given);
-  const port = match?.[3] === undefined ? otherwise : Number(match[3]);
+function readHost(text: string, defaultPort: number): { host: string; port: number } {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text);
+  const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
   if (!match || port < 1 || port > 65_535) throw new TypeError("one of its hosts is not host:port");
   return { host: (match[1] ?? match[2])!, port };
 }
 
-function readDatabase(given: string): number {
-  if (given === "") return 0;
-  if (!/^\d+$/.test(given) || Number(given) > LARGEST_DATABASE) throw new TypeError("its database is not a number");
-  return Number(given);
+function readDatabase(text: string): number {
+  if (text === "") return 0;
+  if (!/^\d+$/.test(text) || Number(text) > LARGEST_DATABASE) throw new TypeError("its database is not a number");
+  return Number(text);
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {
@@ -78,6 +81,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new TypeError("its percent-encoding is broken");
+    throw new TypeError("its percent-encoding is invalid");
   }
 }

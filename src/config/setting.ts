@@ -1,15 +1,18 @@
-/** How one setting is written, read and explained. */
+/** The flag, the default, the help text and the parser of a setting. */
 export interface Setting<T> {
-  /** As given on the command line, with its argument. A flag that begins with `--no-` is on unless it is given. */
+  /** The flag of the command line with its argument. A setting with a `--no-` flag is on by default. */
   readonly flag: string;
   readonly fallback: T;
-  /** For the help text: what it sets, and the attack that a limit stops. */
+  /** The help text: what it sets, and the attack that a limit stops. */
   readonly help: string;
-  /** May be given more than once; in a variable, separated by commas. */
+  /** Whether the flag may be repeated. In a variable, commas separate the values. */
   readonly repeatable: boolean;
-  /** @throws {TypeError} that says what is wrong with the text. */
+  /** @throws {TypeError} with the fault of the text. */
   readonly read: (texts: readonly string[]) => T;
 }
+
+/** The settings of a configuration, by the names of its members. */
+export type Settings<Config> = { readonly [Name in keyof Config]: Setting<Config[Name]> };
 
 export function one<T>(flag: string, fallback: T, help: string, read: (text: string) => T): Setting<T> {
   return { flag, fallback, help, repeatable: false, read: (texts) => read(texts.at(-1) ?? "") };

@@ -1,27 +1,27 @@
 import { Problem } from "../errors.ts";
-import { codeOf } from "./codes.ts";
-import type { RunListener } from "./flight.ts";
-import type { Place, Registry } from "./registry.ts";
-import type { TokenChain } from "./tenants.ts";
+import type { Reservation, ContainerManager } from "./container-manager.ts";
+import { codeOf } from "./guest/code-table.ts";
+import type { RunListener } from "./guest/guest-run.ts";
+import type { TokenChain } from "./token-quotas.ts";
 
 /**
- * Has a guest find out whether code can be read: a parser is what hostile text attacks first, and none is used in this
- * process. Nothing of the code is evaluated. The guest belongs to the token in this container, is used for nothing else, and
- * counts as one of its containers. Where there is no place for it, or it comes to no answer, the code may be anything.
+ * Parses code in a guest, because hostile text attacks the parser first. The service's own process parses no code. The
+ * code is not evaluated. The guest belongs to the token in this container, has no other use, and counts as one of the
+ * token's containers. The check passes if there is no room for the guest, or if the guest fails for any other reason.
  *
  * @throws {Problem} `code_syntax`
  */
 export async function checkCode(
-  containers: Pick<Registry, "reserve" | "release">,
+  containers: Pick<ContainerManager, "reserve" | "release">,
   name: string,
   token: TokenChain,
   text: Buffer,
 ): Promise<void> {
-  const place = reserve(containers, name, token);
-  if (!place) return;
+  const reservation = reserve(containers, name, token);
+  if (!reservation) return;
   try {
-    const { compartment } = place;
-    const { guest } = compartment.warm(performance.now()) ?? (await compartment.arrive());
+    const { slot } = reservation;
+    const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
     const code = { ...codeOf({ source: text, typescript: false, modules: null }), parseOnly: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     guest.run(code, () => "", listener(resolve, reject), performance.now());
@@ -29,30 +29,35 @@ export async function checkCode(
   } catch (error) {
     if (error instanceof Problem && error.code === "code_syntax") throw error;
   } finally {
-    containers.release(place);
+    containers.release(reservation);
   }
 }
 
-function reserve(containers: Pick<Registry, "reserve">, name: string, token: TokenChain): Place | null {
+function reserve(containers: Pick<ContainerManager, "reserve">, name: string, token: TokenChain): Reservation | null {
   try {
-    return containers.reserve(name, { key: `parse ${token.jti}`, fresh: false, net: false }, token, performance.now());
+    return containers.reserve(
+      name,
+      { isolationKey: `parse ${token.jti}`, fresh: false, net: false },
+      token,
+      performance.now(),
+    );
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;
   }
 }
 
-const nothing = (): void => {};
+const ignore = (): void => {};
 
 function listener(resolve: () => void, reject: (problem: Problem) => void): RunListener {
   return {
     result: resolve,
     fault: reject,
     over: resolve,
-    head: nothing,
-    data: nothing,
-    end: nothing,
-    refused: nothing,
-    witness: { log: nothing, unheard: nothing },
+    head: ignore,
+    data: ignore,
+    end: ignore,
+    refused: ignore,
+    logSink: { log: ignore, lateError: ignore },
   };
 }

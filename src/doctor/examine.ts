@@ -1,8 +1,8 @@
 import path from "node:path";
 
 import type { Config } from "../config.ts";
-import { closeInheritedDescriptors } from "../sandbox/descriptors.ts";
-import type { Rung } from "../sandbox/sandbox.ts";
+import { closeInheritedDescriptors } from "../sandbox/launcher/descriptors.ts";
+import type { IsolationLevel } from "../sandbox/sandbox.ts";
 import { examineBubblewrap } from "./bubblewrap.ts";
 import { examineDataFolder } from "./data-folder.ts";
 import { examineEgress } from "./egress.ts";
@@ -11,19 +11,19 @@ import { examineNode, examinePlatform } from "./machine.ts";
 import { examinePort } from "./port.ts";
 import { examineRedis } from "./redis.ts";
 import { examineRoot } from "./root.ts";
-import { examineWall } from "./wall.ts";
+import { examineSandbox } from "./sandbox.ts";
 
 export interface Report {
-  /** Whether the configured rung holds, and nothing else stands in the way of a start. */
+  /** Whether the configured level holds, and nothing else prevents a start. */
   readonly ok: boolean;
-  /** The rung that was opened, or null when none could be. */
-  readonly isolation: Rung | null;
+  /** The level that was opened, or null if no level could be opened. */
+  readonly isolation: IsolationLevel | null;
   readonly findings: readonly Finding[];
 }
 
 /**
- * Looks at all that a service with this configuration would stand on, by doing what it would do. It changes nothing, and
- * may run beside a service on the same data folder; started as root, this process gives that up for good.
+ * Examines everything that a service with this configuration needs, by the same steps as a start. It changes nothing on the
+ * machine, and may run while a service uses the same data folder. If this process has root, it gives up root permanently.
  */
 export async function examine(config: Config): Promise<Report> {
   closeInheritedDescriptors();
@@ -31,17 +31,17 @@ export async function examine(config: Config): Promise<Report> {
   const machine = [examinePlatform(), examineNode()];
   const mayUseBubblewrap = ["auto", "namespaces"].includes(config.isolation);
   const examined = mayUseBubblewrap ? await examineBubblewrap() : [];
-  const { rung, findings: wall } = await examineWall(config);
-  const bubblewrap = rung === "confined" ? examined.map(asPassedOver) : examined;
+  const { level, findings: sandbox } = await examineSandbox(config);
+  const bubblewrap = level === "confined" ? examined.map(asReplaced) : examined;
   const folder = await examineDataFolder(data, config.keys);
-  const place = [await examineEgress(config), folder, ...(await examineRedis(config)), await examinePort(config)];
-  // Last: it is done and not only looked at, and all else may need root.
+  const others = [await examineEgress(config), folder, ...(await examineRedis(config)), await examinePort(config)];
+  // Last, because it gives up root, which the other examinations may need.
   const root = await examineRoot(config.user, data);
-  const findings = [...machine, ...bubblewrap, ...wall, root, ...place];
-  return { ok: findings.every(({ state }) => state !== "open"), isolation: rung, findings };
+  const findings = [...machine, ...bubblewrap, ...sandbox, root, ...others];
+  return { ok: findings.every(({ state }) => state !== "open"), isolation: level, findings };
 }
 
-/** What is missing of a rung that another stands in for. */
-function asPassedOver(finding: Finding): Finding {
+/** Turns an open finding into a weak one, for a level that another level replaces. */
+function asReplaced(finding: Finding): Finding {
   return finding.state === "open" ? { ...finding, state: "weak" } : finding;
 }

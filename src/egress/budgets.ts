@@ -1,41 +1,41 @@
-import type { Refusal } from "./refusals.ts";
+import type { Refusal } from "./faults.ts";
 
-/** What one run has used of the way out. */
+/** The network use of one run. */
 export interface Budget {
   readonly run: number;
   readonly listener: RunInFlight;
-  /** Connections that it has open. */
+  /** The connections that are open now. */
   open: number;
-  /** Connections that it has asked for, in all. */
+  /** All connections that the run requested. */
   opens: number;
   lookups: number;
-  /** Both directions. */
+  /** The bytes in both directions. */
   bytes: number;
-  /** Hosts whose refusal was reported. */
+  /** The hosts whose refusal was reported. */
   readonly reported: Set<string>;
-  /** The run is over. */
+  /** Whether the run has ended. */
   over: boolean;
 }
 
-/** One run, as the gateway sees it. */
+/** The gateway's view of a run. */
 export interface RunInFlight {
-  /** It was refused something. Also after its end: what it asked for may take time to find out. */
+  /** Called for each refusal, also after the end of the run, because a lookup takes time. */
   refused(refusal: Refusal): void;
 }
 
-/** The runs that are in flight in a guest, as the gateway sees them. */
+/** The gateway's view of the runs in flight in a guest. */
 export interface RunsInFlight {
   readonly size: number;
   get(run: number): RunInFlight | null;
-  /** One of them, or null when there is none. */
+  /** Returns the id of any run in flight, or null if there is none. */
   any(): number | null;
 }
 
 /**
  * The budgets of the runs in flight in one guest.
  *
- * A guest says itself which run it is that connects, and submitted code can forge that. All runs of a guest are of one
- * party, under one `net` claim: a forged id can only cost another run of the same party its budget.
+ * The guest itself states which run connects, and submitted code can forge that. All runs of a guest belong to one
+ * isolation group with one `net` claim, so a forged id can only use up the budget of another run of that group.
  */
 export class Budgets {
   readonly #runs: RunsInFlight;
@@ -45,7 +45,7 @@ export class Budgets {
     this.#runs = runs;
   }
 
-  /** @returns null when no such run is in flight. */
+  /** @returns null if no run with this id is in flight. */
   of(run: number): Budget | null {
     const listener = this.#runs.get(run);
     if (!listener) return null;
@@ -57,11 +57,14 @@ export class Budgets {
     return budget;
   }
 
-  /** Who pays for a connection of this run. When it is over that is a run in flight, which then uses the connection. */
+  /**
+   * Returns the budget that a connection of this run uses. After the end of the run that is the budget of a run in
+   * flight, which then uses the connection.
+   */
   payer(budget: Budget): Budget {
     if (!budget.over) return budget;
-    const heir = this.#runs.any();
-    return (heir === null ? null : this.of(heir)) ?? budget;
+    const nextRun = this.#runs.any();
+    return (nextRun === null ? null : this.of(nextRun)) ?? budget;
   }
 
   end(run: number): void {

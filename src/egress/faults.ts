@@ -1,14 +1,27 @@
 import type { NetworkFault } from "../wire/messages.ts";
-import { placeText } from "./host.ts";
-import { EgressDenied } from "./policy.ts";
+import { destinationText } from "./host.ts";
+import { type DenialReason, EgressDenied } from "./policy.ts";
 
-/** What a run wanted: to connect to a port of the host, or (null) to look the host up. */
+/** A connection to a port of the host, or a lookup of the host if `port` is null. */
 export interface Attempt {
   readonly host: string;
   readonly port: number | null;
 }
 
-/** What the guest is told of a refusal: what was refused, why, and how it could be allowed. Never what a name led to. */
+/** Why an attempt was refused: the policy, a limit, or `over` if no such run is in flight. */
+export type RefusalReason = DenialReason | "limit" | "over";
+
+/** A refused attempt, for the log. */
+export interface Refusal extends Attempt {
+  readonly reason: RefusalReason;
+  /** The number of unlogged refusals of the guest since the last log line. */
+  readonly unreported: number;
+}
+
+/**
+ * Returns the fault that the guest receives for a refusal: the attempt, the reason and the remedy. It never contains
+ * the addresses of a name.
+ */
 export function denial(attempt: Attempt, why: string, remedy?: string): NetworkFault {
   const { host, port } = attempt;
   const what = port === null ? `lookup of ${quoted(host)}` : `connect to ${quoted(host)} port ${port}`;
@@ -19,17 +32,17 @@ export function denial(attempt: Attempt, why: string, remedy?: string): NetworkF
   };
 }
 
-/** What the guest is told of an attempt that failed: as its own Node would have said it, had it been on the network. */
+/** Returns the fault that the guest receives for a failed attempt: the error that Node on the network would report. */
 export function failure(error: unknown, attempt: Attempt): NetworkFault {
   if (error instanceof EgressDenied) return denial(attempt, `it ${error.why}`, remedyOf(error, attempt));
-  // When every address of a name failed, Node gives all their errors together and calls them by the first.
+  // If every address of a name failed, Node returns all their errors and uses the code of the first.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const { code, errno, syscall, address, port, hostname } = first as Partial<NodeJS.ErrnoException> & Members;
-  // Whatever else can go wrong is the service's own matter, and its words are not for a task.
-  if (typeof code !== "string" || !/^E[A-Z_]{2,30}$/.test(code)) return reset("the connection broke");
-  const where = hostname ?? (address === undefined ? undefined : placeText({ host: address, port: port ?? null }));
+  // Any other error is internal to the service, and a task must not see its text.
+  if (typeof code !== "string" || !/^E[A-Z_]{2,30}$/.test(code)) return reset("the connection failed");
+  const peer = hostname ?? (address === undefined ? undefined : destinationText({ host: address, port: port ?? null }));
   return {
-    message: [syscall, code, where].filter((part) => part !== undefined).join(" "),
+    message: [syscall, code, peer].filter((part) => part !== undefined).join(" "),
     code,
     ...(errno !== undefined && { errno }),
     ...(syscall !== undefined && { syscall }),
@@ -39,14 +52,14 @@ export function failure(error: unknown, attempt: Attempt): NetworkFault {
   };
 }
 
-/** A connection attempt that took too long. */
+/** Returns the fault of a connection attempt that timed out. */
 export function timedOut({ host, port }: Attempt): NetworkFault {
   const why = { code: "ETIMEDOUT", errno: ETIMEDOUT, syscall: "connect" };
   return { ...why, message: `connect ETIMEDOUT ${quoted(host)} port ${port}`, ...(port !== null && { port }) };
 }
 
-/** Why nothing is done for a run that the guest names and that is not in flight. */
-export const RUN_IS_OVER = "no such run is in flight; await what a run begins before it ends";
+/** The reason for a refusal if the run that the guest states is not in flight. */
+export const RUN_IS_OVER = "no such run is in flight; a run must await its network calls before it ends";
 
 interface Members {
   address?: string;
@@ -64,13 +77,13 @@ function reset(message: string): NetworkFault {
 
 function remedyOf({ reason }: EgressDenied, { host, port }: Attempt): string | undefined {
   if (reason === "host") return undefined;
-  if (reason === "claim") return "a token whose net claim names it, or that has none, can reach it";
+  if (reason === "claim") return "use a token whose net claim contains it, or a token without a net claim";
   if (reason === "self") return undefined;
-  const place = port === null ? `${cut(host)}:port` : placeText({ host: cut(host), port });
-  return `the operator can allow it with --egress-allow ${place}`;
+  const destination = port === null ? `${cut(host)}:port` : destinationText({ host: cut(host), port });
+  return `the operator can allow it with --egress-allow ${destination}`;
 }
 
-/** It is a task's own, and may be anything. */
+/** The host comes from the task and can be any text. */
 function quoted(host: string): string {
   return JSON.stringify(cut(host));
 }

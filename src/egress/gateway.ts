@@ -16,36 +16,38 @@ import {
 } from "./limits.ts";
 import { Lookups } from "./lookups.ts";
 import { parseOpen, parseWindow } from "./messages.ts";
-import { narrowed, type NetClaim } from "./narrow.ts";
+import { restrictPolicy, type NetClaim } from "./narrow.ts";
 import { type CheckedAddress, EgressDenied, type EgressPolicy } from "./policy.ts";
 import { Refusals } from "./refusals.ts";
 import { Stream, type StreamOwner } from "./stream.ts";
 
-/** The way out, as all guests share it. */
+/** The network access that all guests share. */
 export interface Egress {
   readonly policy: EgressPolicy;
   readonly limits: EgressLimits;
-  /** Of all guests together: each takes a descriptor of the service. */
+  /** The maximum number of connections of all guests. Each connection takes a file descriptor of the service. */
   readonly maxConnections: number;
   readonly counts: EgressCounts;
 }
 
-/** The guest's end, as its gateway sees it. */
+/** The gateway's view of its guest. */
 export interface GuestLink {
   readonly runs: RunsInFlight;
-  /** Bytes that the guest has not read. */
+  /** The bytes that the guest has not read. */
   readonly waitingBytes: number;
   push(frame: Buffer): void;
-  /** Ends the guest: it broke the protocol. */
+  /** Ends the guest, which broke the protocol. */
   break(error: Error): void;
 }
 
 /**
- * The way out of one guest: names are resolved here, every address is checked, and the checked address is dialled.
+ * The network access of one guest. The gateway resolves names, checks every address, and connects to the checked
+ * address.
  *
- * A gateway serves one guest and that one party, under its one `net` claim. Every frame that comes is hostile input:
- * what honest code cannot send throws, which is the end of the guest; what may have crossed with a frame of the service
- * is noise. Connections live as long as the guest has runs, not as long as the run that opened them, for pools.
+ * A gateway serves one guest, and so one isolation group with one `net` claim. Every received frame is hostile input. A
+ * frame that honest code cannot send throws, which ends the guest. A frame that may have crossed with a frame of the
+ * service counts as unsolicited. Connections live as long as the guest has runs, and not only as long as their run, for
+ * connection pools.
  */
 export class Gateway implements StreamOwner {
   readonly #egress: Egress;
@@ -54,11 +56,11 @@ export class Gateway implements StreamOwner {
   readonly #budgets: Budgets;
   readonly #refusals: Refusals;
   readonly #lookups: Lookups;
-  /** Those that the guest knows of, by the id that it gave. */
+  /** The streams that are open for the guest, by the id that the guest chose. */
   readonly #streams: Map<number, Stream> = new Map();
-  /** Those and the ones that still deliver what the guest sent. */
+  /** These streams, and the reset streams that still deliver data of the guest. */
   readonly #held: Set<Stream> = new Set();
-  /** Those that have something for the guest, whose turn is next first. */
+  /** The streams with data for the guest, in the order of their turns. */
   readonly #ready: Set<Stream> = new Set();
   #unsentBytes = 0;
   #unreadBytes = 0;
@@ -67,7 +69,7 @@ export class Gateway implements StreamOwner {
 
   constructor(egress: Egress, claim: NetClaim, link: GuestLink) {
     this.#egress = egress;
-    this.#policy = narrowed(egress.policy, claim);
+    this.#policy = restrictPolicy(egress.policy, claim);
     this.#link = link;
     this.#budgets = new Budgets(link.runs);
     this.#refusals = new Refusals(egress.counts);
@@ -81,10 +83,10 @@ export class Gateway implements StreamOwner {
   }
 
   /**
-   * Takes a frame of the guest, of one of the types from `open` to `lookup`.
+   * Receives a frame of the guest, with a type from `open` to `lookup`.
    *
-   * @returns whether somebody had use for it; when not it is noise.
-   * @throws {Error} when it breaks the protocol.
+   * @returns false if the frame is unsolicited.
+   * @throws {Error} if it breaks the protocol.
    */
   receive(type: number, id: number, payload: Buffer): boolean {
     if (type === FROM_GUEST.open) return this.#open(id, payload);
@@ -108,21 +110,21 @@ export class Gateway implements StreamOwner {
     }
   }
 
-  /** The guest has read what was sent to it. */
+  /** Called when the guest has read everything that was sent to it. */
   drained(): void {
     this.#unreadBytes = 0;
     this.#pump();
   }
 
-  /** A run is no longer in flight. */
+  /** Called when a run is no longer in flight. */
   runEnded(run: number): void {
     this.#budgets.end(run);
     if (this.#held.size === 0 || this.#link.runs.size > 0) return;
     clearTimeout(this.#linger ?? undefined);
-    this.#linger = setTimeout(() => this.#cutIdle(), LINGER_MS).unref();
+    this.#linger = setTimeout(() => this.#closeUnused(), LINGER_MS).unref();
   }
 
-  /** Ends everything: the guest is gone. */
+  /** Closes all connections after the end of the guest. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#linger ?? undefined);
@@ -133,8 +135,7 @@ export class Gateway implements StreamOwner {
     if (this.#closed) return;
     if (this.#link.waitingBytes === 0) this.#unreadBytes = 0;
     this.#unreadBytes += frame.length;
-    if (this.#unreadBytes > MAX_UNREAD_BYTES)
-      return this.#link.break(new Error("answers that the guest does not read"));
+    if (this.#unreadBytes > MAX_UNREAD_BYTES) return this.#link.break(new Error("the guest does not read its answers"));
     this.#link.push(frame);
   }
 
@@ -154,16 +155,13 @@ export class Gateway implements StreamOwner {
     const limit = this.#egress.limits.bytes;
     if (stream.payer.bytes <= limit) return null;
     this.#refusals.add(stream.payer, stream.attempt, "limit");
-    return denial(
-      stream.attempt,
-      `the run has sent and received ${formatSize(limit)}, and may no more (--egress-bytes)`,
-    );
+    return denial(stream.attempt, `the run has sent and received ${formatSize(limit)}, the maximum (--egress-bytes)`);
   }
 
   hold(stream: Stream, bytes: number): NetworkFault | null {
     if (this.#unsentBytes + bytes > MAX_UNSENT_BYTES) {
       this.#refusals.add(stream.payer, stream.attempt, "limit");
-      return denial(stream.attempt, `${formatSize(MAX_UNSENT_BYTES)} wait for servers that do not read`);
+      return denial(stream.attempt, `${formatSize(MAX_UNSENT_BYTES)} of data wait for servers that do not read`);
     }
     this.#unsentBytes += bytes;
     return null;
@@ -178,14 +176,14 @@ export class Gateway implements StreamOwner {
   }
 
   #open(id: number, payload: Buffer): boolean {
-    if (this.#streams.has(id)) throw new Error("a stream that is open already");
+    if (this.#streams.has(id)) throw new Error("the stream is already open");
     const { run, message } = parseOpen(payload);
     const budget = this.#budgets.of(run);
     const refusal = budget === null ? RUN_IS_OVER : this.#whyNotOpen(budget);
     if (budget === null || refusal !== null) {
       this.#refusals.add(budget, message, budget === null ? "over" : "limit");
       this.push(textFrame(TO_GUEST.peerReset, id, JSON.stringify(denial(message, refusal!))));
-      // Honest code meets a limit now and then; whoever goes on all the same is counted as making noise.
+      // Honest code reaches a limit occasionally. Repeated attempts count as unsolicited frames.
       return false;
     }
     const stream = new Stream(id, message, budget, this.#egress.limits.timeMs, this);
@@ -202,27 +200,27 @@ export class Gateway implements StreamOwner {
 
   #whyNotOpen(budget: Budget): string | null {
     const { limits, counts, maxConnections } = this.#egress;
-    if (budget.opens >= MAX_OPENS) return `the run has asked for ${MAX_OPENS} connections, and may for no more`;
+    if (budget.opens >= MAX_OPENS) return `the run has requested ${MAX_OPENS} connections, the maximum`;
     if (budget.open >= limits.connections) {
-      return `the run has ${budget.open} connections open, and may have no more (--egress-connections)`;
+      return `the run has ${budget.open} open connections, the maximum (--egress-connections)`;
     }
     if (budget.bytes > limits.bytes) {
-      return `the run has sent and received ${formatSize(limits.bytes)}, and may no more (--egress-bytes)`;
+      return `the run has sent and received ${formatSize(limits.bytes)}, the maximum (--egress-bytes)`;
     }
     if (this.#held.size >= MAX_STREAMS && !this.#makeRoom()) {
-      return `the runs of the container have ${MAX_STREAMS} connections open, and may have no more`;
+      return `the runs of the container have ${MAX_STREAMS} open connections, the maximum`;
     }
-    if (counts.open >= maxConnections) return "the service has as many connections open as it can";
-    const part = Math.max(1, Math.floor(maxConnections / GUEST_PARTS));
-    if (counts.open < maxConnections / 2 || this.#held.size < part || this.#makeRoom()) return null;
-    return `the service has half of its connections open, and a container that has ${part} may then open no more`;
+    if (counts.open >= maxConnections) return "the service has its maximum of open connections";
+    const guestShare = Math.max(1, Math.floor(maxConnections / GUEST_PARTS));
+    if (counts.open < maxConnections / 2 || this.#held.size < guestShare || this.#makeRoom()) return null;
+    return `half of the service's connections are open, so a container may have at most ${guestShare}`;
   }
 
-  /** Ends the oldest connection that a run left behind and no other has used. */
+  /** Closes the oldest connection whose run has ended and that no other run has used. */
   #makeRoom(): boolean {
     for (const stream of this.#held) {
       if (!stream.payer.over) continue;
-      stream.fail(CUT);
+      stream.fail(UNUSED_CONNECTION);
       return true;
     }
     return false;
@@ -243,9 +241,9 @@ export class Gateway implements StreamOwner {
     return this.#policy.resolve(address, port);
   }
 
-  /** Sends what waits for the guest, a frame of each stream in turn, until it does not read as fast. */
+  /** Sends waiting data to the guest, one frame of each stream in turn, until the guest falls behind. */
   #pump(): void {
-    // What is added while this goes on comes up again at the end.
+    // A stream that is added during the loop gets its next turn at the end.
     for (const stream of this.#ready) {
       if (this.#closed || this.#link.waitingBytes >= MAX_WAITING_BYTES) return;
       this.#ready.delete(stream);
@@ -253,14 +251,14 @@ export class Gateway implements StreamOwner {
     }
   }
 
-  #cutIdle(): void {
+  #closeUnused(): void {
     if (this.#link.runs.size > 0) return;
-    for (const stream of this.#held) stream.fail(CUT);
+    for (const stream of this.#held) stream.fail(UNUSED_CONNECTION);
   }
 }
 
-const CUT: NetworkFault = {
-  message: "read ECONNRESET: no run has used the connection",
+const UNUSED_CONNECTION: NetworkFault = {
+  message: "read ECONNRESET: no run uses the connection",
   code: "ECONNRESET",
   errno: -104,
   syscall: "read",

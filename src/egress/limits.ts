@@ -1,35 +1,46 @@
-/** What an operator sets of the way out. */
+/** The limits of network access that an operator configures. */
 export interface EgressLimits {
-  /** Open at once, of one run. */
+  /** The maximum number of open connections of one run. */
   readonly connections: number;
-  /** Of one run, both directions together. */
+  /** The maximum number of bytes of one run in both directions. */
   readonly bytes: number;
-  /** Of one connection, from being asked for to its end. */
+  /** The maximum time of one connection, from the request to its end. */
   readonly timeMs: number;
 }
 
-/** Of one guest, over all its runs: each costs the service a descriptor and its buffers. */
+/**
+ * The maximum number of streams of all runs of one guest. Each stream takes a file descriptor and buffers of the
+ * service.
+ */
 export const MAX_STREAMS: number = 256;
 /**
- * While half of the connections of the service are open, a guest opens no more than one of so many parts of all: sixteen
- * guests, which one token and those below it may have alive, would otherwise hold all connections with their streams.
+ * The divisor for a guest's share of all connections, which applies while half of the service's connections are open.
+ * Without it, the sixteen guests that a token and the tokens below it may have could take all connections.
  */
 export const GUEST_PARTS: number = 64;
-/** Of one run, over all its time, and as many lookups: stops port scans, and a name server that is fed with secrets. */
+/**
+ * The maximum number of connections that one run may request, and the maximum number of its lookups. It stops port
+ * scans, and the transfer of secrets to a name server.
+ */
 export const MAX_OPENS: number = 1_000;
-/** Of one guest: DNS is asked for so many names at a time. */
+/** The maximum number of simultaneous DNS lookups of one guest. */
 export const MAX_LOOKUPS: number = 64;
-/** Names of one guest whose answers are remembered, for tasks that resolve first and connect later. */
+/** The maximum number of remembered lookups of one guest, for tasks that resolve first and connect later. */
 export const MAX_REMEMBERED: number = 256;
-/** Of one guest, all streams together: what peers that do not read make the service hold. Thirty-two full windows. */
+/** The maximum of unsent data of all streams of one guest, for peers that do not read: thirty-two full windows. */
 export const MAX_UNSENT_BYTES: number = 8 * 2 ** 20;
-/** What peers sent goes to the guest only while less waits for it than this: other frames are never far behind it. */
+/**
+ * Data of peers is sent to the guest only while less than this waits for it, so that other frames are not delayed long.
+ */
 export const MAX_WAITING_BYTES: number = 128 * 2 ** 10;
-/** Answers that a guest does not read. An honest one, blocked for seconds, gets some thousand bytes of them. */
+/** The maximum of unread answers of a guest. An honest guest that is blocked for seconds has some thousand bytes. */
 export const MAX_UNREAD_BYTES: number = 2 ** 20;
-/** For DNS and for all addresses of a name together. */
+/** The time limit for DNS and for the connection attempts to all addresses of a name. */
 export const CONNECT_MS: number = 10_000;
-/** Connections outlive their run, for pools; but not for long when no other run comes. */
+/**
+ * The time after which connections are closed if the guest has no run. Connections outlive their run for connection
+ * pools.
+ */
 export const LINGER_MS: number = 5_000;
-/** For what was sent before a reset to reach a peer that is slow to read. */
+/** The time in which data that was sent before a reset can still reach a slow peer. */
 export const FLUSH_MS: number = 5_000;

@@ -16,77 +16,77 @@ export interface LookupsOptions {
   readonly budgets: Budgets;
   readonly refusals: Refusals;
   readonly counts: EgressCounts;
-  /** Tells the guest. */
+  /** Sends the answer to the guest. */
   readonly answer: (id: number, message: AnswerMessage) => void;
 }
 
 /**
- * The lookups of one guest. Their answers are remembered: a task that resolves a name first and then connects to the
- * address is judged by the name. An address that no lookup of this guest gave is judged as itself, whatever name a frame
- * puts beside it.
+ * The lookups of one guest. It remembers their answers: if a task resolves a name and then connects to an address of
+ * it, the policy checks the name. An address that no lookup of this guest returned is checked as an address, whatever
+ * name the frame states.
  */
 export class Lookups {
-  readonly #with: LookupsOptions;
-  readonly #underWay: Set<number> = new Set();
-  /** By name, the one that was asked for longest ago first. */
-  readonly #given: Map<string, readonly string[]> = new Map();
+  readonly #options: LookupsOptions;
+  readonly #inProgress: Set<number> = new Set();
+  /** The addresses by name, with the oldest lookup first. */
+  readonly #answers: Map<string, readonly string[]> = new Map();
 
   constructor(options: LookupsOptions) {
-    this.#with = options;
+    this.#options = options;
   }
 
-  /** As `receive` of the gateway. */
+  /** Starts a lookup; the contract is that of `Gateway.receive`. */
   begin(id: number, payload: Buffer): boolean {
-    if (this.#underWay.has(id)) throw new Error("a lookup that is under way already");
+    if (this.#inProgress.has(id)) throw new Error("a lookup with this id is in progress");
     const { run, message } = parseLookup(payload);
     const attempt = { host: message.host, port: null };
-    const budget = this.#with.budgets.of(run);
+    const budget = this.#options.budgets.of(run);
     const refusal = budget === null ? RUN_IS_OVER : this.#whyNot(budget);
     if (budget === null || refusal !== null) {
-      this.#with.refusals.add(budget, attempt, budget === null ? "over" : "limit");
-      this.#with.answer(id, { fault: denial(attempt, refusal!) });
+      this.#options.refusals.add(budget, attempt, budget === null ? "over" : "limit");
+      this.#options.answer(id, { fault: denial(attempt, refusal!) });
       return false;
     }
     budget.lookups++;
-    this.#with.counts.lookups++;
-    this.#underWay.add(id);
+    this.#options.counts.lookups++;
+    this.#inProgress.add(id);
     void this.#find(id, attempt, budget);
     return true;
   }
 
-  /** Whether a lookup of this guest gave the address for the host. */
+  /** Whether a lookup of this guest returned the address for the host. */
   gave(host: string, address: string): boolean {
-    return this.#given.get(canonicalHost(host) ?? host)?.includes(address) ?? false;
+    return this.#answers.get(canonicalHost(host) ?? host)?.includes(address) ?? false;
   }
 
   #whyNot(budget: Budget): string | null {
-    if (budget.lookups >= MAX_OPENS) return `the run has looked up ${MAX_OPENS} names, and may no more`;
-    return this.#underWay.size >= MAX_LOOKUPS ? `${MAX_LOOKUPS} lookups are under way, and more may not be` : null;
+    if (budget.lookups >= MAX_OPENS) return `the run has looked up ${MAX_OPENS} names, the maximum`;
+    return this.#inProgress.size >= MAX_LOOKUPS ? `${MAX_LOOKUPS} lookups are in progress, the maximum` : null;
   }
 
   async #find(id: number, attempt: Attempt, budget: Budget): Promise<void> {
     let late = false;
-    // Its place is not given back yet: whatever waits for DNS still does.
+    // The lookup still counts as in progress, because its DNS query continues.
     const timer = setTimeout(() => {
       late = true;
-      this.#with.answer(id, { fault: failure(unanswered(attempt.host), attempt) });
+      this.#options.answer(id, { fault: failure(unanswered(attempt.host), attempt) });
     }, CONNECT_MS).unref();
     let answer: AnswerMessage;
     try {
       answer = { addresses: await this.#addressesOf(attempt.host) };
     } catch (error) {
-      if (error instanceof EgressDenied) this.#with.refusals.add(budget, attempt, error.reason);
+      if (error instanceof EgressDenied) this.#options.refusals.add(budget, attempt, error.reason);
       answer = { fault: failure(error, attempt) };
     }
     clearTimeout(timer);
-    this.#underWay.delete(id);
-    if (!late) this.#with.answer(id, answer);
+    this.#inProgress.delete(id);
+    if (!late) this.#options.answer(id, answer);
   }
 
   async #addressesOf(host: string): Promise<CheckedAddress[]> {
-    // It asks nobody and tells nothing; whether it may be dialled is judged when it is.
+    // An address needs no DNS query and reveals nothing. The policy checks it at the connection.
     if (isIP(host) !== 0) return [{ address: host, family: isIPv6(host) ? 6 : 4 }];
-    const addresses = await this.#with.policy.lookup(host);
+    const addresses = await this.#options.policy.lookup(host);
     this.#remember(
       canonicalHost(host) ?? host,
       addresses.map(({ address }) => address),
@@ -95,10 +95,10 @@ export class Lookups {
   }
 
   #remember(name: string, addresses: readonly string[]): void {
-    this.#given.delete(name);
-    this.#given.set(name, addresses);
-    if (this.#given.size <= MAX_REMEMBERED) return;
-    const [oldest] = this.#given.keys();
-    this.#given.delete(oldest!);
+    this.#answers.delete(name);
+    this.#answers.set(name, addresses);
+    if (this.#answers.size <= MAX_REMEMBERED) return;
+    const [oldest] = this.#answers.keys();
+    this.#answers.delete(oldest!);
   }
 }

@@ -1,25 +1,26 @@
 import { lookup, Resolver } from "node:dns/promises";
 
-/** Gives all addresses of a name, or throws what `getaddrinfo` of Node would. */
+/** Returns all addresses of a name, or throws the error of Node's `getaddrinfo`. */
 export type NameResolver = (name: string) => Promise<readonly { address: string }[]>;
 
 /**
- * Names that an operator vouches for, by the system's own means: the hosts file, search domains and what else there is.
+ * Resolves names that an operator trusts with the resolver of the system: hosts file, search domains and its other
+ * sources.
  *
- * Not for names that a task chose: libuv lets two lookups of this kind wait at a time in the whole process, so two names
- * whose servers never answer would hold up everybody's.
+ * It must not resolve names that a task chose. libuv runs two of these lookups at a time in the whole process, so two
+ * names whose servers never answer would delay the lookups of all tasks.
  */
 export const systemNames: NameResolver = (name) => lookup(name, { all: true });
 
 /**
- * Names of the DNS alone, asked for without a thread, so that slow ones hold up nobody. Addresses of IPv4 come first.
+ * Resolves names with DNS only and without a thread, so that slow names do not delay others. IPv4 addresses come first.
  *
- * @param servers as `host:port`; without them those that the machine is set up with.
+ * @param servers the name servers as `host:port`; the default is the configuration of the machine.
  */
 export function dnsNames(servers?: readonly string[]): NameResolver {
   const resolver = resolverOf(servers);
   return async (name) => {
-    // RFC 6761: they have one answer everywhere, and a server is not to be asked.
+    // RFC 6761: these names have a fixed answer, and must not be sent to a server.
     if (/(?:^|\.)localhost$/.test(name)) return [{ address: "127.0.0.1" }, { address: "::1" }];
     if (/(?:^|\.)invalid$/.test(name)) throw notFound(name);
     const dns = resolver();
@@ -27,40 +28,42 @@ export function dnsNames(servers?: readonly string[]): NameResolver {
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
     if (addresses.length > 0) return addresses.map((address) => ({ address }));
     const codes = answers.map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : "ENODATA"));
-    // No server where c-ares looks for one; the system may know another way. A task cannot bring this about.
+    // c-ares found no name server, but the system may have another source. A task cannot cause this.
     if (codes.includes("ECONNREFUSED")) return systemNames(name);
     throw codes.every((code) => NO_SUCH_NAME.has(code)) ? notFound(name) : unanswered(name);
   };
 }
 
-/** The error of a name that is not there, as Node's own `lookup` makes it. */
+/** Creates the error of a name that does not exist, as Node's `lookup` does. */
 export function notFound(name: string): NodeJS.ErrnoException {
   return lookupError("ENOTFOUND", EAI_NONAME, name);
 }
 
-/** The error of a name whose servers do not answer. */
+/** Creates the error of a name whose servers do not answer. */
 export function unanswered(name: string): NodeJS.ErrnoException {
   return lookupError("EAI_AGAIN", EAI_AGAIN, name);
 }
 
 const TIMEOUT_MS = 2_000;
 const TRIES = 3;
-/** The machine may have moved to another network: its list of servers is read again. */
-const KEEP_MS = 30_000;
+/**
+ * The time after which the list of name servers is read again, because the machine may have moved to another network.
+ */
+const REFRESH_MS = 30_000;
 const EAI_NONAME = -3_008;
 const EAI_AGAIN = -3_001;
 const NO_SUCH_NAME: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME", "EBADQUERY", "EFORMERR"]);
 
 function resolverOf(servers: readonly string[] | undefined): () => Resolver {
-  let kept: Resolver | null = null;
+  let current: Resolver | null = null;
   let untilMs = 0;
   return () => {
     const nowMs = performance.now();
-    if (kept !== null && nowMs < untilMs) return kept;
-    kept = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
-    if (servers) kept.setServers(servers);
-    untilMs = nowMs + KEEP_MS;
-    return kept;
+    if (current !== null && nowMs < untilMs) return current;
+    current = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+    if (servers) current.setServers(servers);
+    untilMs = nowMs + REFRESH_MS;
+    return current;
   };
 }
 

@@ -5,7 +5,7 @@ import { isPublicAddress } from "./addresses.ts";
 import { canonicalHost } from "./host.ts";
 import { dnsNames, type NameResolver, notFound, systemNames } from "./names.ts";
 
-/** An address that was checked. Only this may be dialled: asking DNS once more may give another. */
+/** A checked address. The service connects only to this, because a second DNS query may return another address. */
 export interface CheckedAddress {
   address: string;
   family: 4 | 6;
@@ -13,15 +13,15 @@ export interface CheckedAddress {
 
 export interface EgressPolicy {
   /**
-   * Resolves a name or a literal, checks every address, and gives those that may be dialled, at least one.
+   * Resolves a name or a literal, checks every address, and returns the allowed addresses, at least one.
    *
-   * @param known addresses that the name resolved to before; DNS is not asked, all else is checked anew.
-   * @throws {EgressDenied} when it may not be dialled.
-   * @throws the error of the resolver when the name does not resolve.
+   * @param known the addresses of an earlier lookup of the name. They replace the DNS query; all checks run again.
+   * @throws {EgressDenied} if the destination is not allowed.
+   * @throws the error of the resolver if the name does not resolve.
    */
   resolve(host: string, port: number, known?: readonly string[]): Promise<CheckedAddress[]>;
   /**
-   * As `resolve`, for whoever has not said the port yet: what no port could be dialled at is refused.
+   * Resolves a host without a port. It refuses a host that is allowed on no port.
    *
    * @throws as `resolve` does.
    */
@@ -29,33 +29,35 @@ export interface EgressPolicy {
 }
 
 export interface EgressOptions {
-  /** `none` reaches only what `allow` names. */
+  /** `none` allows only the destinations in `allow`. */
   mode: "none" | "public";
-  /** Names or literals with their port, which may be private. They are compared with the host that is asked for. */
+  /** Names or literals with a port. They may be private. They are compared with the requested host. */
   allow: readonly { readonly host: string; readonly port: number }[];
-  /** Refused although public: asked anew at each call, since interfaces come and go. */
+  /** Returns addresses that are refused although they are public. It is called each time, because interfaces change. */
   ownAddresses?: () => readonly string[];
-  /** Ports at which the service itself listens on this machine: an allowed name that leads to them is refused. */
+  /**
+   * Returns the ports on which the service listens on this machine. An allowed name that resolves to them is refused.
+   */
   ownPorts?: () => readonly number[];
-  /** Where the service keeps what is its own, such as a Redis: refused although public, or allowed by a name. */
+  /** The servers of the service, such as its Redis. They are refused, also if they are public or allowed by name. */
   ownPlaces?: readonly { readonly host: string; readonly port: number }[];
-  /** Ports that may be dialled at public addresses. The default keeps untrusted code from mail, DNS and databases. */
+  /** The allowed ports of public addresses. The default stops untrusted code from using mail, DNS and databases. */
   ports?: readonly number[];
-  /** Instead of DNS. */
+  /** Replaces DNS. */
   resolver?: NameResolver;
 }
 
 /**
- * The reason for a refusal: the host is none, there is no egress at all, the token does not name it, the port or an
+ * The reason for a refusal: the host is invalid, egress is off, the token's claim does not contain it, the port or an
  * address is not allowed, or it is the service itself or its Redis.
  */
 export type DenialReason = "host" | "mode" | "claim" | "port" | "address" | "self";
 
-/** A place that may not be dialled. The message never holds what a name resolved to. */
+/** A destination that is not allowed. The message never contains the addresses of a name. */
 export class EgressDenied extends Error {
   override readonly name = "EgressDenied";
   readonly reason: DenialReason;
-  /** The message without its subject, for those who must not name the host. */
+  /** The message without its subject, for texts that must not name the host. */
   readonly why: string;
 
   constructor(host: string, reason: DenialReason, why: string) {
@@ -66,17 +68,17 @@ export class EgressDenied extends Error {
 }
 
 const WEB_PORTS: readonly number[] = [80, 443, 8_080, 8_443];
-/** The owner of a name can give it thousands of addresses. This many are looked at; the rest is never given or dialled. */
+/** The maximum number of addresses that are checked, because a name can have thousands. The others are never used. */
 const MAX_CHECKED_ADDRESSES = 64;
-/** This many of them are given, and so may be dialled one after the other. */
+/** The maximum number of addresses that are returned, to which the service may connect in turn. */
 const MAX_ADDRESSES = 16;
-const SELF = "leads to this service itself, which has to be allowed by its address";
-const OWN_PLACE = "leads to where this service keeps what is its own, which has to be allowed by its address";
+const SELF = "resolves to this service itself, which only its address can allow";
+const OWN_SERVER = "resolves to a server that this service itself uses, which only its address can allow";
 
 /**
- * Decides what may be dialled from here.
+ * Creates the policy that decides to which destinations the service connects.
  *
- * @throws {TypeError} when an entry of `allow` is no host with a port.
+ * @throws {TypeError} if an entry of `allow` is not a host with a port.
  */
 export function egressPolicy(options: EgressOptions): EgressPolicy {
   const allowed = new Set(options.allow.map(({ host, port }) => allowKey(host, port)));
@@ -93,27 +95,29 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
     if (found.length === 0) throw notFound(name);
     return found.slice(0, MAX_CHECKED_ADDRESSES).map(({ address }) => address);
   };
-  /** One bad address condemns the name: public names with a private address among others are made for attacks. */
+  /** Rejects the name if any address is not public, because public names with a private address serve attacks. */
   const mustBePublic = (host: string, addresses: readonly string[]): void => {
     const own = canonical(ownAddresses());
     if (addresses.every((address) => isPublicAddress(address) && !isOwn(address, own))) return;
-    throw new EgressDenied(host, "address", "leads to an address that is not public");
+    throw new EgressDenied(host, "address", "resolves to an address that is not public");
   };
-  /** An allowed name is its owner's, who may point it at this machine: then it must not be a way to the service. */
+  /** The owner of an allowed name can point it at this machine. That name must not give access to the service. */
   const mustNotBeSelf = (host: string, name: string, port: number, addresses: readonly string[]): void => {
     if (isNamedExactly(name) || !ownPorts().includes(port)) return;
     const own = canonical(ownAddresses());
     if (addresses.some((address) => isThisMachine(address, own))) throw new EgressDenied(host, "self", SELF);
   };
-  /** Asked anew each time, as the service does when it connects: only for places whose port is that of one of them. */
-  const mustNotBeOwnPlace = async (host: string, port: number, addresses: readonly string[]): Promise<void> => {
-    for (const place of ownPlaces.filter((each) => each.port === port)) {
-      const name = canonicalHost(place.host)!;
-      if (name === nameOf(host)) throw new EgressDenied(host, "self", OWN_PLACE);
+  /**
+   * Resolves the service's servers each time, as the service does when it connects, but only those with the same port.
+   */
+  const mustNotBeOwnServer = async (host: string, port: number, addresses: readonly string[]): Promise<void> => {
+    for (const server of ownPlaces.filter((each) => each.port === port)) {
+      const name = canonicalHost(server.host)!;
+      if (name === nameOf(host)) throw new EgressDenied(host, "self", OWN_SERVER);
       const own = await addressesOf(name, true).then(canonical, () => null);
-      // Where it is cannot be known now: then it may be this one.
+      // If its addresses cannot be resolved now, the destination could be this server.
       if (own === null || addresses.some((address) => isOwn(address, own))) {
-        throw new EgressDenied(host, "self", OWN_PLACE);
+        throw new EgressDenied(host, "self", OWN_SERVER);
       }
     }
   };
@@ -123,16 +127,16 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
       const name = nameOf(host);
       const trusted = allowed.has(`${name} ${port}`);
       if (!trusted) {
-        // Before DNS is asked: a lookup is a way out too.
+        // Before the DNS query, because a query can carry data out too.
         mustHaveEgress(host, options.mode);
         if (!ports.includes(port)) {
-          throw new EgressDenied(host, "port", `may not be reached on port ${port}, only on ${ports.join(", ")}`);
+          throw new EgressDenied(host, "port", `cannot be reached on port ${port}, only on ${ports.join(", ")}`);
         }
       }
       const addresses = known ?? (await addressesOf(name, trusted));
       if (trusted) mustNotBeSelf(host, name, port, addresses);
       else mustBePublic(host, addresses);
-      if (!trusted || !isNamedExactly(name)) await mustNotBeOwnPlace(host, port, addresses);
+      if (!trusted || !isNamedExactly(name)) await mustNotBeOwnServer(host, port, addresses);
       return checked(addresses);
     },
 
@@ -147,7 +151,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
   };
 }
 
-/** Nobody but the operator who allowed it says where it leads. */
+/** Whether only the operator who allowed the host determines its address. */
 function isNamedExactly(name: string): boolean {
   return isIP(name) !== 0 || name === "localhost";
 }
@@ -159,7 +163,7 @@ function nameOf(host: string): string {
 }
 
 function mustHaveEgress(host: string, mode: EgressOptions["mode"]): void {
-  if (mode === "none") throw new EgressDenied(host, "mode", "may not be reached: egress is switched off");
+  if (mode === "none") throw new EgressDenied(host, "mode", "cannot be reached: egress is switched off");
 }
 
 function checked(addresses: readonly string[]): CheckedAddress[] {
@@ -174,7 +178,7 @@ function allowKey(host: string, port: number): string {
   return `${name} ${port}`;
 }
 
-/** Any address that this machine answers itself, whatever interfaces it has. A BlockList looks through IPv4-mapped ones. */
+/** The local addresses of any machine, whatever its interfaces. A BlockList also matches IPv4-mapped addresses. */
 const LOCAL = new BlockList();
 LOCAL.addSubnet("127.0.0.0", 8, "ipv4");
 LOCAL.addSubnet("0.0.0.0", 8, "ipv4");
@@ -191,7 +195,7 @@ function isOwn(address: string, own: ReadonlySet<string>): boolean {
   return own.has(canonicalHost(address) ?? address);
 }
 
-/** Addresses in their one spelling. */
+/** Returns addresses in their canonical spelling. */
 function canonical(addresses: readonly string[]): ReadonlySet<string> {
   return new Set(addresses.map((address) => canonicalHost(address) ?? address));
 }

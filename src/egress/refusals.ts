@@ -1,26 +1,18 @@
 import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { Budget } from "./budgets.ts";
-import type { Attempt } from "./faults.ts";
-import type { DenialReason } from "./policy.ts";
+import type { Attempt, RefusalReason } from "./faults.ts";
 
-/** By the policy, by a limit, or because no such run is in flight. */
-export type RefusalReason = DenialReason | "limit" | "over";
-
-/** An attempt that was refused, for the log. */
-export interface Refusal extends Attempt {
-  readonly reason: RefusalReason;
-  /** Refusals of the guest since the last line that got none of their own. */
-  readonly unreported: number;
-}
-
-/** Hosts of one run that get a line each. */
+/** The maximum number of hosts of one run that are logged. */
 const MAX_HOSTS = 20;
-/** Lines of one guest: so many at once, and one more after each of these times. A task must not flood the log. */
+/**
+ * The maximum number of log lines of one guest at once; each `REFILL_MS` allows one more. A task must not flood the
+ * log.
+ */
 const BURST = 20;
 const REFILL_MS = 1_000;
 const MAX_HOST_CHARS = 255;
 
-/** Counts what a guest was refused, and reports it: one line a run and host, and few in all. */
+/** Counts the refusals of a guest, and reports a limited number: one for each run and host. */
 export class Refusals {
   readonly #counts: EgressCounts;
   #allowance = BURST;
@@ -31,7 +23,7 @@ export class Refusals {
     this.#counts = counts;
   }
 
-  /** @param budget of the run, or null when it cannot be told. */
+  /** @param budget the budget of the run, or null if the run is unknown. */
   add(budget: Budget | null, { host, port }: Attempt, reason: RefusalReason): void {
     this.#counts.refused[reason] = (this.#counts.refused[reason] ?? 0) + 1;
     const shown = host.slice(0, MAX_HOST_CHARS);

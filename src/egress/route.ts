@@ -5,15 +5,17 @@ import type { CheckedAddress } from "./policy.ts";
 const ATTEMPT_MS = 250;
 
 /**
- * How to connect to these addresses and no other, each in turn until one answers (RFC 8305). DNS is not asked again: a
- * second answer could be another one.
+ * Returns options that connect only to these addresses, each in turn until one answers (RFC 8305). They avoid a second
+ * DNS query, which could return other addresses.
  *
- * @param connectMs for all of them together; whoever connects keeps it, since the last attempt has no end of its own.
+ * @param connectMs the time for all attempts together. The caller must enforce it, because the last attempt has no time
+ *   limit.
  */
 export function routeTo(addresses: readonly CheckedAddress[], port: number, connectMs: number): TcpNetConnectOpts {
   const lookup: LookupFunction = (_name, _options, done) => done(null, [...addresses]);
   return {
-    // Node calls no `lookup` for a literal, and for any other name this one, whatever the name.
+    // Node does not call `lookup` for a literal. For any other name it calls this `lookup`, so the name does not
+    // matter.
     host: addresses.length === 1 ? addresses[0]!.address : "several.invalid",
     port,
     lookup,

@@ -16,58 +16,62 @@ import { CONNECT_MS, FLUSH_MS } from "./limits.ts";
 import type { CheckedAddress } from "./policy.ts";
 import { routeTo } from "./route.ts";
 
-/** What a stream needs of its gateway. */
+/** The functions that a stream uses of its gateway. */
 export interface StreamOwner {
   /** Sends a frame to the guest. */
   push(frame: Buffer): void;
-  /** The same for what a peer sent: there may be much of it, and `sendOne` is called only when there is room. */
+  /** Sends data of a peer to the guest. The stream calls it only within `sendOne`, because there may be much data. */
   pushData(frame: Buffer): void;
-  /** The stream has something for the guest; `sendOne` is called when there is room for it. */
+  /** Called when the stream has data for the guest. The gateway calls `sendOne` when the guest has room. */
   ready(stream: Stream): void;
-  /** Counts bytes of the stream, in either direction. @returns why it may not have them, or null. */
+  /** Counts bytes of the stream, in either direction. @returns the fault if they exceed the budget, or null. */
   charge(stream: Stream, bytes: number): NetworkFault | null;
-  /** Counts bytes that wait for the peer, or (negative) do no more. @returns why they may not wait, or null. */
+  /**
+   * Counts bytes that wait for the peer; negative if they no longer wait. @returns the fault if too many wait, or null.
+   */
   hold(stream: Stream, bytes: number): NetworkFault | null;
-  /** Nothing more comes of the stream, and nothing of it is held. */
+  /** Called when the stream has ended and holds no resources. */
   gone(stream: Stream): void;
 }
 
-/** A window's worth is given back when so much of it is free again. */
+/** The number of delivered bytes after which the guest gets room in its window back. */
 const GIVE_BACK_BYTES = WINDOW_BYTES / 4;
-/** Less than this is not worth a frame when more waits: the guest gives room back in large pieces. */
+/** The minimum size of a frame if more data waits. The guest frees its window in large pieces, so waiting pays off. */
 const LEAST_BYTES = 4_096;
-/** Of what a peer sent, beside one read: the guest's window is what keeps a connection busy, not this. */
+/** The read-ahead buffer of a socket. It is small, because the guest's window keeps a connection busy. */
 const READ_AHEAD_BYTES = 16_384;
 
 /**
- * The service's end of one connection of a guest: frames on one side, a socket on the other, and a window each way.
+ * The service's end of one connection of a guest. It translates between frames and a socket, with a window in each
+ * direction.
  *
- * Its methods that take frames throw when the guest breaks the protocol.
+ * Its methods that receive frames throw if the guest breaks the protocol.
  */
 export class Stream {
   readonly id: number;
   readonly attempt: Attempt;
-  /** The run that asked for it: it counts among that one's open connections. */
+  /** The run that requested the stream, whose open connections include it. */
   readonly opener: Budget;
-  /** The run that its bytes count for. */
+  /** The run whose budget its bytes use. */
   payer: Budget;
   readonly sinceMs: number = performance.now();
   readonly #timeMs: number;
   readonly #owner: StreamOwner;
   #socket: Socket | null = null;
   #isOpen = false;
-  /** The guest is told nothing more. */
-  #left = false;
+  /** Whether the guest receives no more frames of this stream. */
+  #isDetached = false;
   #ended = false;
-  /** What the guest may still send, and what it has sent and the peer has taken since it was last told. */
+  /** The bytes that the guest may still send. */
   #sendWindow = WINDOW_BYTES;
+  /** The bytes that the peer took and that were not yet added to the guest's window. */
   #taken = 0;
-  /** What the guest still has room for. */
+  /** The bytes for which the guest still has room. */
   #receiveWindow = WINDOW_BYTES;
   #corked = false;
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param timeMs from its beginning, and once more from when it stands. */
+  /** @param timeMs the time limit of the connection attempt, and again of the established connection. */
   constructor(id: number, attempt: Attempt, opener: Budget, timeMs: number, owner: StreamOwner) {
     this.id = id;
     this.attempt = attempt;
@@ -77,14 +81,14 @@ export class Stream {
     this.#owner = owner;
   }
 
-  /** Begins to wait for the addresses of its host and for one of them to answer. */
+  /** Starts the time limit for DNS and for the connection. */
   begin(): void {
     this.#after(Math.min(CONNECT_MS, this.#timeMs), () => this.fail(timedOut(this.attempt)));
   }
 
-  /** Connects to the first of these addresses that answers. */
+  /** Connects to the first address that answers. */
   dial(addresses: readonly CheckedAddress[], port: number): void {
-    if (this.#left) return;
+    if (this.#isDetached) return;
     const route = routeTo(addresses, port, CONNECT_MS);
     const options = { ...route, allowHalfOpen: true, noDelay: true, highWaterMark: READ_AHEAD_BYTES };
     const socket = connect(options);
@@ -94,61 +98,61 @@ export class Stream {
     socket.on("close", () => this.#release());
   }
 
-  /** Bytes for the peer. */
+  /** Receives bytes for the peer. */
   sent(payload: Buffer): void {
     const cost = payload.length + DATA_FRAME_COST_BYTES;
     const socket = this.#mustTakeMore();
     this.#sendWindow -= cost;
-    if (payload.length > DATA_BYTES || this.#sendWindow < 0) throw new Error("more than a stream's window");
+    if (payload.length > DATA_BYTES || this.#sendWindow < 0) throw new Error("data beyond the stream's window");
     const fault = this.#owner.charge(this, payload.length) ?? this.#owner.hold(this, cost);
     if (fault) return this.fail(fault);
     this.#cork(socket);
-    // A copy: the payload is a view into much more that was read with it.
+    // A copy, because the payload is a view of a larger buffer that it would retain.
     socket.write(new Uint8Array(payload), () => this.#wasTaken(cost));
   }
 
-  /** The guest has room for more. */
+  /** Receives more room of the guest. */
   receiveMore(bytes: number): void {
     this.#mustBeOpen();
-    if (bytes === 0) throw new Error("a window of no bytes");
+    if (bytes === 0) throw new Error("a window of zero bytes");
     this.#receiveWindow += bytes;
-    if (this.#receiveWindow > WINDOW_BYTES) throw new Error("a window that was never used");
+    if (this.#receiveWindow > WINDOW_BYTES) throw new Error("more window than was used");
     this.#owner.ready(this);
   }
 
-  /** The guest sends no more. */
+  /** Receives the end of the guest's data. */
   end(): void {
     const socket = this.#mustTakeMore();
     this.#ended = true;
     socket.end();
   }
 
-  /** Nobody in the guest wants it any more. What was sent before still reaches the peer, as from a closed socket. */
+  /** Receives a reset of the guest. Data that was sent before still reaches the peer, as from a closed socket. */
   reset(): void {
-    this.#left = true;
+    this.#isDetached = true;
     const socket = this.#socket;
     if (socket === null || socket.connecting || socket.writableLength === 0) return this.destroy();
     socket.destroySoon();
     this.#after(FLUSH_MS, () => this.destroy());
   }
 
-  /** Ends it, and tells the guest why. */
+  /** Ends the stream and sends the reason to the guest. */
   fail(fault: NetworkFault): void {
-    if (!this.#left) this.#owner.push(textFrame(TO_GUEST.peerReset, this.id, JSON.stringify(fault)));
+    if (!this.#isDetached) this.#owner.push(textFrame(TO_GUEST.peerReset, this.id, JSON.stringify(fault)));
     this.destroy();
   }
 
-  /** Ends it, now, and without a word to the guest. */
+  /** Ends the stream at once without a frame to the guest. */
   destroy(): void {
-    this.#left = true;
+    this.#isDetached = true;
     this.#socket?.destroy();
     this.#release();
   }
 
-  /** Sends the guest one frame of what has come, if it may. @returns whether it could send another. */
+  /** Sends one frame of received data to the guest if there is room. @returns whether it could send another. */
   sendOne(): boolean {
     const socket = this.#socket;
-    if (this.#left || socket === null) return false;
+    if (this.#isDetached || socket === null) return false;
     const waiting = socket.readableLength;
     if (waiting === 0) return this.#noticeEnd(socket);
     const room = this.#receiveWindow - DATA_FRAME_COST_BYTES;
@@ -166,35 +170,35 @@ export class Stream {
   }
 
   #open(socket: Socket): void {
-    if (this.#left) return;
+    if (this.#isDetached) return;
     this.#isOpen = true;
-    this.#after(this.#timeMs, () => this.fail(denial(this.attempt, this.#tooLong())));
+    this.#after(this.#timeMs, () => this.fail(denial(this.attempt, this.#timeLimitReason())));
     this.#owner.push(textFrame(TO_GUEST.opened, this.id, JSON.stringify(endsOf(socket))));
     socket.on("readable", () => this.#owner.ready(this));
-    // Only after everything before it has been read.
+    // Node emits "end" only after all data has been read.
     socket.on("end", () => {
-      if (!this.#left) this.#owner.push(bytesFrame(TO_GUEST.peerEnded, this.id));
+      if (!this.#isDetached) this.#owner.push(bytesFrame(TO_GUEST.peerEnded, this.id));
     });
   }
 
-  /** A stream of Node notices its end when it is read from and has nothing, not when its last bytes are taken. */
+  /** A Node stream detects its end at a read without data, and not when its last bytes are read. */
   #noticeEnd(socket: Socket): false {
     socket.read(0);
     return false;
   }
 
   #mustBeOpen(): Socket {
-    if (!this.#isOpen) throw new Error("a stream that is not open yet");
+    if (!this.#isOpen) throw new Error("the stream is not open yet");
     return this.#socket!;
   }
 
   #mustTakeMore(): Socket {
-    if (this.#ended) throw new Error("a stream that the guest has ended");
+    if (this.#ended) throw new Error("the guest has ended the stream");
     return this.#mustBeOpen();
   }
 
-  #tooLong(): string {
-    return `the connection was open for ${formatDuration(this.#timeMs)}, and may be for no longer (--egress-time)`;
+  #timeLimitReason(): string {
+    return `the connection was open for ${formatDuration(this.#timeMs)}, the maximum (--egress-time)`;
   }
 
   #after(ms: number, act: () => void): void {
@@ -202,7 +206,7 @@ export class Stream {
     this.#timer = setTimeout(act, ms).unref();
   }
 
-  /** Gathers what comes within a turn: a guest can send single bytes. */
+  /** Combines the writes of a turn of the event loop, because a guest can send single bytes. */
   #cork(socket: Socket): void {
     if (this.#corked) return;
     this.#corked = true;
@@ -215,7 +219,7 @@ export class Stream {
 
   #wasTaken(cost: number): void {
     this.#owner.hold(this, -cost);
-    if (this.#left) return;
+    if (this.#isDetached) return;
     this.#taken += cost;
     if (this.#taken < GIVE_BACK_BYTES) return;
     const payload = Buffer.allocUnsafe(4);
@@ -225,15 +229,15 @@ export class Stream {
     this.#owner.push(bytesFrame(TO_GUEST.sendMore, this.id, payload));
   }
 
-  /** When the socket is closed, or will be at once, or was never made. */
+  /** Called when the socket is closed, is about to close, or was never created. */
   #release(): void {
-    this.#left = true;
+    this.#isDetached = true;
     clearTimeout(this.#timer ?? undefined);
     this.#owner.gone(this);
   }
 }
 
-/** As the guest's sockets show them. The address of this end is the host's own, and no business of a task. */
+/** Returns the addresses that the guest's socket shows. It hides the local address, which belongs to the host. */
 function endsOf(socket: Socket): OpenedMessage {
   const localAddress = isIPv6(socket.remoteAddress ?? "") ? "::" : "0.0.0.0";
   return {

@@ -8,24 +8,25 @@ const subarray = uncurry(Uint8Array.prototype, "subarray");
 const Bytes = Uint8Array;
 const NONE = new Uint8Array();
 const NativePromise = Promise;
-/** After all promises that are settled: what a stream holds already has been handed over by then. */
+/** Runs after all settled promises, so a stream has delivered everything that it already holds. */
 const soon = process.nextTick.bind(process);
-/** Larger pieces are worth a frame of their own. */
+/** The largest piece that is batched. A larger piece is sent in a separate frame. */
 const SMALL_BYTES = 4_096;
-const JOINED_BYTES = 16_384;
-/** Of one connection only (RFC 9110, 7.6.1), or made by the service's own HTTP layer. */
+/** The size at which a batch of small pieces is sent. */
+const BATCH_BYTES = 16_384;
+/** These headers belong to one connection only (RFC 9110, 7.6.1), or the service's HTTP layer sets them. */
 const HOP_BY_HOP = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/** Sends the head and then the bytes of a run's answer, never more than the service has asked for. */
+/** Sends the head and then the bytes of a run's response, within the window that the service grants. */
 export class Body {
   readonly #run: Run;
   #credit: number = WINDOW_BYTES;
   #wake: (() => void) | null = null;
-  /** Small pieces of this turn. Their frame is paid for already, so nothing can keep it back. */
-  #joined: Uint8Array = NONE;
-  #joinedBytes = 0;
+  /** The small pieces of this turn. Their frame is already deducted from the credit, so it can always be sent. */
+  #batch: Uint8Array = NONE;
+  #batchBytes = 0;
 
-  /** @param stop Called when the run is aborted, so that what feeds the body can stop. */
+  /** @param stop Stops the source of the body; called when the run is aborted. */
   constructor(run: Run, stop: () => void) {
     this.#run = run;
     run.onWindow = (bytes) => {
@@ -41,20 +42,20 @@ export class Body {
 
   /**
    * @param headers Name, value, name, value.
-   * @param held It waits for the first bytes, as `Run.head` says.
-   * @throws {TypeError} when no answer can have such a status or header.
+   * @param isDelayed Whether the head waits for the first bytes; see `Run.head`.
+   * @throws {TypeError} when HTTP forbids the status or a header.
    */
-  head(status: number, headers: string[], held = false): void {
-    const kept: string[] = [];
+  head(status: number, headers: string[], isDelayed = false): void {
+    const endToEnd: string[] = [];
     for (let at = 0; at + 1 < headers.length; at += 2) {
-      if (!HOP_BY_HOP.includes(lowerCase(headers[at]!))) kept.push(headers[at]!, headers[at + 1]!);
+      if (!HOP_BY_HOP.includes(lowerCase(headers[at]!))) endToEnd.push(headers[at]!, headers[at + 1]!);
     }
-    this.#run.head(status, kept, held);
+    this.#run.head(status, endToEnd, isDelayed);
   }
 
-  /** Sends what the window allows; returns a promise only for the rest. */
+  /** Sends what the window allows. Returns a promise only if some bytes have to wait. */
   write(bytes: Uint8Array): Promise<void> | null {
-    if (this.#run.over || this.#join(bytes)) return null;
+    if (this.#run.over || this.#addToBatch(bytes)) return null;
     this.#flush();
     const sent = this.#send(bytes);
     return sent === bytes.length ? null : this.#sendRest(subarray(bytes, sent));
@@ -75,7 +76,7 @@ export class Body {
     this.#wake = null;
   }
 
-  /** The service counts as this does, and ends a guest that sends more: the credit never falls below zero. */
+  /** The service counts the same credit and ends a guest that exceeds it, so the credit never falls below zero. */
   #send(bytes: Uint8Array): number {
     let at = 0;
     while (at < bytes.length && this.#credit > DATA_FRAME_COST_BYTES) {
@@ -87,35 +88,38 @@ export class Body {
     return at;
   }
 
-  /** Puts a small piece to those before it, in one frame for all that a task writes in a turn. Says whether it could. */
-  #join(bytes: Uint8Array): boolean {
+  /**
+   * Adds a small piece to the batch: all that a task writes in a turn goes in one frame. Returns false if the piece is too
+   * large or the window is full.
+   */
+  #addToBatch(bytes: Uint8Array): boolean {
     if (bytes.length === 0) return true;
     if (bytes.length > SMALL_BYTES) return false;
-    if (this.#joinedBytes + bytes.length > JOINED_BYTES) this.#flush();
-    const isFirst = this.#joinedBytes === 0;
+    if (this.#batchBytes + bytes.length > BATCH_BYTES) this.#flush();
+    const isFirst = this.#batchBytes === 0;
     const cost = bytes.length + (isFirst ? DATA_FRAME_COST_BYTES : 0);
     if (cost > this.#credit) return false;
     this.#credit -= cost;
-    this.#keep(bytes);
+    this.#append(bytes);
     if (isFirst) soon(this.#flush);
     return true;
   }
 
-  /** Doubles what it holds: most bodies are one small piece, and no body is joined in quadratic time. */
-  #keep(bytes: Uint8Array): void {
-    const needed = this.#joinedBytes + bytes.length;
-    if (needed > this.#joined.length) {
-      const larger = new Bytes(Math.max(needed, 2 * this.#joined.length));
-      set(larger, this.#joined);
-      this.#joined = larger;
+  /** Doubles the buffer when it is full: most bodies are one small piece, and a body of many pieces takes linear time. */
+  #append(bytes: Uint8Array): void {
+    const needed = this.#batchBytes + bytes.length;
+    if (needed > this.#batch.length) {
+      const larger = new Bytes(Math.max(needed, 2 * this.#batch.length));
+      set(larger, this.#batch);
+      this.#batch = larger;
     }
-    set(this.#joined, bytes, this.#joinedBytes);
-    this.#joinedBytes = needed;
+    set(this.#batch, bytes, this.#batchBytes);
+    this.#batchBytes = needed;
   }
 
   readonly #flush = (): void => {
-    if (this.#joinedBytes === 0) return;
-    this.#run.data(subarray(this.#joined, 0, this.#joinedBytes));
-    this.#joinedBytes = 0;
+    if (this.#batchBytes === 0) return;
+    this.#run.data(subarray(this.#batch, 0, this.#batchBytes));
+    this.#batchBytes = 0;
   };
 }

@@ -1,18 +1,18 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
-import { compile, type Evaluation, type Reading } from "./compile.ts";
-import { isDamaged } from "./damage.ts";
+import { compile, type Evaluation, type ParsedCode } from "./compile.ts";
 import { CodeFault, threwFault } from "./faults.ts";
-import { withBody } from "./gathered.ts";
-import { beforeLeaving, send } from "./link.ts";
+import { beforeSend, send } from "./link.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
-import { forgetStart } from "./places.ts";
+import { withBody } from "./parse-body.ts";
+import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
-import { isThenable, whenSettled } from "./settle.ts";
 import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
+import { forgetStart } from "./stack-positions.ts";
+import { isTampered } from "./tamper-check.ts";
 
 const NativePromise = Promise;
 const Bytes = Uint8Array;
@@ -20,32 +20,32 @@ const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
 
 /**
- * Asks for another guest when a code has broken the tools that later ones need: nobody else would learn of it before they
- * fail. Once for all that came together, because a look takes as long as a small run, and in front of their answers, upon
- * which the service sends the next run.
+ * Asks the service for another guest if submitted code has broken built-ins that later runs need. Without this frame, the
+ * service would learn of it only when these runs fail. The check runs once for all frames of a turn, because it takes as
+ * long as a small run. Its frame goes before their results, because the service sends the next run when it gets a result.
  */
-function look(): Buffer | null {
-  return isDamaged() ? bytesFrame(FROM_GUEST.retire, 0) : null;
+function checkForTampering(): Buffer | null {
+  return isTampered() ? bytesFrame(FROM_GUEST.retire, 0) : null;
 }
 
 /**
- * One submitted code. It is evaluated at its first run: a function or a handler is kept, so that module state stays warm between runs; any
- * other value is the result of that run alone, and the next run evaluates again, because `Date.now()` is not the same twice.
+ * One submitted code, evaluated at its first run. A function or a handler is kept, so that module state stays warm between
+ * runs. Any other value is the result of that run only. The next run evaluates the code again, because `Date.now()` changes.
  */
 export class Code {
   readonly #id: number;
   #message: CodeMessage;
   #text: string;
-  #reading: Reading | null = null;
+  #parsed: ParsedCode | null = null;
   #fault: CodeFault | null = null;
   #shape: Shape | null = null;
-  /** While the first evaluation awaits something: whoever else comes waits too, because it may leave a function to be kept. */
+  /** Set while the first evaluation awaits something. Later runs wait for it, because it may result in a function to keep. */
   #first: Promise<unknown> | null = null;
-  /** What the service was told of it, the two bytes as one number. */
+  /** The last `compiled` frame that was sent, its two bytes as one number. */
   #announced: number | null = null;
-  #left = false;
+  #hasEndedRun = false;
 
-  /** @param message Its bytes are read here; they need not stay. */
+  /** @param message The code; the constructor reads its bytes, so the caller may reuse them. */
   constructor(id: number, message: CodeMessage) {
     this.#id = id;
     this.#text = decode(message.source).replace(/^#!/, "//");
@@ -53,36 +53,36 @@ export class Code {
     if (message.modules) addModules(id, message.modules);
   }
 
-  /** Runs the code and sees to the answer. To be called inside `enterRun`. Throws what the code throws at once. */
+  /** Runs the code and answers the run. Call it inside `enterRun`. Throws what the code throws synchronously. */
   enter(run: Run): void {
     if (this.#message.parseOnly) this.#parse(run);
     else if (this.#shape) runShape(this.#shape, run);
     else this.#evaluate(run);
   }
 
-  /** A run is over. After the first, which is when code does such things, it is looked whether it broke something. */
-  leave(): void {
-    if (this.#left) return;
-    this.#left = true;
-    beforeLeaving(look);
+  /** Called when a run ends. Checks for tampering after the first run, which is when code usually replaces built-ins. */
+  onRunEnd(): void {
+    if (this.#hasEndedRun) return;
+    this.#hasEndedRun = true;
+    beforeSend(checkForTampering);
   }
 
   explain(fault: FaultMessage): FaultMessage {
     const { modules } = this.#message;
-    const ofModule = modules && isOfLoading(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
-    if (ofModule) return ofModule.fault;
+    const moduleFault = modules && isModuleLoadFault(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
+    if (moduleFault) return moduleFault.fault;
     const hint = fault.hint ?? this.#shape?.hintOf?.(fault);
     return hint === undefined ? fault : { ...fault, hint };
   }
 
-  /** Lets go of what can be dropped. An ES module stays: V8 cannot unload one that Node's loader knows. */
+  /** Frees what can be freed. An ES module stays in memory, because V8 cannot unload a module that Node's loader holds. */
   forget(): void {
     dropModules(this.#id);
     forgetStart(this.#id);
   }
 
   #evaluate(run: Run): void {
-    // The frame's bytes are not ours any more when the evaluation has awaited something.
+    // The frame's bytes are reused after this call, and the evaluation may be asynchronous.
     run.keepRequest();
     if (this.#first)
       return whenSettled(
@@ -92,7 +92,7 @@ export class Code {
       );
     const evaluation = this.#compiled()();
     if (!isThenable(evaluation.value)) return this.#conclude(run, evaluation, evaluation.value);
-    const release = this.#announced === null ? this.#holdOthers(run) : () => {};
+    const release = this.#announced === null ? this.#blockOtherRuns(run) : () => {};
     whenSettled(
       evaluation.value,
       (value) => {
@@ -114,11 +114,11 @@ export class Code {
     );
   }
 
-  #compiled(): Reading {
+  #compiled(): ParsedCode {
     if (this.#fault) throw this.#fault;
     try {
-      this.#reading ??= withNodeStacks(() => compile(this.#id, this.#message, this.#text));
-      return this.#reading;
+      this.#parsed ??= withNodeStacks(() => compile(this.#id, this.#message, this.#text));
+      return this.#parsed;
     } catch (error) {
       if (CodeFault.is(error)) this.#fault = error;
       throw error;
@@ -127,14 +127,14 @@ export class Code {
     }
   }
 
-  #holdOthers(run: Run): () => void {
+  #blockOtherRuns(run: Run): () => void {
     const { promise, resolve } = NativePromise.withResolvers<void>();
     this.#first = promise;
     const release = (): void => {
       this.#first = null;
       resolve();
     };
-    // An evaluation that never ends must not hold the others for ever.
+    // Otherwise an evaluation that never ends would block the other runs for ever.
     run.onAbort = release;
     return release;
   }
@@ -165,12 +165,12 @@ export class Code {
 const NONE = new Uint8Array();
 
 function runShape(shape: Shape, run: Run): void {
-  if (!run.incoming || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
+  if (!run.requestBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
   else withBody(run, () => shape.run(run));
 }
 
-/** An `import()` that meets a module which does not parse: V8 tells no place of it, and not of the import either. */
-function isOfLoading({ code, error }: FaultMessage): boolean {
+/** Whether an `import()` failed because a module does not parse. V8 gives no position for it, nor for the import. */
+function isModuleLoadFault({ code, error }: FaultMessage): boolean {
   return code === "task_threw" && error?.name === "SyntaxError" && !error.stack?.includes("\n");
 }
 

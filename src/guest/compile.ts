@@ -5,94 +5,95 @@ import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { faultOfModules, importText, MissingModule, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { type Compiled, parseBody, parseExpression } from "./parse.ts";
-import { noteStart } from "./places.ts";
-import { onRejection } from "./settle.ts";
+import { onRejection } from "./promises.ts";
+import { noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 
-/** What one evaluation of a text left behind. */
+/** The outcome of one evaluation of a text. */
 export interface Evaluation {
   /** Null for an ES module. */
   module: { exports: unknown } | null;
-  /** What `module.exports` was at the start. */
+  /** The initial value of `module.exports`. */
   exports: object | null;
-  /** The namespace of an ES module, else what the expression or the body came to: perhaps a promise. */
+  /** The namespace of an ES module; otherwise the value of the expression or of the body. May be a promise. */
   value: unknown;
 }
 
-/** A text that was understood: evaluates it, each time anew but for an ES module. */
-export interface Reading {
+/** A parsed text. A call evaluates it again, except that an ES module is evaluated once. */
+export interface ParsedCode {
   (): Evaluation;
-  /** Of an ES module, which is read in full only when it is loaded: does that, and evaluates nothing. */
+  /** Parses an ES module in full without evaluating it. V8 otherwise does this only when the module is loaded. */
   readonly parse?: () => Promise<unknown>;
 }
 
 const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
 
 /**
- * Finds the reading of a text: an expression, a body, an ES module, then the same with its types stripped. The order matters: each reading takes
- * texts that a later one would take with another meaning, as `{ a: 1 }`.
+ * Parses a text as an expression, a function body, an ES module, and then as the same three with its types stripped. The
+ * first form that parses is used. The order matters: some texts, such as `{ a: 1 }`, parse in a later form with another
+ * meaning.
  *
- * @throws {CodeFault} `code_syntax` when nothing parses.
+ * @throws {CodeFault} `code_syntax` when the text parses in none of them.
  */
-export function compile(codeId: number, code: CodeMessage, text: string): Reading {
-  refuseOther(text);
-  // `name<Type>(` is also JavaScript, a comparison, and is hardly ever meant as one.
+export function compile(codeId: number, code: CodeMessage, text: string): ParsedCode {
+  refuseNotCode(text);
+  // `name<Type>(` is also a JavaScript comparison, but is hardly ever meant as one.
   const typed = code.typescript || /[\w$]<[\w$][^()=;&]*>\(/.test(text);
-  const first = typed ? readStripped(codeId, text) : readPlain(codeId, text);
+  const first = typed ? parseStripped(codeId, text) : parsePlain(codeId, text);
   if (typeof first === "function") return first;
-  const second = typed ? readPlain(codeId, text) : readStripped(codeId, text);
+  const second = typed ? parsePlain(codeId, text) : parseStripped(codeId, text);
   if (typeof second === "function") return second;
   const isSecond = isFurther(second, first) && (typed || isTypes(first));
   const fault = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
-  // The check of modules knows them only roughly; what it refused is tried before it is refused.
+  // `checkModule` is approximate, so a module that it rejects is loaded before the fault is reported.
   const body = parseBody(text, moduleUrl(codeId, "task.js"));
-  if (typeof body !== "function" && isModuleOnly(body)) return moduleReading(codeId, "task.js", text, fault);
+  if (typeof body !== "function" && isModuleOnly(body)) return codeOfModule(codeId, "task.js", text, fault);
   throw fault;
 }
 
-function readPlain(codeId: number, text: string): Reading | SyntaxFailure {
+function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
-  const expression = readExpression(text, url);
-  if (expression) return expressionReading(codeId, text, expression);
+  const expression = parseAsExpression(text, url);
+  if (expression) return codeOfExpression(codeId, text, expression);
   const body = parseBody(text, url);
-  if (typeof body === "function") return bodyReading(codeId, body);
+  if (typeof body === "function") return codeOfBody(codeId, body);
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
-  if (!failure) return moduleReading(codeId, "task.js", text, null);
+  if (!failure) return codeOfModule(codeId, "task.js", text, null);
   return isModuleOnly(body) ? failure : body;
 }
 
-function readStripped(codeId: number, text: string): Reading | SyntaxFailure {
+function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.ts");
   const bare = mayBeExpression(text) ? strip("(", withoutSemicolon(text), "\n)") : null;
   const expression = typeof bare === "string" ? parseExpression(bare, url) : bare;
-  if (typeof expression === "function") return expressionReading(codeId, text, expression);
+  if (typeof expression === "function") return codeOfExpression(codeId, text, expression);
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
-  if (typeof body === "function") return bodyReading(codeId, body);
+  if (typeof body === "function") return codeOfBody(codeId, body);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
   if (typeof module !== "string") return isFurther(module, body) ? module : body;
   const failure = checkModule(module);
-  if (!failure) return moduleReading(codeId, "task.ts", module, null);
-  return isModuleOnly(body) ? moduleReading(codeId, "task.ts", module, explainedFault(text, failure)) : body;
+  if (!failure) return codeOfModule(codeId, "task.ts", module, null);
+  return isModuleOnly(body) ? codeOfModule(codeId, "task.ts", module, explainedFault(text, failure)) : body;
 }
 
-function readExpression(text: string, url: string): Compiled | null {
+function parseAsExpression(text: string, url: string): Compiled | null {
   if (!mayBeExpression(text)) return null;
   const parsed = parseExpression(withoutSemicolon(text), url);
   if (typeof parsed === "function") return parsed;
-  // `6 * 7; // the answer`: nothing but comments follows the semicolon at which V8 stopped.
-  if (!parsed.place || parsed.message !== "Unexpected token ';'") return null;
-  const at = offsetOf(text, parsed.place);
+  // `6 * 7; // the answer`: only comments follow the semicolon at which V8 stopped.
+  if (!parsed.position || parsed.message !== "Unexpected token ';'") return null;
+  const at = offsetOf(text, parsed.position);
   if (!isTrivia(text.slice(at))) return null;
   const head = parseExpression(text.slice(0, at), url);
   return typeof head === "function" ? head : null;
 }
 
-/** Whether the text begins with no word that no expression begins with: V8 takes 30 µs to say no, and most bodies are told so. */
+/** False if the text begins with a word that starts a statement. This saves the 30 µs that V8 takes to reject most bodies. */
 function mayBeExpression(text: string): boolean {
   const start = triviaLength(text);
   return !STATEMENT.test(text.slice(start, start + LONGEST_WORD));
@@ -110,21 +111,21 @@ function isTrivia(text: string): boolean {
   return triviaLength(text) === text.length;
 }
 
-/** How much of the start of a text is white space, comments and semicolons. */
+/** Returns the length of the white space, comments and semicolons at the start of a text. */
 function triviaLength(text: string): number {
-  // Sticky, one token after the other, so that no text takes more than linear time.
+  // A sticky pattern matches one token after the other, so every text takes linear time.
   const token = /\s+|;|\/\/.*|\/\*[^]*?\*\//y;
   let length = 0;
   while (token.test(text)) length = token.lastIndex;
   return length;
 }
 
-function expressionReading(codeId: number, text: string, compiled: Compiled): Reading {
+function codeOfExpression(codeId: number, text: string, compiled: Compiled): ParsedCode {
   noteStart(codeId, text, triviaLength(text));
-  return bodyReading(codeId, compiled);
+  return codeOfBody(codeId, compiled);
 }
 
-function bodyReading(codeId: number, compiled: Compiled): Reading {
+function codeOfBody(codeId: number, compiled: Compiled): ParsedCode {
   const require = requireOf(codeId);
   const call = Function.prototype.call.bind(compiled) as (self: unknown, ...args: Parameters<Compiled>) => unknown;
   return () => {
@@ -134,67 +135,67 @@ function bodyReading(codeId: number, compiled: Compiled): Reading {
   };
 }
 
-/** @param known The fault to tell when the module does not load, where it was found before. */
-function moduleReading(codeId: number, name: string, text: string, known: CodeFault | null): Reading {
+/** @param knownFault The fault to report if the module does not load; null if no earlier check found one. */
+function codeOfModule(codeId: number, name: string, text: string, knownFault: CodeFault | null): ParsedCode {
   let loaded: Promise<unknown> | null = null;
   let attempt = 0;
   const evaluate = (): Evaluation => {
     loaded ??= onRejection(importText(moduleUrl(codeId, name, attempt), text), (error) => {
-      // A module that threw stays broken under its URL: the next run loads it under another, as a body would be evaluated anew.
+      // A module that threw stays broken under its URL, so the next run loads it under another URL. A body is evaluated again too.
       loaded = null;
       attempt += 1;
-      throw asLoadFault(error, codeId, text, known);
+      throw asLoadFault(error, codeId, text, knownFault);
     });
     return { module: null, exports: null, value: loaded };
   };
   const parse = (): Promise<unknown> => {
     attempt += 1;
     return onRejection(parseText(moduleUrl(codeId, name, attempt), text), (error) => {
-      throw asLoadFault(error, codeId, text, known);
+      throw asLoadFault(error, codeId, text, knownFault);
     });
   };
   return Object.assign(evaluate, { parse });
 }
 
-/** Tells the errors of loading a module from those that its code throws. */
-function asLoadFault(error: unknown, codeId: number, text: string, known: CodeFault | null): unknown {
+/** Converts an error of loading a module to a `CodeFault`. Returns errors that the module's code throws unchanged. */
+function asLoadFault(error: unknown, codeId: number, text: string, knownFault: CodeFault | null): unknown {
   if (error instanceof MissingModule) {
     const hint = hintOf({ name: "Error", message: error.message });
     return new CodeFault("code_syntax", error.message, hint === undefined ? {} : { hint });
   }
   if (!(error instanceof SyntaxError)) return error;
   const stack = String(error.stack);
-  // An error of linking has its place before the stack; one of parsing comes straight from the loader.
+  // A linking error has its position before the stack. A parse error comes from the loader itself.
   if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) return syntaxFault(text, syntaxFailure(error, text, ""));
   if (!stack.includes("at compileSourceTextModule")) return error;
-  return known ?? faultOfModules(codeId) ?? moduleFault(text, error.message);
+  return knownFault ?? faultOfModules(codeId) ?? moduleFault(text, error.message);
 }
 
-/** What V8 says when it meets a type. */
+/** Whether V8 reports this error for TypeScript types. */
 function isTypes(failure: SyntaxFailure): boolean {
   return /^Unexpected (?:token '[:?!<]|identifier|strict mode)|^Missing initializer|^missing \)|^Malformed arrow/.test(
     failure.message,
   );
 }
 
-const OTHERS: Readonly<Record<NotCode, { what: string; hint: string }>> = {
+const NOT_CODE_FAULTS: Readonly<Record<NotCode, { what: string; hint: string }>> = {
   fence: {
     what: "the code begins with a Markdown fence",
-    hint: "Send what stands between the fences, without them.",
+    hint: "Send only the text between the fences.",
   },
   page: {
     what: "the code is an HTML page",
-    hint: "Check the URL that the code came from; it may answer with a page about the file.",
+    hint: "Check the URL that the code came from; it may return a page about the file.",
   },
   xml: {
     what: "the code is an XML document",
-    hint: "Check the URL that the code came from; it may answer with an error of the place that keeps the file.",
+    hint: "Check the URL that the code came from; it may return an error of the file storage.",
   },
 };
 
-function refuseOther(text: string): void {
-  const other = notCode(text);
-  if (other === null) return;
-  const { what, hint } = OTHERS[other];
+function refuseNotCode(text: string): void {
+  const kind = notCode(text);
+  if (kind === null) return;
+  const { what, hint } = NOT_CODE_FAULTS[kind];
   throw new CodeFault("code_syntax", what, { hint });
 }

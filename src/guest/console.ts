@@ -5,12 +5,12 @@ import type { LogLevel } from "../wire/messages.ts";
 import { logLine } from "./logs.ts";
 import { currentRun } from "./run.ts";
 
-/** Methods that write at a level other than their stream's. */
+/** Methods whose log level differs from that of their stream. */
 const OWN_LEVEL = { debug: "debug", warn: "warn" } as const;
 
 /**
  * Sends what the task writes to `console`, `process.stdout` and `process.stderr` to the service, each entry with its run.
- * The sandbox has no terminal and no standard descriptors worth the name.
+ * The sandbox has no terminal and no usable standard descriptors.
  */
 export function captureConsole(): void {
   let level: LogLevel | null = null;
@@ -39,7 +39,7 @@ export function captureConsole(): void {
     Object.defineProperty(process, name, { value, configurable: true });
 }
 
-/** Synchronous, so that a line written before a crash is not lost with it. */
+/** A synchronous stream, so that a crash does not lose the line before it. */
 function sink(write: (text: string) => void): Writable {
   return new Writable({
     decodeStrings: false,

@@ -1,12 +1,12 @@
 import type { RunContext } from "../wire/messages.ts";
-import { tellUnheard } from "./logs.ts";
+import { reportLateError } from "./logs.ts";
 import type { Run } from "./run.ts";
 
 const { assign, create, keys } = Object;
 const { isArray } = Array;
 const Query = URLSearchParams;
 
-/** What a task is given about its request. */
+/** The description of the request that a task receives. */
 export interface TaskContext {
   runId: string;
   container: string;
@@ -17,10 +17,10 @@ export interface TaskContext {
   body: unknown;
   params: Record<string, unknown>;
   secrets: Record<string, string>;
-  /** The query, overlaid with an object body, overlaid with the token's params: what is trusted most wins. */
+  /** The members of the query, of an object body and of the token's params. The later, more trusted source wins. */
   data: Record<string, unknown>;
   readonly signal: AbortSignal;
-  /** Keeps the run in its guest until this has settled, beyond the answer, at the longest until the deadline. */
+  /** Keeps the run in its guest after its result until `work` has settled, at most until the deadline. */
   waitUntil: (work: unknown) => void;
 }
 
@@ -43,11 +43,11 @@ export function contextOf(run: Run): TaskContext {
     get signal() {
       return run.signal;
     },
-    waitUntil: (work) => run.waitUntil(work, (error) => tellUnheard(run, "waitUntil", error)),
+    waitUntil: (work) => run.waitUntil(work, (error) => reportLateError(run, "waitUntil", error)),
   };
 }
 
-/** Without a prototype, so that a parameter called `__proto__` or `constructor` is a value like any other. */
+/** Makes an object without a prototype, so that a parameter called `__proto__` or `constructor` is an ordinary value. */
 function bare<Value>(): Record<string, Value> {
   return create(null) as Record<string, Value>;
 }
@@ -58,8 +58,8 @@ function queryOf(url: string): Record<string, string | string[]> {
   if (start === -1) return query;
   const pairs = new Query(url.slice(start));
   pairs.forEach((value, name) => {
-    const before = query[name];
-    query[name] = before === undefined ? value : isArray(before) ? before.concat(value) : [before, value];
+    const previous = query[name];
+    query[name] = previous === undefined ? value : isArray(previous) ? previous.concat(value) : [previous, value];
   });
   return query;
 }

@@ -1,29 +1,29 @@
 import { types } from "node:util";
 
 import type { ErrorMessage } from "../wire/messages.ts";
-import { asSubmitted } from "./places.ts";
+import { asSubmitted } from "./stack-positions.ts";
 
-/** What an error that is thrown may say, and what those may that it names, as its cause or as one of several. */
+/** The length limits, in characters, of the thrown error and of the errors nested in its `cause` and `errors`. */
 const OUTER = { message: 8 * 1024, stack: 32 * 1024 };
 const INNER = { message: 1024, stack: 2 * 1024 };
 type Bounds = typeof OUTER;
 
-/** A guest that throws an object graph must not make the service hold it. */
+/** A guest that throws an object graph must not make the service hold all of it. */
 const MAX_NAME_CHARACTERS = 256;
 const MAX_CAUSES = 8;
 const MAX_ERRORS = 16;
 const MAX_PROPERTIES = 32;
-/** Of one property as JSON, and of all that an answer has. */
+/** The limit for one property as JSON, and the limit for all properties of one fault. */
 const MAX_PROPERTY_CHARACTERS = 4 * 1024;
 const MAX_PROPERTIES_CHARACTERS = 16 * 1024;
-/** The service ends a guest whose error nests deeper than it takes. */
+/** Below the depth at which the service ends the guest. */
 const MAX_PROPERTY_DEPTH = 8;
 
-/** Told by their own rules. */
-const TOLD_APART = ["name", "message", "stack", "cause", "errors", "__proto__"];
-/** What HTTP clients hang on their errors, in which credentials stand; and Node's loaders, in which the host's paths do. */
-const OF_LIBRARIES = ["config", "request", "response", "requireStack"];
-const NOT_PROPERTIES = [...TOLD_APART, ...OF_LIBRARIES];
+/** These properties have separate rules, or are dangerous to copy. */
+const HANDLED_SEPARATELY = ["name", "message", "stack", "cause", "errors", "__proto__"];
+/** HTTP clients attach the first three to errors, with credentials in them. Node's loaders attach `requireStack`, with host paths. */
+const LIBRARY_PROPERTIES = ["config", "request", "response", "requireStack"];
+const OMITTED_PROPERTIES = [...HANDLED_SEPARATELY, ...LIBRARY_PROPERTIES];
 
 const UNREADABLE = { name: "Error", message: "the task threw something that cannot be read" };
 
@@ -34,12 +34,12 @@ const { parse, stringify } = JSON;
 const isView = ArrayBuffer.isView.bind(ArrayBuffer);
 const { isProxy } = types;
 
-/** Name, message and stack of anything that can be thrown, within bounds, with places of the submitted text only. */
+/** Returns name, message and stack of any thrown value, within bounds. The stack has only positions in the submitted text. */
 export function describeError(error: unknown): ErrorMessage {
   return describe(error, OUTER);
 }
 
-/** The same with its causes, the errors that it stands for, and those of its own properties that are JSON. */
+/** Returns the same with the causes, the aggregated errors, and the error's properties that have a JSON form. */
 export function describeWhole(error: unknown): ErrorMessage {
   return withRest(error, OUTER, {
     characters: MAX_PROPERTIES_CHARACTERS,
@@ -49,34 +49,34 @@ export function describeWhole(error: unknown): ErrorMessage {
   });
 }
 
-/** What is left to tell of one answer. */
+/** The remaining limits of one fault. */
 interface Allowance {
   characters: number;
   causes: number;
   errors: number;
-  /** What is told already: an error may be its own cause. */
+  /** The errors already described: an error may be its own cause. */
   readonly seen: object[];
 }
 
 function withRest(error: unknown, bounds: Bounds, left: Allowance): ErrorMessage {
-  const told: ErrorMessage = { ...describe(error, bounds) };
-  if (typeof error !== "object" || error === null) return told;
+  const description: ErrorMessage = { ...describe(error, bounds) };
+  if (typeof error !== "object" || error === null) return description;
   left.seen[left.seen.length] = error;
-  addProperties(told, error, left);
+  addProperties(description, error, left);
   const cause = read(error, "cause");
   if (cause !== undefined && left.causes > 0 && !left.seen.includes(cause as object)) {
     left.causes -= 1;
-    told.cause = withRest(cause, INNER, left);
+    description.cause = withRest(cause, INNER, left);
   }
   const errors = read(error, "errors");
-  if (!isArray(errors) || isProxy(errors)) return told;
+  if (!isArray(errors) || isProxy(errors)) return description;
   const list: ErrorMessage[] = [];
   for (let index = 0; index < errors.length && left.errors > 0; index += 1) {
     left.errors -= 1;
     if (!left.seen.includes(errors[index] as object)) list.push(withRest(errors[index], INNER, left));
   }
-  if (list.length > 0) told.errors = list;
-  return told;
+  if (list.length > 0) description.errors = list;
+  return description;
 }
 
 function describe(error: unknown, bounds: Bounds): ErrorMessage {
@@ -84,7 +84,7 @@ function describe(error: unknown, bounds: Bounds): ErrorMessage {
     if (error === null || (typeof error !== "object" && typeof error !== "function")) {
       return { name: "Error", message: bounded(String(error), bounds.message) };
     }
-    // Each by itself: a getter that throws hides only what is its own.
+    // Each property is read separately, so a getter that throws hides only its own property.
     const name = read(error, "name");
     const message = read(error, "message");
     const stack = read(error, "stack");
@@ -95,32 +95,32 @@ function describe(error: unknown, bounds: Bounds): ErrorMessage {
     if (typeof stack === "string") text.stack = submittedStack(text, stack, bounds.stack);
     return text;
   } catch {
-    // A task that replaced what is used here, or a `toString` that returns no text.
+    // The task replaced a built-in that is used here, or a `toString` does not return a string.
     return UNREADABLE;
   }
 }
 
-function addProperties(told: ErrorMessage, error: object, left: Allowance): void {
+function addProperties(description: ErrorMessage, error: object, left: Allowance): void {
   try {
-    // Their properties are their elements.
+    // The properties of arrays and views are their elements.
     if (isArray(error) || isView(error) || isProxy(error)) return;
     const names = keys(error);
     for (let index = 0; index < names.length && index < MAX_PROPERTIES; index += 1) {
       const name = names[index]!;
-      if (NOT_PROPERTIES.includes(name) || name.length > MAX_NAME_CHARACTERS) continue;
+      if (OMITTED_PROPERTIES.includes(name) || name.length > MAX_NAME_CHARACTERS) continue;
       const text = json(read(error, name));
       if (text === null || (name === "url" && text.startsWith('"file:')) || text.length + name.length > left.characters)
         continue;
       left.characters -= text.length + name.length;
-      // Read again, so that no `toJSON` of the task is called when the fault is written.
-      told[name] = parse(asSubmitted(text));
+      // Parsed again, so that writing the fault never calls a `toJSON` of the task.
+      description[name] = parse(asSubmitted(text));
     }
   } catch {
-    // What was told by then is enough.
+    // The properties added so far are enough.
   }
 }
 
-/** The JSON of a value that has some, within bounds; else null. */
+/** Returns the JSON of a value, or null if the value has no JSON form or exceeds the bounds. */
 function json(value: unknown): string | null {
   try {
     const text = stringify(value) as string | undefined;
@@ -149,7 +149,7 @@ function read(error: object, name: string): unknown {
   }
 }
 
-/** A thrown plain object says more as JSON than as [object Object]. */
+/** Converts a thrown object to text. The JSON of a plain object says more than "[object Object]". */
 function asText(error: object): string {
   try {
     if (getPrototypeOf(error) === plain) return stringify(error);
@@ -159,11 +159,11 @@ function asText(error: object): string {
   }
 }
 
-/** Frames of the harness and of Node tell a task's author nothing, and what stands in them is not theirs to see. */
+/** Removes the stack frames of the harness and of Node: they do not help the task's author and contain host paths. */
 function submittedStack(error: ErrorMessage, stack: string, maxCharacters: number): string {
   let text = `${error.name}: ${error.message}`;
   const lines = bounded(stack, 4 * OUTER.stack).split("\n");
-  // By index, here and wherever a fault is told: a task may have replaced the iterator of arrays.
+  // By index, here and in all code that describes a fault: a task may have replaced the array iterator.
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index]!;
     if (/^\s+at /.test(line) && line.includes("task:/")) text += `\n${asSubmitted(line)}`;
@@ -171,7 +171,7 @@ function submittedStack(error: ErrorMessage, stack: string, maxCharacters: numbe
   return bounded(text, maxCharacters);
 }
 
-/** As much of a text as may be told. */
+/** Cuts a text to a number of characters. */
 export function bounded(text: string, maxCharacters: number): string {
   return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters - 1)}…`;
 }

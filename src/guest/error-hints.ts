@@ -1,24 +1,24 @@
 import type { ErrorMessage } from "../wire/messages.ts";
 
-/** For whatever only a bundler can turn into JavaScript of one file: TypeScript that makes code, JSX, packages. */
+/** The hint for code that needs a bundler: TypeScript that generates code, JSX, packages. */
 export const BUNDLE_HINT =
-  "Bundle it first: `caisson run --bundle task.ts` does, or send what `npx esbuild task.ts --bundle --platform=node` prints.";
+  "Bundle the code first: use `caisson run --bundle task.ts`, or send the output of `npx esbuild task.ts --bundle --platform=node`.";
 
-/** What a caller can do about errors that come of where a code was written for. */
+/** Hints for errors of code that was written for another runtime. */
 const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   {
     pattern: /^addEventListener is not defined/,
-    hint: 'Answer with `export default { fetch(request) { return new Response("hi") } }` in place of a listener.',
+    hint: 'Use `export default { fetch(request) { return new Response("hi") } }` instead of a listener.',
   },
   {
     pattern: /^(?:document|window|alert|prompt|localStorage|sessionStorage|XMLHttpRequest|\$) is not defined/,
-    hint: "There is no page here: the code runs in Node, which has fetch, URL and its own modules.",
+    hint: "There is no page here: the code runs in Node, which has fetch, URL and the node: modules.",
   },
   {
     pattern: /^(?:Deno|Bun) is not defined/,
-    hint: "The code runs in Node: use what node: modules offer, and for a server `export default { fetch(request) { ... } }`.",
+    hint: "The code runs in Node: use the node: modules, and `export default { fetch(request) { ... } }` for a server.",
   },
-  { pattern: /^\[object Response\]$/, hint: "Return the Response in place of throwing it." },
+  { pattern: /^\[object Response\]$/, hint: "Return the Response instead of throwing it." },
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {
@@ -32,14 +32,14 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   { pattern: /^there is no module "/, hint: BUNDLE_HINT },
 ];
 
-/** In one sentence what helps with an error, where there is something to say. Never throws. */
+/** Returns a hint of one sentence for an error, or undefined. Never throws. */
 export function hintOf(error: ErrorMessage): string | undefined {
   const { message, cause, errors } = error;
-  // Of a fetch that failed it is all that helps.
+  // For a failed fetch, only the cause helps.
   if (cause) return `The cause: ${cause.message}`;
   if (errors) return `The first of its causes: ${errors[0]!.message}`;
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {
-    return "node:child_process and node:cluster have no meaning here: a task cannot start processes.";
+    return "node:child_process and node:cluster are not available here: a task cannot start processes.";
   }
   for (let index = 0; index < HINTS.length; index += 1) {
     if (HINTS[index]!.pattern.test(message)) return HINTS[index]!.hint;

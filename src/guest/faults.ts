@@ -3,38 +3,38 @@ import type { FaultMessage } from "../wire/messages.ts";
 import { bounded, describeWhole } from "./describe.ts";
 import { hintOf } from "./error-hints.ts";
 
-/** Room for a name, a message and what is said around them; V8 repeats whole identifiers. */
+/** Room for a name, a message and the text around them; V8 repeats whole identifiers. */
 const MAX_DETAIL_CHARACTERS = 9 * 1024;
 
 const byteLength = Buffer.byteLength.bind(Buffer);
 const { stringify } = JSON;
 
-/** A fault of the submitted code that the harness itself found. */
+/** A fault of the submitted code that the harness detected. */
 export class CodeFault extends Error {
   readonly #fault: FaultMessage;
 
-  constructor(code: FaultMessage["code"], detail: string, more: Partial<FaultMessage> = {}) {
+  constructor(code: FaultMessage["code"], detail: string, members: Partial<FaultMessage> = {}) {
     super(detail);
-    this.#fault = { ...more, code, detail };
+    this.#fault = { ...members, code, detail };
   }
 
   get fault(): FaultMessage {
     return this.#fault;
   }
 
-  /** Unlike `instanceof`, asks nothing of a thrown Proxy. */
+  /** Unlike `instanceof`, does not call traps of a thrown Proxy. */
   static is(error: unknown): error is CodeFault {
     return typeof error === "object" && error !== null && #fault in error;
   }
 }
 
-/** A throw or a rejection of a task, in the guest's words. Never throws, whatever was thrown. */
+/** Returns the fault for an error that a task threw, or with which it rejected. Never throws. */
 export function threwFault(error: unknown): FaultMessage {
   if (CodeFault.is(error)) return error.fault;
   return taskFault("task_threw", error);
 }
 
-/** What a task gave its callback as the error. */
+/** Returns the fault for an error that a task passed to its callback. */
 export function calledBackFault(error: unknown): FaultMessage {
   return taskFault("task_error", error);
 }
@@ -50,17 +50,17 @@ function taskFault(code: "task_threw" | "task_error", error: unknown): FaultMess
   return fault;
 }
 
-/** The payload of a `fault` frame. The service ends a guest whose fault is longer than it takes. */
+/** Encodes the payload of a `fault` frame, within the frame limit: the service ends a guest that sends a longer one. */
 export function encodeFault(fault: FaultMessage): string {
-  const told = { ...fault, detail: bounded(fault.detail, MAX_DETAIL_CHARACTERS) };
-  const text = stringify(told);
-  // A character is up to six bytes of JSON: bytes that somebody reads as text would not fit three times.
-  if (byteLength(text) <= OTHER_FRAME_BYTES || !told.error) return text;
-  const { name, message } = told.error;
-  return stringify({ ...told, error: { name, message } });
+  const bounds = { ...fault, detail: bounded(fault.detail, MAX_DETAIL_CHARACTERS) };
+  const text = stringify(bounds);
+  // One character is up to six bytes of JSON. Binary data read as text would not fit three times: in detail, message and stack.
+  if (byteLength(text) <= OTHER_FRAME_BYTES || !bounds.error) return text;
+  const { name, message } = bounds.error;
+  return stringify({ ...bounds, error: { name, message } });
 }
 
-/** The integer status that an error asks for, when it lies in 400..599. */
+/** Returns the `status` or `statusCode` of an error if it is an integer in 400..599. */
 function statusOf(error: unknown): number | undefined {
   try {
     if (typeof error !== "object" || error === null) return undefined;

@@ -1,10 +1,10 @@
 import { ownFile, ownFolder, plainRequire } from "./modules.ts";
 
 /**
- * Gives an ES module what CommonJS has in scope: people mix the two, and bundlers leave `require` and `__dirname` in
- * modules. As globals, because a text may declare them itself. To be called once, before any submitted code runs.
+ * Defines the CommonJS names for ES modules: authors mix the two forms, and bundlers leave `require` and `__dirname` in
+ * modules. They are globals, because a module may declare the names itself. Call it once, before any submitted code runs.
  */
-export function giveCommonJs(): void {
+export function defineCommonJsGlobals(): void {
   const values = { require: plainRequire, __dirname: ownFolder, __filename: ownFile };
   for (const [name, value] of Object.entries(values)) {
     Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });

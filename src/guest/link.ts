@@ -3,56 +3,57 @@ import { Duplex } from "node:stream";
 
 import { FrameReader, type OnFrame, Outbox } from "../wire/frames.ts";
 
-/** The inherited end of the socket pair. */
+/** The file descriptor of the guest's end of the socket pair. */
 const DESCRIPTOR = 3;
-/** The service's frames are trusted; this only keeps a broken length from eating the memory. */
+/** The service's frames are trusted. This limit only stops a corrupt length from using up the memory. */
 const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 
-/** Some megabytes are read in a hundredth of it, on a busy machine in a tenth. */
+/** The service reads some megabytes in 50 ms, or in 500 ms on a busy machine. */
 const CLOSE_MS = 5_000;
 
-// Taken now: a task can replace them.
+// Saved now, because a task can replace the originals.
 const immediate = setImmediate;
 const later = setTimeout;
 const { get: lengthOf } = Object.getOwnPropertyDescriptor(Duplex.prototype, "writableLength") as { get: () => number };
 
 let outbox: Outbox | null = null;
 let flush: (() => void) | null = null;
-let urgent: (() => Buffer | null) | null = null;
+let onBeforeSend: (() => Buffer | null) | null = null;
 let end: (() => void) | null = null;
 let ending = false;
 let waitingBytes = (): number => 0;
 
-/** Queues one frame for the service; all frames of an event-loop turn leave in one write. */
+/** Queues one frame for the service. All frames of an event-loop turn go in one write. */
 export function send(frame: Buffer): void {
   outbox?.push(frame);
 }
 
-/** Has what is queued leave now, as far as the kernel takes it. */
+/** Writes the queued frames now, as far as the kernel accepts them. */
 export function flushLink(): void {
   flush?.();
 }
 
-/** Whether the kernel has taken all that was queued and told to leave. */
-export function hasLeft(): boolean {
+/** Whether the kernel has accepted all flushed frames. */
+export function isFlushed(): boolean {
   return waitingBytes() === 0;
 }
 
-/** Has `step` called once, before what is queued leaves; the frame that it gives goes in front. */
-export function beforeLeaving(step: () => Buffer | null): void {
-  urgent = step;
+/** Calls `step` once, before the queued frames are written. The frame that it returns goes first. */
+export function beforeSend(step: () => Buffer | null): void {
+  onBeforeSend = step;
 }
 
 /**
- * Closes the link when all that was queued has left, which is told as `closed` when the service has read it and closes its
- * own end. A process that ends before that may cost it the rest: who writes to an end that is gone reads no more of it.
+ * Closes the link after all queued frames are written. The `closed` event follows when the service has read them and closed
+ * its end. If the process ended before that, the service could lose the rest: a failed write to a closed socket stops it
+ * from reading what is left.
  *
- * @param late is called when it takes too long.
+ * @param onTimeout Called when the service has not closed its end after `CLOSE_MS`.
  */
-export function closeLink(late: () => void): void {
-  later(late, CLOSE_MS);
+export function closeLink(onTimeout: () => void): void {
+  later(onTimeout, CLOSE_MS);
   immediate(() => {
-    // After a throw that nobody caught, Node puts off what the outbox waits for.
+    // After an uncaught exception, Node delays the tick in which the outbox would write.
     flush?.();
     ending = true;
     end?.();
@@ -61,7 +62,7 @@ export function closeLink(late: () => void): void {
 
 export interface LinkEvents {
   frame: OnFrame;
-  /** All frames of one read were handed over. */
+  /** All frames of one read were delivered. */
   idle: () => void;
   closed: () => void;
 }
@@ -73,10 +74,10 @@ export function openLink(events: LinkEvents): void {
   end = socket.end.bind(socket);
   waitingBytes = lengthOf.bind(socket);
   outbox = new Outbox((bytes) => {
-    // It would be an error, which costs what waits.
+    // A write after the end is an error, which discards the bytes that wait.
     if (ending) return;
-    const frame = urgent?.();
-    urgent = null;
+    const frame = onBeforeSend?.();
+    onBeforeSend = null;
     if (frame) write(frame);
     write(bytes);
   });
@@ -86,7 +87,7 @@ export function openLink(events: LinkEvents): void {
     reader.push(chunk);
     events.idle();
   });
-  // A broken pipe is followed by "close"; without a listener it would look like a task's own uncaught error.
+  // "close" follows a broken pipe. Without this listener, the error would look like an uncaught error of a task.
   socket.on("error", () => {});
   socket.on("close", events.closed);
 }

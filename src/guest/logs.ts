@@ -12,7 +12,7 @@ const LIMITS: LogLimits = {
   bytes: Number(process.argv[3] ?? 262_144),
   linesPerSecond: Number(process.argv[4] ?? 1_000),
 };
-/** The service ends a guest whose frame is longer than it takes. */
+/** Half the frame limit: the service ends a guest that sends a longer frame. */
 const MAX_LINE_BYTES = OTHER_FRAME_BYTES / 2;
 
 const prototype: Buffer = Buffer.prototype;
@@ -22,25 +22,25 @@ const byteLength = Buffer.byteLength.bind(Buffer);
 const LEVEL_BYTES = LOG_LEVELS.map((_, level) => Uint8Array.of(level));
 const levels = { debug: 0, info: 1, warn: 2, error: 3 };
 type Owner = Pick<Run, "id" | "logged">;
-/** Lines that belong to no run share one allowance. */
-const nobody: Owner = { id: 0, logged: null };
+/** All lines without a run share one allowance. */
+const NO_RUN: Owner = { id: 0, logged: null };
 
-/** Sends one entry of a run's log, or drops it when the run has logged more than it may; one line says that. */
+/** Sends one entry of a run's log. Drops the entry if the run exceeds its log limits; one line in the log reports that. */
 export function logLine(run: Run | undefined, level: LogLevel, text: string): void {
-  const owner = run ?? nobody;
+  const owner = run ?? NO_RUN;
   const bytes = toBytes(text);
   if (!mayLog(owner, 1 + bytes.length)) return;
   sendLine(owner.id, level, subarray(bytes, 0, MAX_LINE_BYTES));
   if (bytes.length <= MAX_LINE_BYTES) return;
-  const note = `the line before is ${bytes.length} bytes; the first ${MAX_LINE_BYTES} are kept`;
+  const note = `the previous line has ${bytes.length} bytes; only the first ${MAX_LINE_BYTES} were logged`;
   sendLine(owner.id, "warn", toBytes(note));
 }
 
-/** Tells of a failure that no answer tells of: the run has its answer, or will get another. It counts as a line of its log. */
-export function tellUnheard(run: Run, where: string, error: unknown): void {
+/** Reports a failure that the run's result cannot report, because the result was sent already. It counts as a log line. */
+export function reportLateError(run: Run, where: string, error: unknown): void {
   const fault = threwFault(error);
   const text = encodeFault({ ...fault, detail: `${where}: ${fault.detail}` });
-  if (mayLog(run, byteLength(text))) send(textFrame(FROM_GUEST.unheard, run.id, text));
+  if (mayLog(run, byteLength(text))) send(textFrame(FROM_GUEST.lateError, run.id, text));
 }
 
 function mayLog(owner: Owner, bytes: number): boolean {
@@ -52,6 +52,6 @@ function mayLog(owner: Owner, bytes: number): boolean {
 
 function sendLine(id: number, level: LogLevel, bytes: Buffer): void {
   send(bytesFrame(FROM_GUEST.log, id, LEVEL_BYTES[levels[level]]!, bytes));
-  // Now, and not at the end of the turn: the line before a loop that never ends is the one that tells where it is.
+  // Flushed now and not at the end of the turn: the line before an endless loop shows where the loop is.
   flushLink();
 }

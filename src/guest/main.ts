@@ -1,9 +1,8 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
-import { rememberTools } from "./damage.ts";
-import { watchFetch } from "./fetched.ts";
-import { giveCommonJs } from "./globals.ts";
+import { watchFetch } from "./decoded-responses.ts";
+import { defineCommonJsGlobals } from "./globals.ts";
 import { openLink, send } from "./link.ts";
 import { installModuleHooks } from "./modules.ts";
 import { onNetworkFrame, openNetwork } from "./network/main-thread.ts";
@@ -13,16 +12,17 @@ import {
   addCode,
   endBody,
   forgetCode,
-  noteUnheard,
   payer,
+  setPendingError,
   startRun,
   startRunWithBody,
   takeBody,
   widenWindow,
 } from "./runner.ts";
+import { rememberBuiltIns } from "./tamper-check.ts";
 import { stopWarming, warm, warmFurther } from "./warm.ts";
 
-/** The program inside the sandbox: runs submitted code for one container, and speaks frames on descriptor 3. */
+/** The program inside the sandbox. It runs submitted code for one container and exchanges frames on descriptor 3. */
 
 function onFrame(type: number, id: number, payload: Buffer): void {
   switch (type) {
@@ -54,7 +54,7 @@ function onFrame(type: number, id: number, payload: Buffer): void {
     case TO_GUEST.answer:
       return onNetworkFrame(type, id, payload);
     default:
-      throw new TypeError(`a frame of type ${type}, which no guest knows`);
+      throw new TypeError(`unknown frame type ${type}`);
   }
 }
 
@@ -62,12 +62,12 @@ process.removeAllListeners("warning");
 guardProcess();
 captureConsole();
 installModuleHooks();
-giveCommonJs();
+defineCommonJsGlobals();
 watchFetch();
-openNetwork({ send, payer, note: noteUnheard });
-// Only then the socket: until it is open nothing that the warming sends goes anywhere.
+openNetwork({ send, payer, setPendingError });
+// The socket opens after the warm-up, so that the frames of the warm-up runs are dropped.
 await warm();
-rememberTools();
+rememberBuiltIns();
 openLink({ frame: onFrame, idle: showIdle, closed: () => exitGuest(0) });
 showIdle();
 send(bytesFrame(FROM_GUEST.ready, 0));

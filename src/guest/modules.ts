@@ -6,13 +6,13 @@ import type { CodeMessage } from "../wire/messages.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule } from "./module-check.ts";
 import { parseBody } from "./parse.ts";
-import { asSubmitted } from "./places.ts";
+import { safeMap } from "./safe-map.ts";
+import { asSubmitted } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { syntaxFault } from "./syntax.ts";
-import { safeMap } from "./tables.ts";
 
-/** Something that was imported and is not there, or has no meaning here. The code is what libraries look for. */
+/** The error for an import of a module that does not exist or cannot work here. Libraries look for its code. */
 export class MissingModule extends Error {
   readonly code: "ERR_MODULE_NOT_FOUND" | "MODULE_NOT_FOUND";
 
@@ -25,35 +25,39 @@ export class MissingModule extends Error {
 interface VirtualModule {
   text: string;
   typescript: boolean;
-  /** Null where the text has to tell. */
+  /** Null if the text decides. */
   format: "module" | "json" | null;
 }
 
 const NodeURL = URL;
 const { parse } = JSON;
-/** By code and name: `12/lib.ts`. */
+/** The submitted modules, by code id and name: `12/lib.ts`. */
 const virtual = safeMap<string, VirtualModule>();
-const named = safeMap<number, readonly string[]>();
-/** What `os.tmpdir()` says in a guest, without its module: that costs each start a third of a millisecond. */
+/** The specifiers of the submitted modules, by code id. */
+const specifiersByCode = safeMap<number, readonly string[]>();
+/** The value of `os.tmpdir()` in a guest. Loading `node:os` would cost each start a third of a millisecond. */
 export const ownFolder: string = process.env["TMPDIR"] ?? "/tmp";
 export const ownFile: string = path.join(ownFolder, "task.js");
-/** What is not submitted resolves from the task's own folder. */
+/** Resolves modules that were not submitted from the task's folder. */
 const requireFromTmp = createRequire(ownFile);
-/** These cannot even be loaded here. Others load, because libraries import them unused, and say at a call what has no meaning. */
-const MEANINGLESS: Readonly<Record<string, string>> = {
-  domain: "runs are told apart already, by AsyncLocalStorage",
+/**
+ * The built-in modules that a task cannot import. Other modules without a use here can be imported, because libraries import
+ * them without using them; their functions throw when they are called.
+ */
+const REFUSED: Readonly<Record<string, string>> = {
+  domain: "AsyncLocalStorage already separates the runs",
   repl: "there is no terminal",
 };
 
-/** The URL of a submitted text. Errors are told from its frames, and its relative imports start from it. */
+/** Returns the URL of a submitted text. The frames of stacks contain it, and relative imports resolve against it. */
 export function moduleUrl(codeId: number, name: string, attempt = 0): string {
   return `task:/${codeId}${attempt === 0 ? "" : `.${attempt}`}/${name}`;
 }
 
-/** Makes the envelope's `modules` importable by their code. */
+/** Makes the envelope's `modules` importable by the submitted code. */
 export function addModules(codeId: number, modules: NonNullable<CodeMessage["modules"]>): void {
   const specifiers = Object.keys(modules);
-  named.set(codeId, specifiers);
+  specifiersByCode.set(codeId, specifiers);
   for (let index = 0; index < specifiers.length; index += 1) {
     const name = specifiers[index]!;
     const format = name.endsWith(".json") ? "json" : null;
@@ -70,46 +74,46 @@ const STOP_URL = "task:/0/stop.js";
 const STOP_MODULE = `throw Object.assign(new Error("stopped"), { code: "${STOPPED}" })`;
 
 /**
- * Reads and links a text as `importText` does, and evaluates neither the text nor any of its imports: a `data:` URL is code
- * of the same author. The module that is loaded here imports the stop before the text. All imports are linked before the
- * first is evaluated, and the first throws.
+ * Parses and links a text as `importText` does, but evaluates neither the text nor any of its imports: an imported `data:`
+ * URL is also code of the author. For this, it loads a module that imports the stop module before the text. V8 links all
+ * imports before it evaluates the first one, and the first one throws.
  *
- * @throws the fault of the text.
+ * @throws the syntax or linking error of the text.
  */
 export async function parseText(url: string, text: string): Promise<void> {
   add(STOP_URL, { text: STOP_MODULE, typescript: false, format: "module" });
   add(url, { text, typescript: false, format: "module" });
   try {
-    // Of the same code and attempt, so that it goes with them.
+    // The URL has the same code id and attempt, so that `dropModules` removes this module too.
     await importText(`${url}.parse`, `import "${STOP_URL}"; import "${url}";`);
   } catch (error) {
     if ((error as { code?: unknown }).code !== STOPPED) throw error;
   }
 }
 
-/** Loads a text, its types stripped already, as an ES module: the promise of its namespace. */
+/** Loads a text, whose types are already stripped, as an ES module. Returns a promise of its namespace. */
 export function importText(url: string, text: string): Promise<unknown> {
   add(url, { text, typescript: false, format: "module" });
   return import(url);
 }
 
 export function dropModules(codeId: number): void {
-  named.delete(codeId);
+  specifiersByCode.delete(codeId);
   virtual.forEach((_, key) => {
     if (key.startsWith(`${codeId}/`)) virtual.delete(key);
   });
 }
 
-/** The `require` of one code: built-in modules, those of the envelope, and what the task wrote to its own folder. */
+/** Returns the `require` of one code: for built-in modules, modules of the envelope, and files that the task wrote to its folder. */
 export function requireOf(codeId: number): NodeJS.Require {
-  if (!named.has(codeId)) return plainRequire;
+  if (!specifiersByCode.has(codeId)) return plainRequire;
   const base = moduleUrl(codeId, "");
   const require = (specifier: string): unknown =>
     requireModule((isRelative(specifier) && find(specifier, base)) || specifier, base);
   return Object.assign(require, requireFromTmp);
 }
 
-/** The `require` of a code that brings no modules. */
+/** The `require` of code that was submitted without modules. */
 export const plainRequire: NodeJS.Require = Object.assign(
   (specifier: string): unknown => requireModule(specifier, ""),
   requireFromTmp,
@@ -120,7 +124,7 @@ function requireModule(specifier: string, parent: string): unknown {
     return requireFromTmp(specifier);
   } catch (error) {
     if (error instanceof SyntaxError) throw faultOfModules(codeIdOf(parent)) ?? error;
-    // Also thrown by a module that was found and lacks one of its own.
+    // A module that was found throws the same error if it requires a missing module.
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "MODULE_NOT_FOUND" && code !== "ERR_UNKNOWN_BUILTIN_MODULE") throw error;
     if (!message.includes(`'${specifier}'`) && code === "MODULE_NOT_FOUND") throw error;
@@ -128,13 +132,13 @@ function requireModule(specifier: string, parent: string): unknown {
   }
 }
 
-/** Sends every import of submitted code to the submitted modules. To be called once, before any of it runs. */
+/** Resolves imports of submitted code to the submitted modules. Call it once, before any submitted code runs. */
 export function installModuleHooks(): void {
   registerHooks({
     resolve(specifier, context, next) {
       if (specifier.startsWith("task:/")) return { url: specifier, shortCircuit: true };
       const parent = context.parentURL;
-      refuseMeaningless(specifier);
+      refuseUnusable(specifier);
       if (specifier.startsWith("node:") && !isBuiltin(specifier)) {
         throw missing(specifier, parent ?? "", "ERR_MODULE_NOT_FOUND");
       }
@@ -159,12 +163,12 @@ function add(url: string, module: VirtualModule): void {
   virtual.set(keyOf(url), module);
 }
 
-/** Without the attempt, so that each attempt sees the modules afresh. */
+/** Returns the key in `virtual` of a URL. The attempt is not part of it, so all attempts share the submitted texts. */
 function keyOf(url: string): string {
   return url.slice("task:/".length).replace(/^(\d+)\.\d+\//, "$1/");
 }
 
-/** Not a number where no submitted text imports. */
+/** Returns NaN if the importing text was not submitted. */
 function codeIdOf(parent: string): number {
   return Number.parseInt(parent.slice("task:/".length), 10);
 }
@@ -173,34 +177,34 @@ function isRelative(specifier: string): boolean {
   return /^\.\.?\//.test(specifier);
 }
 
-/** TypeScript's own habit is to import `./lib.ts` as `./lib.js` or `./lib`. */
+/** Resolves a relative specifier. TypeScript authors import `./lib.ts` as `./lib.js` or `./lib`. */
 function find(specifier: string, parent: string): string | null {
   const { href } = new NodeURL(specifier, parent);
   const candidates = [href, `${href}.ts`, `${href}.js`, href.replace(/\.js$/, ".ts")];
   return candidates.find((candidate) => virtual.has(keyOf(candidate))) ?? null;
 }
 
-function refuseMeaningless(specifier: string): void {
+function refuseUnusable(specifier: string): void {
   const name = specifier.replace(/^node:/, "");
-  const why = Object.hasOwn(MEANINGLESS, name) ? MEANINGLESS[name] : undefined;
+  const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
   if (why === undefined) return;
-  throw new MissingModule(`node:${name} has no meaning here: ${why}`, "ERR_MODULE_NOT_FOUND");
+  throw new MissingModule(`node:${name} is not available here: ${why}`, "ERR_MODULE_NOT_FOUND");
 }
 
 function missing(specifier: string, parent: string, code: MissingModule["code"]): MissingModule {
   if (specifier.startsWith("node:")) return new MissingModule(`Node has no module "${specifier}"`, code);
-  const given = named.get(codeIdOf(parent));
-  // Of an ES module that requires it is not known of which code it is.
-  const requires = parent === "" && isRelative(specifier);
-  const none = `the request gives no modules${requires ? ", or is an ES module, which has to import them" : ""}`;
-  const known = given ? `the request gives ${given.join(", ")}` : none;
-  return new MissingModule(`there is no module "${specifier}": ${known}, and Node's own can be imported`, code);
+  const specifiers = specifiersByCode.get(codeIdOf(parent));
+  // The global `require`, which ES modules call, does not know the id of the code.
+  const mayBeEsModule = parent === "" && isRelative(specifier);
+  const none = `the request gives no modules${mayBeEsModule ? ", or is an ES module, which has to import them" : ""}`;
+  const available = specifiers ? `the request gives ${specifiers.join(", ")}` : none;
+  return new MissingModule(`there is no module "${specifier}": ${available}; Node's modules can be imported`, code);
 }
 
 /**
- * What is wrong in one of the modules of a code, which V8 tells without its place. Never throws.
+ * Finds the syntax error in the submitted modules of a code, because V8 reports it without a position. Never throws.
  *
- * @param message What V8 tells, where any other fault would be none of it.
+ * @param message V8's message. A fault with another message is ignored.
  */
 export function faultOfModules(codeId: number, message = ""): CodeFault | null {
   let found: CodeFault | null = null;
@@ -216,7 +220,7 @@ function faultOf({ text, typescript }: VirtualModule, name: string): CodeFault |
   try {
     const bare = typescript ? stripped(text, name) : text;
     const failure = formatOf(bare) === "module" ? checkModule(bare) : null;
-    return failure && ofModule(name, explainedFault(text, failure));
+    return failure && inModule(name, explainedFault(text, failure));
   } catch (error) {
     return CodeFault.is(error) ? error : null;
   }
@@ -229,22 +233,22 @@ function stripped(text: string, name: string): string {
     if (typeof result === "string") return result;
     throw explainedFault(text, result);
   } catch (error) {
-    throw CodeFault.is(error) ? ofModule(name, error) : error;
+    throw CodeFault.is(error) ? inModule(name, error) : error;
   }
 }
 
-/** Here, where the module is known; Node tells no place in a short text. @throws {CodeFault} that names the module. */
+/** Checks JSON before Node does, because Node gives no position in a short text. @throws {CodeFault} that names the module. */
 function checkJson(text: string, name: string): void {
   const bare = text.replace(/^\uFEFF/, "");
   try {
     parse(bare);
   } catch {
-    const { what, ...place } = findJsonFault(bare);
-    throw ofModule(name, syntaxFault(bare, { message: `${what} in JSON`, place }));
+    const { what, ...position } = findJsonFault(bare);
+    throw inModule(name, syntaxFault(bare, { message: `${what} in JSON`, position }));
   }
 }
 
-function ofModule(name: string, { fault }: CodeFault): CodeFault {
+function inModule(name: string, { fault }: CodeFault): CodeFault {
   return new CodeFault(fault.code, `${name}: ${fault.detail}`, fault);
 }
 

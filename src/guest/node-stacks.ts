@@ -1,17 +1,17 @@
 const NativeError = Error;
 const { defineProperty, getOwnPropertyDescriptor } = Object;
 const { deleteProperty } = Reflect;
-/** What Node puts there itself: then the place in a text stands where it is looked for. */
-const OWN: unknown = getOwnPropertyDescriptor(NativeError, "prepareStackTrace")?.value;
+/** Node's own value. With it, the stack of a syntax error starts with the position. */
+const ORIGINAL: unknown = getOwnPropertyDescriptor(NativeError, "prepareStackTrace")?.value;
 
 /**
- * Calls `step` while errors have the stacks that Node writes, because V8 tells the place of a syntax error nowhere else.
- * Tasks and their libraries, such as those for source maps, put their own function in its place and leave it there.
+ * Calls `step` with Node's own `Error.prepareStackTrace`, because V8 gives the position of a syntax error only in the stack.
+ * Tasks and their libraries, for example for source maps, replace the function and do not restore it.
  */
 export function withNodeStacks<Value>(step: () => Value): Value {
   const found = getOwnPropertyDescriptor(NativeError, "prepareStackTrace");
-  if (found?.value === OWN || found?.configurable === false) return step();
-  defineProperty(NativeError, "prepareStackTrace", { value: OWN, writable: true, configurable: true });
+  if (found?.value === ORIGINAL || found?.configurable === false) return step();
+  defineProperty(NativeError, "prepareStackTrace", { value: ORIGINAL, writable: true, configurable: true });
   try {
     return step();
   } finally {

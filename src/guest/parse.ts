@@ -2,41 +2,44 @@ import vm from "node:vm";
 
 import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
 
-/** What a text is compiled to: called with `module`, `exports` and `require` in scope. */
+/** The function that a text is compiled to. The text sees the parameters as `module`, `exports` and `require`. */
 export type Compiled = (this: unknown, module: object, exports: object, require: unknown) => unknown;
 
 const PARAMETERS = ["module", "exports", "require"];
-/** What V8 says of a `return` outside of functions. */
+/** V8's message for a `return` outside of functions. */
 export const ILLEGAL_RETURN = "Illegal return statement";
 const ASYNC_HEAD = `(async function (${PARAMETERS.join(", ")}) {`;
 const ASYNC_TAIL = "\n})";
 const { compileFunction, Script } = vm;
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
-/** `import()` in a task goes the way of every other import, through the module hooks. */
+/** Makes `import()` in a task use the module hooks, as every other import does. */
 const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
 
 /** Compiles the text as one expression. The newline before the bracket ends a comment at the end of the text. */
 export function parseExpression(text: string, filename: string): Compiled | SyntaxFailure {
   const parsed = parseFunction("return (", text, "\n)", filename);
-  if (typeof parsed === "function" && !isWhole(text)) return { message: "Unexpected token ')'", place: null };
+  if (typeof parsed === "function" && !isWhole(text)) return { message: "Unexpected token ')'", position: null };
   return parsed;
 }
 
-/** Compiles the text as the body of a function, an async one when it awaits. */
+/** Compiles the text as the body of a function, which is async if the text contains `await`. */
 export function parseBody(text: string, filename: string): Compiled | SyntaxFailure {
   return parseFunction("", text, "", filename);
 }
 
-/** Compiles what is left of a module without its imports and exports, in the strict mode of modules, to see whether it parses. */
+/** Checks whether a module parses. Its imports and exports must be removed before. Modules are in strict mode. */
 export function parseModuleBody(text: string): Compiled | SyntaxFailure {
-  // A block, because a module may declare the names that are parameters here.
+  // In a block, because a module may declare names that are parameters here.
   return parseFunction('"use strict";{', text, "\n}", "module.js");
 }
 
-/** Where a module returns, outside of all functions. The module itself tells no place, and as a function's body it may return. */
+/**
+ * Finds a `return` outside of all functions in a module. V8 gives no position for it in a module, and accepts it in a
+ * function body, so the text is parsed as a script.
+ */
 export function returnOfModule(text: string): SyntaxFailure | null {
   const prefix = '"use strict";{';
-  // A script awaits nothing.
+  // `await` is not allowed in a script.
   const script = text.replace(/\bawait\b/g, (word, at: number) =>
     /\bfor\s*$/.test(text.slice(Math.max(0, at - 20), at)) ? "     " : "void ",
   );
@@ -50,8 +53,8 @@ export function returnOfModule(text: string): SyntaxFailure | null {
 }
 
 /**
- * `compileFunction` takes no `await`, a script does: so a text with `await` is wrapped as an async function in a script. One without
- * stays a plain function, whose value is there at once.
+ * Compiles a text as a function. `compileFunction` does not accept `await`, so a text with `await` is wrapped in an async
+ * function in a script. A text without `await` becomes a plain function, which returns its value synchronously.
  */
 function parseFunction(head: string, text: string, tail: string, filename: string): Compiled | SyntaxFailure {
   const awaits = /\bawait\b/.test(text);
@@ -60,7 +63,7 @@ function parseFunction(head: string, text: string, tail: string, filename: strin
   try {
     if (!awaits) return compileFunction(head + text + tail, PARAMETERS, origin) as Compiled;
     const script = new Script(prefix + text + tail + ASYNC_TAIL, origin);
-    // The constructor checks its body by itself, so a text that closes the wrapper's brace and opens another fails here.
+    // The constructor parses the body separately, so it rejects a text that closes the wrapper's brace and opens another.
     AsyncFunction(head + text + tail);
     return script.runInThisContext() as Compiled;
   } catch (error) {
@@ -69,8 +72,8 @@ function parseFunction(head: string, text: string, tail: string, filename: strin
 }
 
 /**
- * Whether a text that parses between round brackets is one expression. `1) , (2` is not: it closes the wrapper's bracket and opens
- * another. Such a text has a `)` before a `(`, and does not parse between square brackets.
+ * Whether a text that parses between round brackets is one expression. `1) , (2` is not: it closes the wrapper's bracket and
+ * opens another. A text like this has a `)` before a `(`, and does not parse between square brackets.
  */
 function isWhole(text: string): boolean {
   const closing = text.indexOf(")");

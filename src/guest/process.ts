@@ -2,11 +2,11 @@ import type { HeapInfo } from "node:v8";
 
 import { uncurry } from "../wire/uncurry.ts";
 import { threwFault } from "./faults.ts";
-import { closeLink, flushLink, hasLeft } from "./link.ts";
-import { tellUnheard } from "./logs.ts";
+import { closeLink, flushLink, isFlushed } from "./link.ts";
+import { reportLateError } from "./logs.ts";
 import { currentRun } from "./run.ts";
 
-/** What `process.exit` ends in, without the task's own listeners. It has no type because it has no documentation. */
+/** Ends the process like `process.exit`, but does not call the task's listeners. It is undocumented and has no type. */
 const realExit = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);
 const realKill = process.kill.bind(process);
 const { pid } = process;
@@ -14,22 +14,22 @@ const getBuiltinModule = process.getBuiltinModule.bind(process);
 const RADIX = 36;
 const toText = uncurry(Number.prototype, "toString");
 
-/** What has left is read in a fraction of it. */
+/** The time for the service to read flushed frames, which takes it a fraction of this. */
 const READ_MS = 10;
 const { wait } = Atomics;
-const nothing = new Int32Array(new SharedArrayBuffer(4));
+const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
 let exiting = false;
 
 /**
- * Says outside which run is entered: the title stands in `/proc/<pid>/stat`, readable also while the run blocks.
- * The title has no setter to be kept: a task that redefines it only makes its own container harder to tell about.
+ * Puts the id of the entered run into the process title. The service reads it from `/proc/<pid>/stat`, even while the run
+ * blocks. A task can redefine `process.title`, which only hides its own run, so the setter is not protected.
  */
 export function showEntered(runId: number): void {
   process.title = `r${toText(runId, RADIX)}`;
 }
 
-/** Says outside that no run is being entered. */
+/** Sets the process title for a guest that is executing no run. */
 export function showIdle(): void {
   process.title = "idle";
 }
@@ -39,12 +39,12 @@ export function exitGuest(code: number): void {
   realExit(code);
 }
 
-/** Puts what the guest can stand in place of what would end the process, or fails without `/proc`. */
+/** Replaces the functions of `process` that would end the guest, and the functions that fail without `/proc`. */
 export function guardProcess(): void {
-  // Only the loader needed it.
+  // Only the dynamic loader needs this variable.
   delete process.env["LD_PRELOAD"];
   Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });
-  // A capture callback, which a task cannot take away by removing listeners.
+  // A capture callback, because a task could remove a listener.
   process.setUncaughtExceptionCaptureCallback(onUncaught);
   process.on("unhandledRejection", onUncaught);
 }
@@ -58,12 +58,12 @@ function abort(): never {
 }
 
 function kill(target: number, signal: string | number = "SIGTERM"): true {
-  // Zero and negative numbers name process groups, which hold this process.
+  // Zero and negative numbers are process groups that include this process.
   if (target > 0 && target !== pid) return realKill(target, signal);
   return signal === 0 || exitTask(`process.kill(process.pid, ${signal})`);
 }
 
-/** Answers the run that asked for the end, and ends as soon as the answer was read. The throw unwinds the task's own code. */
+/** Fails the current run, and ends the process once the service has read the fault. The throw unwinds the task's code. */
 function exitTask(call: string): never {
   exiting = true;
   currentRun()?.fault({ code: "task_exited", detail: `the task ended its process with ${call}`, retire: true });
@@ -76,26 +76,27 @@ function onUncaught(error: unknown): void {
   const run = currentRun();
   if (!run) return exitFaulty();
   if (!run.over) return run.fault(threwFault(error));
-  tellUnheard(run, "after its answer", error);
+  reportLateError(run, "after its answer", error);
 }
 
 /**
- * For a fault that nobody can be told of: what has been answered leaves, and the service answers the runs in flight. At once
- * where that can be: a task that has broken the tools of the harness may have broken all that could be waited for.
+ * Ends the guest after an uncaught error without a run. Queued frames are flushed, and the service answers the open runs. It
+ * exits synchronously if the kernel accepts all frames, because a task that replaced built-ins may have broken timers and
+ * events.
  */
 function exitFaulty(): void {
   exiting = true;
   try {
     flushLink();
-    if (!hasLeft()) return closeLink(() => realExit(1));
-    wait(nothing, 0, 0, READ_MS);
+    if (!isFlushed()) return closeLink(() => realExit(1));
+    wait(neverNotified, 0, 0, READ_MS);
     realExit(1);
   } catch {
     realExit(1);
   }
 }
 
-/** Node's own reads `/proc`, which the sandbox does not have. */
+/** Replaces Node's function, which reads `/proc`. The sandbox has no `/proc`. */
 function memoryUsage(): NodeJS.MemoryUsage {
   const heap = heapStatistics();
   return {
@@ -112,7 +113,7 @@ function rss(): number {
   return heap.total_physical_size + heap.malloced_memory + heap.external_memory;
 }
 
-/** Few tasks ask, and the module costs each start of a guest a millisecond. */
+/** Loads `node:v8` only when a task needs it, because loading it costs a millisecond at each guest start. */
 function heapStatistics(): HeapInfo {
   return getBuiltinModule("node:v8").getHeapStatistics();
 }

@@ -1,14 +1,17 @@
 import { types } from "node:util";
 
 import { CodeFault, threwFault } from "./faults.ts";
+import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
-import { whenSettled } from "./settle.ts";
 import { isStreamed, stream, streamResponse } from "./stream.ts";
 
-/** A bigger result would be held whole by guest and service alike; a stream is not. The service says how big it may be. */
+/**
+ * The size limit of a result in bytes, which the service passes as an argument. Guest and service hold a whole result in
+ * memory, but not a stream.
+ */
 const MAX_RESULT_BYTES = Number(process.argv[2] ?? 6_291_456);
 /** UTF-8 needs at most three bytes for one unit of a JavaScript string. */
-const MAX_BYTES_A_UNIT = 3;
+const MAX_BYTES_PER_UNIT = 3;
 
 const { stringify } = JSON;
 const { getPrototypeOf } = Object;
@@ -16,7 +19,8 @@ const { isArray } = Array;
 const { isNativeError } = types;
 const plain = Object.prototype;
 const byteLength = Buffer.byteLength.bind(Buffer);
-/** Answers a run with what its code returned: a value, or a promise of one. */
+
+/** Answers a run with the value that its code returned, or with the value of the returned promise. */
 export function answer(run: Run, returned: unknown): void {
   whenSettled(
     returned,
@@ -25,7 +29,7 @@ export function answer(run: Run, returned: unknown): void {
   );
 }
 
-/** Answers a run with what a fetch handler returned, which has to be a `Response`. */
+/** Answers a run with the `Response` that a fetch handler returned. Any other value is a fault. */
 export function answerResponse(run: Run, returned: unknown): void {
   whenSettled(
     returned,
@@ -39,8 +43,8 @@ export function answerResponse(run: Run, returned: unknown): void {
 
 function deliver(run: Run, value: unknown): void {
   attempt(run, () => {
-    const unheard = run.unheard?.();
-    if (unheard) return run.fault(threwFault(unheard));
+    const pendingError = run.pendingError?.();
+    if (pendingError) return run.fault(threwFault(pendingError));
     if (typeof value === "object" && value !== null && getPrototypeOf(value) !== plain && !isArray(value)) {
       if (isNativeError(value)) return run.fault(threwFault(value));
       if (isResponse(value)) return streamResponse(run, value);
@@ -51,8 +55,8 @@ function deliver(run: Run, value: unknown): void {
 }
 
 /**
- * Told by its tag: to touch the global `Response` makes Node load its HTTP client, 20 ms and 6 MiB that most containers never need.
- * A `Response` that a task brings along is as good.
+ * Checks the tag, because access to the global `Response` makes Node load its HTTP client: 20 ms and 6 MiB that most
+ * containers never need. A `Response` class that the task bundles is accepted too.
  */
 function isResponse(value: unknown): value is Response {
   if (typeof value !== "object" || value === null) return false;
@@ -60,7 +64,7 @@ function isResponse(value: unknown): value is Response {
   return tag === "Response" && typeof status === "number";
 }
 
-/** A getter, a `toJSON` or a Proxy of the task may throw at any touch. */
+/** Fails the run if `step` throws: any access can call a getter, a `toJSON` or a Proxy trap of the task. */
 function attempt(run: Run, step: () => void): void {
   try {
     step();
@@ -75,10 +79,10 @@ function jsonOf(value: unknown): string {
   if (text === undefined) {
     if (typeof value === "object") return "null";
     throw new CodeFault("result_unserializable", `the result is a ${typeof value}, which has no JSON`, {
-      hint: "Return a value, or what a call of it gives.",
+      hint: "Return a value, or call the function and return its result.",
     });
   }
-  if (text.length * MAX_BYTES_A_UNIT > MAX_RESULT_BYTES) {
+  if (text.length * MAX_BYTES_PER_UNIT > MAX_RESULT_BYTES) {
     const bytes = byteLength(text);
     if (bytes > MAX_RESULT_BYTES) throw tooLarge(`${bytes} bytes of JSON`);
   }
@@ -91,7 +95,7 @@ function serialize(value: unknown): string | undefined {
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
     const { message } = error;
-    if (message.startsWith("Invalid string length")) throw tooLarge("longer than a string can be");
+    if (message.startsWith("Invalid string length")) throw tooLarge("longer than the maximum length of a string");
     if (/^Converting circular|^Do not know how to serialize a BigInt|^Maximum call stack/.test(message)) {
       throw unserializable(message);
     }
@@ -99,23 +103,19 @@ function serialize(value: unknown): string | undefined {
   }
 }
 
-/** V8 draws the cycle below its first line, by what its objects are made by. */
+/** Makes the fault of a result without JSON. V8 lists the constructors in a cycle below the first line of its message. */
 function unserializable(message: string): CodeFault {
   const [first = "", start = ""] = message.split("\n");
   const what = / with constructor '(\w{1,64})'/.exec(start)?.[1];
   const hint = first.includes("BigInt")
     ? "Return String(...) of a BigInt, or Number(...) of a small one."
-    : "Return the values that are wanted of it, without what points back.";
+    : "Return only the values that you need, without references back to their parents.";
   const of = what === undefined ? "" : `, in an object of ${what}`;
   return new CodeFault("result_unserializable", `the result has no JSON: ${first}${of}`, { hint });
 }
 
 function tooLarge(size: string): CodeFault {
-  return new CodeFault(
-    "result_too_large",
-    `the result is ${size}; at most ${MAX_RESULT_BYTES} bytes are answered at once`,
-    {
-      hint: "Answer a Response with a stream as its body.",
-    },
-  );
+  return new CodeFault("result_too_large", `the result is ${size}; the limit is ${MAX_RESULT_BYTES} bytes`, {
+    hint: "Return a Response with a stream as its body.",
+  });
 }

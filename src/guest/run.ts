@@ -6,9 +6,9 @@ import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { encodeFault } from "./faults.ts";
-import type { Incoming } from "./incoming.ts";
 import { send } from "./link.ts";
-import { isThenable, whenSettled } from "./settle.ts";
+import { isThenable, whenSettled } from "./promises.ts";
+import type { RequestBody } from "./request-body.ts";
 
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
@@ -22,102 +22,102 @@ const microtask = queueMicrotask;
 const later = setTimeout;
 const clear = clearTimeout;
 /**
- * A head that is held leaves after so long without a body: what fails at first, a name or a fetch, mostly fails sooner,
- * and what waits longer shall not keep its caller waiting for a sign of life.
+ * The longest delay of a head that waits for its body. Most failures, for example of a name lookup or a fetch, occur sooner,
+ * and then the whole run fails. After this delay, the caller receives at least the head.
  */
-const HELD_MS = 1_000;
+const HEAD_DELAY_MS = 1_000;
 
-/** Bytes before the context in the payload of a `run` frame: the code's id. */
+/** The number of bytes before the context in the payload of a `run` frame: the code id. */
 const CONTEXT_START = 4;
-/** And how much of a body may be held. */
+/** The same for a `runWithBody` frame: the code id and the limit of the buffered body. */
 const CONTEXT_START_WITH_BODY = 8;
 
-/** The run to which the code that executes now belongs. Costs 0.2 µs a run; without it nothing asynchronous could be told apart. */
+/** Returns the run of the executing code. It costs 0.2 µs per run, and is the only way to assign asynchronous code to a run. */
 export const currentRun: () => Run | undefined = storage.getStore.bind(storage);
 
-/** Calls `step(run)` so that all that comes of it, callbacks and promises too, finds `run` in `currentRun()`. */
+/** Calls `step(run)`. In `step` and in its callbacks and promises, `currentRun()` returns `run`. */
 export function enterRun(run: Run, step: (run: Run) => void): void {
   runIn(run, step, run);
 }
 
-/** What a run executes. */
+/** The code that a run executes. */
 export interface Enterable {
   enter(run: Run): void;
-  /** A run of it is about to be over. */
-  leave(): void;
-  /** A fault of one of its runs, with what else is known of it. Never throws. */
+  /** Called before a run of the code ends. */
+  onRunEnd(): void;
+  /** Returns the fault with the details that the code can add. Never throws. */
   explain(fault: FaultMessage): FaultMessage;
 }
 
-/** One execution. It answers once; whatever comes after the answer is dropped here. */
+/** One execution. It answers once and ignores everything after the answer. */
 export class Run {
   readonly id: number;
   readonly code: Enterable;
-  /** The last frame was sent, or the service expects none any more. */
+  /** Whether the last frame of the answer was sent, or the service no longer expects one. */
   over = false;
   headSent = false;
-  /** What this run may still log; made when it first logs. */
+  /** The remaining log allowance; set when the run first logs. */
   logged: LogAllowance | null = null;
-  /** More of the body may be sent. */
+  /** Called when the service grants more bytes of the response body. */
   onWindow: ((bytes: number) => void) | null = null;
-  /** The run is about to fail: what its body holds back must leave before. */
+  /** Called before the run fails, to send the batched bytes of its response body. */
   onFault: (() => void) | null = null;
-  /** The run was aborted: what feeds its body must stop. */
+  /** Called when the run is aborted, to stop the source of its response body. */
   onAbort: (() => void) | null = null;
-  /** Asked before its result: the error of which nobody would hear then, or null. */
-  unheard: (() => Error | null) | null = null;
-  /** The service has forgotten it, or soon will: nothing is sent of it that has to be heard. */
-  gone = false;
-  /** The body of its request, where that comes apart from the context. */
-  readonly incoming: Incoming | null;
-  /** That body as it came, when all of it was needed. */
-  raw: Uint8Array | null = null;
+  /** Called before the result is sent. Returns an error that the run has not handled and should fail with, or null. */
+  pendingError: (() => Error | null) | null = null;
+  /** Whether the service has forgotten the run, or soon will. Later frames of the run are only log lines and late errors. */
+  released = false;
+  /** The body of the request if the service streams it; otherwise the body is part of the context. */
+  readonly requestBody: RequestBody | null;
+  /** The bytes of that body, once it was read as a whole. */
+  rawBody: Uint8Array | null = null;
   readonly #contextStart: number;
   #body: unknown;
-  readonly #onOver: (id: number) => unknown;
-  /** What `waitUntil` was given and has not settled. */
-  #waiting = 0;
-  /** The service was told to keep the guest for it. */
-  #keeps = false;
+  readonly #onReleased: (id: number) => unknown;
+  /** The number of `waitUntil` promises that have not settled. */
+  #pendingWork = 0;
+  /** Whether a `waits` frame was sent, so that the service keeps the guest. */
+  #keepsGuest = false;
   #request: Buffer | string;
-  /** The head that has not left yet. */
+  /** The head that was not sent yet. */
   #head: Buffer | null = null;
-  /** That head is held back for the first of its body. */
-  #held: NodeJS.Timeout | null = null;
+  /** The timer of a head that waits for the first bytes of the body. */
+  #headDelay: NodeJS.Timeout | null = null;
   #controller: AbortController | null = null;
   #aborted: AbortReason | null = null;
 
   /**
    * @param request The payload of the `run` or `runWithBody` frame.
-   * @param onOver Called once, when nothing more is to come, and no work that the run left behind is waited for.
+   * @param onReleased Called once, when the run is over and all its `waitUntil` work has settled or is abandoned.
    */
   constructor(
     id: number,
     request: Buffer,
     code: Enterable,
-    onOver: (id: number) => unknown,
-    incoming: Incoming | null,
+    onReleased: (id: number) => unknown,
+    requestBody: RequestBody | null,
   ) {
     this.id = id;
-    this.incoming = incoming;
-    this.#contextStart = incoming ? CONTEXT_START_WITH_BODY : CONTEXT_START;
+    this.requestBody = requestBody;
+    this.#contextStart = requestBody ? CONTEXT_START_WITH_BODY : CONTEXT_START;
     this.code = code;
     this.#request = request;
-    this.#onOver = onOver;
+    this.#onReleased = onReleased;
   }
 
-  /** Keeps what the frame said beyond the call that delivered it. */
+  /** Copies the request out of the frame, whose buffer is valid only during the call that delivered it. */
   keepRequest(): void {
     if (typeof this.#request !== "string") this.#request = toText(this.#request, "utf8", this.#contextStart);
   }
 
-  /** @param body what it was read as, undefined where there is none. */
+  /** @param body The parsed body; undefined if the request has none. */
   setBody(raw: Uint8Array, body: unknown): void {
-    this.raw = raw;
+    this.rawBody = raw;
     this.#body = body;
   }
 
-  /** The request as the service described it; parsed only for codes that look at it. */
+  /** Returns the request as the service described it. It is parsed only for code that reads it. */
   request(): RunContext {
     this.keepRequest();
     const text = this.#request as string;
@@ -129,7 +129,7 @@ export class Run {
     return { runId: "", container: "", method: "GET", url: "http://localhost/", headers: {} };
   }
 
-  /** Aborts at the deadline and when the client goes away; made when it is first asked for, because most never ask. */
+  /** Aborts at the deadline and when the client disconnects. It is created at the first access, because most runs never read it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new Controller();
@@ -142,54 +142,55 @@ export class Run {
     if (this.over || this.headSent) return;
     this.#finish();
     send(textFrame(FROM_GUEST.result, this.id, json));
-    this.#leaveIfDone();
+    this.#releaseIfDone();
   }
 
   fault(fault: FaultMessage): void {
     if (this.over) return;
     this.onFault?.();
-    // While it is held nothing has left, and the fault is a whole answer.
-    if (this.#held) this.#dropHead();
+    // If the head still waits, nothing was sent, so the fault replaces it as the whole answer.
+    if (this.#headDelay) this.#dropHead();
     else this.#sendHead();
     this.#finish();
     send(textFrame(FROM_GUEST.fault, this.id, encodeFault(this.code.explain(fault))));
-    this.#leaveIfDone();
+    this.#releaseIfDone();
   }
 
-  /** Keeps the run in its guest until `work` has settled, beyond its answer, but not beyond its deadline. */
+  /** Keeps the run in its guest after its answer until `work` has settled, but not after its deadline. */
   waitUntil(work: unknown, onRejected: (error: unknown) => void): void {
-    // Nobody can be asked to wait any more. Its failure is heard all the same.
-    const keeps = !this.gone && isThenable(work);
-    const settled = (): void => {
+    // A released run can no longer make the service wait, but a rejection is still reported.
+    const keeps = !this.released && isThenable(work);
+    const onSettled = (): void => {
       if (!keeps) return;
-      this.#waiting -= 1;
-      this.#leaveIfDone();
+      this.#pendingWork -= 1;
+      this.#releaseIfDone();
     };
     if (keeps) {
-      this.#waiting += 1;
-      if (!this.#keeps) send(bytesFrame(FROM_GUEST.waits, this.id, NONE));
-      this.#keeps = true;
+      this.#pendingWork += 1;
+      if (!this.#keepsGuest) send(bytesFrame(FROM_GUEST.waits, this.id, NONE));
+      this.#keepsGuest = true;
     }
-    whenSettled(work, settled, (error) => {
+    whenSettled(work, onSettled, (error) => {
       onRejected(error);
-      settled();
+      onSettled();
     });
   }
 
   /**
-   * @param held It leaves with the first of the body, or soon without; a fault before that is answered in its place.
-   * @throws {TypeError} when no answer can have such a head; another may still be sent.
+   * @param isDelayed Whether the head waits for the first bytes of the body, at most `HEAD_DELAY_MS`. A fault before that
+   *   replaces the head.
+   * @throws {TypeError} when HTTP forbids the head; the run can still send another.
    */
-  head(status: number, headers: string[], held = false): void {
+  head(status: number, headers: string[], isDelayed = false): void {
     if (this.over || this.headSent) return;
     const text = encodeHead({ status, headers });
     this.headSent = true;
     this.#head = textFrame(FROM_GUEST.head, this.id, text);
-    if (held) this.#held = later(this.#sendHead, HELD_MS);
+    if (isDelayed) this.#headDelay = later(this.#sendHead, HEAD_DELAY_MS);
     else microtask(this.#sendHead);
   }
 
-  /** @param bytes At most `DATA_BYTES`, within the window. */
+  /** @param bytes The next bytes of the body: at most `DATA_BYTES`, within the window. */
   data(bytes: Uint8Array): void {
     if (this.over) return;
     this.#sendHead();
@@ -201,25 +202,25 @@ export class Run {
     this.#sendHead();
     this.#finish();
     send(bytesFrame(FROM_GUEST.end, this.id, NONE));
-    this.#leaveIfDone();
+    this.#releaseIfDone();
   }
 
-  /** The service gave the run up, or what is left of it. Its code may go on, but nobody listens. */
+  /** Called when the service gives up the run, or its remaining work. The code may continue, but its output is ignored. */
   abort(reason: AbortReason): void {
-    if (this.gone) return;
+    if (this.released) return;
     if (this.#aborted === null) this.#aborted = reason;
-    this.incoming?.fail(abortError(reason));
+    this.requestBody?.fail(abortError(reason));
     if (!this.over) {
       this.#finish();
       this.onAbort?.();
     }
-    // Who left does not take with them what the run has promised to others; the deadline does.
-    if (reason === "deadline") this.#leave();
+    // The deadline also ends the `waitUntil` work. A client that disconnects does not end it.
+    if (reason === "deadline") this.#release();
     if (this.#controller) abortController(this.#controller, abortError(reason));
-    this.#leaveIfDone();
+    this.#releaseIfDone();
   }
 
-  /** With the body, where that is there at once: the service then knows how long it is. */
+  /** Sends the head in a microtask or with the first bytes. If the whole body is in the same write, the service can send its length. */
   readonly #sendHead = (): void => {
     if (this.#head && !this.over) send(this.#head);
     this.#dropHead();
@@ -227,33 +228,33 @@ export class Run {
 
   #dropHead(): void {
     this.#head = null;
-    if (this.#held) clear(this.#held);
-    this.#held = null;
+    if (this.#headDelay) clear(this.#headDelay);
+    this.#headDelay = null;
   }
 
   #finish(): void {
     this.over = true;
     this.#dropHead();
-    this.code.leave();
-    if (!this.#keeps) this.#leave();
+    this.code.onRunEnd();
+    if (!this.#keepsGuest) this.#release();
   }
 
-  #leaveIfDone(): void {
-    if (this.gone || !this.over || this.#waiting > 0) return;
-    this.#leave();
+  #releaseIfDone(): void {
+    if (this.released || !this.over || this.#pendingWork > 0) return;
+    this.#release();
     send(bytesFrame(FROM_GUEST.done, this.id, NONE));
   }
 
-  #leave(): void {
-    if (this.gone) return;
-    this.gone = true;
-    this.incoming?.fail(new Error("the run is over, and nothing more of its request comes"));
-    this.#onOver(this.id);
+  #release(): void {
+    if (this.released) return;
+    this.released = true;
+    this.requestBody?.fail(new Error("the run is over; the rest of the request body is not received"));
+    this.#onReleased(this.id);
   }
 }
 
 function abortError(reason: AbortReason): DOMException {
   return reason === "deadline"
     ? new DOMException("the run reached its deadline", "TimeoutError")
-    : new DOMException("the caller went away", "AbortError");
+    : new DOMException("the caller disconnected", "AbortError");
 }

@@ -1,15 +1,15 @@
 import type { Evaluation } from "./compile.ts";
 import { CodeFault } from "./faults.ts";
-import { isThenable } from "./settle.ts";
+import { isThenable } from "./promises.ts";
 import { fetchShape, isFetchHandler } from "./shapes/fetch.ts";
 import { functionShape } from "./shapes/function.ts";
 import type { Shape } from "./shapes/shape.ts";
 
-/** What a code came to: something to call, or the result itself. */
+/** The outcome of an evaluation: a shape to call, or the result itself. */
 export type Outcome = { shape: Shape } | { shape: null; result: unknown };
 
 /**
- * Decides what a code came to: `module.exports` when it was replaced or filled, then a default export, else the value.
+ * Determines the outcome: `module.exports` if the code replaced or filled it, then a default export, otherwise the value.
  *
  * @param value The evaluation's value, settled.
  * @throws {CodeFault} `code_shape`.
@@ -27,7 +27,7 @@ function isEmpty(exports: unknown): boolean {
 }
 
 function ofExport(exported: unknown): Outcome {
-  // Transpiled modules are exported as `{ __esModule, default }`, and once more when such a one is imported by an ES module.
+  // A transpiled module exports `{ __esModule, default }`. An ES module that imports it wraps it in another `default`.
   const first = hasDefault(exported) ? exported.default : exported;
   const main = hasDefault(first) && "__esModule" in first ? first.default : first;
   const outcome = ofHandler(main);
@@ -36,14 +36,14 @@ function ofExport(exported: unknown): Outcome {
   throw shapeFault(main);
 }
 
-/** What runs elsewhere by the name of its export is told how it would here. */
+/** Makes the fault for an object without a shape. Other runtimes call exports by name; the hint shows the form for caisson. */
 function shapeFault(main: object): CodeFault {
   const name = Object.keys(main).find((key) => /^[\w$]{1,64}$/.test(key) && isFunction(main, key));
   const more = name === undefined ? "" : `, but with ${name}`;
   const hint =
     name === undefined
       ? "Export a function, or an object with fetch(request, env, ctx)."
-      : `Export a function, or an object with fetch(request, env, ctx): such as \`export default ${name}\`, or \`module.exports = ${name}\`.`;
+      : `Export a function, or an object with fetch(request, env, ctx): for example \`export default ${name}\`, or \`module.exports = ${name}\`.`;
   return new CodeFault("code_shape", `the code exports an object without a fetch function${more}`, { hint });
 }
 

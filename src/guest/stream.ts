@@ -2,10 +2,10 @@ import { Blob as NativeBlob } from "node:buffer";
 import { types } from "node:util";
 
 import { Body } from "./body.ts";
+import { isOutdated } from "./decoded-responses.ts";
 import { CodeFault, threwFault } from "./faults.ts";
-import { isOutdated } from "./fetched.ts";
+import { onRejection } from "./promises.ts";
 import type { Run } from "./run.ts";
-import { onRejection } from "./settle.ts";
 
 const OCTETS = "application/octet-stream";
 const { isAnyArrayBuffer, isGeneratorObject } = types;
@@ -18,14 +18,14 @@ const encode = encoder.encode.bind(encoder);
 type Generated = Generator | AsyncGenerator;
 export type Streamed = ReadableStream | Generated | ArrayBufferLike | ArrayBufferView | Blob;
 
-/** Stands for the end of a body, because a task's generator may yield anything. */
+/** Marks the end of a body. It is a symbol, because a task's generator may yield any other value. */
 const END = Symbol("end");
 /**
- * The head of a body waits for its first piece, where the task has said nothing of a head itself: one that fails before it
- * is a failed run, whole and with its error.
+ * Used if the task did not set a head itself: the head waits for the first piece of the body. If the body fails before that,
+ * the response is a failed run with its error.
  */
-const HELD = true;
-/** Gives the next piece of a body. */
+const DELAYED = true;
+/** Returns the next piece of a body. */
 type Next = () => Promise<unknown>;
 
 /** Whether a result is answered as bytes rather than as JSON. */
@@ -39,7 +39,7 @@ export function isStreamed(value: object): value is Streamed {
   );
 }
 
-/** Answers a run with bytes. @throws {CodeFault} `result_too_large` for bytes that are there at once, and are more than `maxBytes`. */
+/** Answers a run with bytes. @throws {CodeFault} `result_too_large` for a Blob or a buffer of more than `maxBytes`. */
 export function stream(run: Run, value: Streamed, maxBytes: number): void {
   if (value instanceof NativeBlob) {
     refuseLarger(value.size, maxBytes);
@@ -47,7 +47,7 @@ export function stream(run: Run, value: Streamed, maxBytes: number): void {
     return sendStream(run, 200, headers, value.stream() as ReadableStream);
   }
   const headers = ["content-type", OCTETS];
-  if (value instanceof NativeStream) return sendStream(run, 200, headers, value, HELD);
+  if (value instanceof NativeStream) return sendStream(run, 200, headers, value, DELAYED);
   if (isGeneratorObject(value)) return sendGenerated(run, headers, value as Generated);
   const bytes = asBytes(value)!;
   refuseLarger(bytes.length, maxBytes);
@@ -60,18 +60,18 @@ export function streamResponse(run: Run, response: Response): void {
   response.headers.forEach((value, name) => {
     if (!isOutdated(name, response)) headers.push(name, value);
   });
-  if (response.bodyUsed) throw new TypeError("the body of the Response was read already; answer with a clone");
+  if (response.bodyUsed) throw new TypeError("the body of the Response was read already; return a clone");
   if (response.body) return sendStream(run, response.status, headers, response.body);
   return pump(run, response.status, headers, once(NONE), () => {});
 }
 
-function sendStream(run: Run, status: number, headers: string[], source: ReadableStream, held = false): void {
+function sendStream(run: Run, status: number, headers: string[], source: ReadableStream, isDelayed = false): void {
   const reader = source.getReader();
   const next: Next = async () => {
     const { done, value } = (await reader.read()) as { done: boolean; value: unknown };
     return done ? END : value;
   };
-  pump(run, status, headers, next, () => void onRejection(reader.cancel(), () => {}), held);
+  pump(run, status, headers, next, () => void onRejection(reader.cancel(), () => {}), isDelayed);
 }
 
 function sendGenerated(run: Run, headers: string[], source: Generated): void {
@@ -79,8 +79,8 @@ function sendGenerated(run: Run, headers: string[], source: Generated): void {
     const { done, value } = await source.next();
     return done ? END : value;
   };
-  // `return` runs the generator's `finally`, which may itself reject.
-  pump(run, 200, headers, next, () => void onRejection((async () => source.return(undefined))(), () => {}), HELD);
+  // `return` runs the generator's `finally`, which may reject too.
+  pump(run, 200, headers, next, () => void onRejection((async () => source.return(undefined))(), () => {}), DELAYED);
 }
 
 function once(bytes: Uint8Array): Next {
@@ -92,16 +92,16 @@ function once(bytes: Uint8Array): Next {
   };
 }
 
-/** The head leaves at once if it is not held; what is there already follows in the same turn and so in the same write. */
-function pump(run: Run, status: number, headers: string[], next: Next, stop: () => void, held = false): void {
+/** Sends the head and the body. Pieces that are ready follow a head without delay in the same turn, and so in one write. */
+function pump(run: Run, status: number, headers: string[], next: Next, stop: () => void, isDelayed = false): void {
   const body = new Body(run, stop);
   try {
-    body.head(status, headers, held);
+    body.head(status, headers, isDelayed);
   } catch (error) {
     stop();
     throw error;
   }
-  // Given up before there was a body: nobody else would tell its source.
+  // The run was aborted before its body existed, so nothing else stops the source.
   if (run.over) stop();
   else void sendAll(run, body, next, stop);
 }
@@ -123,8 +123,8 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
 
 function unsendable(piece: unknown): CodeFault {
   const what = piece === null ? "null" : `a value of the type ${typeof piece}`;
-  return new CodeFault("result_unserializable", `the stream gave ${what}, where bytes and strings can be sent`, {
-    hint: "Give JSON.stringify(...) of each value, or return all of them as one list.",
+  return new CodeFault("result_unserializable", `the stream gave ${what}; only bytes and strings can be sent`, {
+    hint: "Yield JSON.stringify(...) of each value, or return all values as one array.",
   });
 }
 
@@ -135,7 +135,7 @@ function asBytes(value: unknown): Uint8Array | null {
 
 function refuseLarger(bytes: number, maxBytes: number): void {
   if (bytes <= maxBytes) return;
-  throw new CodeFault("result_too_large", `the result is ${bytes} bytes; at most ${maxBytes} are answered at once`, {
-    hint: "Answer a ReadableStream, or a Response with one as its body.",
+  throw new CodeFault("result_too_large", `the result is ${bytes} bytes; the limit is ${maxBytes} bytes`, {
+    hint: "Return a ReadableStream, or a Response with a ReadableStream as its body.",
   });
 }

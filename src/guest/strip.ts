@@ -7,10 +7,10 @@ import { offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./synt
 const TAB_CHARACTERS = 4;
 
 /**
- * Takes the types out of a text and leaves every other character in its place. The wrapper stands round the text
- * while that is done, because the stripper reads all as a module and refuses a `return` at its top.
+ * Removes the types from a text without moving any other character. `head` and `tail` wrap the text for the stripper, which
+ * parses everything as a module and rejects a `return` at the top level.
  *
- * @throws {CodeFault} for syntax that is not only types, and when the stripper itself breaks.
+ * @throws {CodeFault} for TypeScript syntax that generates code, and when the stripper itself fails.
  */
 export function strip(head: string, text: string, tail: string): string | SyntaxFailure {
   try {
@@ -18,28 +18,30 @@ export function strip(head: string, text: string, tail: string): string | Syntax
     return stripped.slice(head.length, stripped.length - tail.length);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return place(error, text, head);
+    if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return failureOf(error, text, head);
     if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
-      const failure = place(error, text, head);
+      const failure = failureOf(error, text, head);
       if (message.includes("angle-bracket")) throw castFault(text, failure);
-      const told = `${message.replace(" in strip-only mode", "")}: only types that can be erased may be used`;
-      throw syntaxFault(text, { ...failure, message: told }, BUNDLE_HINT);
+      const detail = `${message.replace(" in strip-only mode", "")}: use only types that can be erased`;
+      throw syntaxFault(text, { ...failure, message: detail }, BUNDLE_HINT);
     }
-    // The stripper is WebAssembly: text that nests too deep breaks its memory, and it stays broken for this process.
+    // The stripper is WebAssembly. Text that nests too deep corrupts its memory, and it stays broken in this process.
     throw new CodeFault(
       "code_syntax",
       "the types could not be stripped: the code nests too deep for the TypeScript parser",
       {
-        hint: "Nest less deeply, or send plain JavaScript.",
+        hint: "Nest the code less deeply, or send plain JavaScript.",
         retire: true,
       },
     );
   }
 }
 
-/** `<T>value` cannot be told from JSX by who only erases. */
+/** Makes the fault for `<T>value`, which the stripper rejects because it cannot be distinguished from JSX. */
 function castFault(text: string, failure: SyntaxFailure): CodeFault {
-  const cast = failure.place ? text.slice(offsetOf(text, failure.place), offsetOf(text, failure.place) + 200) : "";
+  const cast = failure.position
+    ? text.slice(offsetOf(text, failure.position), offsetOf(text, failure.position) + 200)
+    : "";
   const end = closingOf(cast);
   const type = end === -1 ? "T" : cast.slice(1, end);
   const [, value = "value"] = /^\s*([\w$.]{1,80})(?![\w$.(["'`{])/.exec(cast.slice(end + 1)) ?? [];
@@ -47,7 +49,7 @@ function castFault(text: string, failure: SyntaxFailure): CodeFault {
   return syntaxFault(text, { ...failure, message }, `Write ${value} as ${type}.`);
 }
 
-/** Where the bracket is closed that a text begins with; -1: nowhere on its line. */
+/** Returns the index of the bracket that closes the first character of a text, or -1 if its line does not close it. */
 function closingOf(text: string): number {
   let open = 0;
   for (let at = 0; at < text.length && text[at] !== "\n"; at += 1) {
@@ -58,13 +60,13 @@ function closingOf(text: string): number {
   return -1;
 }
 
-/** The stripper shows a tab as four blanks, so its caret stands further right than the text does. */
-function place(error: unknown, text: string, head: string): SyntaxFailure {
+/** Reads message and position from the stripper's error. It shows a tab as four spaces, which shifts its caret to the right. */
+function failureOf(error: unknown, text: string, head: string): SyntaxFailure {
   const failure = syntaxFailure(error, text.replaceAll("\t", " ".repeat(TAB_CHARACTERS)), head);
-  if (!failure.place) return failure;
-  const line = text.split("\n")[failure.place.line - 1]!;
-  let left = failure.place.column - 1;
+  if (!failure.position) return failure;
+  const line = text.split("\n")[failure.position.line - 1]!;
+  let left = failure.position.column - 1;
   let column = 0;
   for (; left > 0 && column < line.length; column += 1) left -= line[column] === "\t" ? TAB_CHARACTERS : 1;
-  return { message: failure.message, place: { line: failure.place.line, column: column + 1 } };
+  return { message: failure.message, position: { line: failure.position.line, column: column + 1 } };
 }

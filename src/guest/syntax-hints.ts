@@ -2,60 +2,60 @@ import { BUNDLE_HINT } from "./error-hints.ts";
 import type { CodeFault } from "./faults.ts";
 import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
-/** An opening tag where a value is expected. */
+/** Matches an opening tag in a position where an expression is expected. */
 const TAG = /(?:[(=?:,[]|=>|&&|\|\||\breturn|\bdefault)\s*(<(?:>|[A-Za-z][\w.]*(?=[\s/>])))/;
 
 /**
- * The fault of a text that does not parse. Of what is often sent and never parses it says what it is, and what helps.
+ * Makes the fault of a text that does not parse. For frequent mistakes, the fault names the mistake and has a hint.
  *
- * @param failure What is told of the rest.
- * @param other Where the other kind of parser stopped.
+ * @param failure The failure to report.
+ * @param other The failure of the other parser, JavaScript or TypeScript.
  */
 export function explainedFault(text: string, failure: SyntaxFailure, other: SyntaxFailure = failure): CodeFault {
   if (/^\s*(?:```|~~~)/m.test(text)) {
-    const hint = "Send what stands between the Markdown fences, without them and what is around them.";
+    const hint = "Send only the text between the Markdown fences.";
     return syntaxFault(text, failure, hint);
   }
   const jsx = tagBefore(text, failure) ?? tagBefore(text, other);
   if (jsx !== null) {
-    return syntaxFault(text, { message: "JSX is not JavaScript", place: placeOf(text, jsx) }, BUNDLE_HINT);
+    return syntaxFault(text, { message: "JSX is not JavaScript", position: positionOf(text, jsx) }, BUNDLE_HINT);
   }
   if (failure.message.startsWith("Cannot use import statement")) {
-    const message = "this import is none that JavaScript knows at this place";
+    const message = "this import is not valid JavaScript here";
     const hint =
-      'Imports are written `import name from "module"`, outside of functions; within, `await import("module")`.';
+      'Write `import name from "module"` outside of functions, or `await import("module")` inside of a function.';
     return syntaxFault(text, { ...failure, message }, hint);
   }
-  return ofCharacter(text, failure);
+  return characterFault(text, failure);
 }
 
-/** Of a character that no keyboard has, or that another form of text stands for. */
-function ofCharacter(text: string, failure: SyntaxFailure): CodeFault {
-  const rest = failure.place ? text.slice(offsetOf(text, failure.place)) : "";
+/** Makes the fault for a text that fails at a decorator, a typographic or invisible character, or an HTML entity. */
+function characterFault(text: string, failure: SyntaxFailure): CodeFault {
+  const rest = failure.position ? text.slice(offsetOf(text, failure.position)) : "";
   const character = rest.charAt(0);
   if (character === "@") {
     return syntaxFault(text, { ...failure, message: "decorators are not JavaScript yet" }, BUNDLE_HINT);
   }
   if (/^[\u201c\u201d\u201e\u2018\u2019\u201a]/.test(rest)) {
-    return syntaxFault(text, failure, "Write straight quotes, as on a keyboard, in place of typographic ones.");
+    return syntaxFault(text, failure, "Write straight quotes instead of typographic quotes.");
   }
   if (/^[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064]/.test(rest)) {
     const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
-    return syntaxFault(text, failure, `There is a character that cannot be seen, U+${code}: delete it.`);
+    return syntaxFault(text, failure, `Delete the invisible character U+${code}.`);
   }
   if (/^&(?:gt|lt|amp|quot|apos|nbsp|#\d+);/.test(rest)) {
-    return syntaxFault(text, failure, "Send the text itself, in which HTML has not replaced <, >, & and quotes.");
+    return syntaxFault(text, failure, "Send the original text: here HTML entities replace <, >, & or quotes.");
   }
   if (/^\s*<script\b/i.test(text)) {
-    return syntaxFault(text, failure, "Send what stands between the tags, without them.");
+    return syntaxFault(text, failure, "Send only the text between the tags.");
   }
   return syntaxFault(text, failure);
 }
 
-/** Where the tag begins at whose element a parser stopped: none goes on behind the first that is closed. */
-function tagBefore(text: string, { place }: SyntaxFailure): number | null {
-  if (!place) return null;
-  const at = offsetOf(text, place);
+/** Returns the offset of the JSX element at which a parser stopped. No parser gets past the first closed element. */
+function tagBefore(text: string, { position }: SyntaxFailure): number | null {
+  if (!position) return null;
+  const at = offsetOf(text, position);
   const tags = new RegExp(TAG, "g");
   for (let match = tags.exec(text); match; match = tags.exec(text)) {
     const start = tags.lastIndex - match[1]!.length;
@@ -67,7 +67,7 @@ function tagBefore(text: string, { place }: SyntaxFailure): number | null {
   return null;
 }
 
-function placeOf(text: string, offset: number): { line: number; column: number } {
+function positionOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split("\n");
   return { line: before.length, column: before.at(-1)!.length + 1 };
 }

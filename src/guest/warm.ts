@@ -2,9 +2,9 @@ import { encodeCode } from "../wire/messages.ts";
 import { now } from "./clock.ts";
 import { addCode, forgetCode, startRun } from "./runner.ts";
 
-/** Away from the ids of the service, which counts up from the bottom. */
+/** Far from the ids of the service, which counts up from 1. */
 const FIRST_ID = 0xf000_0000;
-/** V8 has its bytecode and inline caches of the whole way after about as many. */
+/** After about this many rounds, V8 has bytecode and inline caches for the whole path of a run. */
 const FURTHER_ROUNDS = 19;
 
 const SLOW_PARTS = [
@@ -23,83 +23,83 @@ const REQUEST = Buffer.from(
   }),
 );
 
-/** Whoever is started beside it is ready by then, and whoever comes at once has come. */
+/** The delay before the further warm-up. By then, guests started at the same time are ready and an immediate run has arrived. */
 const ALONE_MS = 3_000;
-/** Between two steps, so that a run that comes waits for one at the most. */
+/** The pause between two steps, so that an arriving run waits for at most one step. */
 const STEP_MS = 20;
-/** Where others want the processor, they keep wanting it for a while, and blanks are taken before they are this old. */
+/** The pause on a busy machine. Load usually lasts a while, and spares are taken before they reach this age. */
 const BUSY_MS = 10_000;
 
 /**
- * For the processor, in a step or before the next: then others want it, the slow parts would take many times as long, and a
- * run that comes would wait for them.
+ * A longer wait for the CPU, in a step or before the next, means that the machine is busy. The slow parts would then take
+ * many times as long, and an arriving run would wait for them.
  */
-const WAITED_MS = 4;
-/** So often in a row it must be there at once before one of the slow parts. */
-const SLOW_LOOKS = 10;
+const BUSY_WAIT_MS = 4;
+/** The number of successive checks without a wait that must precede a slow part. */
+const SLOW_PART_CHECKS = 10;
 
 const clear = clearTimeout;
 const cpuUsage = process.cpuUsage.bind(process);
 let nextId = FIRST_ID;
 
 /**
- * Compiles and runs dummies of the common shapes, so that the first real run of a guest is not its slowest. Once: after that
- * all is loaded, and each further round costs a guest that is waited for 3 ms of CPU.
+ * Compiles and runs examples of the common shapes once, so that the first real run of a guest is not its slowest. One round
+ * loads everything. Each further round would cost 3 ms of CPU while a run may wait for the guest.
  */
 export async function warm(): Promise<void> {
-  await tryShapes(0);
+  await runShapes(0);
 }
 
-let idle: NodeJS.Timeout | null = null;
-let runsCame = false;
+let timer: NodeJS.Timeout | null = null;
+let hasReceivedRun = false;
 
 /**
- * The rest of it, and the two parts of Node that take 30 and 50 ms the first time: the HTTP types and the type stripper.
- * Only in a guest that is left alone for a while, step by step: one that is waited for must not be held up by it.
+ * Runs the further rounds, then the two parts of Node that take 30 and 50 ms the first time: the HTTP types and the type
+ * stripper. It runs only in a guest that is idle for a while, and step by step, so that it does not delay a real run.
  */
 export function warmFurther(): void {
-  takeLater(0, ALONE_MS);
+  scheduleStep(0, ALONE_MS);
 }
 
-function takeLater(step: number, afterMs: number): void {
-  const looks = step < FURTHER_ROUNDS ? 1 : SLOW_LOOKS;
-  idle = setTimeout(() => look(step, looks), afterMs);
+function scheduleStep(step: number, afterMs: number): void {
+  const checks = step < FURTHER_ROUNDS ? 1 : SLOW_PART_CHECKS;
+  timer = setTimeout(() => checkLoad(step, checks), afterMs);
 }
 
-function look(step: number, looks: number): void {
+function checkLoad(step: number, checks: number): void {
   const dueMs = now() + STEP_MS;
-  idle = setTimeout(() => {
-    if (now() - dueMs > WAITED_MS) takeLater(step, BUSY_MS);
-    else if (looks > 1) look(step, looks - 1);
-    else void take(step);
+  timer = setTimeout(() => {
+    if (now() - dueMs > BUSY_WAIT_MS) scheduleStep(step, BUSY_MS);
+    else if (checks > 1) checkLoad(step, checks - 1);
+    else void runStep(step);
   }, STEP_MS);
 }
 
-async function take(step: number): Promise<void> {
+async function runStep(step: number): Promise<void> {
   const startMs = now();
   const start = cpuUsage();
-  if (step < FURTHER_ROUNDS) await tryShapes(step + 1);
-  else await tryOut(SLOW_PARTS[step - FURTHER_ROUNDS]!);
-  if (runsCame || step + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
+  if (step < FURTHER_ROUNDS) await runShapes(step + 1);
+  else await runExample(SLOW_PARTS[step - FURTHER_ROUNDS]!);
+  if (hasReceivedRun || step + 1 === FURTHER_ROUNDS + SLOW_PARTS.length) return;
   const { user, system } = cpuUsage(start);
   const waitedMs = now() - startMs - (user + system) / 1_000;
-  takeLater(step + 1, waitedMs > WAITED_MS ? BUSY_MS : 0);
+  scheduleStep(step + 1, waitedMs > BUSY_WAIT_MS ? BUSY_MS : 0);
 }
 
-/** A run has come. */
+/** Stops the warm-up when the first real run arrives. */
 export function stopWarming(): void {
-  runsCame = true;
-  if (idle) clear(idle);
+  hasReceivedRun = true;
+  if (timer) clear(timer);
 }
 
-async function tryShapes(round: number): Promise<void> {
-  await tryOut(`${round} * 7`);
-  await tryOut(`const x = ${round}; return x * 7`);
-  await tryOut(`module.exports = async (context) => ({ sum: ${round} + context.data.a })`);
-  await tryOut(`export default async (context) => ({ sum: ${round} })`);
+async function runShapes(round: number): Promise<void> {
+  await runExample(`${round} * 7`);
+  await runExample(`const x = ${round}; return x * 7`);
+  await runExample(`module.exports = async (context) => ({ sum: ${round} + context.data.a })`);
+  await runExample(`export default async (context) => ({ sum: ${round} })`);
 }
 
-async function tryOut(text: string): Promise<void> {
+async function runExample(text: string): Promise<void> {
   const id = nextId;
   nextId += 1;
   const codeId = Buffer.alloc(4);

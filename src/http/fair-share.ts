@@ -1,89 +1,116 @@
-/** Memory that a request holds. */
+/** The memory that one request uses. */
 export interface Hold {
-  /** Takes more. It may cut this very hold. */
+  /** Adds bytes. The share may then cut this hold itself. */
   readonly grow: (bytes: number) => void;
-  /** From now on it is not cut, because nothing would be freed by that. */
-  readonly pin: () => void;
-  /** Gives back all of it. Further calls do nothing. */
+  /**
+   * Excludes the hold from cuts, because a cut would not free its memory any more.
+   *
+   * @returns false, without an effect, if the owner has pinned too much memory
+   */
+  readonly pin: () => boolean;
+  /** Releases all bytes. Further calls have no effect. */
   readonly release: () => void;
 }
 
 /**
- * Memory that all requests of one kind share. When they hold too much together, the holder of the most of it loses its
- * oldest: so no number of connections fills the memory, and no holder takes it from the others.
+ * The memory that all requests of one kind share. If they exceed it together, the owner with the most bytes loses its
+ * oldest hold. So connections cannot fill the memory, however many there are, and no owner can take it from the others.
  *
- * A holder is a token together with all tokens below it, or the network of a client that has no token: what is counted for
- * a single token is multiplied by issuing more of them.
+ * Pinned holds cannot be cut. So an owner may pin at most half of the memory, and less if others have pinned some: its
+ * pinned bytes must fit into the memory that is not pinned. Otherwise one owner could pin all memory, and the holds of
+ * all others would be cut. The first hold of an owner may always be pinned.
+ *
+ * An owner is a token together with all its descendants, or the network of a client without a token. A limit on a
+ * single token would be useless, because its holder can issue more tokens.
  */
 export class FairShare {
   readonly #maxBytes: number;
-  readonly #holders = new Map<string, Holder>();
+  readonly #owners = new Map<string, Owner>();
   #bytes = 0;
+  #pinnedBytes = 0;
   #holds = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param cut ends what holds the memory; it is given back by then. */
+  /** @param cut ends the request that uses the memory; called after the share has released the hold */
   hold(name: string, cut: () => void): Hold {
-    let holder = this.#holders.get(name);
-    if (!holder) this.#holders.set(name, (holder = { name, bytes: 0, holds: new Set() }));
-    const held: Held = { bytes: 0, cut };
-    holder.holds.add(held);
+    let owner = this.#owners.get(name);
+    if (!owner) this.#owners.set(name, (owner = { name, bytes: 0, pinnedBytes: 0, holds: new Set() }));
+    const entry: Entry = { bytes: 0, cut };
+    owner.holds.add(entry);
     this.#holds += 1;
     return {
       grow: (bytes) => {
-        if (!holder.holds.has(held)) return;
-        held.bytes += bytes;
-        holder.bytes += bytes;
+        if (!owner.holds.has(entry)) return;
+        entry.bytes += bytes;
+        owner.bytes += bytes;
         this.#bytes += bytes;
         this.#cutTheLargest();
       },
-      pin: () => (held.cut = null),
-      release: () => this.#release(holder, held),
+      pin: () => this.#pin(owner, entry),
+      release: () => this.#release(owner, entry),
     };
   }
 
+  #pin(owner: Owner, entry: Entry): boolean {
+    if (!entry.cut) return true;
+    const ofOwner = owner.pinnedBytes + entry.bytes;
+    const ofAll = this.#pinnedBytes + entry.bytes;
+    if (owner.pinnedBytes > 0 && ofOwner + ofAll > this.#maxBytes) return false;
+    entry.cut = null;
+    owner.pinnedBytes = ofOwner;
+    this.#pinnedBytes = ofAll;
+    return true;
+  }
+
   #cutTheLargest(): void {
-    // What is alone is never too much.
+    // The only hold is never cut, however large it is.
     while (this.#bytes > this.#maxBytes && this.#holds > 1) {
-      let largest: { holder: Holder; held: Held } | null = null;
-      for (const holder of this.#holders.values()) {
-        if (largest && holder.bytes <= largest.holder.bytes) continue;
-        const held = oldestOf(holder);
-        if (held) largest = { holder, held };
+      let largest: { owner: Owner; entry: Entry } | null = null;
+      for (const owner of this.#owners.values()) {
+        if (largest && owner.bytes <= largest.owner.bytes) continue;
+        const entry = oldestOf(owner);
+        if (entry) largest = { owner, entry };
       }
       if (!largest) return;
-      const { cut } = largest.held;
-      this.#release(largest.holder, largest.held);
+      const { cut } = largest.entry;
+      this.#release(largest.owner, largest.entry);
       cut!();
     }
   }
 
-  #release(holder: Holder, held: Held): void {
-    if (!holder.holds.delete(held)) return;
+  #release(owner: Owner, entry: Entry): void {
+    if (!owner.holds.delete(entry)) return;
     this.#holds -= 1;
-    this.#bytes -= held.bytes;
-    holder.bytes -= held.bytes;
-    if (holder.holds.size === 0 && this.#holders.get(holder.name) === holder) this.#holders.delete(holder.name);
+    this.#bytes -= entry.bytes;
+    owner.bytes -= entry.bytes;
+    if (!entry.cut) {
+      this.#pinnedBytes -= entry.bytes;
+      owner.pinnedBytes -= entry.bytes;
+    }
+    if (owner.holds.size === 0 && this.#owners.get(owner.name) === owner) this.#owners.delete(owner.name);
   }
 }
 
-interface Holder {
+interface Owner {
   readonly name: string;
   bytes: number;
-  /** Oldest first. */
-  readonly holds: Set<Held>;
+  /** The bytes of pinned holds, which `bytes` includes. */
+  pinnedBytes: number;
+  /** The holds, oldest first. */
+  readonly holds: Set<Entry>;
 }
 
-interface Held {
+interface Entry {
   bytes: number;
-  /** Null where it is not cut. */
+  /** Null if the hold is pinned. */
   cut: (() => void) | null;
 }
 
-function oldestOf({ holds }: Holder): Held | null {
-  for (const held of holds) if (held.cut && held.bytes > 0) return held;
+/** Returns the oldest hold of an owner that can be cut. */
+function oldestOf({ holds }: Owner): Entry | null {
+  for (const entry of holds) if (entry.cut && entry.bytes > 0) return entry;
   return null;
 }

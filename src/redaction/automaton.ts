@@ -4,24 +4,25 @@ import { randomInt } from "node:crypto";
 export const START = 0;
 
 /**
- * Finds many patterns at once in one pass over a text, whatever stands in either (A. V. Aho and M. J. Corasick: Efficient
- * string matching, 1975). Building it is linear in the length of the patterns together, a pass in that of the text.
+ * Finds many patterns in one pass over any text (A. V. Aho and M. J. Corasick: Efficient string matching, 1975).
+ * Construction is linear in the total length of the patterns, and a pass is linear in the length of the text.
  *
- * Edges are kept in one hash table: a table of 256 entries for each state would take a kilobyte for each byte of a pattern.
+ * All edges share one hash table. A table of 256 entries for each state would take a kilobyte for each byte of a
+ * pattern.
  */
 export class Automaton {
-  /** `state * 256 + symbol`, or 0 where there is none: no symbol is 0. */
+  /** `state * 256 + symbol`, or 0 for a free slot, because no symbol is 0. */
   readonly #keys: Uint32Array;
   readonly #targets: Uint32Array;
   readonly #mask: number;
-  /** A secret odd number: an attacker cannot choose patterns whose edges collide. */
+  /** A secret odd number, so that an attacker cannot choose patterns whose edges collide. */
   readonly #factor: number = randomInt(2 ** 31) * 2 + 1;
   readonly #fallback: Uint32Array;
   readonly #depth: Uint32Array;
-  readonly #found: Uint32Array;
+  readonly #matchLengths: Uint32Array;
   #states = 1;
 
-  /** @param patterns of symbols from 1 to 255. */
+  /** @param patterns sequences of symbols from 1 to 255. */
   constructor(patterns: readonly Uint8Array[]) {
     const most = patterns.reduce((sum, { length }) => sum + length, 1);
     const capacity = 2 ** Math.ceil(Math.log2(most * 2));
@@ -29,7 +30,7 @@ export class Automaton {
     this.#targets = new Uint32Array(capacity);
     this.#mask = capacity - 1;
     this.#depth = new Uint32Array(most);
-    this.#found = new Uint32Array(most);
+    this.#matchLengths = new Uint32Array(most);
     this.#fallback = new Uint32Array(most);
     const parents = new Uint32Array(most);
     const symbols = new Uint8Array(most);
@@ -47,17 +48,17 @@ export class Automaton {
         }
         state = this.#targets[slot]!;
       }
-      this.#found[state] = pattern.length;
+      this.#matchLengths[state] = pattern.length;
     }
     for (const state of this.#byDepth()) {
       const parent = parents[state]!;
       if (parent !== START) this.#fallback[state] = this.next(this.#fallback[parent]!, symbols[state]!);
-      // A pattern that ends here has the whole depth; otherwise a shorter one may.
-      this.#found[state] ||= this.#found[this.#fallback[state]!]!;
+      // A pattern that ends in this state has its full depth. Otherwise a shorter pattern may end here.
+      this.#matchLengths[state] ||= this.#matchLengths[this.#fallback[state]!]!;
     }
   }
 
-  /** The state after one more symbol. */
+  /** Returns the state after one more symbol. */
   next(state: number, symbol: number): number {
     for (let from = state; ; from = this.#fallback[from]!) {
       const slot = this.#slotOf(from, symbol);
@@ -66,17 +67,17 @@ export class Automaton {
     }
   }
 
-  /** How long the longest pattern is that ends in this state, 0 where none does. */
-  found(state: number): number {
-    return this.#found[state]!;
+  /** Returns the length of the longest pattern that ends in this state, or 0. */
+  matchLength(state: number): number {
+    return this.#matchLengths[state]!;
   }
 
-  /** How many of the last symbols are the begin of a pattern. */
-  begun(state: number): number {
+  /** Returns the number of last symbols that are the start of a pattern. */
+  prefixLength(state: number): number {
     return this.#depth[state]!;
   }
 
-  /** Where the edge is, or where it would be. */
+  /** Returns the slot of the edge, or the free slot for it. */
   #slotOf(state: number, symbol: number): number {
     const key = state * 256 + symbol;
     let slot = (Math.imul(key, this.#factor) >>> 8) & this.#mask;
@@ -84,7 +85,7 @@ export class Automaton {
     return slot;
   }
 
-  /** All states but the first, those of less depth first, by counting. */
+  /** Returns all states except the first, sorted by depth with a counting sort. */
   #byDepth(): Uint32Array {
     const starts = new Uint32Array(this.#states + 1);
     for (let state = 1; state < this.#states; state++) starts[this.#depth[state]! + 1]!++;

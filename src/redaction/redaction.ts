@@ -4,27 +4,30 @@ import { Problem } from "../errors.ts";
 import { Automaton, START } from "./automaton.ts";
 import { eachSymbol, MAX_SYMBOLS, symbolsOf } from "./symbols.ts";
 
-/** A shorter secret occurs in many texts that have nothing to do with it. In symbols. */
+/** The minimum number of symbols of a secret. A shorter secret occurs by chance in many texts. */
 const MIN_SYMBOLS = 4;
 const MASK = "[secret]";
 /**
- * Of all secrets together: the automaton for more takes longer to build than other callers may wait. Of more, every text
- * is masked whole.
+ * The maximum number of characters of all secrets together. Construction of the automaton for more would delay other
+ * callers too long, so every text is then masked as a whole.
  */
 const MAX_SECRET_CHARS = 96 * 2 ** 10;
-/** The guest cuts a text that is too long, or a line of it, and marks that so. */
+/** The mark with which the guest truncates a text or a line. */
 const CUT = /…(?=\n|$)/g;
-/** V8 and Node cut what they quote, and mark that so. */
+/** The mark with which V8 and Node truncate a quotation. */
 const QUOTE_CUT = /\.\.\./g;
-/** V8 quotes 10 characters before and 10 after the one that it does not understand. */
+/**
+ * The characters before the suffix that may be V8's quotation: 10 before and 10 after a syntax error, and V8's own
+ * text.
+ */
 const V8_QUOTE = " is not valid JSON";
 const V8_QUOTE_CHARS = 48;
 
 /**
- * Takes secrets out of texts that are logged or answered, in every everyday spelling (`symbols.ts` lists them).
+ * Removes secrets from texts that are logged or sent to clients, in every common spelling (`symbols.ts` lists them).
  *
- * The work is linear in the length of the text and of the secrets together, whatever they are: a task chooses both, and
- * the service has one thread.
+ * The work is always linear in the total length of the text and the secrets, because a task chooses both and the
+ * service has a single thread.
  */
 export class Redaction {
   readonly #secrets: readonly string[];
@@ -42,7 +45,7 @@ export class Redaction {
     return this.#isTooLong ? MASK : masked(text, this.#rangesOf(text));
   }
 
-  /** Redacts all texts of a value that is JSON, names too. */
+  /** Redacts all strings of a JSON value, and the names of its members. */
   value<T>(value: T): T {
     return this.#value(value) as T;
   }
@@ -59,7 +62,7 @@ export class Redaction {
     return error instanceof Problem ? this.problem(error) : error;
   }
 
-  /** Redacts what a caller is answered and what is logged of it, the last words of a guest among that. */
+  /** Redacts the answer to a client and its log line, which can contain the last output of a guest. */
   problem(problem: Problem): Problem {
     const { hint, violations, error: taskError, cause, ...rest } = problem.options;
     return new Problem(problem.code, this.text(problem.message), {
@@ -80,33 +83,36 @@ export class Redaction {
     let count = 0;
     let state = START;
     let lastEnd = 0;
-    const maskBegun = (least: number): void => {
-      const begun = automaton.begun(state);
-      if (begun >= least && begun > 0) addRange(ranges, starts[count - begun]!, lastEnd);
+    const maskPrefix = (least: number): void => {
+      const prefixLength = automaton.prefixLength(state);
+      if (prefixLength >= least && prefixLength > 0) addRange(ranges, starts[count - prefixLength]!, lastEnd);
     };
     eachSymbol(text, (symbol, start, end) => {
-      while (cut < cuts.length && cuts[cut]!.at <= start) maskBegun(cuts[cut++]!.least);
+      while (cut < cuts.length && cuts[cut]!.at <= start) maskPrefix(cuts[cut++]!.least);
       starts[count++] = start;
       lastEnd = end;
       state = automaton.next(state, symbol);
-      const found = automaton.found(state);
-      if (found > 0) addRange(ranges, starts[count - found]!, end);
+      const length = automaton.matchLength(state);
+      if (length > 0) addRange(ranges, starts[count - length]!, end);
     });
-    while (cut < cuts.length) maskBegun(cuts[cut++]!.least);
-    // A text without a mark may have been cut too. Its end may also be a word that begins like a secret.
-    maskBegun(MIN_SYMBOLS);
+    while (cut < cuts.length) maskPrefix(cuts[cut++]!.least);
+    // A text without a mark may be truncated too. But its end may also be a word that begins like a secret.
+    maskPrefix(MIN_SYMBOLS);
     const quoted = this.#quotedPieces(text);
     return quoted.length === 0 ? ranges : [...ranges, ...quoted].toSorted((a, b) => a.start - b.start);
   }
 
-  /** Where each symbol of a text begins. One buffer serves all texts: an error may have tens of thousands. */
+  /**
+   * Returns the buffer for the start of each symbol. All texts share it, because an error may have tens of thousands of
+   * texts.
+   */
   #startsFor(text: string): Uint32Array {
     const symbols = text.length * MAX_SYMBOLS;
     if (this.#starts.length < symbols) this.#starts = new Uint32Array(symbols);
     return this.#starts;
   }
 
-  /** V8 quotes what it cannot parse from its midst: pieces of a secret, of any place in it. */
+  /** Finds pieces from the middle of a secret, which V8 quotes in the message of a JSON syntax error. */
   #quotedPieces(text: string): Range[] {
     const ranges: Range[] = [];
     for (let index = text.indexOf(V8_QUOTE); index >= 0; index = text.indexOf(V8_QUOTE, index + 1)) {
@@ -123,7 +129,7 @@ export class Redaction {
     return ranges;
   }
 
-  /** When it is first needed: most runs say nothing that has to be redacted. */
+  /** Builds the automaton at its first use, because most runs log nothing. */
   #build(): Built {
     if (this.#built) return this.#built;
     const spellings = this.#secrets.flatMap((secret) => [secret, ...hostSpelling(secret)]);
@@ -144,17 +150,17 @@ interface Built {
   pieces: ReadonlySet<number> | null;
 }
 
-/** How a secret beyond ASCII is written in the name of a host (RFC 3492). */
+/** Returns the spelling of a non-ASCII secret in a host name (RFC 3492). */
 function hostSpelling(secret: string): string[] {
   if (secret.length > MAX_HOST_CHARS || /^[ -~]*$/.test(secret)) return [];
   const name = domainToASCII(secret);
   return name === "" ? [] : [name];
 }
 
-/** A name of DNS is not longer. */
+/** The maximum number of characters of a DNS name. */
 const MAX_HOST_CHARS = 253;
 
-/** As many symbols as a number of 32 bits holds. */
+/** The number of symbols that fit in 32 bits. */
 const PIECE_SYMBOLS = 4;
 
 function piecesOf(patterns: readonly Uint8Array[]): ReadonlySet<number> {
@@ -169,7 +175,10 @@ function piecesOf(patterns: readonly Uint8Array[]): ReadonlySet<number> {
   return pieces;
 }
 
-/** Where a text was cut, in order, and how many symbols of a secret must stand before that for them to be masked. */
+/**
+ * Returns the truncations of a text in order, each with the minimum number of symbols of a secret before it that are
+ * masked.
+ */
 function cutsOf(text: string): { at: number; least: number }[] {
   if (!text.includes("…") && !text.includes("...")) return [];
   const cuts = [...text.matchAll(CUT)].map(({ index }) => ({ at: index, least: 1 }));
@@ -177,13 +186,13 @@ function cutsOf(text: string): { at: number; least: number }[] {
   return cuts.toSorted((a, b) => a.at - b.at);
 }
 
-/** A part of a text that is to be masked. */
+/** A part of a text to mask. */
 interface Range {
   start: number;
   end: number;
 }
 
-/** Adds a range that ends last. Ranges that overlap become one. */
+/** Adds a range whose end is the last so far. Overlapping ranges are merged. */
 function addRange(ranges: Range[], start: number, end: number): void {
   while (ranges.length > 0 && ranges.at(-1)!.start >= start) ranges.pop();
   const last = ranges.at(-1);
@@ -191,13 +200,13 @@ function addRange(ranges: Range[], start: number, end: number): void {
   else ranges.push({ start, end });
 }
 
-/** @param ranges in the order of their starts. */
+/** @param ranges the ranges to mask, sorted by start. */
 function masked(text: string, ranges: readonly Range[]): string {
   let result = "";
   let done = 0;
   for (const { start, end } of ranges) {
     if (end <= done) continue;
-    // What overlaps the range before is masked already.
+    // The overlap with the previous range is masked already.
     if (start >= done) result += text.slice(done, start) + MASK;
     done = end;
   }

@@ -1,17 +1,17 @@
 /**
- * Calls `emit` for each symbol of a text in its normal form: what is left of the text, whichever way it was written down.
+ * Calls `emit` for each symbol of a text in its normal form, which is equal for all spellings of a text.
  *
- * A program writes one value in many spellings: as it is, as JSON, as JSON within JSON, as `util.inspect` shows it, in a
- * URL, in a form, as the name of a host. In the normal form all of these are the same symbols:
+ * A program writes a value in many spellings: unchanged, as JSON, as JSON within JSON, as `util.inspect` shows it, in a
+ * URL, in a form, as a host name. In the normal form all of these are the same symbols:
  *
- * - escapes are undone: `%41`, `%2541`, `\u0041` and `\x41` are `A`;
- * - quotes, backslashes, `+`, white space and control characters, and the escapes of these, are left out: encoders add,
- *   remove and exchange them;
+ * - escapes are decoded: `%41`, `%2541`, `\u0041` and `\x41` are `A`;
+ * - quotes, backslashes, `+`, white space and control characters, and their escapes, are removed, because encoders add,
+ * remove and exchange them;
  * - letters are lower case.
  *
  * Each symbol is one byte of UTF-8. The work is linear in the length of the text.
  *
- * @param emit takes the symbol, and where the characters that it was read from begin and end in the text.
+ * @param emit receives the symbol, and the start and end of its characters in the text.
  */
 export function eachSymbol(text: string, emit: (symbol: number, start: number, end: number) => void): void {
   let at = 0;
@@ -28,7 +28,7 @@ export function eachSymbol(text: string, emit: (symbol: number, start: number, e
           const character = escapedCharacter(text, escape);
           at = character.end;
           if (character.code === null) {
-            // A byte that is no UTF-8 is a symbol as it is.
+            // An invalid UTF-8 byte is itself a symbol.
             emit(code, start, at);
             continue;
           }
@@ -43,12 +43,12 @@ export function eachSymbol(text: string, emit: (symbol: number, start: number, e
       code = escape.code;
     }
     if (code < 0x80) {
-      if (KEPT[code]) emit(code >= UPPER_A && code <= UPPER_Z ? code + TO_LOWER : code, start, at);
+      if (HAS_SYMBOL[code]) emit(code >= UPPER_A && code <= UPPER_Z ? code + TO_LOWER : code, start, at);
     } else emitFolded(code, start, at, emit);
   }
 }
 
-/** Emits a character beyond ASCII in lower case. White space has no symbol. */
+/** Emits a non-ASCII character in lower case. White space has no symbol. */
 function emitFolded(
   code: number,
   start: number,
@@ -65,7 +65,7 @@ function emitFolded(
   }
 }
 
-/** Reads the character that several escapes of a URL stand for, each a byte of its UTF-8. */
+/** Decodes a character from several URL escapes, each a byte of its UTF-8. */
 function escapedCharacter(text: string, first: { byte: number; end: number }): { code: number | null; end: number } {
   const { byte } = first;
   const more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc2 ? 1 : 0;
@@ -85,20 +85,20 @@ const BACKSLASH = 0x5c;
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 const TO_LOWER = 0x20;
-/** What UTF-8 has in place of a lone surrogate. */
+/** The character that UTF-8 encoders write for a lone surrogate. */
 const REPLACEMENT = 0xfffd;
 
-/** Printable ASCII that no encoder adds, removes or exchanges. */
-const KEPT: readonly boolean[] = Array.from({ length: 0x80 }, (_, code) => {
+/** Whether an ASCII character has a symbol: printable characters that no encoder adds, removes or exchanges. */
+const HAS_SYMBOL: readonly boolean[] = Array.from({ length: 0x80 }, (_, code) => {
   return code > 0x20 && code < 0x7f && !"'\"`\\+".includes(String.fromCharCode(code));
 });
 
-/** Escapes of characters that have no symbol: line breaks, tabs and their kind. */
+/** The escapes of characters without a symbol: line breaks, tabs and similar. */
 const BLANK_ESCAPES = new Set("nrtbfv");
 
 /**
- * Reads the rest of an escape of a URL (RFC 3986, section 2.1), of which the percent sign may itself be escaped any number
- * of times (`%2541`).
+ * Decodes a URL escape after its percent sign (RFC 3986, section 2.1). The percent sign may itself be escaped any
+ * number of times (`%2541`).
  */
 function percentEscape(text: string, start: number): { byte: number; end: number } | null {
   let at = start;
@@ -109,7 +109,7 @@ function percentEscape(text: string, start: number): { byte: number; end: number
 }
 
 /**
- * Reads the rest of an escape of JSON or JavaScript, of which the backslash may itself be escaped any number of times.
+ * Decodes an escape of JSON or JavaScript after its backslash. The backslash may itself be escaped any number of times.
  *
  * @returns `code: null` for a character without a symbol.
  */
@@ -155,12 +155,12 @@ function hexDigit(code: number): number {
 }
 
 function emitUtf8(
-  given: number,
+  codePoint: number,
   start: number,
   end: number,
   emit: (symbol: number, start: number, end: number) => void,
 ): void {
-  const code = given >= 0xd800 && given <= 0xdfff ? REPLACEMENT : given;
+  const code = codePoint >= 0xd800 && codePoint <= 0xdfff ? REPLACEMENT : codePoint;
   if (code < 0x800) emit(0xc0 | (code >> 6), start, end);
   else {
     if (code < 0x10000) emit(0xe0 | (code >> 12), start, end);
@@ -173,10 +173,12 @@ function emitUtf8(
   emit(0x80 | (code & 0x3f), start, end);
 }
 
-/** Of one UTF-16 code unit: at most three bytes of UTF-8, and twice that for a letter whose lower case is two. */
+/**
+ * The maximum number of symbols of one UTF-16 code unit: three bytes of UTF-8, twice if its lower case is two letters.
+ */
 export const MAX_SYMBOLS = 6;
 
-/** All symbols of a text. */
+/** Returns all symbols of a text. */
 export function symbolsOf(text: string): Uint8Array {
   const symbols = new Uint8Array(text.length * MAX_SYMBOLS);
   let count = 0;

@@ -8,10 +8,10 @@ const CONNECT_MS = 2_000;
 const RECONNECT_MS = 500;
 
 /**
- * The client as everything here needs it: nothing waits for a connection, and nothing is sent twice. A command whose
- * answer was lost may have been carried out, and a count that is made again is a run too many.
+ * Creates a client that never queues commands for a connection, and never sends a command twice. Redis may have
+ * executed a command whose answer was lost, and would count the run twice.
  *
- * @param authority a file of certificates that the server's is checked against, or null for the system's
+ * @param authority a file of certificates that verify the server's certificate, or null for the system's certificates.
  */
 export function redisClient(place: RedisPlace, authority: string | null): Redis | Cluster {
   const tls = place.tls ? { tls: authority === null ? {} : { ca: readFileSync(authority) } } : {};
@@ -21,13 +21,14 @@ export function redisClient(place: RedisPlace, authority: string | null): Redis 
     ...(place.password === null ? {} : { password: place.password }),
     db: place.database,
     connectTimeout: CONNECT_MS,
-    // Of what the client asks by itself when it connects; `RedisLink` sees to the rest.
+    // The time limit of the commands that the client itself sends when it connects. `RedisLink` limits all other
+    // commands.
     commandTimeout: CONNECT_MS,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: () => RECONNECT_MS,
-    // A master that became a replica: another connection may lead to the new master. What it refused is not sent again.
+    // If a master became a replica, a new connection may reach the new master. The refused command is not sent again.
     reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
     disableClientInfo: true,
     lazyConnect: true,
@@ -41,7 +42,7 @@ export function redisClient(place: RedisPlace, authority: string | null): Redis 
       enableOfflineQueue,
       clusterRetryStrategy: retryStrategy,
       slotsRefreshTimeout: CONNECT_MS,
-      // Redirections are followed: what was redirected was not carried out. Everything else is the caller's to repeat.
+      // Only redirected commands are sent again, because the node did not execute them. The caller repeats others.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       retryDelayOnTryAgain: 0,

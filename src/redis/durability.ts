@@ -1,19 +1,19 @@
 import type { RedisLink } from "./link.ts";
 
-/** What a Redis says of how it keeps what it is given; null where it does not say. */
+/** How a Redis persists data. A member is null if the Redis does not report it. */
 export interface Keeping {
   readonly version: string | null;
   /** Whether it writes an append-only file. */
   readonly appendOnly: boolean | null;
-  /** When it gives that file to the disk: `always`, `everysec` or `no`. */
+  /** When it flushes that file to the disk: `always`, `everysec` or `no`. */
   readonly fsync: string | null;
-  /** What it drops when its memory is full. */
+  /** Which keys it evicts when its memory is full. */
   readonly eviction: string | null;
 }
 
-const KEEPS_ALL = "noeviction";
+const NO_EVICTION = "noeviction";
 
-/** Asks it. Some services and the client of a cluster do not permit that. */
+/** Queries the Redis. Some hosted services and the cluster client do not permit that. */
 export async function keepingOf(link: RedisLink): Promise<Keeping> {
   const info = await infoOf(link);
   const appendOnly = info.get("aof_enabled");
@@ -25,33 +25,34 @@ export async function keepingOf(link: RedisLink): Promise<Keeping> {
   };
 }
 
-/** How it may lose counts that it has answered for although it is not stopped by force; null when it does not, or does not say. */
+/** Returns how the Redis may lose acknowledged counts when its process ends, or null if it does not or is unknown. */
 export function persistenceWarning({ appendOnly, fsync }: Keeping): string | null {
   if (appendOnly === false) {
     return (
-      "Redis writes no append-only file: when it ends without warning, the runs since its last snapshot are admitted once " +
-      "more; set appendonly yes, and appendfsync always (or no) as everysec may hold back what it has answered for"
+      "Redis writes no append-only file: if it crashes, it forgets the runs since its last snapshot, which are then admitted " +
+      "again; set appendonly yes, and appendfsync always (or no), because everysec may delay acknowledged writes"
     );
   }
   if (appendOnly === true && fsync === "everysec") {
     return (
-      "Redis may hold back up to two seconds of what it has answered for (appendfsync everysec): when it ends without " +
-      "warning, those runs are admitted once more; set appendfsync always, or no, which outlives its end but no loss of power"
+      "Redis may delay acknowledged writes for up to two seconds (appendfsync everysec): if it crashes, it forgets these runs, " +
+      "which are then admitted again; set appendfsync always, or no, which survives a crash but not a loss of power"
     );
   }
   return null;
 }
 
-/** How it drops counts that it should keep; null when it does not, or does not say. */
+/** Returns how the Redis evicts counts, or null if it does not or is unknown. */
 export function evictionWarning({ eviction }: Keeping): string | null {
-  if (eviction === null || eviction === KEEPS_ALL) return null;
-  return `Redis drops keys when its memory is full (${eviction}): runs would be forgotten; set maxmemory-policy ${KEEPS_ALL}`;
+  if (eviction === null || eviction === NO_EVICTION) return null;
+  return `Redis evicts keys when its memory is full (${eviction}) and would forget runs; set maxmemory-policy ${NO_EVICTION}`;
 }
 
 /**
- * How this Redis would lose counts, a sentence each; none when it keeps them, or does not say.
+ * Returns a sentence for each way in which this Redis may lose counts.
  *
- * It is for the operator to decide, who may have replicas or disks that a server knows nothing of: so nothing is refused.
+ * The service warns and does not refuse to start, because the operator may have replicas or disks that Redis does not
+ * report.
  */
 export async function durabilityWarnings(link: RedisLink): Promise<string[]> {
   const keeping = await keepingOf(link);

@@ -3,24 +3,27 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type RedisLink, redisScript, unavailable } from "./link.ts";
 import { ServerTime } from "./server-time.ts";
 
-/** How often each node asks for what others have changed, in milliseconds. */
+/** The milliseconds between two polls for the changes of other nodes. */
 const POLL_MS = 500;
 const OPEN_MS = 5_000;
 
-/** What a node keeps in memory of something that all share. */
+/** Shared data of which each node has a copy in memory. */
 export interface Topic {
-  /** It names its keys. */
+  /** The prefix of its keys. */
   readonly name: string;
-  /** Told which members have changed since the last time, at first all. What it throws is tried again. */
+  /**
+   * Receives the members that changed since the last call, and all members at the first call. If it throws, it is
+   * called again.
+   */
   readonly changed: (members: readonly string[]) => Promise<void> | void;
 }
 
 /**
- * What changes on one node becomes known on all: each topic is a sorted set of its members by the number of their last
- * change, and each node asks for what is newer than it has seen.
+ * Distributes changes of one node to all nodes. Each topic is a sorted set of its members by the number of their last
+ * change, and each node polls for numbers above the highest that it has processed.
  *
- * It is asked and not told: a subscription that has silently died looks like one on which nothing happens, while a node
- * that gets no answers knows that it does not know. How long it may go on so is for the operator to say.
+ * Nodes poll and do not subscribe. A subscription that failed silently looks like one without changes, but a node whose
+ * polls are not answered detects that its data is old. The operator configures how old it may become.
  */
 export class Feed {
   readonly #link: RedisLink;
@@ -28,12 +31,12 @@ export class Feed {
   readonly #lagMs: number;
   readonly #serverTime = new ServerTime();
   readonly #seen: number[];
-  /** When the last poll that was answered was sent, or minus infinity. */
-  #knownMs = -Infinity;
+  /** The time at which the last answered poll was sent, or minus infinity. */
+  #freshAsOfMs = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** @param lagMs for how long what is known may be old */
+  /** @param lagMs the maximum age of the node's data */
   constructor(link: RedisLink, topics: readonly Topic[], lagMs: number) {
     this.#link = link;
     this.#topics = topics;
@@ -41,7 +44,7 @@ export class Feed {
     this.#seen = topics.map(() => 0);
   }
 
-  /** Reads all that there is, and goes on from there. @throws {Error} when it cannot be read. */
+  /** Reads all members, and then starts to poll. @throws {Error} if Redis cannot be read. */
   async open(): Promise<void> {
     const giveUpMs = performance.now() + OPEN_MS;
     for (;;) {
@@ -56,30 +59,31 @@ export class Feed {
     this.#next();
   }
 
-  /** @throws {Problem} `store_unavailable` when what is known is too old to be relied on. */
+  /** @throws {Problem} `store_unavailable` if the node's data is older than `lagMs`. */
   mustBeFresh(): void {
-    if (performance.now() - this.#knownMs <= this.#lagMs) return;
-    throw unavailable(new Error("what other nodes have changed is not known"));
+    if (performance.now() - this.#freshAsOfMs <= this.#lagMs) return;
+    throw unavailable(new Error("the changes of other nodes are not known"));
   }
 
   /**
-   * Changes a member, for all nodes: those that are told read what it has become.
+   * Changes a member for all nodes. Each node then reads the new value.
    *
-   * @param value what it is from now on, or null for nothing; kept under its name
-   * @param forgetAt when it need not be known any more, in Unix milliseconds, or null
-   * @throws {Problem} `store_unavailable`, and then nothing has changed, unless the answer was lost on the way.
+   * @param value the new value, or null to remove it
+   * @param forgetAt the time in Unix milliseconds after which the change may be forgotten, or null
+   * @returns whether the value was different before.
+   * @throws {Problem} `store_unavailable`. Nothing has changed then, unless only the answer was lost.
    */
   async publish(topic: string, member: string, value: string | null, forgetAt: number | null = null): Promise<boolean> {
     const sentMs = performance.now();
     const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
-    const words = [byMs, member, value === null ? "0" : "1", value ?? "", forgetAt ?? "", Date.now()];
-    const [verdict, serverMs] = (await this.#link.run(PUBLISH, this.#keys(topic), words)) as [number, number];
+    const parameters = [byMs, member, value === null ? "0" : "1", value ?? "", forgetAt ?? "", Date.now()];
+    const [verdict, serverMs] = (await this.#link.run(PUBLISH, this.#keys(topic), parameters)) as [number, number];
     this.#serverTime.told(serverMs, sentMs, verdict < 0);
-    if (verdict < 0) throw unavailable(new Error("the time of Redis had gone on when it came to the change"));
+    if (verdict < 0) throw unavailable(new Error("the change reached Redis after its deadline"));
     return verdict === 1;
   }
 
-  /** The values of members, `null` for those that have none. */
+  /** Returns the values of members, `null` for a member without a value. */
   async values(topic: string, members: readonly string[]): Promise<readonly (string | null)[]> {
     if (members.length === 0) return [];
     return (await this.#link.call("HMGET", this.#keys(topic)[2], ...members)) as (string | null)[];
@@ -96,7 +100,7 @@ export class Feed {
       try {
         await this.#poll();
       } catch {
-        // The link tells of it. What is known gets older.
+        // The link reports the failure, and `mustBeFresh` detects that the data is old.
       }
       this.#next();
     }, POLL_MS);
@@ -112,7 +116,7 @@ export class Feed {
       if (members.length > 0) await this.#topics[at]!.changed(members);
       this.#seen[at] = newest;
     }
-    this.#knownMs = sentMs;
+    this.#freshAsOfMs = sentMs;
   }
 
   #keys(topic: string): [number: string, changes: string, values: string, ends: string] {
@@ -121,7 +125,9 @@ export class Feed {
   }
 }
 
-/** For each topic its newest number and the members that changed after the one that was seen. */
+/**
+ * Returns, for each topic, its newest number and the members that changed after the number that the node has processed.
+ */
 const POLL = redisScript(`
 local time = redis.call("TIME")
 local answer = {time[1] * 1000 + math.floor(time[2] / 1000)}
@@ -134,11 +140,12 @@ return answer
 `);
 
 /**
- * Forgets what has ended by both clocks, that of Redis and that of the node: one that is set ahead would forget revocations of
- * tokens that are valid when it is right again.
+ * Changes a member, and removes members whose time has passed by the clock of Redis and by the clock of the node. A
+ * single clock that is set ahead would remove revocations of tokens that are valid after the clock is corrected.
  *
- * Numbers are microseconds of the time of Redis, or more: so those of a Redis that has lost its memory are new to all.
- * Answers with 1 when something has changed, 0 when it was so already, -1 when it came too late, and the time of Redis.
+ * Numbers are microseconds of the time of Redis, or higher, so that all nodes process the numbers of a Redis that has
+ * lost its data. Returns 1 if the value changed, 0 if it was equal, -1 if the command came too late, and the time of
+ * Redis.
  */
 const PUBLISH = redisScript(`
 local time = redis.call("TIME")

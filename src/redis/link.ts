@@ -5,37 +5,43 @@ import { type Cluster, type Redis, ReplyError } from "ioredis";
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
 import { redisClient } from "./client.ts";
+import { FairQueue } from "./fair-queue.ts";
 
-/** How long a command may take where nothing else is said, in milliseconds. */
+/** The default time limit of a command, in milliseconds. */
 export const COMMAND_MS = 250;
-/** How often a Redis that does not answer is asked whether it does again, in milliseconds. */
+/** The milliseconds between two probes of a Redis that does not answer. */
 const PROBE_MS = 500;
-/** So many unanswered probes in a row, and the connection itself is given up: a network may swallow it without a word. */
+/**
+ * The number of consecutive unanswered probes after which the link reconnects, because a network may drop a connection
+ * silently.
+ */
 const PROBES_A_CONNECTION = 8;
 const OPEN_MS = 5_000;
-/** Of a name, at the end of its key: 192 bits, so that nobody finds two names with one hash. */
+/** The maximum number of simultaneous large reads. Each is up to 2 MB, which Redis and the node handle in a few milliseconds. */
+const MAX_LARGE_READS = 8;
+/** The characters of a name's hash in its key: 192 bits, so that an attacker cannot find two names with one hash. */
 export const HASH_CHARS = 32;
 
 export interface LinkOptions {
-  /** What the keys of this service begin with, so that several can share a Redis. */
+  /** The prefix of the keys of this service, so that several services can share a Redis. */
   readonly realm: string;
-  /** A file of certificates that the server's is checked against, or null for the system's. */
+  /** A file of certificates that verify the server's certificate, or null for the system's certificates. */
   readonly authority?: string | null;
-  /** How long a command may take, in milliseconds; after that nobody waits for it. */
+  /** The time limit of a command, in milliseconds. */
   readonly commandMs?: number;
-  /** Told when it is lost, with the reason, and when it is back, with `null`. */
+  /** Called with the reason when the connection is lost, and with `null` when it is restored. */
   readonly onChange?: (reason: Error | null) => void;
 }
 
-/** What a command is given. */
-type Word = string | number | Buffer;
-type Command = readonly [name: string, ...words: Word[]];
+/** An argument of a command. */
+type Argument = string | number | Buffer;
+type Command = readonly [name: string, ...args: Argument[]];
 
 /**
- * The connection to Redis that everything shared goes through, with a breaker.
+ * The connection to Redis for all shared data, with a circuit breaker.
  *
- * A command that gets no answer, or a connection that breaks, opens it: from then on all fail at once, and one probe each
- * half second finds out when to close it again. No command is ever sent twice.
+ * An unanswered command or a broken connection opens the breaker. From then on all commands fail at once, and a probe
+ * each half second detects when Redis answers again. No command is ever sent twice.
  */
 export class RedisLink {
   readonly commandMs: number;
@@ -43,6 +49,7 @@ export class RedisLink {
   readonly #place: RedisPlace;
   readonly #tag: string;
   readonly #onChange: (reason: Error | null) => void;
+  readonly #largeReads = new FairQueue(MAX_LARGE_READS);
   #lost: Error | null = null;
   #probes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -51,7 +58,7 @@ export class RedisLink {
   /**
    * Connects.
    *
-   * @throws {Error} naming the place, when it does not answer.
+   * @throws {Error} with the address of the Redis if it does not answer.
    */
   static async open(place: RedisPlace, options: LinkOptions): Promise<RedisLink> {
     const link = new RedisLink(place, options);
@@ -68,27 +75,28 @@ export class RedisLink {
     this.#place = place;
     this.commandMs = options.commandMs ?? COMMAND_MS;
     this.#client = redisClient(place, options.authority ?? null);
-    // In a cluster the part in braces chooses the node: all keys of a decision must be on one.
+    // In a cluster the part in braces selects the node. All keys of a decision must be on the same node.
     this.#tag = `caisson:{${options.realm}}:`;
     this.#onChange = options.onChange ?? (() => {});
-    // The client tells each failed attempt here, and the process ends when nobody listens. `close` says the same.
+    // The client emits an error for each failed attempt, which would end the process without a listener. `close`
+    // reports the same.
     this.#client.on("error", () => {});
     this.#client.on("close", () => this.#lose(new Error(`the connection to ${describePlace(place)} was closed`)));
   }
 
-  /** Why it cannot be used, or null. */
+  /** The reason why the connection is lost, or null. */
   get lost(): Error | null {
     return this.#lost;
   }
 
-  /** A key of the realm, by a name that is known here. */
+  /** Returns a key of the realm for a name that the service chooses. */
   key(name: string): string {
     return this.#tag + name;
   }
 
   /**
-   * A key of the realm, by a name that callers choose: only its hash gets there, since `{x}` would lead to another node of
-   * a cluster.
+   * Returns a key of the realm for a name that callers choose. It contains only the hash, because `{x}` in a name would
+   * select another node of a cluster.
    */
   hashedKey(name: string): string {
     return this.#tag + createHash("sha256").update(name).digest("base64url").slice(0, HASH_CHARS);
@@ -97,35 +105,35 @@ export class RedisLink {
   /**
    * Sends one command.
    *
-   * @throws {Problem} `store_unavailable` when it was refused, or when its answer did not come: then it is unknown whether
-   * it was carried out.
+   * @throws {Problem} `store_unavailable` if Redis refused it or did not answer. Without an answer it is unknown
+   *   whether Redis executed it.
    */
-  async call(...[name, ...words]: Command): Promise<unknown> {
+  async call(...[name, ...args]: Command): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
-      return await inTime(this.#client.call(name, ...words), this.commandMs);
+      return await inTime(this.#client.call(name, ...args), this.commandMs);
     } catch (error) {
       throw this.#failed(error);
     }
   }
 
-  /** Runs a script, which Redis is sent once. @throws {Problem} as `call`. */
-  run(script: Script, keys: readonly string[], words: readonly Word[]): Promise<unknown> {
-    return this.#run(script, (name, text) => this.#client.call(name, text, keys.length, ...keys, ...words));
+  /** Runs a script, whose text is sent to Redis only once. @throws {Problem} as `call` does. */
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.#run(script, (name, text) => this.#client.call(name, text, keys.length, ...keys, ...args));
   }
 
-  /** As `run`; texts of the answer are bytes. */
-  runPacked(script: Script, keys: readonly string[], words: readonly Word[]): Promise<unknown> {
-    return this.#run(script, (name, text) => this.#client.callBuffer(name, text, keys.length, ...keys, ...words));
+  /** Runs a script as `run` does, and returns the strings of the answer as bytes. */
+  runPacked(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.#run(script, (name, text) => this.#client.callBuffer(name, text, keys.length, ...keys, ...args));
   }
 
-  async #run({ sha, text }: Script, ask: (name: string, text: string) => Promise<unknown>): Promise<unknown> {
+  async #run({ sha, text }: Script, send: (name: string, text: string) => Promise<unknown>): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
       return await inTime(
-        ask("evalsha", sha).catch((error: unknown) => {
-          // It was not run, so it is safe to send it once more.
-          if (isRefusal(error) && error.message.startsWith("NOSCRIPT") && !this.#lost) return ask("eval", text);
+        send("evalsha", sha).catch((error: unknown) => {
+          // Redis did not run the script, so it is safe to send it again.
+          if (isRefusal(error) && error.message.startsWith("NOSCRIPT") && !this.#lost) return send("eval", text);
           throw error;
         }),
         this.commandMs,
@@ -133,6 +141,18 @@ export class RedisLink {
     } catch (error) {
       throw this.#failed(error);
     }
+  }
+
+  /**
+   * Reads data whose size callers choose, a few reads at a time. The answers share one connection with all decisions about
+   * runs: a caller that requests hundreds of megabytes at once would delay these beyond their time limit, and so open the
+   * breaker for all callers.
+   *
+   * @param holder the token family or the container that the data belongs to; holders take turns
+   * @param read calls this link
+   */
+  readLarge<T>(holder: string, read: () => Promise<T>): Promise<T> {
+    return this.#largeReads.run(holder, read);
   }
 
   close(): void {
@@ -151,14 +171,14 @@ export class RedisLink {
       await this.#client.call("PING");
       this.#lost = null;
     } catch (error) {
-      // What the client says itself is only that the connection was closed.
+      // The error of the client itself says only that the connection was closed.
       throw plain(reason ?? error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** An answer that says no leaves the connection as it is; no answer does not. */
+  /** Opens the breaker after a missing answer, but not after a refusal. */
   #failed(error: unknown): Problem {
     if (!isRefusal(error)) this.#lose(plain(error));
     return unavailable(plain(error));
@@ -186,13 +206,13 @@ export class RedisLink {
   }
 
   #reconnect(): void {
-    // A cluster's client sees to its connections itself.
+    // The cluster client manages its connections itself.
     if (this.#place.kind === "cluster") return;
     (this.#client as Redis).disconnect(true);
   }
 }
 
-/** A script and the name that Redis knows it by. */
+/** A script and its hash, by which Redis runs it. */
 export interface Script {
   readonly text: string;
   readonly sha: string;
@@ -203,8 +223,8 @@ export function redisScript(text: string): Script {
 }
 
 /**
- * The answer, when it comes in time. A node that was kept from its work finds it waiting: so what has arrived is read
- * before it is called late, which the client's own limit would not do.
+ * Returns the answer if it arrives in time. If the node itself was delayed, the answer may already wait in the socket.
+ * So it reads the socket before it reports a timeout, which the client's own time limit does not do.
  */
 function inTime<T>(answer: Promise<T>, commandMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -214,17 +234,20 @@ function inTime<T>(answer: Promise<T>, commandMs: number): Promise<T> {
   });
 }
 
-/** Whether Redis answered, and said no. */
+/** Whether Redis answered with an error. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof ReplyError;
 }
 
-/** Without the command, which the client adds to its errors: it may hold a password or a token's name, and gets logged. */
+/**
+ * Returns the error without the command that the client adds: it may contain a password or a token's name, and is
+ * logged.
+ */
 function plain(error: unknown): Error {
   return new Error(error instanceof Error ? error.message : String(error));
 }
 
 export function unavailable(cause: unknown): Problem {
-  const detail = "what the nodes of the service share cannot be reached now; nothing was run, and a retry may succeed";
+  const detail = "the shared store of the service cannot be reached now; nothing was run, and a retry may succeed";
   return new Problem("store_unavailable", detail, { retryAfterMs: PROBE_MS, cause });
 }

@@ -1,20 +1,28 @@
-/** A sixteenth of what the time is found to be ahead is believed at a time: most of it is the way of the answer. */
+/**
+ * The share of an increased offset that is adopted at a time, because most of the increase is the delay of the answer.
+ */
 const SHARE = 1 / 16;
 
-/** The clock of a server, told from its answers. It may go at another pace, and may be set. */
+/** Estimates the clock of a server from its answers. The clock may run at another rate, and may be set. */
 export class ServerTime {
-  /** The server's time less the time here, or null before the first answer. Never less than it is, but for a moment. */
+  /**
+   * The server's time minus the local time, or null before the first answer. Except for moments it is never too small.
+   */
   #aheadMs: number | null = null;
 
-  /** The server's time at a time here, as `performance.now()` gives it; for ever while nothing is known. In milliseconds. */
-  at(hereMs: number): number {
-    return this.#aheadMs === null ? Number.MAX_SAFE_INTEGER : Math.ceil(hereMs + this.#aheadMs);
+  /**
+   * Returns the server's time in milliseconds at a local time of `performance.now()`, or a time that is never reached
+   * before the first answer.
+   */
+  at(localMs: number): number {
+    return this.#aheadMs === null ? Number.MAX_SAFE_INTEGER : Math.ceil(localMs + this.#aheadMs);
   }
 
   /**
-   * The server's time at some moment after `sentMs`.
+   * Records the server's time at a moment after `sentMs`.
    *
-   * @param late whether it was later than was thought possible, which is what a clock that was set forward looks like
+   * @param late whether the time was after the estimated maximum, which happens after the server's clock was set
+   *   forward
    */
   told(serverMs: number, sentMs: number, late: boolean): void {
     const ahead = serverMs - sentMs;

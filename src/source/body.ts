@@ -5,29 +5,34 @@ import { readEnvelope } from "./envelope.ts";
 import { requirePinned } from "./pin.ts";
 import { isBlank, withoutPreamble } from "./text.ts";
 
-/** What a request body brought. */
+/** The code, modules and data of a request body. */
 export interface Submission {
-  /** UTF-8, without byte-order mark and first line `#!`; a view of the body where the body is the text itself. */
+  /** UTF-8, without byte-order mark and first line `#!`. It is a view of the body if the body is the text itself. */
   source: Buffer;
-  /** Sent as `application/typescript`. */
+  /** Whether the code was sent as `application/typescript`. */
   typescript: boolean;
-  /** Further modules of an envelope, by relative specifier. */
+  /** The other modules of an envelope, by relative specifier. */
   modules: Record<string, string> | null;
-  /** `data` of an envelope as JSON, or null when there is none. As text: `[{},{},…]` takes thirty times as much when it is built. */
+  /**
+   * The JSON text of an envelope's `data`, or null if absent. It stays text: a parsed `[{},{},…]` takes thirty times
+   * the memory.
+   */
   data: string | null;
 }
 
 export interface SubmissionLimits {
-  /** The most bytes of code, modules counted, so that no body exhausts the memory of guests. */
+  /** The maximum number of bytes of code and modules together. It stops a body that exhausts the memory of guests. */
   codeBytes: number;
-  /** The most levels of arrays and objects, so that no envelope exhausts a stack. */
+  /** The maximum number of levels of arrays and objects. It stops an envelope that exhausts a stack. */
   jsonDepth: number;
-  /** Of the only code that is taken, in lower-case hexadecimal; `null` takes every code. */
+  /** The digest of the only code that is accepted, in lower-case hexadecimal. `null` accepts every code. */
   sha256: string | null;
+  /** As of `nextTurn`. */
+  holder?: string;
 }
 
 /**
- * Takes the code from a request body: `application/json` is an envelope, everything else is the source itself.
+ * Reads the code of a request body: `application/json` is an envelope, any other media type is the source itself.
  *
  * @throws {Problem} `request_invalid`, `code_missing`, `code_too_large` or `code_pinned`.
  */
@@ -38,17 +43,17 @@ export async function readSubmission(
 ): Promise<Submission> {
   const mediaType = contentType === undefined ? "" : mediaTypeOf(contentType);
   if (mediaType === "application/json") {
-    refuseOtherCharsets(contentType!);
-    const { code, modules, data } = await readEnvelope(body, limits.jsonDepth);
+    rejectOtherCharsets(contentType!);
+    const { code, modules, data } = await readEnvelope(body, limits.jsonDepth, limits.holder);
     const bytes = Buffer.from(code);
     let size = bytes.length;
     for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);
-    refuseTooLarge(size, limits.codeBytes);
+    rejectTooLarge(size, limits.codeBytes);
     const source = sourceOf(bytes);
     requirePinned(bytes, modules, limits.sha256);
     return { source, typescript: false, modules, data };
   }
-  refuseTooLarge(body.length, limits.codeBytes);
+  rejectTooLarge(body.length, limits.codeBytes);
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
   const source = sourceOf(body);
   requirePinned(body, null, limits.sha256);
@@ -60,19 +65,19 @@ function mediaTypeOf(contentType: string): string {
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
 }
 
-/** JSON is UTF-8 between systems (RFC 8259, 8.1); a charset that says otherwise would have to be believed or ignored. */
-function refuseOtherCharsets(contentType: string): void {
+/** Rejects other charsets, because JSON is UTF-8 between systems (RFC 8259, 8.1). */
+function rejectOtherCharsets(contentType: string): void {
   for (const [, charset] of contentType.matchAll(/;\s*charset\s*=\s*"?([^";\s]*)/gi)) {
     if (/^utf-?8$/i.test(charset!)) continue;
     throw new Problem(
       "request_invalid",
-      `the body says charset ${JSON.stringify(charset)}; JSON is read as UTF-8 only`,
+      `the body declares the charset ${JSON.stringify(charset)}; JSON must be UTF-8`,
     );
   }
 }
 
-function refuseTooLarge(bytes: number, most: number): void {
-  if (bytes > most) throw new Problem("code_too_large", `the code has ${bytes} bytes; at most ${most} are taken`);
+function rejectTooLarge(bytes: number, most: number): void {
+  if (bytes > most) throw new Problem("code_too_large", `the code has ${bytes} bytes; at most ${most} are accepted`);
 }
 
 function sourceOf(bytes: Buffer): Buffer {

@@ -9,26 +9,25 @@ import { FetchFault } from "./fetch-fault.ts";
 import { portOf } from "./task-url.ts";
 import { within } from "./within.ts";
 
-export interface Dialled {
+export interface DialResult {
   readonly socket: Socket;
-  /** All that the host resolved to, checked. */
+  /** All addresses of the host; the policy checked them. */
   readonly addresses: readonly string[];
 }
 
 /**
- * Connects to the host of a URL, with TLS where it says https.
+ * Connects to the host of a URL, with TLS for `https:`.
  *
- * @param connectMs for DNS, TCP and TLS together.
- * @param signal ends the connection, also when it is established.
- * @throws {FetchFault} or what the policy, DNS, TCP or TLS throws.
+ * @param connectMs the time limit of DNS, TCP and TLS together.
+ * @param signal closes the connection, also after it is established.
+ * @throws {FetchFault} or the error of the policy, DNS, TCP or TLS.
  */
-export function dial(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Dialled> {
-  const late = (): unknown =>
-    new FetchFault("task_url_unreachable", `could not be connected to within ${connectMs} ms`);
+export function dial(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<DialResult> {
+  const late = (): unknown => new FetchFault("task_url_unreachable", `did not connect within ${connectMs} ms`);
   return within(connectMs, late, () => open(url, policy, connectMs, signal));
 }
 
-async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<Dialled> {
+async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<DialResult> {
   const port = portOf(url);
   const name = url.hostname.replace(/^\[(.*)\]$|\.$/, "$1");
   const addresses = await policy.resolve(url.hostname, port);
@@ -43,7 +42,8 @@ async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: A
         rejectUnauthorized: true,
       })
     : connect(options);
-  // Once it is connected an error is the request's; between the two, one without a listener would end the process.
+  // The request handles errors after the connection. Until then, an error event without a listener would end the
+  // process.
   socket.on("error", () => {});
   addAbortSignal(signal, socket);
   await once(socket, secure ? "secureConnect" : "connect");

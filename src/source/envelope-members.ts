@@ -1,10 +1,13 @@
 import { Problem } from "../errors.ts";
 import type { JsonVisitor, Span } from "./json-scanner.ts";
-import { givenTwice, nameAt } from "./json.ts";
+import { duplicateMember, nameAt } from "./json.ts";
 
-/** Names go to the guest's module loader: bounded, so that no envelope fills its table. */
+/** The maximum number of modules. It stops an envelope that fills the table of the guest's module loader. */
 const MAX_MODULES = 100;
-/** Far more than there are, so that a few that are unknown are reported by name. */
+/**
+ * The maximum number of members. It is far above the three known members, so that an answer can name a few unknown
+ * ones.
+ */
 const MAX_MEMBERS = 32;
 
 const QUOTE = 0x22;
@@ -12,8 +15,8 @@ const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
 /**
- * Finds the members of an envelope while it is checked. Only what is needed is built afterwards: `data` stays the text
- * that it is, and half a million members of it cost nothing here.
+ * Records where the members of an envelope are while the scanner checks it. Only `code` and `modules` are parsed
+ * afterwards: `data` stays text, so that half a million members of it cost nothing here.
  */
 export class EnvelopeMembers implements JsonVisitor {
   readonly #bytes: Buffer;
@@ -34,12 +37,12 @@ export class EnvelopeMembers implements JsonVisitor {
     if (depth === 1) this.isObject = true;
   }
 
-  /** @throws {Problem} `request_invalid` at the first member too many. */
+  /** @throws {Problem} `request_invalid` at the first member above the maximum. */
   named(depth: number, start: number, end: number): void {
     if (depth === 1) {
       this.#names += 1;
       if (this.#names > MAX_MEMBERS) {
-        throw tooMany(`${MAX_MEMBERS} members; code, data and modules are all that it takes`);
+        throw tooMany(`${MAX_MEMBERS} members; it accepts only code, data and modules`);
       }
       this.#inModules = end - start <= LONGEST_MODULES && nameAt(this.#bytes, { start, end }) === "modules";
     } else if (depth === 2 && this.#inModules) {
@@ -48,26 +51,26 @@ export class EnvelopeMembers implements JsonVisitor {
     }
   }
 
-  /** @throws {Problem} `request_invalid` for a name that stands there twice. */
+  /** @throws {Problem} `request_invalid` for a duplicate name. */
   member(depth: number, name: Span, value: Span): void {
-    if (depth === 1) keep(this.#values, nameAt(this.#bytes, name), value);
-    else if (depth === 2 && this.#inModules) keep(this.#modules, nameAt(this.#bytes, name), value);
+    if (depth === 1) addMember(this.#values, nameAt(this.#bytes, name), value);
+    else if (depth === 2 && this.#inModules) addMember(this.#modules, nameAt(this.#bytes, name), value);
   }
 
-  /** The text of `data` as it was sent, or null when there is none. */
+  /** The text of `data` as it was sent, or null if absent. */
   get data(): string | null {
     const span = this.#values.get("data");
     return span ? this.#bytes.toString("utf8", span.start, span.end) : null;
   }
 
-  /** The envelope with its texts. In place of each other value stands an empty one. */
+  /** The envelope with its strings. Every other value is replaced by an empty value of the same kind. */
   get value(): object {
     const members = [...this.#values].map(([name, span]): [string, unknown] => {
       if (name === "code") return [name, this.#text(span)];
       if (name !== "modules") return [name, null];
       return [name, this.#bytes[span.start] === OPEN_BRACE ? this.#moduleTexts() : this.#text(span)];
     });
-    // Defined and not set: `__proto__` is a name like any other.
+    // `fromEntries` defines members and does not set them: `__proto__` becomes an ordinary member.
     return Object.fromEntries(members);
   }
 
@@ -75,7 +78,7 @@ export class EnvelopeMembers implements JsonVisitor {
     return Object.fromEntries([...this.#modules].map(([name, span]) => [name, this.#text(span)]));
   }
 
-  /** A text, or an empty value of the kind that stands there. */
+  /** Returns a string, or an empty value of the kind at this position. */
   #text({ start, end }: Span): unknown {
     const first = this.#bytes[start];
     if (first === QUOTE) return JSON.parse(this.#bytes.toString("utf8", start, end));
@@ -84,11 +87,11 @@ export class EnvelopeMembers implements JsonVisitor {
   }
 }
 
-/** `"modules"` with each letter escaped. */
+/** The length of `"modules"` with each letter escaped. */
 const LONGEST_MODULES = '"modules"'.length + 5 * "modules".length;
 
-function keep(members: Map<string, Span>, name: string, value: Span): void {
-  if (members.has(name)) throw givenTwice(name);
+function addMember(members: Map<string, Span>, name: string, value: Span): void {
+  if (members.has(name)) throw duplicateMember(name);
   members.set(name, value);
 }
 

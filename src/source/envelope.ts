@@ -8,19 +8,20 @@ import { checkJson } from "./json.ts";
 export interface Envelope {
   code: string;
   modules: Record<string, string> | null;
-  /** As JSON, as it was sent; null when there is none. */
+  /** The JSON text as it was sent, or null if absent. */
   data: string | null;
 }
 
 /**
- * Reads the envelope `{code, data?, modules?}`. A lone surrogate is refused in code and modules, which become UTF-8, and
- * kept in `data`, which stays the text that it is.
+ * Reads the envelope `{code, data?, modules?}`. A lone surrogate is rejected in code and modules, because these become
+ * UTF-8. It is allowed in `data`, which stays the JSON text that was sent.
  *
- * @throws {Problem} `request_invalid` with every fault, or `code_missing` when the only fault is that `code` is not there.
+ * @param holder as of `nextTurn`
+ * @throws {Problem} `request_invalid` with every fault, or `code_missing` if the only fault is that `code` is absent.
  */
-export async function readEnvelope(body: Buffer, maxDepth: number): Promise<Envelope> {
+export async function readEnvelope(body: Buffer, maxDepth: number, holder?: string): Promise<Envelope> {
   const members = new EnvelopeMembers(body);
-  await checkJson(body, maxDepth, members);
+  await checkJson(body, maxDepth, holder, members);
   if (!members.isObject) {
     throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", { hint: HINT });
   }
@@ -51,14 +52,14 @@ interface Violation {
   pointer: string;
 }
 
-const HINT = 'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}}; only code must be there.';
+const HINT = 'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}}; only code is required.';
 
 const MAX_SPECIFIER_LENGTH = 256;
-/** An answer stays small, whatever was sent. */
+/** The maximum number of reported faults. It keeps the answer small for any body. */
 const MAX_VIOLATIONS = 20;
 const MAX_NAME_LENGTH = 64;
 
-/** `./` and plain names: no step upwards, nothing that a URL or a path reads otherwise than written. */
+/** `./` and plain names. It excludes steps upwards and characters that a URL or a path would interpret. */
 const SPECIFIER = /^\.(?:\/(?!\.{1,2}(?:\/|$))[^\p{Cc}\p{Cs}\s/\\?#%:]+)+$/u;
 
 const BAD_SPECIFIER = `is not a relative specifier such as "./lib.ts" of at most ${MAX_SPECIFIER_LENGTH} characters`;
@@ -67,13 +68,15 @@ const text = z
   .string("must be a string")
   .refine((value) => value.isWellFormed(), "has a lone surrogate, which UTF-8 cannot hold");
 
-/** The length first: on millions of steps the pattern overruns V8's stack. */
+/** The length is checked first, because the pattern overruns V8's stack on millions of path steps. */
 const specifier = z.string().refine((name) => name.length <= MAX_SPECIFIER_LENGTH && SPECIFIER.test(name));
 
 const ENVELOPE = z.strictObject({
   code: text,
   data: z.null().optional(),
-  modules: z.record(specifier, text, "must be an object of texts by their relative specifiers").optional(),
+  modules: z
+    .record(specifier, text, "must be an object with relative specifiers as names and strings as values")
+    .optional(),
 });
 
 function faultsOf(issue: z.core.$ZodIssue): Violation[] {
@@ -84,7 +87,7 @@ function faultsOf(issue: z.core.$ZodIssue): Violation[] {
   return [{ detail, pointer: pointer(issue.path) }];
 }
 
-/** zod leaves a member of this name out of a record in silence. */
+/** Detects a member `__proto__`, which zod silently omits from a record. */
 function hasProtoMember(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.hasOwn(value, "__proto__");
 }

@@ -10,37 +10,37 @@ import { readBody } from "./response-body.ts";
 import { isBlank, withoutPreamble } from "./text.ts";
 
 export interface ExchangeLimits {
-  /** For DNS, TCP and TLS: a host that is not there must not hold a run. */
+  /** The time limit of DNS, TCP and TLS together. It stops an unreachable host that delays a run. */
   readonly connectMs: number;
-  /** Of the text after decompression: endless bodies, and small ones that decompress to endless ones. */
+  /** The maximum number of bytes after decompression. It stops endless bodies and decompression bombs. */
   readonly maxBytes: number;
 }
 
-/** What a URL answered: code, or where it is. */
+/** The answer of a URL: code, or a redirect to it. */
 export interface Reply {
-  /** Where the code is, as it was written; null when this is the code. */
+  /** The `Location` of a redirect as the server sent it; null if the body is the code. */
   readonly location: string | null;
-  /** Text that can be code, as it came; empty for a redirect. */
+  /** Text that can be code, as the server sent it; empty for a redirect. */
   readonly body: Buffer;
   readonly contentType: string | null;
 }
 
-export interface Exchanged {
+export interface ExchangeResult {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** From the request to the end of its answer. */
+  /** The time from the request to the end of its answer. */
   readonly delayMs: number;
-  /** Those of the host that the policy had checked. */
+  /** The addresses of the host; the policy checked them. */
   readonly addresses: readonly string[];
-  /** null when the answer is that the one which was asked about is still good. */
+  /** null if the server answered 304: the cached reply is still valid. */
   readonly reply: Reply | null;
 }
 
 /**
- * Sends one GET (RFC 9110) on a connection of its own. Nothing of the caller travels with it.
+ * Sends one GET (RFC 9110) on a new connection. The request contains nothing of the caller.
  *
- * @param conditions headers that make it conditional, or none.
- * @throws {FetchFault} or what the policy, DNS, TCP, TLS or HTTP throws.
+ * @param conditions the headers of a conditional request, or none.
+ * @throws {FetchFault} or the error of the policy, DNS, TCP, TLS or HTTP.
  */
 export async function exchange(
   url: URL,
@@ -48,7 +48,7 @@ export async function exchange(
   policy: EgressPolicy,
   limits: ExchangeLimits,
   signal: AbortSignal,
-): Promise<Exchanged> {
+): Promise<ExchangeResult> {
   const { socket, addresses } = await dial(url, policy, limits.connectMs, signal);
   const sentMs = performance.now();
   const response = await requestHead(url, socket, conditions);
@@ -60,8 +60,8 @@ export async function exchange(
   return { status, headers, delayMs: performance.now() - sentMs, addresses, reply };
 }
 
-/** Enough for whatever stands before the first tag of a page. */
-const LOOKED_AT_BYTES = 8_192;
+/** The bytes that are checked for HTML or XML: enough for any text before the first tag of a page. */
+const INSPECTED_BYTES = 8_192;
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -78,16 +78,16 @@ async function readSource(response: IncomingMessage, maxBytes: number): Promise<
   if (status < 200 || status > 299) throw new FetchFault("task_url_status", `answered with status ${status}`);
   if (/^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(response.headers["content-type"] ?? "")) throw htmlPage();
   const body = await readBody(response, maxBytes);
-  if (!isUtf8(body)) throw new FetchFault("task_url_not_code", "gave bytes that are not UTF-8 text");
+  if (!isUtf8(body)) throw new FetchFault("task_url_not_code", "returned bytes that are not UTF-8 text");
   const source = withoutPreamble(body);
-  if (isBlank(source)) throw new FetchFault("task_url_not_code", "gave a blank text");
-  const other = notCode(source.toString("utf8", 0, LOOKED_AT_BYTES));
+  if (isBlank(source)) throw new FetchFault("task_url_not_code", "returned blank text");
+  const other = notCode(source.toString("utf8", 0, INSPECTED_BYTES));
   if (other === "page") throw htmlPage();
   if (other === "xml") {
     throw new FetchFault(
       "task_url_not_code",
-      "gave an XML document",
-      "It may be an error: look at what the URL gives.",
+      "returned an XML document",
+      "It may be an error message: check what the URL returns.",
     );
   }
   return body;
@@ -96,7 +96,7 @@ async function readSource(response: IncomingMessage, maxBytes: number): Promise<
 function htmlPage(): FetchFault {
   return new FetchFault(
     "task_url_not_code",
-    "gave an HTML page",
+    "returned an HTML page",
     "Link to the raw file, not to the page that shows it.",
   );
 }

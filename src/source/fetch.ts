@@ -8,34 +8,34 @@ import { portOf, readTaskUrl } from "./task-url.ts";
 import { withoutPreamble } from "./text.ts";
 import { within } from "./within.ts";
 
-/** `connectMs` is for each hop, `totalMs` for all of them together. */
+/** The limits of a fetch. `connectMs` applies to each hop, `totalMs` to all hops together. */
 export interface FetchLimits extends ReplyLimits {
   readonly maxRedirects: number;
-  /** Characters of a URL. */
+  /** The maximum number of characters of a URL. */
   readonly urlMaxLength: number;
 }
 
-/** What a token leaves to who fetches. */
+/** What a token permits its caller to fetch. */
 export interface FetchPermit {
   readonly net: NetClaim;
-  /** Of the only text that is taken, in lower-case hexadecimal; `null` takes every text. */
+  /** The digest of the only text that is accepted, in lower-case hexadecimal. `null` accepts every text. */
   readonly sha256: string | null;
 }
 
 export interface FetchedSource {
-  /** UTF-8, without byte-order mark and first line `#!`. Others may have been given the same bytes. */
+  /** UTF-8, without byte-order mark and first line `#!`. Other callers may share the same bytes. */
   bytes: Buffer;
   contentType: string | null;
-  /** Where the redirects ended. */
+  /** The URL after all redirects. */
   url: string;
 }
 
-/** Source code by its URL. */
+/** Fetches source code by its URL. */
 export class Sources {
   readonly #replies: Replies;
   readonly #limits: FetchLimits;
 
-  /** @param policy the operator's, the same for all who fetch. */
+  /** @param policy the operator's policy, which applies to all callers. */
   constructor(
     policy: EgressPolicy,
     limits: FetchLimits,
@@ -47,12 +47,12 @@ export class Sources {
   }
 
   /**
-   * GETs source code from a URL, or gives what is kept of it. Each place on the way is held against the policy and the
-   * permit, redirects too, whether or not it is asked.
+   * GETs source code from a URL, or returns it from the cache. The policy and the permit apply to the URL and to each
+   * redirect, also if the reply is cached.
    *
    * @throws {Problem} `task_url_invalid`, `task_url_forbidden`, `task_url_unreachable`, `task_url_status`,
    *   `task_url_too_large`, `task_url_not_code` or `code_pinned`.
-   * @throws the signal's reason when it aborts.
+   * @throws the reason of the signal if it aborts.
    */
   async fetch(url: string, permit: FetchPermit, signal?: AbortSignal): Promise<FetchedSource> {
     signal?.throwIfAborted();
@@ -67,14 +67,14 @@ export class Sources {
         totalMs,
         late,
         (restart) => {
-          // The wait for another caller's answer does not count, once: several redirects must not add up.
-          const waitedInVain = once(restart);
-          return this.#follow(first, host, permit, waitedInVain, stop.signal);
+          // The wait for an answer that only another caller may have does not count, but only once for all redirects.
+          const onWaitedInVain = once(restart);
+          return this.#follow(first, host, permit, onWaitedInVain, stop.signal);
         },
         signal,
       );
     } finally {
-      // Whatever way it ended: no socket outlives it, and no redirect is followed behind its back.
+      // Also after a failure: no socket stays open, and no further redirect is followed.
       stop.abort();
     }
   }
@@ -83,22 +83,22 @@ export class Sources {
     first: URL,
     host: string,
     permit: FetchPermit,
-    waitedInVain: () => void,
+    onWaitedInVain: () => void,
     signal: AbortSignal,
   ): Promise<FetchedSource> {
     const visited = new Set<string>();
-    // What a redirect leads to is not named: an allowed server may redirect to an internal one.
-    let place = host;
+    // The text never names the target of a redirect, because an allowed server may redirect to an internal host.
+    let subject = host;
     try {
-      for (let url = first; ; place = `the place that ${host} redirects to`) {
+      for (let url = first; ; subject = `the redirect target of ${host}`) {
         visited.add(url.href);
         requireNamed(permit.net, url.hostname, portOf(url));
-        const reply = await this.#replies.ask(url, waitedInVain, signal);
-        if (reply.location === null) return fetched(reply, url, permit);
-        url = redirected(reply.location, url, visited, this.#limits);
+        const reply = await this.#replies.ask(url, onWaitedInVain, signal);
+        if (reply.location === null) return toFetchedSource(reply, url, permit);
+        url = redirectTarget(reply.location, url, visited, this.#limits);
       }
     } catch (error) {
-      throw asProblem(error, place);
+      throw asProblem(error, subject);
     }
   }
 }
@@ -111,19 +111,19 @@ function once(call: () => void): () => void {
   };
 }
 
-function fetched({ body, contentType }: Reply, url: URL, { sha256 }: FetchPermit): FetchedSource {
+function toFetchedSource({ body, contentType }: Reply, url: URL, { sha256 }: FetchPermit): FetchedSource {
   requirePinned(body, null, sha256);
   return { bytes: withoutPreamble(body), contentType, url: url.href };
 }
 
-function redirected(location: string, from: URL, visited: ReadonlySet<string>, limits: FetchLimits): URL {
+function redirectTarget(location: string, from: URL, visited: ReadonlySet<string>, limits: FetchLimits): URL {
   const url = readTaskUrl(location, limits.urlMaxLength, from);
   if (from.protocol === "https:" && url.protocol === "http:") {
-    throw new FetchFault("task_url_forbidden", "redirects from https to http");
+    throw new FetchFault("task_url_forbidden", "redirects from https: to http:");
   }
-  if (visited.has(url.href)) throw new FetchFault("task_url_unreachable", "redirects in a circle");
+  if (visited.has(url.href)) throw new FetchFault("task_url_unreachable", "redirects in a loop");
   if (visited.size > limits.maxRedirects) {
-    throw new FetchFault("task_url_unreachable", `redirects once more after ${limits.maxRedirects} redirects`);
+    throw new FetchFault("task_url_unreachable", `redirects more than ${limits.maxRedirects} times`);
   }
   return url;
 }

@@ -1,20 +1,23 @@
-/** What reads along. Depths count the arrays and objects around a member, the outermost being 1; places are bytes. */
+/**
+ * Receives what the scanner reads. A depth counts the arrays and objects around a member; the outermost has 1. A
+ * position is a byte offset.
+ */
 export interface JsonVisitor {
-  /** An object begins, whose members have this depth. */
+  /** Called at the start of an object; `depth` is the depth of its members. */
   opened?(depth: number): void;
-  /** The name of a member was read, quotes included; its value was not. It may throw. */
+  /** Called after the name of a member, quotes included, and before its value. It may throw. */
   named?(depth: number, start: number, end: number): void;
-  /** A member was read to the end of its value. */
+  /** Called after the value of a member. */
   member?(depth: number, name: Span, value: Span): void;
 }
 
-/** From a byte to the one behind the last. */
+/** The offsets of the first byte and of the byte after the last. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The text stops being JSON at a byte. It is quoted nowhere: it may hold secrets. */
+/** The text is not JSON from this byte on. The error does not quote the text, because it may contain secrets. */
 export class MalformedJson extends Error {
   override readonly name = "MalformedJson";
   readonly at: number;
@@ -25,7 +28,7 @@ export class MalformedJson extends Error {
   }
 }
 
-/** Arrays and objects go deeper than they may. */
+/** Arrays and objects are nested deeper than allowed. */
 export class DeepJson extends Error {
   override readonly name = "DeepJson";
   readonly at: number;
@@ -37,8 +40,8 @@ export class DeepJson extends Error {
 }
 
 /**
- * Checks JSON (RFC 8259) in UTF-8 without building anything, a part at a time: a value of some megabytes takes tens of
- * milliseconds, in which the service's one thread serves nothing else. It accepts what `JSON.parse` accepts.
+ * Checks JSON (RFC 8259) in UTF-8 in parts and builds no values. A text of some megabytes takes tens of milliseconds,
+ * and the service's only thread must serve other requests meanwhile. The scanner accepts what `JSON.parse` accepts.
  */
 export class JsonScanner {
   readonly #bytes: Uint8Array;
@@ -47,13 +50,13 @@ export class JsonScanner {
   #at: number;
   #depth = 0;
   #expected: Expected = Expected.value;
-  /** By depth: whether it is an object, where the name of the member under way lies, and where its value begins. */
+  /** For each depth: whether it is an object, the span of the current member's name, and the start of its value. */
   readonly #isObject: Uint8Array;
   readonly #nameStarts: Int32Array;
   readonly #nameEnds: Int32Array;
   readonly #valueStarts: Int32Array;
 
-  /** @param start the first byte that is looked at. */
+  /** @param start the offset of the first byte to check. */
   constructor(bytes: Uint8Array, maxDepth: number, visitor: JsonVisitor = {}, start = 0) {
     this.#bytes = bytes;
     this.#maxDepth = maxDepth;
@@ -66,10 +69,10 @@ export class JsonScanner {
   }
 
   /**
-   * Goes on for about so many bytes: to the end of the string or number that it then is in.
+   * Checks about `count` more bytes, to the end of the string or number that contains the last of them.
    *
-   * @returns whether all was read.
-   * @throws {MalformedJson | DeepJson} and what the visitor throws.
+   * @returns whether the whole text is checked.
+   * @throws {MalformedJson | DeepJson} or the error of the visitor.
    */
   advance(count: number): boolean {
     const bytes = this.#bytes;
@@ -135,7 +138,7 @@ export class JsonScanner {
     if (byte === QUOTE) this.#at = endOfString(this.#bytes, start);
     else if (byte === MINUS || isDigit(byte)) this.#at = endOfNumber(this.#bytes, start);
     else this.#at = endOfWord(this.#bytes, start);
-    this.#ended();
+    this.#endValue();
   }
 
   #open(isObject: boolean): void {
@@ -150,11 +153,10 @@ export class JsonScanner {
   #close(): void {
     this.#depth -= 1;
     this.#at += 1;
-    this.#ended();
+    this.#endValue();
   }
 
-  /** A value has ended. */
-  #ended(): void {
+  #endValue(): void {
     const depth = this.#depth;
     if (depth === 0) {
       this.#expected = Expected.end;
@@ -180,7 +182,7 @@ const Expected = {
 } as const;
 type Expected = (typeof Expected)[keyof typeof Expected];
 
-/** The byte behind the closing quote. */
+/** Returns the offset of the byte after the closing quote. */
 function endOfString(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at += 1) {
     const byte = bytes[at]!;
@@ -211,7 +213,7 @@ function endOfNumber(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** There is at least one. */
+/** Requires at least one digit. */
 function endOfDigits(bytes: Uint8Array, start: number): number {
   let at = start;
   while (isDigit(bytes[at])) at += 1;

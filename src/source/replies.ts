@@ -1,32 +1,38 @@
 import type { EgressPolicy } from "../egress/policy.ts";
 import { conditions, reuseOf, type Reuse, validated } from "./cache-policy.ts";
-import { Cache, type CacheBounds, type Kept } from "./cache.ts";
-import { exchange, type Exchanged, type ExchangeLimits, type Reply } from "./exchange.ts";
+import { Cache, type CacheBounds, type CachedReply } from "./cache.ts";
+import { exchange, type ExchangeResult, type ExchangeLimits, type Reply } from "./exchange.ts";
 import { FetchFault } from "./fetch-fault.ts";
-import { Flight } from "./flight.ts";
+import { SharedFetch } from "./shared-fetch.ts";
 import { portOf } from "./task-url.ts";
-import { Turns } from "./turns.ts";
+import { WorkQueues } from "./work-queues.ts";
 
 export interface ReplyLimits extends ExchangeLimits {
-  /** Of one exchange: an answer that drips for ever. */
+  /** The time limit of one exchange. It stops an answer that trickles for ever. */
   readonly totalMs: number;
 }
 
 export interface ReplyCaching extends CacheBounds {
-  /** The most milliseconds for which an answer is used without a validation, whatever it says: fixed code must come into force. */
+  /**
+   * The maximum number of milliseconds without a validation, whatever lifetime the answer declares: corrected code must
+   * take effect.
+   */
   readonly maxFreshMs: number;
 }
 
-/** Of one URL: more runs at once than a server of code needs to notice. */
+/**
+ * The maximum number of simultaneous fetches of one URL. More callers wait, so that many runs do not load the code's
+ * server.
+ */
 const MAX_FETCHES = 4;
 
-interface Answered extends Pick<Reuse, "isForAll"> {
+interface FetchResult extends Pick<Reuse, "isForAll"> {
   readonly reply: Reply;
 }
 
 /**
- * The answers of URLs, kept for as long as they may be (RFC 9111, as a shared cache). Callers that ask at the same time share
- * a fetch whose answer all may have, and otherwise fetch for themselves. The claim of each caller was checked before.
+ * Fetches and caches the answers of URLs (RFC 9111, as a shared cache). Simultaneous callers of a URL share one fetch
+ * if the answer allows it; otherwise each caller fetches. The service checked the claim of each caller before.
  */
 export class Replies {
   readonly #policy: EgressPolicy;
@@ -34,10 +40,10 @@ export class Replies {
   readonly #maxFreshMs: number;
   readonly #nowMs: () => number;
   readonly #cache: Cache;
-  readonly #shared: Map<string, Flight<Answered>> = new Map();
-  readonly #turns: Turns = new Turns(MAX_FETCHES);
+  readonly #shared: Map<string, SharedFetch<FetchResult>> = new Map();
+  readonly #queues: WorkQueues = new WorkQueues(MAX_FETCHES);
 
-  /** @param nowMs a clock that never goes back. */
+  /** @param nowMs a monotonic clock. */
   constructor(policy: EgressPolicy, limits: ReplyLimits, caching: ReplyCaching, nowMs: () => number) {
     this.#policy = policy;
     this.#limits = limits;
@@ -47,67 +53,72 @@ export class Replies {
   }
 
   /**
-   * @param waitedInVain called when the caller has waited for an answer that was not for it, and now fetches for itself.
-   * @throws {FetchFault} or what `exchange` throws, or the signal's reason.
+   * @param onWaitedInVain called if the caller waited for an answer that it may not share, and now starts a fetch.
+   * @throws {FetchFault} or the error of `exchange`, or the reason of the signal.
    */
-  async ask(url: URL, waitedInVain: () => void, signal: AbortSignal): Promise<Reply> {
-    const kept = this.#cache.get(url.href);
-    if (kept && this.#isFresh(kept)) return await this.#checked(url, kept);
-    const found = this.#shared.get(url.href);
-    if (!found) return (await this.#share(url).join(signal)).reply;
-    const answered = await found.join(signal).catch(() => null);
+  async ask(url: URL, onWaitedInVain: () => void, signal: AbortSignal): Promise<Reply> {
+    const cached = this.#cache.get(url.href);
+    if (cached && this.#isFresh(cached)) return await this.#recheck(url, cached);
+    const shared = this.#shared.get(url.href);
+    if (!shared) return (await this.#share(url).join(signal)).reply;
+    const result = await shared.join(signal).catch(() => null);
     signal.throwIfAborted();
-    if (answered?.isForAll) return answered.reply;
-    waitedInVain();
+    if (result?.isForAll) return result.reply;
+    onWaitedInVain();
     return (await this.#fetch(url, signal)).reply;
   }
 
-  #share(url: URL): Flight<Answered> {
+  #share(url: URL): SharedFetch<FetchResult> {
     const { totalMs } = this.#limits;
     const late = (): unknown => new FetchFault("task_url_unreachable", `did not answer in full within ${totalMs} ms`);
-    const over = (): void => {
-      if (this.#shared.get(url.href) === flight) this.#shared.delete(url.href);
+    const onOver = (): void => {
+      if (this.#shared.get(url.href) === sharedFetch) this.#shared.delete(url.href);
     };
-    const flight = new Flight((signal) => this.#fetch(url, signal), totalMs, late, over);
-    this.#shared.set(url.href, flight);
-    return flight;
+    const sharedFetch = new SharedFetch((signal) => this.#fetch(url, signal), totalMs, late, onOver);
+    this.#shared.set(url.href, sharedFetch);
+    return sharedFetch;
   }
 
-  #fetch(url: URL, signal: AbortSignal): Promise<Answered> {
-    return this.#turns.take(url.href, signal, async () => {
-      // A fetch that had its turn before may have brought what all may have.
-      const kept = this.#cache.get(url.href);
-      if (kept && this.#isFresh(kept)) return { reply: await this.#checked(url, kept), isForAll: true };
+  #fetch(url: URL, signal: AbortSignal): Promise<FetchResult> {
+    return this.#queues.run(url.href, signal, async () => {
+      // An earlier fetch of the queue may have cached an answer for all callers.
+      const cached = this.#cache.get(url.href);
+      if (cached && this.#isFresh(cached)) return { reply: await this.#recheck(url, cached), isForAll: true };
       return this.#get(url, signal);
     });
   }
 
-  async #get(url: URL, signal: AbortSignal): Promise<Answered> {
-    const kept = this.#cache.get(url.href);
-    const came = await exchange(url, kept ? conditions(kept) : {}, this.#policy, this.#limits, signal);
-    const { status, headers, delayMs } = came;
-    if (came.reply) return this.#settle(url, came, came.reply, reuseOf(status, headers, delayMs));
-    const reuse = kept && validated(kept, headers, delayMs);
-    if (kept && reuse) return this.#settle(url, came, kept.reply, reuse);
+  async #get(url: URL, signal: AbortSignal): Promise<FetchResult> {
+    const cached = this.#cache.get(url.href);
+    const result = await exchange(url, cached ? conditions(cached) : {}, this.#policy, this.#limits, signal);
+    const { status, headers, delayMs } = result;
+    if (result.reply) return this.#cacheResult(url, result, result.reply, reuseOf(status, headers, delayMs));
+    const reuse = cached && validated(cached, headers, delayMs);
+    if (cached && reuse) return this.#cacheResult(url, result, cached.reply, reuse);
     this.#cache.forget(url.href);
     return this.#get(url, signal);
   }
 
-  #settle(url: URL, { addresses }: Exchanged, reply: Reply, { status, headers, ...reuse }: Reuse): Answered {
+  #cacheResult(
+    url: URL,
+    { addresses }: ExchangeResult,
+    reply: Reply,
+    { status, headers, ...reuse }: Reuse,
+  ): FetchResult {
     const freshMs = Math.min(reuse.freshMs, this.#maxFreshMs);
-    const kept: Kept = { reply, status, headers, addresses, freshUntilMs: this.#nowMs() + freshMs };
-    const isOfUse = freshMs > 0 || Object.keys(conditions(kept)).length > 0;
-    if (reuse.isPublic && isOfUse) this.#cache.keep(url.href, kept);
+    const cached: CachedReply = { reply, status, headers, addresses, freshUntilMs: this.#nowMs() + freshMs };
+    const isReusable = freshMs > 0 || Object.keys(conditions(cached)).length > 0;
+    if (reuse.isPublic && isReusable) this.#cache.store(url.href, cached);
     else this.#cache.forget(url.href);
     return { reply, isForAll: reuse.isForAll };
   }
 
-  #isFresh({ freshUntilMs }: Kept): boolean {
+  #isFresh({ freshUntilMs }: CachedReply): boolean {
     return this.#nowMs() < freshUntilMs;
   }
 
-  /** Interfaces of this machine come and go: an address may have become the machine's own since. */
-  async #checked(url: URL, { addresses, reply }: Kept): Promise<Reply> {
+  /** Checks the addresses again, because interfaces change: an address may belong to this machine by now. */
+  async #recheck(url: URL, { addresses, reply }: CachedReply): Promise<Reply> {
     await this.#policy.resolve(url.hostname, portOf(url), addresses);
     return reply;
   }

@@ -4,9 +4,9 @@ import type { Socket } from "node:net";
 import { ENCODINGS } from "./response-body.ts";
 
 /**
- * Sends a GET over a connection made for it alone, and waits for the head of the answer.
+ * Sends a GET over a connection that serves only this request, and waits for the head of the answer.
  *
- * @param conditions further headers; any other would make answers differ that are shared.
+ * @param conditions the headers of a conditional request. No other headers are added, because callers share the answer.
  */
 export function requestHead(
   url: URL,
@@ -22,7 +22,7 @@ export function requestHead(
   });
   request.once("response", resolve);
   request.on("error", reject);
-  // An answer that is none, such as a switch of protocols, closes the connection without an error.
+  // A reply that is not an HTTP answer, for example a switch of protocols, closes the connection without an error.
   request.once("close", () => reject(Object.assign(new Error("closed before the answer"), { code: "ECONNRESET" })));
   request.end();
   return promise;

@@ -4,18 +4,19 @@ import { constants, createBrotliDecompress, createGunzip, createInflate, createZ
 
 import { FetchFault } from "./fetch-fault.ts";
 
-/** The content codings that are understood, as an `Accept-Encoding`. */
+/** The supported content codings, as an `Accept-Encoding`. */
 export const ENCODINGS: string = "gzip, deflate, br, zstd";
 
 /**
- * Reads a whole body and undoes its content coding (RFC 9110, 8.4).
+ * Reads a whole body and decodes its content coding (RFC 9110, 8.4).
  *
- * @param maxBytes after decompression; a bomb stops there, having cost no more memory than this.
- * @throws {FetchFault} or the error of the stream when the body breaks.
+ * @param maxBytes the maximum number of bytes after decompression, which also limits the memory that a decompression
+ *   bomb takes.
+ * @throws {FetchFault} or the error of the stream.
  */
 export async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = (): FetchFault =>
-    new FetchFault("task_url_too_large", `gave more than the ${maxBytes} bytes that a task may have`);
+    new FetchFault("task_url_too_large", `returned more than the ${maxBytes} bytes that a task may have`);
   if (Number(response.headers["content-length"]) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -30,11 +31,11 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
 function decoded(response: IncomingMessage): Readable {
   const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (coding === "identity" || coding === "") return response;
-  // A chain of codings is refused with the unknown ones: each would multiply the work of a bomb.
+  // Rejects chains of codings too, because each coding would multiply the work of a decompression bomb.
   if (!Object.hasOwn(DECODERS, coding)) {
     throw new FetchFault("task_url_unreachable", `answered in a content coding other than ${ENCODINGS}`);
   }
-  // The callback may stay silent: a fault of either stream comes out of the one that is read.
+  // The callback is empty, because the returned stream emits the errors of both streams.
   return pipeline(response, DECODERS[coding]!(), () => {});
 }
 
@@ -43,6 +44,6 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   "x-gzip": createGunzip,
   deflate: createInflate,
   br: createBrotliDecompress,
-  // RFC 9659: windows of 8 MiB for everybody; zstd itself would allow a sender to demand 128 MiB.
+  // RFC 9659 limits windows to 8 MiB. Without this limit a sender could demand 128 MiB.
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
 };

@@ -1,6 +1,6 @@
 /**
- * Source text without its byte-order mark and the words of a first line `#!`. The end of that line stays, so that lines
- * and columns of errors are those of the text as submitted. Gives a view, never a copy.
+ * Returns a view of source text without its byte-order mark and without the text of a first line `#!`. The end of that
+ * line stays, so that errors report the lines of the submitted text.
  */
 export function withoutPreamble(text: Buffer): Buffer {
   let start = 0;
@@ -12,13 +12,13 @@ export function withoutPreamble(text: Buffer): Buffer {
   return start === 0 ? text : text.subarray(start);
 }
 
-/** Whether UTF-8 text holds nothing but white space as JavaScript knows it. */
+/** Whether UTF-8 text contains only JavaScript white space. */
 export function isBlank(text: Buffer): boolean {
   let at = 0;
-  // By index: an iterator of a buffer takes twenty times as long.
+  // A loop by index, because an iterator of a buffer takes twenty times as long.
   while (at < text.length && isAsciiSpace(text[at]!)) at += 1;
   if (at === text.length) return true;
-  // White space beyond ASCII is rare enough to be decoded.
+  // Non-ASCII white space is rare, so decoding the rest is acceptable.
   return text[at]! >= 0x80 && /^\s*$/u.test(text.toString("utf8", at));
 }
 

@@ -1,9 +1,9 @@
 /**
- * Waits for work, for a limited time. The work itself goes on: the caller stops it.
+ * Awaits work for a limited time. The work itself continues after that; the caller must stop it.
  *
- * @param work receives a function that starts the time again.
- * @param late makes what is thrown after `ms` milliseconds.
- * @throws the signal's reason when it aborts first.
+ * @param late creates the error that is thrown after `ms` milliseconds.
+ * @param work receives a function that restarts the time.
+ * @throws the reason of the signal if it aborts first.
  */
 export async function within<T>(
   ms: number,
@@ -20,14 +20,14 @@ export async function within<T>(
     clearTimeout(timer);
     timer = setTimeout(expire, ms);
   };
-  const leave = (): void => reject(signal?.reason);
-  signal?.addEventListener("abort", leave, { once: true });
+  const onAbort = (): void => reject(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
   work(restart).then(resolve, reject);
   try {
     return await promise;
   } finally {
     isOver = true;
     clearTimeout(timer);
-    signal?.removeEventListener("abort", leave);
+    signal?.removeEventListener("abort", onAbort);
   }
 }

@@ -1,13 +1,13 @@
-/** What all guests together have done on the way out since the service started. */
+/** The network use of all guests since the service started. */
 export interface EgressCounts {
-  /** Connections that are being made or stand. */
+  /** Connections that are open or being established. */
   open: number;
-  /** Connections that were asked for and not refused at once. */
+  /** Connections that were requested and not refused at once. */
   asked: number;
   lookups: number;
-  /** Bytes that tasks sent and received. */
+  /** The bytes that tasks sent and received. */
   bytes: number;
-  /** Attempts that were refused, by the reason. */
+  /** The number of refused attempts by reason. */
   readonly refused: Record<string, number>;
 }
 

@@ -1,41 +1,43 @@
-/** The most families that are remembered: a caller without a token can come from many networks. */
+/** The maximum number of remembered families. A caller without a token can come from many networks. */
 const MAX_FAMILIES = 10_000;
 const MINUTE_MS = 60_000;
 
 interface Lines {
   sinceMs: number;
   written: number;
-  left: number;
+  omitted: number;
 }
 
 /**
- * Bounds the log lines about runs that were refused before they counted against a limit: a caller may send any number of
- * such requests, and each line takes disk of the operator.
+ * Limits the log lines about runs that were refused before they counted against a limit. A caller may send any number
+ * of these requests, and each line takes space on the operator's disk.
  */
 export class LineShare {
   readonly #perMinute: number;
   readonly #families: Map<string, Lines> = new Map();
 
-  /** @param perMinute lines of each family of tokens. */
+  /** @param perMinute the maximum number of lines a minute of each family of tokens. */
   constructor(perMinute: number) {
     this.#perMinute = perMinute;
   }
 
-  /** @returns how many lines of the family were left out since its last minute of lines began; null: leave out this line. */
+  /**
+   * @returns null to omit this line, otherwise the number of lines of the family that were omitted in its last minute.
+   */
   admit(family: string, nowMs: number): number | null {
     const known = this.#families.get(family);
     if (known && nowMs - known.sinceMs < MINUTE_MS) {
       if (known.written === this.#perMinute) {
-        known.left++;
+        known.omitted++;
         return null;
       }
       known.written++;
       return 0;
     }
-    // The family moves to the end, so that the first in the map is the one whose minute began first.
+    // The family moves to the end, so that the first family in the map has the oldest minute.
     this.#families.delete(family);
-    this.#families.set(family, { sinceMs: nowMs, written: 1, left: 0 });
+    this.#families.set(family, { sinceMs: nowMs, written: 1, omitted: 0 });
     if (this.#families.size > MAX_FAMILIES) this.#families.delete(this.#families.keys().next().value!);
-    return known?.left ?? 0;
+    return known?.omitted ?? 0;
   }
 }

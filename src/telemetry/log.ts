@@ -7,29 +7,32 @@ import { LineShare } from "./line-share.ts";
 
 const REFUSALS_PER_MINUTE = 10;
 
-/** The service's log: JSON lines on stderr. No line holds a token: none is handed to it. */
+/** The service's log: JSON lines on stderr. No line contains a token, because no function here receives one. */
 export interface Log {
   readonly pino: Logger;
-  /** A run that did not come to a result, and the address of who asked for it. */
+  /** Logs a run without a result, and the address of its client. */
   run(run: string, container: string, jti: string, client: string, error: unknown): void;
   /**
-   * A run that was refused before it counted against a limit. At info for the first of its family in a minute, whose first
-   * line has the number of lines `leftOut` before it; at debug for the others.
+   * Logs a run that was refused before it counted against a limit. The first refusals of a family in a minute are logged at
+   * info (`overloaded` at error), and the others at debug. The first line of a minute has the number of omitted lines before
+   * it as `leftOut`.
    */
   refusedRun(family: string, run: string, container: string, jti: string, client: string, error: unknown): void;
-  /** A line that a task wrote to its console. @param text called where the line is written. */
+  /** Logs a line that a task wrote to its console. @param text called only if the line is logged. */
   task(run: string, container: string, level: number, text: () => string): void;
-  /** Something of a run failed of which its answer tells nothing. @param again not the first of its run. */
-  unheard(run: string, container: string, jti: string, problem: Problem, again: boolean): void;
-  /** A task asked for a place that it may not reach. Whoever reports it keeps it from flooding the log. */
+  /** Logs a failure that is not in the answer of its run. @param again whether the run has logged a failure before. */
+  lateError(run: string, container: string, jti: string, problem: Problem, again: boolean): void;
+  /** Logs a destination that a task may not reach. The caller limits the number of these lines. */
   refused(run: string, container: string, jti: string, refusal: object): void;
-  /** An act of an administrator, for the audit. */
+  /** Logs an action of an administrator, for the audit. */
   audit(what: string, details: Readonly<Record<string, unknown>>): void;
 }
 
 export function openLog(level: Config["logLevel"]): Log {
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
   const refusals = new LineShare(REFUSALS_PER_MINUTE);
+  // Apart from the others, which must not hide it. A caller who sends more bodies than fit causes any number of these.
+  const overloads = new LineShare(REFUSALS_PER_MINUTE);
   const failed: Log["run"] = (run, container, jti, client, error) => {
     if (!(error instanceof Problem)) return logger.error({ run, container, jti, client, err: error }, "run failed");
     const { code, status } = error;
@@ -42,24 +45,28 @@ export function openLog(level: Config["logLevel"]): Log {
     pino: logger,
     run: failed,
     refusedRun: (family, run, container, jti, client, error) => {
-      if (!(error instanceof Problem) || error.fault === "service") return failed(run, container, jti, client, error);
-      const leftOut = refusals.admit(family, performance.now());
+      const isOverload = error instanceof Problem && error.code === "overloaded";
+      if (!(error instanceof Problem) || (error.fault === "service" && !isOverload)) {
+        return failed(run, container, jti, client, error);
+      }
+      const leftOut = (isOverload ? overloads : refusals).admit(family, performance.now());
       const { code, status } = error;
       const names = { run, container, jti, client, code, status };
-      logger[leftOut === null ? "debug" : "info"](leftOut ? { ...names, leftOut } : names, error.message);
+      const atLevel = leftOut === null ? "debug" : isOverload ? "error" : "info";
+      logger[atLevel](leftOut ? { ...names, leftOut } : names, error.message);
     },
-    // At debug, whatever the task calls it: a task must not fill the log of the service.
+    // At debug for every level of the task, because a task must not fill the log of the service.
     task: (run, container, taskLevel, text) => {
       if (!logger.isLevelEnabled("debug")) return;
       logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text());
     },
-    // A line a run at info, which is as many as the limits admit: a run may leave any number of rejections behind.
-    unheard: (run, container, jti, problem, again) => {
+    // One line for each run at info, which the rate limits bound. A run may cause any number of rejections.
+    lateError: (run, container, jti, problem, again) => {
       const { name, message, stack } = problem.options.error ?? {};
       const error = name === undefined ? undefined : { name, message, stack };
       logger[again ? "debug" : "info"]({ run, container, jti, code: problem.code, error }, problem.message);
     },
-    // At info, though operators care: a task must not raise the alarms that are set on warnings.
+    // At info, because a task must not trigger alarms that operators set on warnings.
     refused: (run, container, jti, refusal) => {
       logger.info({ run, container, jti, ...refusal }, "egress refused");
     },

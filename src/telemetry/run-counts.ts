@@ -1,6 +1,6 @@
-/** What has happened to runs since the service started that no answer tells of. */
+/** The failures of runs since the service started that are not in an answer. */
 export interface RunCounts {
-  /** Rejections and throws of runs that had their answer, and work of `waitUntil` that failed or was not over in time. */
+  /** Rejections and throws of runs after their answer, and work of `waitUntil` that failed or exceeded its time. */
   failedUnheard: number;
 }
 

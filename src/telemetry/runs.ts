@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Names runs: a random part for this process, then a count. Never the same twice, on any node. */
+/** Creates ids of runs from a random part for this process and a counter, so that ids are unique on all nodes. */
 export class RunIds {
   readonly #process: string = randomBytes(6).toString("hex");
   #count = 0;

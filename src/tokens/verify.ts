@@ -1,96 +1,102 @@
 import { compactVerify } from "jose";
 
-import { Problem } from "../errors.ts";
+import type { Problem } from "../errors.ts";
+import { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
 import { readCompact } from "./compact.ts";
-import { ALGORITHM, LEEWAY_S, SIGNATURE_CHARS } from "./format.ts";
-import type { KeySet, VerifyingKey } from "./key-set.ts";
-import type { KeyRing } from "./keys.ts";
+import { ALGORITHM, SIGNATURE_CHARS } from "./format.ts";
+import type { KeyRing } from "./keys/key-ring.ts";
+import type { KeySet, VerifyingKey } from "./keys/key-set.ts";
 import { claimsOf } from "./payload.ts";
-import type { TokenRegister } from "./register.ts";
+import type { TokenStore } from "./store.ts";
+import {
+  hasExpired,
+  isNotYetValid,
+  keyUnknown,
+  stateProblem,
+  type Times,
+  tokenInvalid,
+  type TokenState,
+} from "./token-state.ts";
 
 export interface VerifierOptions {
   /** The clock, in Unix milliseconds. */
   nowMs?: () => number;
-  /** How many checked tokens are kept. */
+  /** The maximum number of checked tokens in the cache. */
   cacheSize?: number;
 }
 
-/** Turns token texts into claims, after RFC 7519 with the advice of RFC 8725. */
+/** The parts of a caller on which its state depends, in addition to the time and the store. */
+type StatedCaller = Pick<Caller, "claims" | "key" | "kids">;
+
+/** Converts token texts into callers, following RFC 7519 and the advice of RFC 8725. */
 export class Verifier {
   readonly #keys: KeySet<VerifyingKey>;
-  readonly #registry: Pick<TokenRegister, "isRevoked" | "issued">;
+  readonly #store: Pick<TokenStore, "isRevoked" | "issued">;
   readonly #nowMs: () => number;
   readonly #cacheSize: number;
   /**
-   * By signature, oldest first: V8 hashes the text of a header anew at each request, and a fifth of it is hashed in a
-   * third of the time. Only what was signed here gets in, so strangers cannot push anything out.
+   * The checked tokens by signature, oldest first. V8 hashes the text of a header again at each request. The signature is a
+   * fifth of that text and takes a third of the time. Only signed tokens enter the cache, so strangers cannot evict them.
    */
   readonly #checked = new Map<string, Checked>();
-  /** Those that are being checked now. */
-  readonly #checking = new Map<string, Promise<Claims>>();
-  /** The key that each claims set was signed with. */
-  readonly #signers = new WeakMap<Claims, VerifyingKey>();
-  /** The names of the keys that those above it were signed with, where there are some. */
-  readonly #kidsAbove = new WeakMap<Claims, readonly string[]>();
-  #told: () => void = () => {};
+  /** The checks in progress, by token. */
+  readonly #checking = new Map<string, Promise<Caller>>();
+  #onKeysRemoved: (hasLostKey: (caller: Caller) => boolean) => void = () => {};
 
   constructor(
     keys: Pick<KeyRing, "held">,
-    registry: Pick<TokenRegister, "isRevoked" | "issued">,
+    store: Pick<TokenStore, "isRevoked" | "issued">,
     options: VerifierOptions = {},
   ) {
     this.#keys = keys.held;
-    this.#keys.onRemoved(() => this.#forgetUnsigned());
-    this.#registry = registry;
+    this.#keys.onRemoved(() => this.#dropUnheld());
+    this.#store = store;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#cacheSize = options.cacheSize ?? DEFAULT_CACHE_SIZE;
   }
 
   /**
-   * The claims of a valid token: at once when its signature was checked lately, else as a promise. What can change,
-   * its time and its revocation, is looked at in any case.
+   * Returns the caller of a valid token: at once if its signature was checked recently, otherwise as a promise. The times and
+   * the revocation of the token can change, so every call checks them.
    *
-   * @param mayCheck called before a token is checked that was not lately; what it throws is thrown here.
-   * @throws {Problem} `token_invalid`, thrown or as a rejection, with one message a cause, none of which shows the token.
+   * @param mayCheck called before the check of a token that is not in the cache; its error is thrown here
+   * @throws {Problem} `token_invalid`, thrown or as a rejection, with one message for each cause. No message contains the token.
    */
-  verify(token: string, mayCheck?: () => void): Claims | Promise<Claims> {
+  verify(token: string, mayCheck?: () => void): Caller | Promise<Caller> {
     const checked = this.#checked.get(token.slice(-SIGNATURE_CHARS));
     if (checked?.token !== token) return this.#checkOnce(token, mayCheck);
-    this.#mustBeInForce(checked.claims);
-    return checked.claims;
+    const { caller } = checked;
+    // Its keys are held: otherwise the token would not be in the cache.
+    const state = this.#stateWithKeys(caller, "both");
+    if (state !== "valid") throw this.problem(state, caller);
+    return caller;
   }
 
-  /** What can change of a token that was checked. @throws {Problem} `token_invalid`, `store_unavailable`. */
-  mustBeInForce(claims: Claims): void {
-    if (!this.#isOwnHeld(claims)) throw unknownKey();
-    if (!this.#areHeldAbove(claims)) throw unknownKeyAbove();
-    this.#mustBeInForce(claims);
+  /**
+   * Returns the state of a token.
+   *
+   * @param times the times of the token that the check considers
+   * @throws {Problem} `store_unavailable` when its revocations are unknown.
+   */
+  stateOf(caller: StatedCaller, times: Times = "both"): TokenState {
+    if (caller.key !== null && !this.#keys.has(caller.key)) return "key-unknown";
+    if (!this.#areHeld(caller.kids)) return "ancestor-key-unknown";
+    return this.#stateWithKeys(caller, times);
   }
 
-  /** Whether the keys that the token was signed with, and those above it, are still held. That of a task was signed with none. */
-  isSigned(claims: Claims): boolean {
-    return this.#isOwnHeld(claims) && this.#areHeldAbove(claims);
+  /** Returns the problem for a token in that state. */
+  problem(state: Exclude<TokenState, "valid">, { claims }: StatedCaller): Problem {
+    return stateProblem(state, claims, this.#nowMs());
   }
 
-  /** The names of the keys that a token, which was checked here, and those above it were signed with. */
-  kidsOf(claims: Claims): readonly string[] {
-    const signer = this.#signers.get(claims);
-    return [...new Set([...(signer ? [signer.kid] : []), ...(this.#kidsAbove.get(claims) ?? [])])];
+  /** Calls the listener when a key is no longer held, with a function that reports whether a caller depended on the key. */
+  onKeysRemoved(listener: (hasLostKey: (caller: Caller) => boolean) => void): void {
+    this.#onKeysRemoved = listener;
   }
 
-  /** Says what the token of a task hangs on: it ends with the keys that those above it were signed with. */
-  hangOn(claims: Claims, kids: readonly string[]): void {
-    if (kids.length > 0) this.#kidsAbove.set(claims, kids);
-  }
-
-  /** Calls when a key is held no more, so that `isSigned` may have changed. */
-  onKeysRemoved(told: () => void): void {
-    this.#told = told;
-  }
-
-  /** Many requests may bring a token at once before it was ever seen: that is one check. */
-  #checkOnce(token: string, mayCheck?: () => void): Promise<Claims> {
+  /** Checks a token once if many requests with it arrive before the first check ends. */
+  #checkOnce(token: string, mayCheck?: () => void): Promise<Caller> {
     let checking = this.#checking.get(token);
     if (!checking) {
       mayCheck?.();
@@ -100,119 +106,81 @@ export class Verifier {
     return checking;
   }
 
-  async #check(token: string): Promise<Claims> {
+  async #check(token: string): Promise<Caller> {
     const { kid, payload } = readCompact(token);
     const key = this.#keys.get(kid);
-    if (!key) throw unknownKey();
+    if (!key) throw keyUnknown();
     try {
       await compactVerify(token, key.key, { algorithms: [ALGORITHM] });
     } catch (error) {
-      throw invalid("the signature of the token does not match what it says", "Copy the token again, whole.", error);
+      throw tokenInvalid(
+        "the signature of the token does not match its content",
+        "Copy the token again, whole.",
+        error,
+      );
     }
     const claims = readClaims(payload);
-    if (claims.task !== null) throw invalid("what stands for a named task is no credential", ASK_HERE);
-    this.#signers.set(claims, key);
-    if (claims.parents.length > 0) await this.#lookAbove(claims);
-    // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come,
-    // of the token or of the key.
-    this.mustBeInForce(claims);
-    this.#keep(token, claims);
-    return claims;
+    if (claims.task !== null) throw tokenInvalid("the token of a named task is not a credential");
+    const caller = new Caller(claims, key, await this.#kidsAbove(claims), this.#store);
+    // After the signature check, so that a stranger learns nothing about revocations. After the lookup too, because the token or
+    // its key may be revoked during it.
+    const state = this.stateOf(caller);
+    if (state !== "valid") throw this.problem(state, caller);
+    this.#cache(token, caller);
+    return caller;
   }
 
-  #mustBeInForce(claims: Claims): void {
+  /** Returns the keys of the tokens above. A stolen key may have signed a token whose descendants a newer key has signed. */
+  async #kidsAbove({ jti, parents }: Claims): Promise<readonly string[]> {
+    if (parents.length === 0) return [];
+    return (await this.#store.issued(jti))?.kids ?? [];
+  }
+
+  #stateWithKeys({ claims }: StatedCaller, times: Times): TokenState {
     const nowMs = this.#nowMs();
-    if (claims.nbf !== null && nowMs < (claims.nbf - LEEWAY_S) * 1_000) {
-      throw invalid(`the token becomes valid in ${Math.ceil(claims.nbf - nowMs / 1_000)} s`, "Wait until then.");
-    }
-    this.#mustNotBeOver(claims);
+    if (times === "both" && isNotYetValid(claims, nowMs)) return "not-yet-valid";
+    if (times !== "none" && hasExpired(claims, nowMs)) return "expired";
+    if (this.#store.isRevoked(claims.jti)) return "revoked";
+    for (const parent of claims.parents) if (this.#store.isRevoked(parent)) return "ancestor-revoked";
+    return "valid";
   }
 
-  /** How the token has ended. @throws {Problem} `store_unavailable` when that is not known. */
-  endOf(claims: Claims): { expired: boolean; revoked: boolean } {
-    const isRevoked = [claims.jti, ...claims.parents].some((jti) => this.#registry.isRevoked(jti));
-    const revoked = isRevoked || !this.#areHeldAbove(claims);
-    return { expired: this.#hasExpired(claims), revoked };
+  #areHeld(kids: readonly string[]): boolean {
+    return kids.every((kid) => this.#keys.get(kid) !== undefined);
   }
 
-  /** As `mustBeInForce`, also for a token that is not valid yet, and for one that was not checked here. */
-  mustNotHaveEnded(claims: Claims): void {
-    if (!this.#areHeldAbove(claims)) throw unknownKeyAbove();
-    this.#mustNotBeOver(claims);
+  /** Removes affected tokens from the cache at once. A check at each use would cost each request a lookup of its key. */
+  #dropUnheld(): void {
+    const hasLostKey = ({ key, kids }: Caller): boolean => {
+      return (key !== null && !this.#keys.has(key)) || !this.#areHeld(kids);
+    };
+    for (const [signature, { caller }] of this.#checked) if (hasLostKey(caller)) this.#checked.delete(signature);
+    this.#onKeysRemoved(hasLostKey);
   }
 
-  #mustNotBeOver(claims: Claims): void {
-    if (this.#hasExpired(claims)) {
-      throw invalid(`the token expired ${Math.floor(this.#nowMs() / 1_000 - claims.exp!)} s ago`, ASK_HERE);
-    }
-    if (this.#registry.isRevoked(claims.jti)) throw invalid("the token was revoked", ASK_HERE);
-    for (const parent of claims.parents) {
-      if (this.#registry.isRevoked(parent)) throw invalid("a token that this one descends from was revoked", ASK_HERE);
-    }
-  }
-
-  #hasExpired({ exp }: Claims): boolean {
-    return exp !== null && this.#nowMs() >= (exp + LEEWAY_S) * 1_000;
-  }
-
-  /** A key that is stolen has signed tokens below which others were issued since, with the next key. */
-  async #lookAbove(claims: Claims): Promise<void> {
-    const issued = await this.#registry.issued(claims.jti);
-    if (issued) this.hangOn(claims, issued.kids);
-  }
-
-  #isOwnHeld(claims: Claims): boolean {
-    const signer = this.#signers.get(claims);
-    return claims.task !== null || (signer !== undefined && this.#keys.has(signer));
-  }
-
-  #areHeldAbove(claims: Claims): boolean {
-    const kids = this.#kidsAbove.get(claims);
-    return kids === undefined || kids.every((kid) => this.#keys.get(kid) !== undefined);
-  }
-
-  /** At once and not when it is next asked for, which would cost each request a look at its key. */
-  #forgetUnsigned(): void {
-    for (const [signature, { claims }] of this.#checked) if (!this.isSigned(claims)) this.#checked.delete(signature);
-    this.#told();
-  }
-
-  #keep(token: string, claims: Claims): void {
+  #cache(token: string, caller: Caller): void {
     if (this.#cacheSize === 0) return;
     if (this.#checked.size >= this.#cacheSize) {
       const [oldest] = this.#checked.keys();
       this.#checked.delete(oldest!);
     }
-    // A copy, because V8 keeps the whole text that a substring was cut from: a header, or a URL of 16 KiB.
+    // A copy, because V8 retains the whole text behind a substring: a header, or a URL of 16 KiB.
     const copy = Buffer.from(token, "latin1").toString("latin1");
-    this.#checked.set(copy.slice(-SIGNATURE_CHARS), { token: copy, claims });
+    this.#checked.set(copy.slice(-SIGNATURE_CHARS), { token: copy, caller });
   }
 }
 
 interface Checked {
-  token: string;
-  claims: Claims;
+  readonly token: string;
+  readonly caller: Caller;
 }
 
 const DEFAULT_CACHE_SIZE = 10_000;
-const ASK_HERE = "Ask an administrator of this service for a new one.";
 
 function readClaims(payload: unknown): Claims {
   try {
     return claimsOf(payload);
   } catch (error) {
-    throw invalid("the claims of the token are not those of this version of the service", ASK_HERE, error);
+    throw tokenInvalid("the claims of the token are not those of this version of the service", undefined, error);
   }
-}
-
-function unknownKey(): Problem {
-  return invalid("the token is signed with a key that this service does not hold", ASK_HERE);
-}
-
-function unknownKeyAbove(): Problem {
-  return invalid("a token that this one descends from is signed with a key that this service does not hold", ASK_HERE);
-}
-
-function invalid(detail: string, hint: string, cause?: unknown): Problem {
-  return new Problem("token_invalid", detail, { hint, cause });
 }

@@ -6,7 +6,7 @@
 
 import { uncurry } from "./uncurry.ts";
 
-// Taken now: in the guest a task may replace what it finds on Buffer, and the frames of others must still be right.
+// Saved now: in the guest, a task may replace methods of Buffer, and the frames of other runs must stay correct.
 const allocUnsafe = Buffer.allocUnsafe.bind(Buffer);
 const byteLength = Buffer.byteLength.bind(Buffer);
 const concat = Buffer.concat.bind(Buffer);
@@ -17,31 +17,31 @@ const set = uncurry(prototype, "set");
 const subarray = uncurry(prototype, "subarray");
 const writeText = uncurry(prototype, "write");
 const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
-/** After all promises that this event settles: what they send leaves with it, and not a turn of the event loop later. */
+/** Runs after all promises that this event settles. Their frames are written in this turn of the event loop, not in the next. */
 const later = process.nextTick.bind(process);
 
 const HEADER_BYTES = 9;
 const COUNTED_HEADER_BYTES = 5;
 const EMPTY = Buffer.alloc(0);
 
-/** The peer broke the framing; nothing more that it sends can be believed. */
+/** The peer violated the framing. Nothing that it sends later can be trusted. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
 }
 
-/** Receives one frame. The payload is a view that is valid during the call only when copied or decoded. */
+/** Receives one frame. The payload is a view that is valid during the call only; copy or decode it to keep it. */
 export type OnFrame = (type: number, id: number, payload: Buffer) => void;
 
-/** Cuts a byte stream into frames. Memory is bounded by one frame: a longer length is refused before it is stored. */
+/** Splits a byte stream into frames. It holds at most one frame in memory, and rejects a larger length before it stores the frame. */
 export class FrameReader {
   readonly #maxPayloadBytes: (type: number) => number;
   readonly #onFrame: OnFrame;
-  /** The start of a frame that has not come whole, in the first `#keptBytes` of it. */
-  #kept: Buffer = EMPTY;
-  #keptBytes = 0;
+  /** A buffer whose first `#partialBytes` are the start of an incomplete frame. */
+  #partial: Buffer = EMPTY;
+  #partialBytes = 0;
   #neededBytes = 0;
 
-  /** @param maxPayloadBytes of all frames, or of each type */
+  /** @param maxPayloadBytes The payload limit of all frames, or a function that returns the limit of a type. */
   constructor(maxPayloadBytes: number | ((type: number) => number), onFrame: OnFrame) {
     this.#maxPayloadBytes = typeof maxPayloadBytes === "number" ? () => maxPayloadBytes : maxPayloadBytes;
     this.#onFrame = onFrame;
@@ -49,12 +49,12 @@ export class FrameReader {
 
   /** @throws {FrameError} when a length is impossible. */
   push(chunk: Buffer): void {
-    if (this.#keptBytes > 0) {
-      this.#keep(chunk);
-      if (this.#keptBytes < this.#neededBytes) return;
-      chunk = subarray(this.#kept, 0, this.#keptBytes);
-      this.#kept = EMPTY;
-      this.#keptBytes = 0;
+    if (this.#partialBytes > 0) {
+      this.#append(chunk);
+      if (this.#partialBytes < this.#neededBytes) return;
+      chunk = subarray(this.#partial, 0, this.#partialBytes);
+      this.#partial = EMPTY;
+      this.#partialBytes = 0;
     }
     let at = 0;
     this.#neededBytes = HEADER_BYTES;
@@ -62,7 +62,7 @@ export class FrameReader {
       const payloadBytes = readUInt32LE(chunk, at) - COUNTED_HEADER_BYTES;
       const maxBytes = this.#maxPayloadBytes(chunk[at + 4]!);
       if (payloadBytes < 0 || payloadBytes > maxBytes) {
-        throw new FrameError(`a frame of ${payloadBytes} bytes, where 0 to ${maxBytes} are allowed`);
+        throw new FrameError(`a frame has ${payloadBytes} bytes; 0 to ${maxBytes} are allowed`);
       }
       const end = at + HEADER_BYTES + payloadBytes;
       if (end > chunk.length) {
@@ -72,19 +72,19 @@ export class FrameReader {
       this.#onFrame(chunk[at + 4]!, readUInt32LE(chunk, at + 5), subarray(chunk, at + HEADER_BYTES, end));
       at = end;
     }
-    if (at < chunk.length) this.#keep(subarray(chunk, at));
+    if (at < chunk.length) this.#append(subarray(chunk, at));
   }
 
-  /** Doubles what it holds, so that a frame sent byte by byte costs linear work and no object a byte. */
-  #keep(chunk: Buffer): void {
-    const needed = this.#keptBytes + chunk.length;
-    if (needed > this.#kept.length) {
-      const larger = allocUnsafe(Math.max(needed, 2 * this.#kept.length));
-      copy(this.#kept, larger, 0, 0, this.#keptBytes);
-      this.#kept = larger;
+  /** Doubles the buffer when it is full, so that a frame sent byte by byte takes linear time and no object per byte. */
+  #append(chunk: Buffer): void {
+    const needed = this.#partialBytes + chunk.length;
+    if (needed > this.#partial.length) {
+      const larger = allocUnsafe(Math.max(needed, 2 * this.#partial.length));
+      copy(this.#partial, larger, 0, 0, this.#partialBytes);
+      this.#partial = larger;
     }
-    copy(chunk, this.#kept, this.#keptBytes);
-    this.#keptBytes = needed;
+    copy(chunk, this.#partial, this.#partialBytes);
+    this.#partialBytes = needed;
   }
 }
 
@@ -116,7 +116,7 @@ function withHeader(frame: Buffer, type: number, id: number): Buffer {
   return frame;
 }
 
-/** Gathers the frames of one event-loop turn into one write: a write a frame costs a third of the throughput. */
+/** Joins the frames of one event-loop turn into one write. A write for each frame would cost a third of the throughput. */
 export class Outbox {
   readonly #write: (bytes: Buffer) => void;
   #frames: Buffer[] = [];
@@ -126,7 +126,7 @@ export class Outbox {
     this.#write = write;
   }
 
-  /** Bytes that were pushed and are not written yet. */
+  /** The number of bytes that were pushed but not written yet. */
   get waitingBytes(): number {
     return this.#bytes;
   }
@@ -136,7 +136,7 @@ export class Outbox {
     if (this.#frames.push(frame) === 1) later(this.flush);
   }
 
-  /** Writes what waits, now. */
+  /** Writes the queued frames now. */
   readonly flush = (): void => {
     const frames = this.#frames;
     if (frames.length === 0) return;

@@ -1,19 +1,19 @@
-/** What is wrong in a text, and where; lines and columns count from 1, columns in UTF-16 units. */
+/** The first error in a text. Lines and columns count from 1, columns in UTF-16 units. */
 export interface JsonFault {
-  /** Such as `a value is expected`. */
+  /** For example `a value is expected`. */
   readonly what: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** Finds where text that `JSON.parse` refused stops being JSON (RFC 8259), without quoting it: it may hold secrets. */
+/** Finds the first JSON error (RFC 8259) in a text that `JSON.parse` rejected. It does not quote the text, which may hold secrets. */
 export function findJsonFault(text: string): JsonFault {
   const open: string[] = [];
   let state: State = "value";
   let at = 0;
   for (;;) {
     while (isWhiteSpace(text.charCodeAt(at))) at += 1;
-    const token = text[at] === '"' ? soundString(text, at) : matchAt(TOKEN, text, at);
+    const token = text[at] === '"' ? validString(text, at) : matchAt(TOKEN, text, at);
     const next: State | "after" | undefined = NEXT[state][kindOf(token)];
     if (next === undefined) return describe(state, text, at);
     if (token === "{" || token === "[") open.push(token);
@@ -55,21 +55,21 @@ const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?|true|false|
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
 function describe(state: State, text: string, at: number): JsonFault {
-  // Line breaks in code are what people most often forget to escape.
+  // The most frequent mistake is an unescaped line break in code.
   if (text[at] === '"' && NEXT[state]["string"] !== undefined) {
-    const what = "the string ends or holds an unescaped line break, control character or backslash";
-    return { what, ...placeOf(text, endOfString(text, at)) };
+    const what = "the string ends or has an unescaped line break, control character or backslash";
+    return { what, ...positionOf(text, endOfString(text, at)) };
   }
-  return { what: `${EXPECTED[state]} is expected`, ...placeOf(text, at) };
+  return { what: `${EXPECTED[state]} is expected`, ...positionOf(text, at) };
 }
 
-/** The string that begins here with its quotes, or nothing when it breaks. */
-function soundString(text: string, at: number): string {
+/** Returns the string that begins at `at`, with its quotes, or an empty string if it is invalid. */
+function validString(text: string, at: number): string {
   const end = endOfString(text, at);
   return text[end] === '"' ? text.slice(at, end + 1) : "";
 }
 
-/** Where the closing quote is, or the first unit that no string may hold. A loop: V8's patterns overrun the stack here. */
+/** Returns the index of the closing quote or of the first invalid unit. A loop, because V8's patterns overflow the stack here. */
 function endOfString(text: string, at: number): number {
   for (let end = at + 1; ;) {
     if (text[end] === "\\") {
@@ -98,7 +98,7 @@ function kindOf(token: string): string {
   return token.length > 1 || /\d/.test(token) ? "scalar" : token;
 }
 
-function placeOf(text: string, at: number): { line: number; column: number } {
+function positionOf(text: string, at: number): { line: number; column: number } {
   const lines = text.slice(0, at).split("\n");
   return { line: lines.length, column: lines.at(-1)!.length + 1 };
 }

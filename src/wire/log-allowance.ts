@@ -1,22 +1,21 @@
 const SECOND_MS = 1_000;
-/** What a note is counted as, so that a run which logs too fast for ever comes to an end of it too. */
+/** The bytes that a note counts for. So a run that logs too fast for ever also reaches its byte limit. */
 const NOTE_BYTES = 128;
 
-/** What one run may write to its log. */
+/** The log limits of one run. */
 export interface LogLimits {
-  /** In all. A run that logs in a loop must not fill the service's memory or the reader's disk. */
+  /** The total. A run that logs in a loop must not fill the service's memory or the reader's disk. */
   readonly bytes: number;
-  /** In one second. Short lines cost the service and the reader as much as long ones. */
+  /** Short lines cost the service and the reader as much as long lines. */
   readonly linesPerSecond: number;
 }
 
 /**
- * What becomes of a line: `full` and `fast` are dropped like those that follow them, and what `noteOf` says is kept in
- * their stead.
+ * The decision about a line. `full` and `fast` drop the line as `drop` does, and the text of `noteOf` is logged instead.
  */
 export type LogVerdict = "keep" | "drop" | "full" | "fast";
 
-/** Counts what one run has logged. The guest counts, so that less is sent; the service does, because a guest may lie. */
+/** Counts what one run has logged. The guest counts to send less; the service counts too, because a guest may lie. */
 export class LogAllowance {
   readonly #limits: LogLimits;
   #bytes = 0;
@@ -28,7 +27,7 @@ export class LogAllowance {
     this.#limits = limits;
   }
 
-  /** @param nowMs on the clock of `performance.now()`. */
+  /** @param nowMs The current time of a monotonic clock, for example `performance.now()`. */
   take(bytes: number, nowMs: number): LogVerdict {
     if (this.#isFull) return "drop";
     if (nowMs - this.#secondMs >= SECOND_MS) {
@@ -46,7 +45,7 @@ export class LogAllowance {
   }
 }
 
-/** What the reader of the log is told. */
+/** Returns the note that is logged when lines are dropped. */
 export function noteOf(verdict: "full" | "fast", { bytes, linesPerSecond }: LogLimits): string {
   if (verdict === "full") return `the run has logged ${bytes} bytes; the rest is dropped`;
   return `the run has logged ${linesPerSecond} lines in a second; the rest of the second is dropped`;

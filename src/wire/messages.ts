@@ -1,6 +1,6 @@
 import { uncurry } from "./uncurry.ts";
 
-// Taken now: in the guest a task may replace them, and later codes must still be read.
+// Saved now: in the guest, a task may replace the originals, and later code must still be decoded correctly.
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
 const readUInt32LE = uncurry(prototype, "readUInt32LE");
@@ -8,46 +8,47 @@ const subarray = uncurry(prototype, "subarray");
 const toText = uncurry(prototype, "toString");
 
 /**
- * What service and guest say to each other. The number is the frame's type; the comment says what its id and its payload
- * are. Numbers below 64 go to the guest, the others come from it.
+ * The frames between service and guest. The number is the frame's type. Each comment describes the id, the payload and the
+ * meaning. Types below 64 go to the guest; the others come from the guest. In a window, a frame counts for its bytes plus
+ * `DATA_FRAME_COST_BYTES`.
  */
 
-/** Service to guest. */
+/** Frames from the service to the guest. */
 export const TO_GUEST = {
-  /** id: code. Payload: `CodeMessage`, see `encodeCode`. Sent once; runs name it by its id. */
+  /** id: code. Payload: `CodeMessage`, see `encodeCode`. Sent once; runs refer to the code by this id. */
   code: 1,
-  /** id: run, in its low half a slot that no other run holds. Payload: code id u32, then `RunContext` as JSON, or nothing when the code takes no context. */
+  /** id: run; its low half is a slot that no other open run has. Payload: code id u32, then `RunContext` as JSON, or nothing if the code takes no context. */
   run: 2,
-  /** id: run. Payload: an `AbortReason`. The run's signal aborts; nothing more is expected of the run. */
+  /** id: run. Payload: an `AbortReason`. The run's signal aborts; the service ignores later frames of the run's answer. */
   abort: 3,
-  /** id: code. No payload. The guest may drop it; no later run names it. */
+  /** id: code. No payload. The guest may drop the code; no later run refers to it. */
   forget: 4,
-  /** id: a random number, given back in `pong`. No payload. */
+  /** id: a random number, returned in `pong`. No payload. */
   ping: 5,
-  /** id: run. Payload: u32. So much more of the run's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
+  /** id: run. Payload: u32, the bytes added to the window of the response body. */
   window: 6,
-  /** id: run. As `run`, with a u32 after the code id: how much of the request's body may be held at once. The body follows. */
+  /** id: run. As `run`, with a u32 after the code id: the bytes of the request body that may be buffered at once. The body follows. */
   runWithBody: 7,
-  /** id: run. Payload: bytes of the request's body, at most `DATA_BYTES`, within the window. */
+  /** id: run. Payload: bytes of the request body, at most `DATA_BYTES`, within the window. */
   body: 8,
-  /** id: run. No payload. The request's body is whole. */
+  /** id: run. No payload. The request body is complete. */
   bodyEnd: 9,
 
-  /** id: stream. Payload: `OpenedMessage` as JSON. The connection stands; both directions have their whole window. */
+  /** id: stream. Payload: `OpenedMessage` as JSON. The connection is established; both directions have the full window. */
   opened: 16,
-  /** id: stream. Payload: bytes that came from the peer, at most `DATA_BYTES`, within the window. */
+  /** id: stream. Payload: bytes from the peer, at most `DATA_BYTES`, within the window. */
   received: 17,
-  /** id: stream. Payload: u32. So much more may be sent to the peer: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
+  /** id: stream. Payload: u32, the bytes added to the window of the direction to the peer. */
   sendMore: 18,
-  /** id: stream. No payload. The peer sends no more. */
+  /** id: stream. No payload. The peer has ended its direction. */
   peerEnded: 19,
-  /** id: stream. Payload: `NetworkFault` as JSON. The stream is gone, or never came to be. */
+  /** id: stream. Payload: `NetworkFault` as JSON. The connection failed or was reset, and the stream is closed. */
   peerReset: 20,
-  /** id: the lookup's. Payload: `AnswerMessage` as JSON. */
+  /** id: lookup. Payload: `AnswerMessage` as JSON. */
   answer: 21,
 } as const;
 
-/** Guest to service. */
+/** Frames from the guest to the service. */
 export const FROM_GUEST = {
   /** id: 0. No payload. The guest is warm. */
   ready: 64,
@@ -55,48 +56,51 @@ export const FROM_GUEST = {
   result: 65,
   /** id: run. Payload: `HeadMessage` as JSON. `data` and `end` follow. */
   head: 66,
-  /** id: run. Payload: bytes of the body, at most `DATA_BYTES`, within the window. */
+  /** id: run. Payload: bytes of the response body, at most `DATA_BYTES`, within the window. */
   data: 67,
-  /** id: run. No payload. The body is whole and the run is over. */
+  /** id: run. No payload. The response body is complete and the run is over. */
   end: 68,
-  /** id: run. Payload: `FaultMessage` as JSON. The run is over; after a head it means that the body broke. */
+  /** id: run. Payload: `FaultMessage` as JSON. The run is over. After a head, the response body is incomplete. */
   fault: 69,
-  /** id: the ping's. No payload. */
+  /** id: the id of the `ping`. No payload. */
   pong: 70,
-  /** id: code. Payload: u8, 1 when runs of this code need a `RunContext`, 0 when they never read it; u8, the index in `ANSWERS_BY`. */
+  /** id: code. Payload: u8, 1 if runs of this code need a `RunContext`, 0 if they never read it; u8, the index in `ANSWERS_BY`. */
   compiled: 71,
-  /** id: run, or 0 when it cannot be told. Payload: `LogLevel` u8, then text. */
+  /** id: run, or 0 if the run is unknown. Payload: `LogLevel` u8, then text. */
   log: 72,
-  /** id: 0. No payload. The guest asks to be replaced: what it has begun may end, and it is given nothing new. */
+  /** id: 0. No payload. The guest asks to be replaced. It may finish its runs, but gets no new run. */
   retire: 73,
-  /** id: run. No payload. Work of the run may go on beyond its answer, and keeps its guest; `done` says that it is over. */
+  /** id: run. No payload. Work of the run may continue after its answer, and the guest must live until `done`. */
   waits: 74,
-  /** id: run. No payload. The work of an answered run is over, and so is the run. */
+  /** id: run. No payload. The remaining work of an answered run is finished, and the run is over. */
   done: 75,
-  /** id: run. Payload: `FaultMessage` as JSON. Something of the run failed of which its answer tells nothing. */
-  unheard: 76,
-  /** id: run. Payload: u32. So much more of the request's body may be sent: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
+  /** id: run. Payload: `FaultMessage` as JSON. Part of the run failed, and the run's answer does not report it. */
+  lateError: 76,
+  /** id: run. Payload: u32, the bytes added to the window of the request body. */
   bodyMore: 77,
 
-  /** id: stream, given by the guest and never given again. Payload: run id u32, then `OpenMessage` as JSON. */
+  /** id: stream; the guest chooses it and never reuses it. Payload: run id u32, then `OpenMessage` as JSON. */
   open: 80,
   /** id: stream. Payload: bytes for the peer, at most `DATA_BYTES`, within the window. */
   sent: 81,
-  /** id: stream. Payload: u32. So much more may come from the peer: its bytes, and `DATA_FRAME_COST_BYTES` a frame. */
+  /** id: stream. Payload: u32, the bytes added to the window of the direction from the peer. */
   receiveMore: 82,
-  /** id: stream. No payload. Nothing more is sent to the peer. */
+  /** id: stream. No payload. The guest has ended its direction. */
   ended: 83,
-  /** id: stream. No payload. Nobody wants the stream any more; nothing more is said of it. */
+  /** id: stream. No payload. The guest has closed the stream and ignores later frames of it. */
   reset: 84,
-  /** id: given by the guest, apart from those of streams. Payload: run id u32, then `LookupMessage` as JSON. */
+  /** id: lookup; the guest chooses it, and it is independent of stream ids. Payload: run id u32, then `LookupMessage` as JSON. */
   lookup: 85,
 } as const;
 
-/** Bytes of a body that may be under way before the receiver asks for more. */
+/** The bytes of a body or a stream that may be in transit before the receiver grants more. */
 export const WINDOW_BYTES = 262_144;
-/** What a `data` frame counts against the window beside its bytes: a body of single bytes must not cost a hundred times its window. */
+/**
+ * The bytes that a frame counts for in the window, in addition to its payload. Without this cost, a body of single bytes could
+ * use a hundred times its window in memory.
+ */
 export const DATA_FRAME_COST_BYTES = 256;
-/** The most that one `data` frame carries. */
+/** The payload limit of a frame with bytes of a body or a stream. */
 export const DATA_BYTES = 65_536;
 
 export type AbortReason = "deadline" | "gone";
@@ -104,26 +108,26 @@ export type AbortReason = "deadline" | "gone";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How a code says its result: by what it returns or is, by calling back, or by writing to a Node handler's `res`. */
+/** The ways in which code answers: by its value or return value, by its callback, or by writing to a Node handler's `res`. */
 export const ANSWERS_BY = ["value", "callback", "response"] as const;
 export type AnswersBy = (typeof ANSWERS_BY)[number];
 
-/** Submitted code, before anybody has looked at it. */
+/** Submitted code before it is parsed. */
 export interface CodeMessage {
   /** UTF-8, as submitted. */
   source: Uint8Array;
-  /** Sent as `application/typescript`: the readings with types stripped come first. */
+  /** Whether the code was sent as `application/typescript`. The guest then strips the types before it tries JavaScript. */
   typescript: boolean;
   /** Further modules of the envelope, by relative specifier. */
   modules: Readonly<Record<string, string>> | null;
-  /** Its runs only find out whether it can be read, and nothing of it is evaluated. */
+  /** Whether runs only check that the code parses. No code is evaluated. */
   parseOnly?: boolean;
 }
 
 const TYPESCRIPT = 1;
 const PARSE_ONLY = 2;
 
-/** The request as the task sees it. Members that hold nothing are left out. */
+/** The request as the task sees it. Empty members are omitted. */
 export interface RunContext {
   runId: string;
   container: string;
@@ -133,9 +137,9 @@ export interface RunContext {
   headers: Record<string, string>;
   /** The envelope's `data`. */
   body?: unknown;
-  /** Readable values of the token. */
+  /** The token's params, which its holder can read. */
   params?: Readonly<Record<string, unknown>>;
-  /** Those of the token, for this run alone. */
+  /** The token's secrets, for this run only. */
   secrets?: Readonly<Record<string, string>>;
 }
 
@@ -145,12 +149,12 @@ export interface HeadMessage {
   headers: string[];
 }
 
-/** Where a run wants to connect to. The service resolves, checks and dials in one step. */
+/** The target of a connection. The service resolves, checks and connects in one step. */
 export interface OpenMessage {
-  /** A name, or an address. */
+  /** A name or an address. */
   host: string;
   port: number;
-  /** What the task's own lookup gave for `host`; it is judged as if it had been asked for. */
+  /** The address that the task's lookup returned for `host`. The service checks it like a requested address. */
   address?: string;
 }
 
@@ -170,7 +174,7 @@ export interface LookupMessage {
 
 export type AnswerMessage = { addresses: { address: string; family: 4 | 6 }[] } | { fault: NetworkFault };
 
-/** What Node's own error of this kind holds, so that libraries understand it. `EGRESS_DENIED` is the policy's refusal. */
+/** The members of Node's error of the same kind, so that libraries recognize it. `EGRESS_DENIED` is the policy's refusal. */
 export interface NetworkFault {
   message: string;
   code: string;
@@ -181,19 +185,19 @@ export interface NetworkFault {
   hostname?: string;
 }
 
-/** An error of a task as data, its own properties among its members. */
+/** An error of a task as data. Its own properties are further members. */
 export interface ErrorMessage {
   name: string;
   message: string;
   /** Lines and columns of the submitted source. */
   stack?: string;
   cause?: ErrorMessage;
-  /** Of an `AggregateError` and its kind. */
+  /** The errors of an `AggregateError` or a similar error. */
   errors?: ErrorMessage[];
   [property: string]: unknown;
 }
 
-/** How a run failed, in the guest's words. The service decides what the caller is told. */
+/** The failure of a run as the guest reports it. The service decides what the caller receives. */
 export interface FaultMessage {
   code:
     | "code_syntax"
@@ -206,14 +210,14 @@ export interface FaultMessage {
     | "result_too_large";
   detail: string;
   hint?: string;
-  /** The integer `status` or `statusCode` of the task's error, when it has one. */
+  /** The integer `status` or `statusCode` of the task's error, if it has one. */
   status?: number;
   error?: ErrorMessage;
-  /** The guest asks to be replaced: something in it is broken beyond this run. */
+  /** Whether the guest asks to be replaced, because the fault also affects later runs. */
   retire?: boolean;
 }
 
-/** The payload of a `code` frame: flags u8, length of the source u32, the source, then the modules as JSON when there are any. */
+/** Encodes the payload of a `code` frame: flags u8, length of the source u32, the source, then the modules as JSON if there are any. */
 export function encodeCode(code: CodeMessage): Uint8Array[] {
   const head = Buffer.allocUnsafe(5);
   head[0] = (code.typescript ? TYPESCRIPT : 0) + (code.parseOnly ? PARSE_ONLY : 0);

@@ -1,14 +1,14 @@
-/** What is sent in the place of code by mistake, and told by how it begins. */
+/** A kind of text that is sent instead of code by mistake. */
 export type NotCode = "fence" | "page" | "xml";
 
-/** So much of a text is looked at: pages begin with comments, and those are not short. */
-const LOOKED_AT = 4_096;
+/** The number of characters to check. It allows for the long comments at the start of some pages. */
+const CHECKED_CHARACTERS = 4_096;
 
-/** What a text is instead of code; null where it may be code. In linear time, also of a text that was made to take longer. */
+/** Recognizes by its start a text that is not code; returns null if it may be code. Takes linear time for every text. */
 export function notCode(text: string): NotCode | null {
-  const beginning = text.slice(0, LOOKED_AT);
+  const beginning = text.slice(0, CHECKED_CHARACTERS);
   if (beginning.trimStart().startsWith("```")) return "fence";
-  // Sticky, one token after the other. White space holds the byte-order mark.
+  // A sticky pattern matches one token after the other, in linear time. `\s` includes the byte-order mark.
   const token = /\s+|<\?xml\b[^]*?\?>|<!--[^]*?-->/y;
   let start = 0;
   while (token.test(beginning)) start = token.lastIndex;

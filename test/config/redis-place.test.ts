@@ -7,8 +7,8 @@ import { describePlace, redisPlace } from "../../src/config/redis-place.ts";
 const PLAIN = { username: null, password: null, master: "", database: 0, tls: false };
 const LOCAL = [{ host: "127.0.0.1", port: 6_379 }];
 
-describe("the place of a Redis", () => {
-  it("is a server, with the standard port where none is given", () => {
+describe("the URL of a Redis", () => {
+  it("is a server, with a default port", () => {
     assert.deepEqual(redisPlace("redis://127.0.0.1"), { ...PLAIN, kind: "server", hosts: LOCAL });
     assert.deepEqual(redisPlace("rediss://cache.example.com:6380/3"), {
       ...PLAIN,
@@ -20,13 +20,13 @@ describe("the place of a Redis", () => {
     assert.deepEqual(redisPlace("redis://[::1]:7/").hosts, [{ host: "::1", port: 7 }]);
   });
 
-  it("may hold a user and a password, with what a URL cannot hold encoded", () => {
+  it("may contain a user and a password, percent-encoded", () => {
     const { username, password, hosts } = redisPlace("redis://al%2Fice:p%40ss:word@127.0.0.1");
     assert.deepEqual([username, password, hosts], ["al/ice", "p@ss:word", LOCAL]);
     assert.equal(redisPlace("redis://:secret@127.0.0.1").username, null);
   });
 
-  it("may be what sentinels know, or a cluster", () => {
+  it("may be the master of sentinels, or a cluster", () => {
     assert.deepEqual(redisPlace("redis-sentinel://a,b:7/main/2"), {
       ...PLAIN,
       kind: "sentinel",
@@ -43,7 +43,7 @@ describe("the place of a Redis", () => {
     ]);
   });
 
-  for (const given of [
+  for (const url of [
     "",
     "127.0.0.1",
     "http://a",
@@ -58,10 +58,10 @@ describe("the place of a Redis", () => {
     "redis-cluster://a/1",
     "redis://u:%zz@a",
   ]) {
-    it(`is not ${given || "nothing"}`, () => assert.throws(() => redisPlace(given), TypeError));
+    it(`is not ${url || "an empty text"}`, () => assert.throws(() => redisPlace(url), TypeError));
   }
 
-  it("is described without what opens it, also when it is refused", () => {
+  it("is described without its password, also if it is rejected", () => {
     assert.equal(describePlace(redisPlace("redis://u:secret@[::1]:7")), "the Redis at [::1]:7");
     assert.throws(
       () => redisPlace("redis://u:secret@a:0"),
@@ -71,22 +71,22 @@ describe("the place of a Redis", () => {
 });
 
 describe("the settings of Redis", () => {
-  it("take a password from the variable and from the file, not from the command line", () => {
-    const url = "redis://:secret@127.0.0.1";
-    assert.equal(faults({ environment: { CAISSON_REDIS: url } }), "");
-    assert.equal(faults({ file: { redis: url } }), "");
-    const message = faults({ flags: { redis: url } });
+  it("accept a password in the variable and in the file, but not on the command line", () => {
+    const withPassword = "redis://:secret@127.0.0.1";
+    assert.equal(faults({ environment: { CAISSON_REDIS: withPassword } }), "");
+    assert.equal(faults({ file: { redis: withPassword } }), "");
+    const message = faults({ flags: { redis: withPassword } });
     assert.match(message, /--redis-password-file/);
     assert.doesNotMatch(message, /secret/);
   });
 
-  it("take one password", () => {
+  it("accept a single password", () => {
     const environment = { CAISSON_REDIS: "redis://:secret@127.0.0.1" };
-    assert.match(faults({ environment, flags: { redisPasswordFile: "/p" } }), /given twice/);
+    assert.match(faults({ environment, flags: { redisPasswordFile: "/p" } }), /set twice/);
     assert.match(faults({ flags: { redisPasswordFile: "/p" } }), /needs --redis/);
   });
 
-  it("refuse a realm that would choose the node of a cluster", () => {
+  it("reject a realm that would select the node of a cluster", () => {
     for (const realm of ["{a}", "", "a:b", "-a", "x".repeat(65)]) assert.match(faults({ flags: { realm } }), /realm/);
     assert.equal(faults({ flags: { realm: "a-1.b_2" } }), "");
   });

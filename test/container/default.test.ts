@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { table } from "../hostile/table.ts";
+import { isLong } from "../long.ts";
 import { CHOSEN, type Verdict } from "./chosen.ts";
 import { type Container, runContainer, served } from "./container.ts";
 import { buildImage, type Image } from "./image.ts";
 import type { RunFlags } from "./oci.ts";
 import { whyNoContainer } from "./runtime.ts";
 
-const RUNS = 1_000;
+const RUNS = isLong ? 1_000 : 200;
 const RUNS_AT_ONCE = 8;
 /** Small, so that what takes all of something is soon at its end. */
 const LIMITS = ["--memory-limit", "96MiB", "--tmp-limit", "16MiB", "--idle-limit", "3s"];
@@ -23,72 +24,78 @@ const WAYS: Readonly<Record<string, RunFlags>> = {
   "--cap-drop ALL": { capabilities: [] },
 };
 
-let image: Image;
-before(() => {
-  if (whyNoContainer() === false) image = buildImage();
+/** Each has a network of its own. */
+describe("a default container", { skip: whyNoContainer(), concurrency: Object.keys(WAYS).length }, () => {
+  let image: Image;
+  before(() => {
+    image = buildImage();
+  });
+
+  // The tests of one way are about one container, in their order: else they would be at once, too.
+  for (const [way, flags] of Object.entries(WAYS)) {
+    describe(way, { concurrency: 1 }, () => holdWay(() => image, flags));
+  }
 });
 
-for (const [way, flags] of Object.entries(WAYS)) {
-  describe(`a default container, ${way}`, { skip: whyNoContainer() }, () => {
-    let container: Container;
-    let token: string;
+function holdWay(built: () => Image, flags: RunFlags): void {
+  let container: Container;
+  let token: string;
 
-    before(async () => {
-      container = runContainer(image, { ...flags, environment: { CANARY_SECRET } }, SERVE);
-      await served(container);
-      const file = /^administrative token: (.*)$/m.exec(container.stdout())![1]!;
-      token = (await container.exec("cat", file)).stdout.trim();
-    });
-    // A failed start has left it where it was.
-    after(() => container.stop().catch(() => {}));
+  before(async () => {
+    container = runContainer(built(), { ...flags, environment: { CANARY_SECRET } }, SERVE);
+    await served(container);
+    const file = /^administrative token: (.*)$/m.exec(container.stdout())![1]!;
+    token = (await container.exec("cat", file)).stdout.trim();
+  });
+  // A failed start has left it where it was.
+  after(() => container.stop().catch(() => {}));
 
-    it("serves behind the rung confined, whose wall was attacked, and says so", async () => {
-      assert.match(container.stdout(), /^isolation: confined\b/m);
-      const health = (await container.request("GET", "/healthz")).json() as { status: string; isolation: string };
-      assert.deepEqual([health.status, health.isolation], ["ok", "confined"]);
-    });
+  it("serves behind the level confined, whose wall was attacked, and says so", async () => {
+    assert.match(container.stdout(), /^isolation: confined\b/m);
+    const health = (await container.request("GET", "/healthz")).json() as { status: string; isolation: string };
+    assert.deepEqual([health.status, health.isolation], ["ok", "confined"]);
+  });
 
-    it("is well by the image's own health check", async () => {
-      const { code, stdout } = await container.exec(...image.config.healthcheck);
-      assert.deepEqual([code, /^ok: caisson .*, isolation confined\n$/.test(stdout)], [0, true], stdout);
-    });
+  it("is well by the image's own health check", async () => {
+    const { code, stdout } = await container.exec(...built().config.healthcheck);
+    assert.deepEqual([code, /^ok: caisson .*, isolation confined\n$/.test(stdout)], [0, true], stdout);
+  });
 
-    it("satisfies the doctor", async () => {
-      const { code, stdout, stderr } = await container.exec(...image.config.entrypoint, "doctor");
-      assert.deepEqual([code, stderr], [0, ""], stdout);
-      assert.match(stdout, /^The wall holds \(isolation confined\)/m);
-    });
+  it("satisfies the doctor", async () => {
+    const { code, stdout, stderr } = await container.exec(...built().config.entrypoint, "doctor");
+    assert.deepEqual([code, stderr], [0, ""], stdout);
+    assert.match(stdout, /^The sandbox holds \(isolation confined\)/m);
+  });
 
-    it(`answers ${RUNS} runs from outside, all of them right`, async () => {
-      const wrong: string[] = [];
-      let next = 0;
-      const work = async (): Promise<void> => {
-        for (let run = next++; run < RUNS; run = next++) {
-          const answer = await container.request("POST", `/api/run/runs-${run % 4}`, { token, body: `${run} * 7` });
-          if (answer.text !== String(run * 7)) wrong.push(`${run}: ${answer.status} ${answer.text}`);
-        }
-      };
-      await Promise.all(Array.from({ length: RUNS_AT_ONCE }, work));
-      assert.deepEqual(wrong, [], container.stderr());
-    });
+  it(`answers ${RUNS} runs from outside, all of them right`, async () => {
+    const wrong: string[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let run = next++; run < RUNS; run = next++) {
+        const answer = await container.request("POST", `/api/run/runs-${run % 4}`, { token, body: `${run} * 7` });
+        if (answer.text !== String(run * 7)) wrong.push(`${run}: ${answer.status} ${answer.text}`);
+      }
+    };
+    await Promise.all(Array.from({ length: RUNS_AT_ONCE }, work));
+    assert.deepEqual(wrong, [], container.stderr());
+  });
 
-    it("stands forty attacks from inside, and nothing beside it was touched", async () => {
-      const { code, stdout, stderr } = await container.exec("scripts/node", "test/container/inside.ts");
-      assert.deepEqual([code, stderr], [0, ""]);
-      const lines = stdout
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as Verdict);
-      const canaries = lines.pop()!;
-      assert.equal(lines.length, Object.values(CHOSEN).flat().length);
-      const failed = lines.filter(({ error }) => error !== null);
-      console.log(table(lines));
-      assert.deepEqual([...failed.map(({ kind, name, error }) => `${kind}/${name}: ${error}`), canaries.error], [null]);
-      assert.ok(!container.stderr().includes(CANARY_SECRET), "the secret stands in the log");
-    });
+  it("stands forty attacks from inside, and nothing beside it was touched", async () => {
+    const { code, stdout, stderr } = await container.exec("scripts/node", "test/container/inside.ts");
+    assert.deepEqual([code, stderr], [0, ""]);
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Verdict);
+    const canaries = lines.pop()!;
+    assert.equal(lines.length, Object.values(CHOSEN).flat().length);
+    const failed = lines.filter(({ error }) => error !== null);
+    console.log(table(lines));
+    assert.deepEqual([...failed.map(({ kind, name, error }) => `${kind}/${name}: ${error}`), canaries.error], [null]);
+    assert.ok(!container.stderr().includes(CANARY_SECRET), "the secret stands in the log");
+  });
 
-    it("ends with exit code 0 when it is asked to stop, and nothing of it is left", async () => {
-      assert.equal(await container.stop(), 0);
-    });
+  it("ends with exit code 0 when it is asked to stop, and nothing of it is left", async () => {
+    assert.equal(await container.stop(), 0);
   });
 }

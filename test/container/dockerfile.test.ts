@@ -63,7 +63,7 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
     await container.ended;
     const { layers } = JSON.parse(container.stdout()) as { layers: { layer: string; proof: string }[] };
     const pinned = packageJson.optionalDependencies[`node-linux-${process.arch as "x64" | "arm64"}`];
-    assert.equal(layers.find(({ layer }) => layer === "Node")!.proof, `${pinned}, the version that this release pins`);
+    assert.equal(layers.find(({ layer }) => layer === "Node")!.proof, `${pinned}, the version pinned by this release`);
     await container.stop();
   });
 
@@ -73,7 +73,7 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
     assert.equal(container.stdout(), "");
     assert.match(
       container.stderr(),
-      /^caisson: no guest can be started: .*its engine's seccomp and AppArmor profiles do that/,
+      /^caisson: no guest can be started: .*the engine's seccomp and AppArmor profiles refuse them/,
     );
     await container.stop();
   });

@@ -1,8 +1,8 @@
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { Problem } from "../../src/errors.ts";
-import { openWall } from "../../src/sandbox/open-wall.ts";
+import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
+import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { sandboxBehind, type SandboxOptions } from "../../src/sandbox/wall.ts";
 import { LIMITS } from "./puppet.ts";
 
 const MIB = 2 ** 20;
@@ -17,17 +17,17 @@ export const RESOURCES: SandboxOptions = {
   logs: LIMITS.logs,
 };
 
-/** Guests behind the real wall, made as the service makes them. */
+/** Guests in the real sandbox, started as the service starts them. */
 export interface RealGuests {
   readonly sandbox: Sandbox;
-  /** All that were made, also those that have ended. */
+  /** All guests that were started, including ended guests. */
   readonly made: Set<Guest>;
   make(limits?: { wallMs?: number; streamMs?: number }): Promise<Guest>;
   close(): Promise<void>;
 }
 
 export async function openRealGuests(resources: Partial<SandboxOptions> = {}): Promise<RealGuests> {
-  const sandbox = sandboxBehind(await openWall({ ...RESOURCES, ...resources }));
+  const sandbox = sandboxOf(await openLocalSandbox({ ...RESOURCES, ...resources }));
   const made = new Set<Guest>();
   return {
     sandbox,

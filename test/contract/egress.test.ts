@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import type { Server } from "node:net";
 import { after, before, describe, it } from "node:test";
 
+import { http2Server, httpServer, httpsServer, listen, startTlsServer } from "../guest/internet-servers.ts";
 import { echo, tcp } from "../guest/networked.ts";
-import { http2Server, httpServer, httpsServer, listen, startTlsServer } from "../guest/strangers.ts";
 import { SELF_SIGNED } from "../source/self-signed.ts";
 import { assertProblem } from "./problem.ts";
 import { type Service, startService } from "./service.ts";
 
-/** A server on loopback stands for the internet: the operator allows it by name. */
+/** A server on loopback stands for the internet. The operator allows its address. */
 
 const LARGE_BYTES = 4 * 2 ** 20;
 
@@ -27,11 +27,11 @@ const HELPERS = `
   const refusal = (promise) => promise.then(() => "it got through", (error) => (error.cause ?? error).code);
 `;
 
-for (const rung of ["namespaces", "confined"]) {
-  describe(`egress of a run on the rung ${rung}`, () => holdEgress(rung));
+for (const level of ["namespaces", "confined"]) {
+  describe(`the network access of a run at the isolation level ${level}`, () => testEgress(level));
 }
 
-function holdEgress(rung: string): void {
+function testEgress(level: string): void {
   const servers: Record<"web" | "secure" | "http2" | "mail" | "echo" | "forbidden", Server> = {
     web: httpServer(),
     secure: httpsServer(),
@@ -54,12 +54,12 @@ function holdEgress(rung: string): void {
     const allowed = Object.entries(ports).filter(([name]) => name !== "forbidden");
     const flags = allowed.flatMap(([, port]) => ["--egress-allow", `127.0.0.1:${port}`]);
     const dialled = ["--egress-ports", ["80,443", ports["forbidden"], ports["web"]].join(",")];
-    // Below those that the kernel gives out.
+    // Below the ports that the kernel assigns.
     const port = String(20_000 + (process.pid % 10_000));
     const own = ["--port", port, "--egress-ports", port, "--egress-allow", `localhost:${ports["web"]}`];
     [service, named] = await Promise.all([
-      startService(["--isolation", rung, ...flags, ...dialled]),
-      startService(["--isolation", rung, ...own]),
+      startService(["--isolation", level, ...flags, ...dialled]),
+      startService(["--isolation", level, ...own]),
     ]);
   });
   after(async () => {
@@ -93,19 +93,19 @@ function holdEgress(rung: string): void {
       LARGE_BYTES,
     ],
     [
-      "a redirect to an allowed place",
+      "a redirect to an allowed destination",
       `return fetch("http://127.0.0.1:" + ports.web + "/redirect?to=/there").then((r) => r.text())`,
       "GET /there 0",
     ],
     ["http", `return ask(require("http"), { port: ports.web, path: "/c" })`, "GET /c 0"],
     [
-      "http with an agent of its own",
+      "http with a separate agent",
       `const http = require("http"); return ask(http, { port: ports.web, path: "/d", agent: new http.Agent({ keepAlive: true }) })`,
       "GET /d 0",
     ],
     ["https", `return ask(require("https"), { port: ports.secure, path: "/e", ca, servername })`, "GET /e 0"],
     [
-      "https with an agent of its own",
+      "https with a separate agent",
       `const https = require("https"); return ask(https, { port: ports.secure, path: "/f", agent: new https.Agent({ ca, servername }) })`,
       "GET /f 0",
     ],
@@ -120,7 +120,7 @@ function holdEgress(rung: string): void {
       `POST /g ${LARGE_BYTES}`,
     ],
     [
-      "TCP with a side that has ended",
+      "TCP with one direction closed",
       `const s = require("net").connect(ports.echo, host); s.end("half"); return textOf(s)`,
       "half",
     ],
@@ -166,12 +166,12 @@ function holdEgress(rung: string): void {
       "GET /w 0",
     ],
   ] as const) {
-    it(`reaches an allowed place by ${title}`, async () => {
+    it(`reaches an allowed destination by ${title}`, async () => {
       assert.deepEqual(await value(code), expected);
     });
   }
 
-  it("reaches a place that the operator allows by name, by any way to look it up", async () => {
+  it("reaches a host that the operator allows by name, by every way to look it up", async () => {
     for (const code of [
       `fetch("http://localhost:" + ports.web + "/n").then((r) => r.text())`,
       `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", family: 4 })`,
@@ -182,8 +182,8 @@ function holdEgress(rung: string): void {
     }
   });
 
-  it("refuses every other place, however it is written", async () => {
-    const already = await refusedFor("address");
+  it("refuses every other address in every spelling", async () => {
+    const previousRefusals = await refusedFor("address");
     const forbidden = ports["forbidden"];
     const urls = [
       ...["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "[::1]", "[::]"],
@@ -207,30 +207,30 @@ function holdEgress(rung: string): void {
       urls.map((url) => [url, "EGRESS_DENIED"]),
     );
     assert.equal(forbiddenConnections, 0);
-    assert.equal(await refusedFor("address"), already + urls.length);
+    assert.equal(await refusedFor("address"), previousRefusals + urls.length);
   });
 
-  it("refuses every client alike, and says what and why", async () => {
-    const place = `{ host, port: ports.forbidden }`;
+  it("refuses every client in the same way, with the destination and the reason", async () => {
+    const destination = `{ host, port: ports.forbidden }`;
     for (const call of [
-      `ask(require("http"), ${place})`,
-      `ask(require("https"), ${place})`,
-      `once(require("net").connect(${place}), "connect")`,
-      `once(require("tls").connect(${place}), "secureConnect")`,
+      `ask(require("http"), ${destination})`,
+      `ask(require("https"), ${destination})`,
+      `once(require("net").connect(${destination}), "connect")`,
+      `once(require("tls").connect(${destination}), "secureConnect")`,
       `once(require("http2").connect("https://127.0.0.1:" + ports.forbidden), "connect")`,
     ]) {
       assert.equal(await value(`return refusal(${call})`), "EGRESS_DENIED", call);
     }
-    const told = await value(
+    const messages = await value(
       `return fetch("http://127.0.0.1:" + ports.forbidden).catch((error) => [error.message, error.cause.message])`,
     );
-    const [message, cause] = told as [string, string];
+    const [message, cause] = messages as [string, string];
     assert.equal(message, "fetch failed");
     assert.match(cause, new RegExp(`127\\.0\\.0\\.1.*${ports["forbidden"]}`));
     assert.equal(forbiddenConnections, 0);
   });
 
-  it("refuses where an allowed place redirects to", async () => {
+  it("refuses the target of a redirect from an allowed destination", async () => {
     for (const to of [
       `http://127.0.0.1:${ports["forbidden"]}/`,
       "http://169.254.169.254/latest/meta-data/",
@@ -242,7 +242,7 @@ function holdEgress(rung: string): void {
     assert.equal(forbiddenConnections, 0);
   });
 
-  it("refuses the service itself, also on a port that may be dialled", async () => {
+  it("refuses the service itself, even on a port that is allowed", async () => {
     for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
       const url = `http://${host}:${named.port}/healthz`;
       const answer = await named.run("egress", `${HELPERS} return refusal(fetch("${url}"))`);
@@ -252,7 +252,7 @@ function holdEgress(rung: string): void {
     assert.deepEqual((health as { egressRefused: object }).egressRefused, { address: 4 });
   });
 
-  it("refuses all that the token does not name", async () => {
+  it("refuses every destination that the token does not name", async () => {
     const call = `return refusal(fetch("http://127.0.0.1:" + ports.web + "/"))`;
     for (const [net, expected] of [
       [false, "EGRESS_DENIED"],
@@ -273,7 +273,7 @@ function holdEgress(rung: string): void {
     assert.equal(await value(kept), true);
   });
 
-  it("answers a task whose fetch fails with what fetch says, and why", async () => {
+  it("reports the error of fetch and its cause if a task's fetch fails", async () => {
     const answer = await service.run("egress", `await fetch("http://10.0.0.1/")`);
     const problem = assertProblem(answer, 500, "task_threw");
     assert.match(problem.detail, /fetch failed/);

@@ -16,7 +16,7 @@ interface Process {
   readonly capabilities: string;
 }
 
-/** The processes of a service by what they are: itself, its launcher, its guests' bubblewraps. */
+/** Returns the processes of a service by kind: the service, its launcher, the bubblewraps of its guests. */
 async function processesOf(home: Home): Promise<Record<"service" | "launcher" | "wrapper", Process[]>> {
   const found: Record<"service" | "launcher" | "wrapper", Process[]> = { service: [], launcher: [], wrapper: [] };
   for (const folder of globSync("/proc/[0-9]*")) {
@@ -39,7 +39,7 @@ async function processesOf(home: Home): Promise<Record<"service" | "launcher" | 
   return found;
 }
 
-describe("a service that root starts", { skip: isPrivileged() ? false : "only root has something to give up" }, () => {
+describe("a service that root starts", { skip: isPrivileged() ? false : "the tests do not run as root" }, () => {
   const homes: Home[] = [];
   const services: Service[] = [];
   const open = async (flags: readonly string[] = []): Promise<{ home: Home; service: Service }> => {
@@ -50,24 +50,24 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     return { home, service };
   };
   let shared: { home: Home; service: Service } | null = null;
-  /** The one service of the tests that only look, and of the one that kills it then. */
-  const walled = async (): Promise<{ home: Home; service: Service }> => (shared ??= await open());
+  /** Returns the service that the tests share which only read, and the test that then kills it. */
+  const sharedService = async (): Promise<{ home: Home; service: Service }> => (shared ??= await open());
   after(async () => {
-    // A test that failed may not have stopped its own.
+    // A test that failed may have left its service running.
     for (const service of services) await service.kill9();
     for (const home of homes) await home[Symbol.asyncDispose]();
   });
 
-  it("gives root up before it serves, and a launcher beside it keeps what guests need", async () => {
-    const { home, service } = await walled();
+  it("gives up root before it serves, and its launcher keeps what guests need", async () => {
+    const { home, service } = await sharedService();
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
     let found = await processesOf(home);
     const users = (): Set<number> => new Set(found.wrapper.map(({ uid }) => uid));
-    // While the pool is refilled, a guest that is being started shows as more than one process.
+    // While the pool is refilled, a guest that starts is visible as several processes.
     await until(async () => {
       found = await processesOf(home);
       return found.launcher.length === 1 && users().size === found.wrapper.length;
-    }, "every guest has a user of its own");
+    }, "every guest has a separate user");
     assert.equal(found.service.length, 1);
     assert.notEqual(found.service[0]!.uid, 0);
     assert.match(found.service[0]!.capabilities, /^0+$/);
@@ -75,8 +75,8 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     assert.ok(!users().has(0) && !users().has(found.service[0]!.uid));
   });
 
-  it("lets nobody but root connect to the socket of its guests", async () => {
-    const { home } = await walled();
+  it("lets only root connect to the socket of its guests", async () => {
+    const { home } = await sharedService();
     const [socket] = globSync(path.join(home.tmp, "caisson-run-*/guests.sock"));
     assert.equal((await stat(path.dirname(socket!))).mode & 0o077, 0);
     assert.equal((await stat(path.dirname(socket!))).uid, 0);
@@ -84,19 +84,19 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
       process.setgid(54321);
       process.setuid(54321);
       require("net").connect(process.argv[1]).on("connect", () => console.log("in")).on("error", (e) => console.log(e.code))`;
-    const said = execFileSync("scripts/node", ["-e", connect, socket!], { encoding: "utf8" });
-    assert.equal(said.trim(), "EACCES");
+    const output = execFileSync("scripts/node", ["-e", connect, socket!], { encoding: "utf8" });
+    assert.equal(output.trim(), "EACCES");
   });
 
-  it("leaves no launcher, no guest and no file when it is killed", async () => {
-    const { home, service } = await walled();
+  it("leaves no launcher, no guest and no file after a kill", async () => {
+    const { home, service } = await sharedService();
     await service.run("demo", "globalThis.x = 1");
     await service.kill9();
     await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
     assert.deepEqual(await readdir(home.tmp), []);
   });
 
-  it("becomes the user that is named, who owns the data folder from then on", async () => {
+  it("becomes the user of --user, which then owns the data folder", async () => {
     const { home, service } = await open([...NO_WALL, "--user", "54321"]);
     const found = await processesOf(home);
     assert.equal(found.service[0]!.uid, 54_321);
@@ -104,7 +104,7 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
       assert.equal((await stat(path.join(home.data, name))).uid, 54_321, name);
     }
     await service.stop();
-    // The owner of the folder is who it becomes when nobody is named.
+    // Without --user, the service becomes the owner of the folder.
     const again = await startService(NO_WALL, home);
     assert.equal((await processesOf(home)).service[0]!.uid, 54_321);
     assert.equal((await again.run("demo", "6 * 7")).text, "42");
@@ -131,7 +131,7 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
   it("ends with an error when its launcher is killed, and leaves no guest", async () => {
     const { home, service } = await open();
     const { launcher } = await processesOf(home);
-    // A guest that it is just starting looks like it for a moment.
+    // For a moment, a guest that the launcher starts looks like the launcher.
     process.kill(launcher.find(({ parent }) => parent === service.pid)!.pid, "SIGKILL");
     await until(async () => {
       const found = await processesOf(home);
@@ -144,7 +144,7 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     assert.deepEqual(await readdir(home.tmp), []);
   });
 
-  it("does not start on a data folder in which a link leads it elsewhere, and writes nothing there", async () => {
+  it("does not start on a data folder that contains a link, and writes nothing to the target", async () => {
     const home = await makeHome();
     homes.push(home);
     await mkdir(home.data);
@@ -155,15 +155,15 @@ describe("a service that root starts", { skip: isPrivileged() ? false : "only ro
     await assert.rejects(stat(target), { code: "ENOENT" });
   });
 
-  it("says what is wrong with the user that is named, and does not start", async () => {
+  it("names an unknown user, and does not start", async () => {
     const home = await makeHome();
     homes.push(home);
     const child = caisson(home, "serve", "--port", "0", ...NO_WALL, "--user", "no-such-user");
-    let said = "";
-    child.stderr!.setEncoding("utf8").on("data", (text: string) => (said += text));
-    await until(() => child.exitCode !== null, "the service has given up", 30_000);
+    let output = "";
+    child.stderr!.setEncoding("utf8").on("data", (text: string) => (output += text));
+    await until(() => child.exitCode !== null, "the service has ended", 30_000);
     assert.equal(child.exitCode, 1);
-    assert.match(said, /--user no-such-user: this system knows no such user/);
+    assert.match(output, /--user no-such-user: this system has no such user/);
     await until(async () => (await processesOf(home)).launcher.length === 0, "the launcher has ended");
     assert.deepEqual(await readdir(home.tmp), []);
   });

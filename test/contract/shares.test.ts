@@ -8,9 +8,9 @@ import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
 const BODY_BYTES = 4 * MIB;
-/** All but the last byte of a body: the service reads on. */
+/** A body without its last byte, so that the service continues to read. */
 const UNFINISHED = Buffer.alloc(BODY_BYTES - 1, " ");
-/** Together more than the memory that bodies share. */
+/** The number of senders whose bodies together exceed the memory for bodies. */
 const SENDERS = 68;
 
 let service: Service;
@@ -20,22 +20,44 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Sends a request whose body never ends. */
-async function sendUnfinished(path: string, token: string | null): Promise<{ socket: Socket; answer: () => string }> {
+/** An envelope without its last byte, which takes long to check. */
+const SLOW_ENVELOPE = Buffer.from(`{"code":"1","data":[${"[],".repeat(BODY_BYTES / 3 - 10)}0]`.padEnd(BODY_BYTES - 1));
+
+/** A task without its last byte, which takes long to read. */
+const SLOW_TASK = Buffer.from(`{"code":"1${"\\u0020".repeat(BODY_BYTES / 6 - 10)}"`.padEnd(BODY_BYTES - 1));
+
+interface Sent {
+  readonly socket: Socket;
+  /** Returns the answer up to now. */
+  readonly answer: () => string;
+}
+
+interface Unfinished {
+  readonly method?: "POST" | "PUT";
+  /** The body without its last byte. */
+  readonly body?: Buffer;
+}
+
+/** Sends a request whose body does not end. */
+async function sendUnfinished(
+  path: string,
+  token: string | null,
+  { method = "POST", body = UNFINISHED }: Unfinished = {},
+): Promise<Sent> {
   const socket = connect(service.port, "127.0.0.1");
   let answer = "";
   socket.setEncoding("latin1").on("data", (text: string) => (answer += text));
   socket.on("error", () => {});
   const credential = token === null ? "" : `Authorization: Bearer ${token}\r\n`;
   const type = "Content-Type: application/json\r\n";
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${credential}${type}Content-Length: ${BODY_BYTES}\r\n\r\n`);
-  await new Promise((resolve) => socket.write(UNFINISHED, resolve));
+  socket.write(`${method} ${path} HTTP/1.1\r\nHost: x\r\n${credential}${type}Content-Length: ${BODY_BYTES}\r\n\r\n`);
+  await new Promise((resolve) => socket.write(body, resolve));
   return { socket, answer: () => answer };
 }
 
-/** Does something while many requests to a path stay unfinished. @returns what they were answered. */
+/** Runs an action while many requests to a path stay unfinished. @returns their answers */
 async function whileUnfinished(path: string, token: string | null, action: () => Promise<void>): Promise<string[]> {
-  const sent = [];
+  const sent: Sent[] = [];
   try {
     for (let index = 0; index < SENDERS; index++) sent.push(await sendUnfinished(path, token));
     await action();
@@ -60,14 +82,14 @@ async function assertServed(): Promise<void> {
 }
 
 describe("the memory of bodies", () => {
-  it("is not taken by a token that has nothing left: its bodies are not read", async () => {
+  it("is not used by a token with nothing left, because its bodies are not read", async () => {
     const spent = await service.issue({ containers: ["spent"], limits: { token: { month: 1 } } });
     await service.run("spent", "1", { token: spent });
     const answers = await whileUnfinished("/api/run/spent", spent, assertServed);
     for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 429 /);
   });
 
-  it("is not taken by one token and those below it: its family loses its own oldest bodies", async () => {
+  it("cannot be used up by a token and the tokens below it: the family loses its oldest bodies", async () => {
     const parent = await service.issue({ containers: ["greedy"], can: ["run", "issue"], depth: 1 });
     const answer = await service.request("POST", "/api/tokens", { token: parent, json: { containers: ["greedy"] } });
     const { token: child } = answer.json() as { token: string };
@@ -77,18 +99,47 @@ describe("the memory of bodies", () => {
     for (const each of refused) assert.match(each, /^HTTP\/1\.1 503 [^]*"code":"overloaded"/);
   });
 
-  it("is not taken by strangers who run a public task", async () => {
+  it("cannot be used up by complete bodies that wait: other bodies of their family are rejected", async () => {
+    const greedy = await service.issue({ containers: ["waiting-*"] });
+    const sent: Sent[] = [];
+    for (let index = 0; index < SENDERS; index++) {
+      sent.push(await sendUnfinished(`/api/run/waiting-${index % 10}`, greedy, { body: SLOW_ENVELOPE }));
+    }
+    for (const { socket } of sent) socket.write("}");
+    await assertServed();
+    await until(() => sent.every(({ answer }) => answer() !== ""), "all are answered");
+    for (const { socket } of sent) socket.destroy();
+    for (const { answer } of sent) assert.match(answer(), /^HTTP\/1\.1 (?:200|503) /);
+  });
+
+  it("is used by bodies of the API until they are read, and too many of them are rejected", async () => {
+    const greedy = await service.issue({ containers: ["keeper"], can: ["tasks"] });
+    const sent: Sent[] = [];
+    for (let index = 0; index < SENDERS / 2; index++) {
+      sent.push(await sendUnfinished("/api/tasks/keeper/slow", greedy, { method: "PUT", body: SLOW_TASK }));
+    }
+    for (const { answer } of sent) assert.equal(answer(), "");
+    for (const { socket } of sent) socket.write("}");
+    await assertServed();
+    await until(() => sent.every(({ answer }) => answer() !== ""), "all are answered");
+    for (const { socket } of sent) socket.destroy();
+    const refused = sent.filter(({ answer }) => answer().includes('"code":"overloaded"'));
+    assert.ok(refused.length > 0, "all tasks were stored");
+    assert.ok(refused.length < sent.length, "no task was stored");
+  });
+
+  it("cannot be used up by callers of a public task without a token", async () => {
     const task = { code: "(context) => 1", public: true };
     assert.equal((await service.request("PUT", "/api/tasks/open/hook", { json: task })).status, 201);
     const answers = await whileUnfinished("/api/run/open/hook", null, assertServed);
-    // Far fewer may wait than of callers who have a token.
+    // Far fewer of these requests may wait than requests with a token.
     const waiting = answers.filter((each) => each === "");
     assert.ok(waiting.length * BODY_BYTES <= 32 * MIB, `${waiting.length} wait`);
   });
 });
 
-describe("the memory of answers that are not read", () => {
-  it("is shared out for answers of the API as well", async () => {
+describe("the memory of unread answers", () => {
+  it("is shared for answers of the API as well", async () => {
     const greedy = await service.issue({ containers: ["greedy-api"], can: ["run", "tasks"] });
     const json = { code: `/* ${"x".repeat(MIB - 100)} */ 1` };
     const path = "/api/tasks/greedy-api/large";
@@ -111,7 +162,7 @@ describe("the memory of answers that are not read", () => {
       }),
     );
     for (const socket of sockets) socket.destroy();
-    // 12 times 30 MiB are more than all answers together may take.
+    // 12 times 30 MiB is more than the maximum for all answers together.
     assert.ok(
       read.some((bytes) => bytes < 30 * MIB),
       "no connection was cut",
@@ -122,7 +173,7 @@ describe("the memory of answers that are not read", () => {
     );
   });
 
-  it("is shared by token families: a token that spreads them over child tokens loses its own", async () => {
+  it("is shared by token families: a token that spreads its answers over child tokens loses its own answers", async () => {
     const code = `"a".repeat(${6 * MIB - 100})`;
     const slow = async (container: string, token: string): Promise<Socket> => {
       const socket = connect({ port: service.port, host: "127.0.0.1" });

@@ -112,7 +112,7 @@ const NOT_PUBLIC: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("isPublicAddress", () => {
-  it("accepts public unicast addresses, also those beside special ranges", () => {
+  it("accepts public unicast addresses, also next to special ranges", () => {
     for (const address of PUBLIC) assert.equal(isPublicAddress(address), true, address);
   });
 
@@ -122,7 +122,7 @@ describe("isPublicAddress", () => {
     });
   }
 
-  it("refuses every wrapping of every IPv4 address in IPv6", () => {
+  it("refuses every IPv6 wrapping of every IPv4 address", () => {
     fc.assert(
       fc.property(fc.ipV4(), (inner) => {
         for (const prefix of ["::ffff:", "::", "64:ff9b::", "64:ff9b:1::", "2002::", "2001::", "fe80::5efe:"]) {
@@ -132,7 +132,7 @@ describe("isPublicAddress", () => {
     );
   });
 
-  it("accepts of IPv6 nothing outside 2000::/3", () => {
+  it("refuses all IPv6 addresses outside 2000::/3", () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         const first = Number.parseInt(/^[\da-f]+/i.exec(address)?.[0] ?? "0", 16);

@@ -9,7 +9,7 @@ import { type Network, openNetwork, type PuppetStream, serveTcp } from "./puppet
 
 const MIB = 2 ** 20;
 
-/** Ends a run, and waits until the service knows. */
+/** Ends a run, and waits until the service has processed the end. */
 async function finish({ puppet }: Network, run: Recorder): Promise<void> {
   puppet.say(FROM_GUEST.result, run.id, "0");
   await run.ended;
@@ -22,15 +22,15 @@ async function opened(network: Network, run: Recorder, port: number, count: numb
 }
 
 describe("a run", () => {
-  it("has so many connections open at once, and may have another when one has ended", async (t) => {
+  it("may have a limited number of open connections, and may open another after one has ended", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
     const network = await openNetwork(t, { ports: [port], limits: { connections: 3 } });
     const { wire, run, egress } = network;
     const [first] = await opened(network, run, port, 3);
     const fault = await wire.open(run.id, "127.0.0.1", port).broke;
     assert.equal(fault.code, "EGRESS_DENIED");
-    assert.match(fault.message, /has 3 connections open, and may have no more \(--egress-connections\)/);
-    // Another run has its own.
+    assert.match(fault.message, /has 3 open connections, the maximum \(--egress-connections\)/);
+    // Another run has its own limit.
     const other = start(network.guest, "2");
     await opened(network, other, port, 3);
     first!.reset();
@@ -39,23 +39,23 @@ describe("a run", () => {
     assert.deepEqual(egress.counts.refused, { limit: 1 });
   });
 
-  it("asks for so many connections in all, refused ones too, so that it cannot scan ports", async (t) => {
+  it("may request a limited number of connections, refused ones included, so that it cannot scan ports", async (t) => {
     const network = await openNetwork(t);
     const { wire, run, guest } = network;
     for (let each = 0; each < 1_000; each++) {
       assert.match((await wire.open(run.id, "10.0.0.1", 80).broke).message, /not public/);
     }
-    assert.match((await wire.open(run.id, "10.0.0.1", 80).broke).message, /has asked for 1000 connections/);
+    assert.match((await wire.open(run.id, "10.0.0.1", 80).broke).message, /has requested 1000 connections/);
     assert.match((await wire.open(start(guest, "2").id, "10.0.0.1", 80).broke).message, /not public/);
   });
 
-  it("looks up so many names in all, and its guest so many at a time", async (t) => {
+  it("may look up a limited number of names, and its guest a limited number at a time", async (t) => {
     const { wire, run, guest } = await openNetwork(t, {
       resolver: async (name) => (name === "never.test" ? new Promise<never>(() => {}) : []),
     });
     for (let each = 0; each < 64; each++) void wire.lookup(run.id, "never.test");
     const full = await wire.lookup(run.id, "a.test");
-    assert.ok("fault" in full && /64 lookups are under way/.test(full.fault.message));
+    assert.ok("fault" in full && /64 lookups are in progress/.test(full.fault.message));
 
     const other = await openNetwork(t);
     for (let each = 0; each < 1_000; each++) await other.wire.lookup(other.run.id, "a.test");
@@ -64,7 +64,7 @@ describe("a run", () => {
     assert.equal(guest.ended, false);
   });
 
-  it("sends and receives so many bytes, both together", async (t) => {
+  it("may send and receive a limited number of bytes in both directions together", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.pipe(socket));
     const network = await openNetwork(t, { ports: [port], limits: { bytes: MIB } });
     const { wire, run, egress } = network;
@@ -72,19 +72,19 @@ describe("a run", () => {
     void stream!.send(Buffer.alloc(MIB));
     const fault = await stream!.broke;
     assert.equal(fault.code, "EGRESS_DENIED");
-    assert.match(fault.message, /the run has sent and received 1MiB, and may no more \(--egress-bytes\)/);
+    assert.match(fault.message, /the run has sent and received 1MiB, the maximum \(--egress-bytes\)/);
     assert.ok(egress.counts.bytes <= MIB + 65_536, `${egress.counts.bytes} bytes`);
     assert.equal((await wire.open(run.id, "127.0.0.1", port).broke).code, "EGRESS_DENIED");
     idle!.sendFrame("x");
     assert.equal((await idle!.broke).code, "EGRESS_DENIED");
-    // The next run has as much again.
+    // The next run has its own limit.
     const other = start(network.guest, "2");
     const [next] = await opened(network, other, port, 1);
     next!.sendFrame("hello");
     await next!.has(5);
   });
 
-  it("keeps a connection for so long, whatever comes over it", async (t) => {
+  it("may keep a connection for a limited time, whatever its traffic", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.pipe(socket));
     const network = await openNetwork(t, { ports: [port], limits: { timeMs: 300 } });
     const [stream] = await opened(network, network.run, port, 1);
@@ -92,11 +92,11 @@ describe("a run", () => {
     stream!.sendFrame("ball");
     const fault = await stream!.broke;
     assert.equal(fault.code, "EGRESS_DENIED");
-    assert.match(fault.message, /was open for 300ms, and may be for no longer \(--egress-time\)/);
+    assert.match(fault.message, /was open for 300ms, the maximum \(--egress-time\)/);
     if (!sockets[0]!.destroyed) await once(sockets[0]!, "close");
   });
 
-  it("waits for a connection no longer than for its end", async (t) => {
+  it("waits for a connection no longer than the time limit of a connection", async (t) => {
     const { wire, run } = await openNetwork(t, { limits: { timeMs: 100 }, resolver: () => new Promise(() => {}) });
     const fault = await wire.open(run.id, "never.test", 443).broke;
     assert.deepEqual(
@@ -107,7 +107,7 @@ describe("a run", () => {
 });
 
 describe("connections that outlive their run", () => {
-  it("serve the next run of the guest, and count against its bytes", async (t) => {
+  it("serve the next run of the guest, and use its limit of bytes", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.pipe(socket));
     const network = await openNetwork(t, { ports: [port], limits: { bytes: MIB } });
     const [pooled] = await opened(network, network.run, port, 1);
@@ -115,7 +115,7 @@ describe("connections that outlive their run", () => {
     await pooled!.has(400_000);
     const next = start(network.guest, "2");
     await finish(network, network.run);
-    // The first has spent 800 000 bytes of its 1 MiB; the second has all of its own.
+    // The first run has used 800 000 bytes of its 1 MiB; the second run has not used any of its bytes.
     await pooled!.send(Buffer.alloc(400_000));
     await pooled!.has(800_000);
     const [own] = await opened(network, next, port, 1);
@@ -123,7 +123,7 @@ describe("connections that outlive their run", () => {
     await own!.broke;
   });
 
-  it("are ended when no run has come for some seconds, and not while one is in flight", async (t) => {
+  it("are closed after some seconds without a run, and not while a run is in flight", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const { port, sockets } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
     const network = await openNetwork(t, { ports: [port] });
@@ -140,17 +140,17 @@ describe("connections that outlive their run", () => {
     assert.equal((await pooled!.broke).code, "ECONNRESET");
     if (!sockets[0]!.destroyed) await once(sockets[0]!, "close");
     assert.equal(egress.counts.open, 0);
-    // The guest lives, and connects again.
+    // The guest is alive, and connects again.
     const third = start(guest, "3");
     await wire.open(third.id, "127.0.0.1", port).opened;
   });
 
-  it("make room for the next run where a guest has as many as it may", async (t) => {
+  it("are closed for the next run if the guest has its maximum of connections", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.resume());
     const network = await openNetwork(t, { ports: [port], limits: { connections: 256 } });
     const next = start(network.guest, "2");
     const old = await opened(network, network.run, port, 256);
-    assert.match((await network.wire.open(next.id, "127.0.0.1", port).broke).message, /have 256 connections open/);
+    assert.match((await network.wire.open(next.id, "127.0.0.1", port).broke).message, /have 256 open connections/);
     await finish(network, network.run);
     await opened(network, next, port, 1);
     assert.equal((await old[0]!.broke).code, "ECONNRESET");
@@ -159,46 +159,46 @@ describe("connections that outlive their run", () => {
 });
 
 describe("the service", () => {
-  it("has so many connections open for all guests", async (t) => {
+  it("limits the open connections of all guests together", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.resume());
     const network = await openNetwork(t, { ports: [port], maxConnections: 64 });
     network.egress.counts.open = 63;
     await opened(network, network.run, port, 1);
     const fault = await network.wire.open(network.run.id, "127.0.0.1", port).broke;
-    assert.match(fault.message, /the service has as many connections open as it can/);
+    assert.match(fault.message, /the service has its maximum of open connections/);
   });
 
-  it("leaves the second half of its connections to guests that have few", async (t) => {
+  it("reserves the second half of its connections for guests with few connections", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
     const network = await openNetwork(t, { ports: [port], maxConnections: 256 });
     const { wire, run, egress } = network;
     egress.counts.open = 120;
     await opened(network, run, port, 8);
     const fault = await wire.open(run.id, "127.0.0.1", port).broke;
-    assert.match(fault.message, /half of its connections open, and a container that has 4 may then open no more/);
+    assert.match(fault.message, /half of the service's connections are open, so a container may have at most 4/);
     egress.counts.open -= 1;
     await opened(network, run, port, 1);
   });
 
-  it("holds so many bytes of one guest for peers that do not read, and no more", async (t) => {
+  it("holds a limited number of bytes of one guest for peers that do not read", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.pause());
     const network = await openNetwork(t, { ports: [port], limits: { connections: 256, bytes: 4_096 * MIB } });
     const streams = await opened(network, network.run, port, 40);
     const sent = streams.map((stream) => stream.send(Buffer.alloc(16 * MIB)));
     const broken = await Promise.race(streams.map((stream) => stream.broke));
     assert.equal(broken.code, "EGRESS_DENIED");
-    assert.match(broken.message, /8MiB wait for servers that do not read/);
-    // The others wait, each with its window used up, and none is harmed.
-    const left = streams.filter((stream) => stream.sendWindow <= 256);
-    assert.ok(left.length >= 30, `${left.length} streams wait`);
+    assert.match(broken.message, /8MiB of data wait for servers that do not read/);
+    // The other streams wait, each with an exhausted window, and stay open.
+    const waiting = streams.filter((stream) => stream.sendWindow <= 256);
+    assert.ok(waiting.length >= 30, `${waiting.length} streams wait`);
     assert.equal(network.guest.ended, false);
     network.puppet.kill();
     void sent;
   });
 });
 
-describe("a server that accepts and resets in a storm", () => {
-  it("leaves nothing open", async (t) => {
+describe("a server that accepts and resets many connections", () => {
+  it("leaves no connection open in the service", async (t) => {
     const { port } = await serveTcp(t, (socket: Socket) => socket.resetAndDestroy());
     const network = await openNetwork(t, { ports: [port] });
     for (let round = 0; round < 5; round++) {

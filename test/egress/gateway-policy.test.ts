@@ -5,7 +5,7 @@ import { openNetwork, serveTcp } from "./puppet-network.ts";
 
 const PUBLIC_ADDRESS = "93.184.216.34";
 
-describe("a place that may not be reached", () => {
+describe("a destination that is not allowed", () => {
   const hosts: [string, number][] = [
     ...["127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "0.0.0.0", "::1", "[::1]", "localhost"].map(
       (host): [string, number] => [host, 80],
@@ -23,7 +23,7 @@ describe("a place that may not be reached", () => {
     [PUBLIC_ADDRESS, 0],
   ];
   for (const [host, port] of hosts) {
-    it(`is denied, and the guest is told which it was: ${host || "nothing"} port ${port}`, async (t) => {
+    it(`is denied with a fault that names it: ${host || "an empty host"} port ${port}`, async (t) => {
       const { wire, run, guest, egress } = await openNetwork(t, { resolver: async () => [{ address: "127.0.0.1" }] });
       const fault = await wire.open(run.id, host, port).broke;
       assert.equal(fault.code, "EGRESS_DENIED");
@@ -38,12 +38,15 @@ describe("a place that may not be reached", () => {
     });
   }
 
-  it("is told with what would allow it, and never with what its name led to", async (t) => {
+  it("is reported with the setting that allows it, and never with the addresses of its name", async (t) => {
     const names = { "internal.test": [["10.1.2.3"]], "mixed.test": [[PUBLIC_ADDRESS, "10.1.2.3"]] };
     const { wire, run } = await openNetwork(t, { names });
     for (const host of Object.keys(names)) {
       const fault = await wire.open(run.id, host, 80).broke;
-      assert.match(fault.message, new RegExp(`it leads to an address that is not public; the operator can allow it`));
+      assert.match(
+        fault.message,
+        new RegExp(`it resolves to an address that is not public; the operator can allow it`),
+      );
       assert.match(fault.message, new RegExp(`--egress-allow ${host}:80$`));
       const answer = await wire.lookup(run.id, host);
       assert.ok("fault" in answer);
@@ -52,15 +55,15 @@ describe("a place that may not be reached", () => {
     }
   });
 
-  it("is everything but what is allowed when egress is switched off", async (t) => {
+  it("is any destination except the allowed ones if egress is switched off", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.end());
-    const { wire, run, asked } = await openNetwork(t, {
+    const { wire, run, dnsQueries } = await openNetwork(t, {
       mode: "none",
       ports: [port],
       names: { "a.test": [["127.0.0.1"]] },
     });
     await wire.open(run.id, "a.test", port).opened;
-    const before = asked.length;
+    const before = dnsQueries.length;
     for (const [host, at] of [
       ["a.test", 80],
       [PUBLIC_ADDRESS, 80],
@@ -69,42 +72,42 @@ describe("a place that may not be reached", () => {
       assert.match((await wire.open(run.id, host, at).broke).message, /egress is switched off/);
     }
     assert.ok("fault" in (await wire.lookup(run.id, "secret.evil.test")));
-    assert.equal(asked.length, before, "a question to DNS is a way out too");
+    assert.equal(dnsQueries.length, before, "a DNS query can carry data out too");
   });
 
-  it("is everything for a guest whose token permits no network, and what it does not name for another", async (t) => {
+  it("is any destination if the token permits no network, and otherwise any outside of its net claim", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.end());
     const names = { "a.test": [["127.0.0.1"]] };
     const none = await openNetwork(t, { ports: [port], names, net: false });
     assert.match((await none.wire.open(none.run.id, "127.0.0.1", port).broke).message, /the token permits no network/);
     assert.ok("fault" in (await none.wire.lookup(none.run.id, "a.test")));
-    assert.equal(none.asked.length, 0);
+    assert.equal(none.dnsQueries.length, 0);
     const some = await openNetwork(t, { ports: [port], names, net: ["a.test"] });
     assert.match((await some.wire.open(some.run.id, "127.0.0.1", port).broke).message, /net claim/);
-    // A frame can say that the name led anywhere.
+    // A guest can forge a frame that states any address for the name.
     assert.equal((await some.wire.open(some.run.id, "a.test", port, "127.0.0.1").broke).code, "EGRESS_DENIED");
     assert.equal(sockets.length, 0);
     await some.wire.open(some.run.id, "a.test", port).opened;
   });
 });
 
-describe("a name whose answers change", () => {
-  it("is asked for once a connection, and what was checked is what is dialled", async (t) => {
+describe("a name whose DNS answers change", () => {
+  it("is resolved once for each connection, and the service connects to the checked address", async (t) => {
     const first = await serveTcp(t, (socket) => socket.end("first"), "127.0.0.2");
     await serveTcp(t, (socket) => socket.end("second"), "127.0.0.3", first.port);
     const names = { "turns.test": [["127.0.0.2"], ["127.0.0.3"]] };
-    const { wire, run, asked } = await openNetwork(t, { ports: [first.port], names });
+    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [first.port], names });
     for (const expected of ["first", "second"]) {
       const stream = wire.open(run.id, "turns.test", first.port);
       await stream.ended;
       assert.equal(stream.text, expected);
     }
-    assert.equal(asked.length, 2);
+    assert.equal(dnsQueries.length, 2);
   });
 
-  it("is refused once it leads to a private address, though it led to a public one before", async (t) => {
+  it("is refused after it resolves to a private address, although it resolved to a public one before", async (t) => {
     const { port, sockets } = await serveTcp(t, () => {});
-    const { wire, run, asked } = await openNetwork(t, {
+    const { wire, run, dnsQueries } = await openNetwork(t, {
       names: { "rebound.test": [[PUBLIC_ADDRESS], ["127.0.0.1"]] },
       ports: [],
       allow: [],
@@ -112,41 +115,41 @@ describe("a name whose answers change", () => {
     const answer = await wire.lookup(run.id, "rebound.test");
     assert.deepEqual(answer, { addresses: [{ address: PUBLIC_ADDRESS, family: 4 }] });
     assert.equal((await wire.open(run.id, "rebound.test", 80).broke).code, "EGRESS_DENIED");
-    assert.deepEqual(asked, ["rebound.test", "rebound.test"]);
-    // Nor by the private address beside its name: no lookup of this guest gave it.
+    assert.deepEqual(dnsQueries, ["rebound.test", "rebound.test"]);
+    // The private address with the name is refused too, because no lookup of this guest returned it.
     for (const at of [80, port]) {
       assert.equal((await wire.open(run.id, "rebound.test", at, "127.0.0.1").broke).code, "EGRESS_DENIED");
     }
     assert.equal(sockets.length, 0);
   });
 
-  it("is judged by name for a task that looked it up first, and dialled at what it was given", async (t) => {
+  it("is checked by name for a task that looked it up first, and is reached at the returned address", async (t) => {
     const first = await serveTcp(t, (socket) => socket.end("first"), "127.0.0.2");
     await serveTcp(t, (socket) => socket.end("second"), "127.0.0.3", first.port);
     const { port } = first;
     const names = { "turns.test": [["127.0.0.2"], ["127.0.0.3"]] };
-    const { wire, run, asked } = await openNetwork(t, { ports: [port], names, net: ["turns.test"] });
+    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [port], names, net: ["turns.test"] });
     assert.equal((await wire.open(run.id, "turns.test", port, "127.0.0.2").broke).code, "EGRESS_DENIED");
     assert.deepEqual(await wire.lookup(run.id, "Turns.test"), { addresses: [{ address: "127.0.0.2", family: 4 }] });
     const stream = wire.open(run.id, "turns.test", port, "127.0.0.2");
     await stream.ended;
     assert.equal(stream.text, "first");
-    assert.equal(asked.length, 1);
+    assert.equal(dnsQueries.length, 1);
     // For another port the name is not allowed, and its address is private.
     assert.equal((await wire.open(run.id, "turns.test", 80, "127.0.0.2").broke).code, "EGRESS_DENIED");
   });
 });
 
 describe("a lookup", () => {
-  it("gives an address back as it is, and tells of a name that is not there as Node does", async (t) => {
-    const { wire, run, asked } = await openNetwork(t);
+  it("returns an address unchanged, and reports a name that does not exist as Node does", async (t) => {
+    const { wire, run, dnsQueries } = await openNetwork(t);
     for (const [host, family] of [
       ["10.0.0.1", 4],
       ["::1", 6],
     ] as const) {
       assert.deepEqual(await wire.lookup(run.id, host), { addresses: [{ address: host, family }] });
     }
-    assert.deepEqual(asked, []);
+    assert.deepEqual(dnsQueries, []);
     assert.deepEqual(await wire.lookup(run.id, "nowhere.test"), {
       fault: {
         message: "getaddrinfo ENOTFOUND nowhere.test",
@@ -158,7 +161,7 @@ describe("a lookup", () => {
     });
   });
 
-  it("gives some addresses of a name that has thousands", async (t) => {
+  it("returns a limited number of addresses for a name with thousands", async (t) => {
     const addresses = Array.from({ length: 4_000 }, (_, index) => `93.184.${index >> 8}.${index & 255}`);
     const { wire, run } = await openNetwork(t, { names: { "many.test": [addresses] } });
     const answer = await wire.lookup(run.id, "many.test");
@@ -167,18 +170,18 @@ describe("a lookup", () => {
 });
 
 describe("a refusal", () => {
-  it("is reported to its run, once a host", async (t) => {
+  it("is reported to its run once for each host", async (t) => {
     const { wire, run } = await openNetwork(t, { names: { "internal.test": [["10.0.0.1"]] } });
     for (let each = 0; each < 3; each++) {
       for (const host of ["10.0.0.1", "internal.test"]) await wire.open(run.id, host, 80).broke;
     }
-    assert.deepEqual(run.heard, ["refused 10.0.0.1 80 address", "refused internal.test 80 address"]);
+    assert.deepEqual(run.events, ["refused 10.0.0.1 80 address", "refused internal.test 80 address"]);
   });
 
-  it("is counted each time, and reported a few times only when there are many", async (t) => {
+  it("is counted each time, but reported only a limited number of times", async (t) => {
     const { wire, run, egress } = await openNetwork(t);
     for (let each = 0; each < 100; each++) await wire.open(run.id, `10.0.0.${each}`, 80).broke;
-    assert.ok(run.heard.length <= 20, `${run.heard.length} lines`);
+    assert.ok(run.events.length <= 20, `${run.events.length} lines`);
     assert.equal(egress.counts.refused["address"], 100);
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { bytesFrame } from "../../src/wire/frames.ts";
 import { DATA_BYTES, DATA_FRAME_COST_BYTES, FROM_GUEST, TO_GUEST, WINDOW_BYTES } from "../../src/wire/messages.ts";
 import { start } from "../containers/recorder.ts";
 import {
@@ -12,28 +13,28 @@ import {
   windowPayload,
 } from "./puppet-network.ts";
 
-const PLACE = { host: "127.0.0.1", port: 80 };
+const DESTINATION = { host: "127.0.0.1", port: 80 };
 
-describe("a frame of the network that breaks the protocol", () => {
+describe("a guest whose network frame breaks the protocol", () => {
   const messages: Record<string, Buffer> = {
     "no run": Buffer.alloc(3),
     "no message": openPayload(1, ""),
     "half a message": openPayload(1, '{"host":"a","po'),
-    "a message that is no object": openPayload(1, "null"),
+    "a message that is not an object": openPayload(1, "null"),
     "a list": openPayload(1, "[]"),
     "no host": openPayload(1, '{"port":80}'),
-    "a host that is no text": openPayload(1, '{"host":{"toString":1},"port":80}'),
+    "a host that is not a string": openPayload(1, '{"host":{"toString":1},"port":80}'),
     "no port": openPayload(1, '{"host":"a"}'),
-    "a port that is a text": openPayload(1, '{"host":"a","port":"80"}'),
-    "a port that is none": openPayload(1, { host: "a", port: 65_536 }),
+    "a port that is a string": openPayload(1, '{"host":"a","port":"80"}'),
+    "a port above 65535": openPayload(1, { host: "a", port: 65_536 }),
     "a negative port": openPayload(1, { host: "a", port: -1 }),
-    "half a port": openPayload(1, { host: "a", port: 80.5 }),
-    "an address that is none": openPayload(1, { host: "a", port: 80, address: "a" }),
-    "an address that is no text": openPayload(1, '{"host":"a","port":80,"address":1}'),
+    "a fractional port": openPayload(1, { host: "a", port: 80.5 }),
+    "an invalid address": openPayload(1, { host: "a", port: 80, address: "a" }),
+    "an address that is not a string": openPayload(1, '{"host":"a","port":80,"address":1}'),
     "a message that is too long": openPayload(1, { host: "a".repeat(5_000), port: 80 }),
   };
   for (const [what, payload] of Object.entries(messages)) {
-    it(`ends its guest: an open with ${what}`, async (t) => {
+    it(`is ended: an open with ${what}`, async (t) => {
       const { puppet, guest, run } = await openNetwork(t);
       puppet.say(FROM_GUEST.open, 1, payload);
       assert.equal(await run.outcome(), "task_exited");
@@ -42,7 +43,7 @@ describe("a frame of the network that breaks the protocol", () => {
   }
 
   for (const payload of ["", "[", "1", '{"host":5}', "{}"]) {
-    it(`ends its guest: a lookup of ${payload || "nothing"}`, async (t) => {
+    it(`is ended: a lookup of ${payload || "an empty payload"}`, async (t) => {
       const { puppet, run } = await openNetwork(t);
       puppet.say(FROM_GUEST.lookup, 1, openPayload(run.id, payload));
       assert.equal(await run.outcome(), "task_exited");
@@ -51,7 +52,7 @@ describe("a frame of the network that breaks the protocol", () => {
 
   const onStreams: Record<string, (network: Network, stream: PuppetStream) => void | Promise<void>> = {
     "a stream that is open already": ({ puppet, run }, { id }) => {
-      puppet.say(FROM_GUEST.open, id, openPayload(run.id, PLACE));
+      puppet.say(FROM_GUEST.open, id, openPayload(run.id, DESTINATION));
     },
     "more than a frame may carry": (_, stream) => stream.sendFrame(Buffer.alloc(DATA_BYTES + 1)),
     "more than the window": async (_, stream) => {
@@ -59,15 +60,18 @@ describe("a frame of the network that breaks the protocol", () => {
       await stream.stuck();
       stream.sendFrame("xx");
     },
-    "more frames than the window": (_, stream) => {
-      for (let sent = 0; sent <= WINDOW_BYTES; sent += DATA_FRAME_COST_BYTES) stream.sendFrame("");
+    // One write, because the service returns the window of an empty frame in its next turn of the event loop.
+    "more frames than the window": ({ puppet }, { id }) => {
+      const frame = bytesFrame(FROM_GUEST.sent, id, Buffer.of());
+      const count = WINDOW_BYTES / DATA_FRAME_COST_BYTES + 1;
+      puppet.write(Buffer.concat(Array.from({ length: count }, () => frame)));
     },
-    "room that was never used": (_, stream) => stream.giveBack(1),
-    "room for nothing": ({ puppet }, { id }) => puppet.say(FROM_GUEST.receiveMore, id, windowPayload(0)),
-    "room for everything": (_, stream) => stream.giveBack(0xffff_ffff),
+    "more room than was used": (_, stream) => stream.giveBack(1),
+    "room for zero bytes": ({ puppet }, { id }) => puppet.say(FROM_GUEST.receiveMore, id, windowPayload(0)),
+    "room for the maximum number of bytes": (_, stream) => stream.giveBack(0xffff_ffff),
     "room without a number": ({ puppet }, { id }) => puppet.say(FROM_GUEST.receiveMore, id, Buffer.alloc(3)),
     "room with two numbers": ({ puppet }, { id }) => puppet.say(FROM_GUEST.receiveMore, id, Buffer.alloc(8)),
-    "bytes after its end": (_, stream) => {
+    "bytes after the end of its data": (_, stream) => {
       stream.end();
       stream.sendFrame("x");
     },
@@ -75,11 +79,11 @@ describe("a frame of the network that breaks the protocol", () => {
       stream.end();
       stream.end();
     },
-    "a type that is none": ({ puppet, run }) => puppet.say(FROM_GUEST.lookup + 1, run.id),
-    "the last type": ({ puppet, run }) => puppet.say(255, run.id),
+    "an unknown type": ({ puppet, run }) => puppet.say(FROM_GUEST.lookup + 1, run.id),
+    "the highest type": ({ puppet, run }) => puppet.say(255, run.id),
   };
   for (const [what, act] of Object.entries(onStreams)) {
-    it(`ends its guest: ${what}`, async (t) => {
+    it(`is ended: ${what}`, async (t) => {
       const { port } = await serveTcp(t, (socket) => socket.pause());
       const network = await openNetwork(t, { ports: [port] });
       const stream = network.wire.open(network.run.id, "127.0.0.1", port);
@@ -91,7 +95,7 @@ describe("a frame of the network that breaks the protocol", () => {
   }
 
   for (const type of [FROM_GUEST.sent, FROM_GUEST.ended, FROM_GUEST.receiveMore]) {
-    it(`ends its guest: type ${type} before the stream stands`, async (t) => {
+    it(`is ended: type ${type} before the stream is open`, async (t) => {
       const { puppet, run } = await openNetwork(t, {
         ports: [80],
         names: { "never.test": [] },
@@ -103,22 +107,22 @@ describe("a frame of the network that breaks the protocol", () => {
     });
   }
 
-  it("ends its guest: a second lookup of the same id while the first is under way", async (t) => {
+  it("is ended: a second lookup with the same id while the first is in progress", async (t) => {
     const { puppet, run } = await openNetwork(t, { resolver: () => new Promise(() => {}) });
     for (let each = 0; each < 2; each++) puppet.say(FROM_GUEST.lookup, 1, openPayload(run.id, { host: "a.test" }));
     assert.equal(await run.outcome(), "task_exited");
   });
 });
 
-describe("frames of streams that nobody knows", () => {
-  it("are noise, because they can cross with an end, and touch no other stream", async (t) => {
+describe("frames of unknown streams", () => {
+  it("count as unsolicited, because they can cross with an end, and affect no other stream", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.pipe(socket));
     const { wire, puppet, guest, run } = await openNetwork(t, { ports: [port] });
     const stream = wire.open(run.id, "127.0.0.1", port);
     await stream.opened;
     const before = guest.noise.frames;
     for (const id of [0, stream.id + 1, 0xffff_ffff]) {
-      puppet.say(FROM_GUEST.sent, id, "for nobody");
+      puppet.say(FROM_GUEST.sent, id, "unknown");
       puppet.say(FROM_GUEST.receiveMore, id, windowPayload(1));
       puppet.say(FROM_GUEST.ended, id);
       puppet.say(FROM_GUEST.reset, id);
@@ -127,7 +131,7 @@ describe("frames of streams that nobody knows", () => {
     await stream.has(4);
     assert.equal(stream.text, "mine");
     assert.equal(guest.noise.frames - before, 12);
-    // Also those of a stream that has just been reset.
+    // Frames of a stream that was just reset count too.
     stream.reset();
     stream.sendFrame("late");
     stream.giveBack(0);
@@ -138,7 +142,7 @@ describe("frames of streams that nobody knows", () => {
     assert.equal(guest.ended, false);
   });
 
-  it("end the guest in masses", async (t) => {
+  it("end the guest if there are very many", async (t) => {
     const { puppet, run } = await openNetwork(t);
     for (let each = 0; each <= 10_000; each++) puppet.say(FROM_GUEST.reset, each);
     assert.equal(await run.outcome(), "task_exited");
@@ -146,10 +150,10 @@ describe("frames of streams that nobody knows", () => {
 });
 
 describe("frames of single bytes", () => {
-  it("reach the peer in order", async (t) => {
-    let heard = "";
+  it("are delivered to the peer in order", async (t) => {
+    let received = "";
     const { port } = await serveTcp(t, (socket) => {
-      socket.setEncoding("latin1").on("data", (text: string) => (heard += text));
+      socket.setEncoding("latin1").on("data", (text: string) => (received += text));
       socket.on("end", () => socket.end("done"));
     });
     const { wire, run, puppet } = await openNetwork(t, { ports: [port] });
@@ -159,19 +163,19 @@ describe("frames of single bytes", () => {
     for (const byte of text) stream.sendFrame(byte);
     stream.end();
     await stream.ended;
-    assert.equal(heard, text);
+    assert.equal(received, text);
     assert.ok(!puppet.received.some(({ type }) => type === TO_GUEST.abort));
   });
 });
 
 describe("a run id", () => {
-  it("that is in flight nowhere gets nothing, nor does that of a run which has ended", async (t) => {
+  it("is refused the network if no run with this id is in flight, or if the run has ended", async (t) => {
     const { port, sockets } = await serveTcp(t, () => {});
     const { wire, guest, puppet, run } = await openNetwork(t, { ports: [port] });
-    const over = start(guest, "2");
-    puppet.say(FROM_GUEST.result, over.id, "2");
-    await over.ended;
-    for (const id of [over.id, run.id + 5, 0xffff_ffff]) {
+    const finished = start(guest, "2");
+    puppet.say(FROM_GUEST.result, finished.id, "2");
+    await finished.ended;
+    for (const id of [finished.id, run.id + 5, 0xffff_ffff]) {
       const fault = await wire.open(id, "127.0.0.1", port).broke;
       assert.equal(fault.code, "EGRESS_DENIED");
       assert.match(fault.message, /no such run is in flight/);

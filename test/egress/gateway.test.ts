@@ -9,13 +9,13 @@ import { closedPort, openNetwork, serveTcp } from "./puppet-network.ts";
 const MIB = 2 ** 20;
 
 describe("a connection", () => {
-  it("leads to the place that is named, tells both ends of it, and carries bytes both ways", async (t) => {
+  it("reaches the requested destination, reports both addresses, and carries bytes in both directions", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.pipe(socket));
-    const { wire, run, asked } = await openNetwork(t, { ports: [port], names: { "echo.test": [["127.0.0.1"]] } });
+    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [port], names: { "echo.test": [["127.0.0.1"]] } });
     const stream = wire.open(run.id, "Echo.TEST.", port);
     const ends = await stream.opened;
     assert.deepEqual([ends.remoteAddress, ends.remotePort, ends.remoteFamily], ["127.0.0.1", port, "IPv4"]);
-    // The service's own address is no business of a task; the port is the one that the peer sees.
+    // A task must not see the service's address; the port is the port that the peer sees.
     assert.deepEqual(
       [ends.localAddress, ends.localPort, ends.localFamily],
       ["0.0.0.0", sockets[0]!.remotePort, "IPv4"],
@@ -23,10 +23,10 @@ describe("a connection", () => {
     assert.equal(await stream.send(Buffer.from("hello")), true);
     await stream.has(5);
     assert.equal(stream.text, "hello");
-    assert.deepEqual(asked, ["echo.test"]);
+    assert.deepEqual(dnsQueries, ["echo.test"]);
   });
 
-  it("is made to each address of the name in turn, until one answers", async (t) => {
+  it("is attempted to each address of the name in turn, until one answers", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.end("here"), "127.0.0.3");
     const names = { "many.test": [["127.0.0.1", "127.0.0.2", "127.0.0.3"]] };
     const { wire, run } = await openNetwork(t, { ports: [port], names });
@@ -36,7 +36,7 @@ describe("a connection", () => {
     assert.equal(stream.text, "here");
   });
 
-  it("that is refused by the peer is told as Node tells it", async (t) => {
+  it("that the peer refuses is reported with Node's error", async (t) => {
     const port = await closedPort();
     const { wire, run } = await openNetwork(t, { ports: [port], names: { "two.test": [["127.0.0.1", "127.0.0.2"]] } });
     for (const host of ["127.0.0.1", "two.test"]) {
@@ -51,7 +51,7 @@ describe("a connection", () => {
     }
   });
 
-  it("to a name that is not there is told as a lookup that failed", async (t) => {
+  it("to a name that does not exist is reported as a failed lookup", async (t) => {
     const { wire, run } = await openNetwork(t);
     assert.deepEqual(await wire.open(run.id, "nowhere.test", 80).broke, {
       message: "getaddrinfo ENOTFOUND nowhere.test",
@@ -62,7 +62,7 @@ describe("a connection", () => {
     });
   });
 
-  it("that the peer resets is told so", async (t) => {
+  it("that the peer resets is reported as reset", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.once("data", () => socket.resetAndDestroy()));
     const { wire, run } = await openNetwork(t, { ports: [port] });
     const stream = wire.open(run.id, "127.0.0.1", port);
@@ -72,16 +72,16 @@ describe("a connection", () => {
     assert.deepEqual([fault.code, fault.errno, fault.syscall], ["ECONNRESET", -104, "read"]);
   });
 
-  it("has two halves: what the guest ends the peer may still answer, and the other way round", async (t) => {
+  it("can be half-closed: each side may still send after the other side has ended", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => {
       socket.setEncoding("latin1");
-      let heard = "";
+      let received = "";
       socket.on("data", (text: string) => {
-        heard += text;
+        received += text;
         if (text.includes("you end first")) socket.end("peer ended");
       });
       socket.on("end", () => {
-        if (!socket.writableEnded) socket.end(`heard ${heard}`);
+        if (!socket.writableEnded) socket.end(`received ${received}`);
       });
     });
     const { wire, run, egress } = await openNetwork(t, { ports: [port] });
@@ -90,7 +90,7 @@ describe("a connection", () => {
     guestFirst.sendFrame("all");
     guestFirst.end();
     await guestFirst.ended;
-    assert.equal(guestFirst.text, "heard all");
+    assert.equal(guestFirst.text, "received all");
 
     const peerFirst = wire.open(run.id, "127.0.0.1", port);
     await peerFirst.opened;
@@ -104,10 +104,10 @@ describe("a connection", () => {
     await once(socket!, "close");
     const last = wire.open(run.id, "127.0.0.1", port);
     await last.opened;
-    assert.equal(egress.counts.open, 1, "what has ended both ways is not held");
+    assert.equal(egress.counts.open, 1, "a connection that has ended in both directions is not held");
   });
 
-  it("delivers what was sent before it was reset, and is gone", async (t) => {
+  it("delivers the data that was sent before its reset, and then ends", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.pause());
     const { wire, run, guest } = await openNetwork(t, { ports: [port] });
     const stream = wire.open(run.id, "127.0.0.1", port);
@@ -115,29 +115,29 @@ describe("a connection", () => {
     const bytes = WINDOW_BYTES - 4 * 256;
     assert.ok(await stream.send(Buffer.alloc(bytes, "x")));
     stream.reset();
-    let heard = 0;
-    sockets[0]!.on("data", (chunk: Buffer) => (heard += chunk.length)).resume();
+    let received = 0;
+    sockets[0]!.on("data", (chunk: Buffer) => (received += chunk.length)).resume();
     await once(sockets[0]!, "end");
-    assert.equal(heard, bytes);
+    assert.equal(received, bytes);
     assert.equal(guest.ended, false);
   });
 
-  it("that is reset while it is being made is never made", async (t) => {
+  it("that is reset before its DNS answer is never established", async (t) => {
     const { port, sockets } = await serveTcp(t, () => {});
-    const question = Promise.withResolvers<void>();
+    const dnsAnswer = Promise.withResolvers<void>();
     const { wire, run, guest, egress } = await openNetwork(t, {
       allow: [{ host: "slow.test", port }],
       resolver: async () => {
-        await question.promise;
+        await dnsAnswer.promise;
         return [{ address: "127.0.0.1" }];
       },
     });
     const stream = wire.open(run.id, "slow.test", port);
     stream.reset();
     const other = wire.open(run.id, "slow.test", port);
-    // Its answer comes after the reset was read.
+    // The answer to this lookup arrives after the service has read the reset.
     assert.ok("fault" in (await wire.lookup(0xffff, "a.test")));
-    question.resolve();
+    dnsAnswer.resolve();
     await other.opened;
     assert.equal(sockets.length, 1);
     assert.equal(egress.counts.open, 1);
@@ -158,15 +158,15 @@ describe("a connection", () => {
 });
 
 describe("the windows", () => {
-  it("keep a peer waiting for a guest that reads slowly, to the byte", async (t) => {
+  it("stop a peer exactly at the window of a guest that reads slowly", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.end(Buffer.alloc(4 * MIB, "x")));
     const { wire, run } = await openNetwork(t, { ports: [port] });
     const [slow, other] = [wire.open(run.id, "127.0.0.1", port), wire.open(run.id, "127.0.0.1", port)];
     slow.refill = false;
-    // The other one comes whole, past the one that waits.
+    // The other stream completes while the slow stream waits.
     await other.ended;
     assert.equal(other.bytes, 4 * MIB);
-    // Room that is not worth a frame is left.
+    // Room below the minimum frame size is left.
     assert.ok(slow.receiveWindow >= 0 && slow.receiveWindow < 4_096 + 256, `${slow.receiveWindow} left`);
     const before = slow.bytes;
     slow.giveBack(100_000);
@@ -177,7 +177,7 @@ describe("the windows", () => {
     assert.equal(slow.bytes, 4 * MIB);
   });
 
-  it("keep a guest waiting for a peer that reads slowly, and give room when it has read", async (t) => {
+  it("stop a guest whose peer reads slowly, and give room after the peer has read", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.pause());
     const { wire, run, guest } = await openNetwork(t, { ports: [port] });
     const stream = wire.open(run.id, "127.0.0.1", port);
@@ -185,16 +185,16 @@ describe("the windows", () => {
     const bytes = Buffer.alloc(20 * MIB, "x");
     const sent = stream.send(bytes);
     await stream.stuck();
-    let heard = 0;
-    sockets[0]!.on("data", (chunk: Buffer) => (heard += chunk.length)).resume();
+    let received = 0;
+    sockets[0]!.on("data", (chunk: Buffer) => (received += chunk.length)).resume();
     assert.equal(await sent, true);
     stream.end();
     await once(sockets[0]!, "end");
-    assert.equal(heard, bytes.length);
+    assert.equal(received, bytes.length);
     assert.equal(guest.ended, false);
   });
 
-  it("carry 50 MB each way, whole, with little of it waiting in the service", async (t) => {
+  it("carry 50 MB unchanged in each direction, with little data waiting in the service", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.pipe(socket));
     const { wire, run, guest } = await openNetwork(t, { ports: [port] });
     const stream = wire.open(run.id, "127.0.0.1", port);
@@ -217,7 +217,7 @@ describe("the windows", () => {
     assert.ok(mostWaiting < 512 * 1_024, `${mostWaiting} bytes waited`);
   });
 
-  it("share the guest's socket: no stream starves another", async (t) => {
+  it("share the guest's socket so that no stream starves another", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.end(Buffer.alloc(2 * MIB)));
     const { wire, run } = await openNetwork(t, { ports: [port] });
     const streams = Array.from({ length: 20 }, () => wire.open(run.id, "127.0.0.1", port));
@@ -229,7 +229,7 @@ describe("the windows", () => {
 });
 
 describe("a guest that does not read its socket", () => {
-  it("makes its peers wait, and its other frames are not far behind", async (t) => {
+  it("makes its peers wait, and its other frames are not delayed long", async (t) => {
     const { port } = await serveTcp(t, (socket) => {
       const more = (): void => {
         while (socket.write(Buffer.alloc(65_536)));
@@ -244,7 +244,7 @@ describe("a guest that does not read its socket", () => {
     puppet.stopReading();
     const { socket } = guest.process;
     let most = 0;
-    // The kernel takes some first. Then what waits in the service no longer changes, however much the peers send.
+    // The kernel buffers some data first. After that, the data waiting in the service no longer grows.
     for (let [turns, written] = [0, 0]; turns < 1_000; turns++) {
       most = Math.max(most, socket.writableLength);
       if (socket.bytesWritten !== written) turns = 0;
@@ -257,11 +257,11 @@ describe("a guest that does not read its socket", () => {
     await puppet.next(TO_GUEST.ping);
   });
 
-  it("is ended when it asks for ever more answers", async (t) => {
+  it("is ended if it requests answers without end", async (t) => {
     const { guest, puppet, run } = await openNetwork(t);
     puppet.stopReading();
     for (let id = 1; !guest.ended; id++) {
-      // Its run is none, and each attempt is answered; 100 of them a turn are not yet a flood by their number.
+      // The run is unknown, and each attempt is answered. The limit on frames allows 100 attempts in a turn.
       for (let each = 0; each < 100; each++) {
         puppet.say(FROM_GUEST.open, id * 100 + each, Buffer.concat([Buffer.alloc(4, 0xff), OPEN]));
       }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { placeText, readPlace } from "../../src/egress/host.ts";
+import { destinationText, readDestination } from "../../src/egress/host.ts";
 
-describe("a place", () => {
-  it("is a host, or a host and a port, in one spelling", () => {
+describe("a destination", () => {
+  it("is a host, or a host and a port, in a canonical spelling", () => {
     const spellings: [string, string][] = [
       ["api.example.com", "api.example.com"],
       ["API.Example.com.", "api.example.com"],
@@ -20,27 +20,32 @@ describe("a place", () => {
       ["2606:4700::1111", "2606:4700::1111"],
       ["bücher.example", "xn--bcher-kva.example"],
     ];
-    for (const [given, canonical] of spellings) {
-      const place = readPlace(given);
-      assert.ok(place, given);
-      assert.equal(placeText(place), canonical);
-      assert.deepEqual(readPlace(canonical), place, "the spelling reads as the same place");
+    for (const [spelling, canonical] of spellings) {
+      const destination = readDestination(spelling);
+      assert.ok(destination, spelling);
+      assert.equal(destinationText(destination), canonical);
+      assert.deepEqual(
+        readDestination(canonical),
+        destination,
+        "the canonical spelling parses to the same destination",
+      );
     }
   });
 
-  it("is nothing else", () => {
+  it("is null for any other text", () => {
     const others = [
       ...["", " ", ".", ":80", "a:", "a:0", "a:65536", "a:-1", "a:80x", "a:8 0", "a:80:80", "*", "*.example.com"],
       ...["a b", "a/b", "https://a", "user@a", "a?b", "a#b", "a\nb", "a\n:80", "fe80::1%eth0", "[fe80::1%25eth0]"],
       ...["[::1", "::1]", "[::1]x", "[a]", "256.1.1.1", "a:999999"],
     ];
-    for (const text of others) assert.equal(readPlace(text), null, JSON.stringify(text));
+    for (const text of others) assert.equal(readDestination(text), null, JSON.stringify(text));
   });
 });
 
-it("a host that is longer than a name of DNS is none, whatever it is written in", () => {
+it("a host that is longer than a DNS name is rejected in any spelling", () => {
   const label = "a".repeat(49);
-  assert.equal(readPlace([label, label, label, label, label].join("."))?.host.length, 249);
-  assert.equal(readPlace("%61".repeat(60))?.host, "a".repeat(60));
-  for (const long of ["a".repeat(760), "\u4e00".repeat(254), "%61".repeat(254)]) assert.equal(readPlace(long), null);
+  assert.equal(readDestination([label, label, label, label, label].join("."))?.host.length, 249);
+  assert.equal(readDestination("%61".repeat(60))?.host, "a".repeat(60));
+  for (const long of ["a".repeat(760), "\u4e00".repeat(254), "%61".repeat(254)])
+    assert.equal(readDestination(long), null);
 });

@@ -8,16 +8,25 @@ import { dnsNames } from "../../src/egress/names.ts";
 const [A, AAAA] = [1, 28];
 const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
 
-/** What a server says of a name: addresses as bytes, by the type of the record, or a code; nothing at all for undefined. */
+/** The answers of a name server by name: addresses as bytes for each record type, or a response code. */
 type Answers = Record<string, { code?: number; [A]?: number[][]; [AAAA]?: number[][] }>;
 
-/** A real name server on loopback (RFC 1035), of which as much as is asked of it here. */
-async function serveNames(t: TestContext, answers: Answers): Promise<{ address: string; asked: string[] }> {
-  const asked: string[] = [];
+/**
+ * Starts a name server on loopback with the part of RFC 1035 that these tests need.
+ *
+ * @param silence delays its answers until it resolves.
+ */
+async function serveNames(
+  t: TestContext,
+  answers: Answers,
+  silence?: Promise<void>,
+): Promise<{ address: string; queries: string[] }> {
+  const queries: string[] = [];
   const socket = createSocket("udp4");
-  socket.on("message", (query, from) => {
+  socket.on("message", async (query, from) => {
     const { name, type, end } = questionOf(query);
-    asked.push(`${name} ${type}`);
+    queries.push(`${name} ${type}`);
+    await silence;
     const answer = answers[name] ?? { code: NO_SUCH_NAME };
     const records = (type === A ? answer[A] : answer[AAAA]) ?? [];
     const head = Buffer.from([
@@ -40,7 +49,7 @@ async function serveNames(t: TestContext, answers: Answers): Promise<{ address: 
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   t.after(() => socket.close());
-  return { address: `127.0.0.1:${socket.address().port}`, asked };
+  return { address: `127.0.0.1:${socket.address().port}`, queries };
 }
 
 function questionOf(query: Buffer): { name: string; type: number; end: number } {
@@ -50,8 +59,8 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-describe("names of the DNS", () => {
-  it("give addresses of both families, those of IPv4 first", async (t) => {
+describe("names in DNS", () => {
+  it("resolve to addresses of both families, IPv4 first", async (t) => {
     const six = [0x26, 0x06, 0x47, 0, ...Array.from({ length: 11 }, () => 0), 1];
     const server = await serveNames(t, {
       "both.test": {
@@ -74,7 +83,7 @@ describe("names of the DNS", () => {
     assert.deepEqual(await names("six.test"), [{ address: "2606:4700::1" }]);
   });
 
-  it("that are not there, or have no address, fail as in Node's own lookup", async (t) => {
+  it("that do not exist, or have no address, fail as in Node's lookup", async (t) => {
     const server = await serveNames(t, { "empty.test": {} });
     for (const name of ["nowhere.test", "empty.test", `${"x".repeat(70)}.test`]) {
       await assert.rejects(dnsNames([server.address])(name), {
@@ -87,30 +96,32 @@ describe("names of the DNS", () => {
     }
   });
 
-  it("whose servers fail can be tried again", async (t) => {
+  it("whose servers fail are reported with the temporary error EAI_AGAIN", async (t) => {
     const server = await serveNames(t, { "broken.test": { code: SERVER_FAILURE } });
     await assert.rejects(dnsNames([server.address])("broken.test"), { code: "EAI_AGAIN", syscall: "getaddrinfo" });
   });
 
-  it("that mean the same everywhere are not asked for", async (t) => {
+  it("that have a fixed answer are not sent to a server", async (t) => {
     const server = await serveNames(t, {});
     const names = dnsNames([server.address]);
     const loopback = [{ address: "127.0.0.1" }, { address: "::1" }];
     assert.deepEqual(await names("localhost"), loopback);
     assert.deepEqual(await names("a.localhost"), loopback);
     await assert.rejects(names("nowhere.invalid"), { code: "ENOTFOUND" });
-    assert.deepEqual(server.asked, []);
+    assert.deepEqual(server.queries, []);
   });
 
-  it("are not held up by those whose servers never answer", async (t) => {
-    const silent = createSocket("udp4").bind(0, "127.0.0.1");
-    await once(silent, "listening");
-    t.after(() => silent.close());
+  it("are not delayed by names whose servers never answer", async (t) => {
+    const silence = Promise.withResolvers<void>();
+    const silent = await serveNames(t, {}, silence.promise);
     const server = await serveNames(t, { "quick.test": { [A]: [[8, 8, 8, 8]] } });
-    const slow = dnsNames([`127.0.0.1:${silent.address().port}`]);
-    // Far more than libuv has threads.
+    const slow = dnsNames([silent.address]);
+    // Far more lookups than libuv has threads.
     const waiting = Array.from({ length: 50 }, (_, each) => slow(`${each}.test`).catch(() => "failed"));
     assert.deepEqual(await dnsNames([server.address])("quick.test"), [{ address: "8.8.8.8" }]);
     assert.equal(await Promise.race([...waiting, Promise.resolve("still waiting")]), "still waiting");
+    // Otherwise the process of the test would wait until the resolver gives up.
+    silence.resolve();
+    await Promise.all(waiting);
   });
 });

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { narrowed, requireNamed } from "../../src/egress/narrow.ts";
+import { restrictPolicy, requireNamed } from "../../src/egress/narrow.ts";
 import { EgressDenied, egressPolicy } from "../../src/egress/policy.ts";
 
 const PUBLIC_ADDRESS = "93.184.216.34";
-const asked: string[] = [];
+const lookups: string[] = [];
 const policy = egressPolicy({
   mode: "public",
   allow: [{ host: "db.internal", port: 5432 }],
   ownAddresses: () => [],
   resolver: async (name) => {
-    asked.push(name);
+    lookups.push(name);
     return [{ address: name.endsWith(".internal") ? "10.0.0.5" : PUBLIC_ADDRESS }];
   },
 });
@@ -21,13 +21,13 @@ function denied(reason: string): (error: unknown) => boolean {
 }
 
 describe("a policy under a token's claim", () => {
-  it("is the operator's own when the claim says nothing", () => {
-    assert.equal(narrowed(policy, null), policy);
+  it("is the operator's policy if the claim is absent", () => {
+    assert.equal(restrictPolicy(policy, null), policy);
   });
 
-  it("reaches nothing when the claim is false, not even what the operator allows, and asks no DNS", async () => {
-    asked.length = 0;
-    const none = narrowed(policy, false);
+  it("allows nothing if the claim is false, not even the operator's --egress-allow, and queries no DNS", async () => {
+    lookups.length = 0;
+    const none = restrictPolicy(policy, false);
     for (const [host, port] of [
       ["example.com", 443],
       ["8.8.8.8", 80],
@@ -35,11 +35,16 @@ describe("a policy under a token's claim", () => {
     ] as const) {
       await assert.rejects(none.resolve(host, port), denied("claim"));
     }
-    assert.deepEqual(asked, []);
+    assert.deepEqual(lookups, []);
   });
 
-  it("reaches the places that are named, in any spelling, and no other port where one is named", async () => {
-    const some = narrowed(policy, ["8.8.8.8", "[2606:4700::1111]:443", "api.example.com", "web.example.com:8080"]);
+  it("allows the destinations of the claim in any spelling, and only the port of the claim if it has one", async () => {
+    const some = restrictPolicy(policy, [
+      "8.8.8.8",
+      "[2606:4700::1111]:443",
+      "api.example.com",
+      "web.example.com:8080",
+    ]);
     for (const [host, port] of [
       ["API.example.com.", 443],
       ["api.example.com", 80],
@@ -61,8 +66,8 @@ describe("a policy under a token's claim", () => {
     }
   });
 
-  it("opens nothing that the operator's policy refuses", async () => {
-    const some = narrowed(policy, ["127.0.0.1", "db.internal", "other.internal:80", "api.example.com:22"]);
+  it("allows nothing that the operator's policy refuses", async () => {
+    const some = restrictPolicy(policy, ["127.0.0.1", "db.internal", "other.internal:80", "api.example.com:22"]);
     assert.deepEqual(await some.resolve("db.internal", 5432), [{ address: "10.0.0.5", family: 4 }]);
     await assert.rejects(some.resolve("db.internal", 80), denied("address"));
     await assert.rejects(some.resolve("other.internal", 80), denied("address"));
@@ -70,7 +75,7 @@ describe("a policy under a token's claim", () => {
     await assert.rejects(some.resolve("api.example.com", 22), denied("port"));
   });
 
-  it("judges by the claim alone what has been reached already", () => {
+  it("checks only the claim for a reply that is already fetched", () => {
     requireNamed(null, "10.0.0.5", 22);
     requireNamed(["api.example.com"], "API.example.com.", 443);
     requireNamed(["127.0.0.1:80"], "127.1", 80);
@@ -78,9 +83,9 @@ describe("a policy under a token's claim", () => {
     assert.throws(() => requireNamed(false, "api.example.com", 443), denied("claim"));
   });
 
-  it("refuses what is no host before it compares", async () => {
+  it("refuses an invalid host before it compares", async () => {
     for (const host of ["", "a b", "user@api.example.com", "fe80::1%eth0"]) {
-      await assert.rejects(narrowed(policy, [host]).resolve(host, 80), denied("host"));
+      await assert.rejects(restrictPolicy(policy, [host]).resolve(host, 80), denied("host"));
     }
   });
 });

@@ -5,20 +5,20 @@ import { type EgressOptions, EgressDenied, egressPolicy } from "../../src/egress
 
 const PUBLIC_ADDRESS = "93.184.216.34";
 
-/** Names resolve to what is given here; every question is kept. */
+/** Creates a policy for which names resolve to these addresses, and records every lookup. */
 function policyOver(names: Readonly<Record<string, readonly string[]>>, options: Partial<EgressOptions> = {}) {
-  const asked: string[] = [];
+  const lookups: string[] = [];
   const policy = egressPolicy({
     mode: "public",
     allow: [],
     ownAddresses: () => [],
     resolver: async (name) => {
-      asked.push(name);
+      lookups.push(name);
       return (names[name] ?? []).map((address) => ({ address }));
     },
     ...options,
   });
-  return { policy, asked };
+  return { policy, lookups };
 }
 
 function denied(reason: string): (error: unknown) => boolean {
@@ -26,23 +26,23 @@ function denied(reason: string): (error: unknown) => boolean {
 }
 
 describe("a policy of mode public", () => {
-  it("gives the addresses of a name, asking once, in lower case and without the final dot", async () => {
-    const { policy, asked } = policyOver({ "example.com": [PUBLIC_ADDRESS, "2606:4700::1111"] });
+  it("returns the addresses of a name after one query, in lower case and without the final dot", async () => {
+    const { policy, lookups } = policyOver({ "example.com": [PUBLIC_ADDRESS, "2606:4700::1111"] });
     assert.deepEqual(await policy.resolve("EXAMPLE.com.", 443), [
       { address: PUBLIC_ADDRESS, family: 4 },
       { address: "2606:4700::1111", family: 6 },
     ]);
-    assert.deepEqual(asked, ["example.com"]);
+    assert.deepEqual(lookups, ["example.com"]);
   });
 
-  it("gives a public literal without asking DNS", async () => {
-    const { policy, asked } = policyOver({});
+  it("returns a public literal without a DNS query", async () => {
+    const { policy, lookups } = policyOver({});
     assert.deepEqual(await policy.resolve("8.8.8.8", 80), [{ address: "8.8.8.8", family: 4 }]);
     assert.deepEqual(await policy.resolve("[2606:4700:0::1111]", 80), [{ address: "2606:4700::1111", family: 6 }]);
-    assert.deepEqual(asked, []);
+    assert.deepEqual(lookups, []);
   });
 
-  it("judges every spelling of an address by what would be dialled", async () => {
+  it("checks the address behind every spelling", async () => {
     const { policy } = policyOver({});
     const spellings = [
       ...["127.0.0.1", "127.1", "127.0.1", "2130706433", "0177.0.0.1", "0x7f.1", "0x7f000001", "017700000001"],
@@ -63,27 +63,27 @@ describe("a policy of mode public", () => {
     for (const host of spellings) await assert.rejects(policy.resolve(host, 80), denied("address"), host);
   });
 
-  it("refuses what is no host, so that no parser can see another host in it", async () => {
-    const { policy, asked } = policyOver({});
+  it("refuses an invalid host, so that no parser can find another host in it", async () => {
+    const { policy, lookups } = policyOver({});
     const hosts = [
       ...["", " ", ".", "a..", "127.0.0.1..", "a b", "a/b", "a\\b", "a?b", "a#b", "user@a", "a:80", "a\tb", "a\nb"],
       ...["8.8.8.8\0", "a%2fb", "a%00b", "[::1", "::1]", "[::1]x", "fe80::1%eth0", "[fe80::1%25eth0]", "[8.8.8.8]"],
       ...["256.1.1.1", "1.2.3.4.5", "0x100000000"],
     ];
     for (const host of hosts) await assert.rejects(policy.resolve(host, 80), denied("host"), JSON.stringify(host));
-    assert.deepEqual(asked, []);
+    assert.deepEqual(lookups, []);
   });
 
-  it("refuses a name with one private address among public ones, without saying which", async () => {
+  it("refuses a name with one private address among public ones, and does not reveal that address", async () => {
     const { policy } = policyOver({ "mixed.example": [PUBLIC_ADDRESS, "10.1.2.3"] });
     await assert.rejects(policy.resolve("mixed.example", 80), (error) => {
       assert.ok(error instanceof EgressDenied);
-      assert.equal(error.message, '"mixed.example" leads to an address that is not public');
+      assert.equal(error.message, '"mixed.example" resolves to an address that is not public');
       return true;
     });
   });
 
-  it("refuses the machine's own addresses, asking for them each time and whatever their spelling", async () => {
+  it("refuses the machine's own addresses, which it reads each time, in any spelling", async () => {
     let own: string[] = [];
     const { policy } = policyOver({}, { ownAddresses: () => own });
     await policy.resolve(PUBLIC_ADDRESS, 80);
@@ -92,32 +92,32 @@ describe("a policy of mode public", () => {
     await assert.rejects(policy.resolve("2606:4700::1", 80), denied("address"));
   });
 
-  it("refuses other ports before it asks DNS", async () => {
-    const { policy, asked } = policyOver({ "example.com": [PUBLIC_ADDRESS] });
+  it("refuses other ports before a DNS query", async () => {
+    const { policy, lookups } = policyOver({ "example.com": [PUBLIC_ADDRESS] });
     for (const port of [0, 1, 22, 25, 53, 6379, 65_536, Number.NaN]) {
       await assert.rejects(policy.resolve("example.com", port), denied("port"), String(port));
     }
-    assert.deepEqual(asked, []);
+    assert.deepEqual(lookups, []);
     for (const port of [80, 443, 8080, 8443]) await policy.resolve("example.com", port);
     const { policy: other } = policyOver({ "example.com": [PUBLIC_ADDRESS] }, { ports: [22] });
     await other.resolve("example.com", 22);
     await assert.rejects(other.resolve("example.com", 80), denied("port"));
   });
 
-  it("hands on the error of a name that does not resolve", async () => {
+  it("throws the error of a name that does not resolve", async () => {
     const policy = egressPolicy({ mode: "public", allow: [] });
     await assert.rejects(policy.resolve("nowhere.invalid", 80), { syscall: "getaddrinfo" });
     const { policy: empty } = policyOver({});
     await assert.rejects(empty.resolve("example.com", 80), { code: "ENOTFOUND" });
   });
 
-  it("refuses localhost by the system's own resolver", async () => {
+  it("refuses localhost with the system's resolver", async () => {
     await assert.rejects(egressPolicy({ mode: "public", allow: [] }).resolve("localhost", 80), denied("address"));
   });
 });
 
-describe("an allowed place", () => {
-  it("may be private and on any port, under the host it was allowed by in any spelling", async () => {
+describe("an allowed destination", () => {
+  it("may be private and on any port, for the allowed host in any spelling", async () => {
     const allow = [
       { host: "DB.internal.", port: 5432 },
       { host: "127.0.0.1", port: 9000 },
@@ -131,7 +131,7 @@ describe("an allowed place", () => {
     }
   });
 
-  it("opens nothing else: no other port, and no other name for the same address", async () => {
+  it("allows no other port, and no other name for the same address", async () => {
     const { policy } = policyOver(
       { "db.internal": ["10.0.0.5"], "rebound.example": ["10.0.0.5"] },
       { allow: [{ host: "db.internal", port: 80 }] },
@@ -141,7 +141,7 @@ describe("an allowed place", () => {
     await assert.rejects(policy.resolve("10.0.0.5", 80), denied("address"));
   });
 
-  it("is the service itself only by its address: a name's owner may point it here", async () => {
+  it("must be an address to allow the service itself, because the owner of a name can point it here", async () => {
     const own = ["10.0.0.7", "2001:db8::7"];
     const names = {
       "a.test": ["127.0.0.1"],
@@ -163,7 +163,7 @@ describe("an allowed place", () => {
     for (const host of ["localhost", "127.0.0.1", "10.0.0.7"]) await policy.resolve(host, 7_070);
   });
 
-  it("is no Redis of the service, public or allowed by a name, unless it is allowed by its address", async () => {
+  it("must be an address to allow the service's Redis, which is refused if it is public or allowed by name", async () => {
     const names = {
       "redis.test": [PUBLIC_ADDRESS],
       "other.test": ["8.8.8.8", PUBLIC_ADDRESS],
@@ -177,29 +177,29 @@ describe("an allowed place", () => {
       { host: "Redis.test", port: 6_379 },
       { host: "10.0.0.5", port: 6_379 },
     ];
-    const { policy, asked } = policyOver(names, { allow, ownPlaces, ports: [80, 6_379] });
+    const { policy, lookups } = policyOver(names, { allow, ownPlaces, ports: [80, 6_379] });
     for (const host of ["redis.test", "other.test", PUBLIC_ADDRESS, "db.internal"]) {
       await assert.rejects(policy.resolve(host, 6_379), denied("self"), host);
     }
     await policy.resolve("10.0.0.5", 6_379);
     await policy.resolve("8.8.8.8", 6_379);
     const lost = policyOver({}, { ownPlaces: [{ host: "gone.test", port: 6_379 }], ports: [6_379] });
-    await assert.rejects(lost.policy.resolve("8.8.8.8", 6_379), denied("self"), "it cannot be known where it is");
-    asked.length = 0;
+    await assert.rejects(lost.policy.resolve("8.8.8.8", 6_379), denied("self"), "its address cannot be resolved");
+    lookups.length = 0;
     await policy.resolve("other.test", 80);
-    assert.deepEqual(asked, ["other.test"], "of another port nothing more is asked");
+    assert.deepEqual(lookups, ["other.test"], "the service's server is not resolved for another port");
   });
 
-  it("may be looked up, whatever its port, and nothing else that is private", async () => {
+  it("may be looked up without its port, and no other private name may be", async () => {
     const allow = [{ host: "db.internal", port: 5432 }];
     for (const mode of ["none", "public"] as const) {
-      const { policy, asked } = policyOver(
+      const { policy, lookups } = policyOver(
         { "db.internal": ["10.0.0.5"], "x.internal": ["10.0.0.6"] },
         { allow, mode },
       );
       assert.deepEqual(await policy.lookup("DB.internal"), [{ address: "10.0.0.5", family: 4 }]);
       await assert.rejects(policy.lookup("x.internal"), denied(mode === "none" ? "mode" : "address"));
-      assert.equal(asked.includes("x.internal"), mode === "public");
+      assert.equal(lookups.includes("x.internal"), mode === "public");
       await assert.rejects(policy.lookup("a b"), denied("host"));
     }
   });
@@ -220,22 +220,22 @@ describe("an allowed place", () => {
   });
 });
 
-describe("addresses that a name had before", () => {
-  it("are checked as if DNS had just given them, and DNS is not asked", async () => {
-    const { policy, asked } = policyOver({}, { allow: [{ host: "db.internal", port: 5432 }] });
+describe("addresses of an earlier lookup", () => {
+  it("are checked like a new DNS answer, without a DNS query", async () => {
+    const { policy, lookups } = policyOver({}, { allow: [{ host: "db.internal", port: 5432 }] });
     assert.deepEqual(await policy.resolve("a.test", 80, ["8.8.8.8"]), [{ address: "8.8.8.8", family: 4 }]);
     assert.deepEqual(await policy.resolve("db.internal", 5432, ["10.0.0.5"]), [{ address: "10.0.0.5", family: 4 }]);
     await assert.rejects(policy.resolve("a.test", 80, ["10.0.0.5"]), denied("address"));
     await assert.rejects(policy.resolve("db.internal", 80, ["10.0.0.5"]), denied("address"));
-    assert.deepEqual(asked, []);
+    assert.deepEqual(lookups, []);
   });
 });
 
 describe("a policy of mode none", () => {
-  it("reaches nothing, and does not even ask DNS", async () => {
-    const { policy, asked } = policyOver({ "example.com": [PUBLIC_ADDRESS] }, { mode: "none" });
+  it("allows nothing, and sends no DNS query", async () => {
+    const { policy, lookups } = policyOver({ "example.com": [PUBLIC_ADDRESS] }, { mode: "none" });
     await assert.rejects(policy.resolve("example.com", 443), denied("mode"));
     await assert.rejects(policy.resolve("8.8.8.8", 443), denied("mode"));
-    assert.deepEqual(asked, []);
+    assert.deepEqual(lookups, []);
   });
 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-import type { Guest } from "../../src/containers/guest.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
 import type { NetClaim } from "../../src/egress/narrow.ts";
 import { type EgressOptions, egressPolicy } from "../../src/egress/policy.ts";
@@ -26,9 +26,9 @@ const MIB = 2 ** 20;
 const STUCK_TURNS = 500;
 
 export interface NetworkOptions extends Partial<EgressOptions> {
-  /** Ports of this machine that may be reached, as 127.0.0.1 and as whatever `names` leads there. */
+  /** The allowed ports of this machine, for 127.0.0.1 and for each name in `names`. */
   ports?: number[];
-  /** What names resolve to, at each question in turn; the last answer is given again. */
+  /** The addresses of each name for each query in turn; the last answer repeats. */
   names?: Record<string, readonly (readonly string[])[]>;
   limits?: Partial<Egress["limits"]>;
   maxConnections?: number;
@@ -40,16 +40,16 @@ export interface Network {
   readonly puppet: Puppet;
   readonly egress: Egress;
   readonly wire: PuppetNetwork;
-  /** Names that DNS was asked for. */
-  readonly asked: string[];
+  /** The names that were sent to DNS. */
+  readonly dnsQueries: string[];
   /** A run in flight. */
   readonly run: Recorder;
 }
 
-/** A guest with a way out, at whose other end a test sits. A port that is given may be reached on this machine. */
+/** Creates a guest with network access whose other end the test controls. */
 export async function openNetwork(t: TestContext, options: NetworkOptions = {}): Promise<Network> {
   const { names = {}, ports: reachable = [], limits, maxConnections = 1_000, net = null, ...rest } = options;
-  const asked: string[] = [];
+  const dnsQueries: string[] = [];
   const hosts = ["127.0.0.1", ...Object.keys(names)];
   const egress: Egress = {
     policy: egressPolicy({
@@ -57,8 +57,8 @@ export async function openNetwork(t: TestContext, options: NetworkOptions = {}):
       allow: reachable.flatMap((port) => hosts.map((host) => ({ host, port }))),
       resolver: async (name) => {
         const answers = names[name] ?? [];
-        const turn = asked.filter((each) => each === name).length;
-        asked.push(name);
+        const turn = dnsQueries.filter((each) => each === name).length;
+        dnsQueries.push(name);
         return (answers[Math.min(turn, answers.length - 1)] ?? []).map((address) => ({ address }));
       },
       ...rest,
@@ -68,17 +68,17 @@ export async function openNetwork(t: TestContext, options: NetworkOptions = {}):
     counts: egressCounts(),
   };
   const { guest, puppet } = await makeGuest(t, {}, egress);
-  // As the watchdog does: without it a guest that has asked for much is not read any more.
+  // As the watchdog does: without ticks the service stops reading a guest that has sent many requests.
   const ticks = setInterval(() => guest.isPaused && guest.tick(1), 5);
   t.after(() => {
     clearInterval(ticks);
     puppet.kill();
   });
   guest.net = net;
-  return { guest, puppet, egress, wire: new PuppetNetwork(puppet), asked, run: start(guest, "1") };
+  return { guest, puppet, egress, wire: new PuppetNetwork(puppet), dnsQueries, run: start(guest, "1") };
 }
 
-/** A server on loopback. Its sockets are gone when the test ends. */
+/** Starts a server on loopback, whose sockets are closed when the test ends. */
 export async function serveTcp(
   t: TestContext,
   onSocket: (socket: Socket) => void,
@@ -99,7 +99,7 @@ export async function serveTcp(
   return { port: (server.address() as AddressInfo).port, server, sockets };
 }
 
-/** A port of loopback at which nothing listens. */
+/** Returns a port of loopback on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -109,7 +109,7 @@ export async function closedPort(): Promise<number> {
   return port;
 }
 
-/** The guest's half, as an honest guest would be, but for what a test makes it do. */
+/** The guest's half of the protocol. It is honest unless a test makes it misbehave. */
 export class PuppetNetwork {
   readonly #puppet: Puppet;
   readonly #streams: Map<number, PuppetStream> = new Map();
@@ -157,7 +157,7 @@ export function openPayload(run: number, message: Partial<OpenMessage> | string)
   return payload;
 }
 
-/** A window, as `receiveMore` gives it. */
+/** Encodes a window as in `receiveMore`. */
 export function windowPayload(bytes: number): Buffer {
   const payload = Buffer.alloc(4);
   payload.writeUInt32LE(bytes);
@@ -169,15 +169,16 @@ export class PuppetStream {
   readonly opened: Promise<OpenedMessage>;
   readonly ended: Promise<void>;
   readonly broke: Promise<NetworkFault>;
-  /** Whether room is given back for what came. */
+  /** Whether the stream gives room back for received data. */
   refill = true;
-  /** What came, unless `onData` takes it. */
+  /** The received text, unless `onData` consumes it. */
   text = "";
   bytes = 0;
   frames = 0;
   onData: ((bytes: Buffer) => void) | null = null;
-  /** Bytes that may still be sent, and that may still come. */
+  /** The bytes that this side may still send. */
   sendWindow: number = WINDOW_BYTES;
+  /** The bytes that the service may still send. */
   receiveWindow: number = WINDOW_BYTES;
   readonly #puppet: Puppet;
   readonly #resolve: {
@@ -199,14 +200,14 @@ export class PuppetStream {
     this.broke = broke.promise;
   }
 
-  /** Sends one frame, whatever the window says. */
+  /** Sends one frame and ignores the window. */
   sendFrame(bytes: Uint8Array | string): void {
     const payload = Buffer.from(bytes as string);
     this.sendWindow -= payload.length + DATA_FRAME_COST_BYTES;
     this.#puppet.say(FROM_GUEST.sent, this.id, payload);
   }
 
-  /** Sends all of it, as the window allows; false when the stream broke. */
+  /** Sends all bytes as the window allows. @returns false if the stream broke. */
   async send(bytes: Buffer): Promise<boolean> {
     for (let at = 0; at < bytes.length;) {
       const room = Math.min(this.sendWindow - DATA_FRAME_COST_BYTES, DATA_BYTES);
@@ -221,7 +222,7 @@ export class PuppetStream {
     return true;
   }
 
-  /** Waits until its window is used up and stays so: what the kernel holds on the way to the peer is full too. */
+  /** Waits until the window stays exhausted, which means that the kernel's buffers to the peer are full too. */
   async stuck(): Promise<void> {
     for (let turns = 0; turns < STUCK_TURNS; turns++) {
       if (this.sendWindow > DATA_FRAME_COST_BYTES) turns = 0;
@@ -242,7 +243,7 @@ export class PuppetStream {
     this.#puppet.say(FROM_GUEST.reset, this.id);
   }
 
-  /** Waits until so much has come. */
+  /** Waits until this number of bytes has arrived. */
   async has(bytes: number): Promise<void> {
     while (this.bytes < bytes) {
       const fault = await Promise.race([this.#changed.promise, this.broke]);

@@ -3,14 +3,14 @@ import { after, before, describe, it } from "node:test";
 
 import { GuestProcess } from "./guest-process.ts";
 
-describe("the bytes of a body", () => {
+describe("the bytes of a response body", () => {
   let guest: GuestProcess;
   before(async () => {
     guest = await GuestProcess.start();
   });
   after(() => guest.close());
 
-  it("never cost more than the window, whatever their pieces and the grants", async () => {
+  it("never exceed the window, for all sizes of pieces and grants", async () => {
     const sizes = [0, 1, 255, 256, 257, 4_095, 4_096, 4_097, 16_384, 65_535, 65_536, 65_537, 300_000, 3];
     const text = `(function* () {
       let n = 0;
@@ -25,7 +25,7 @@ describe("the bytes of a body", () => {
         {},
         {
           refill: false,
-          // Nine in turn, so that the remainder of the window is another each time.
+          // Nine grants in turn, so that the rest of the window differs each time.
           onData: () => guest.window(run.id, grant + grants[turn++ % grants.length]!),
         },
       );
@@ -36,7 +36,7 @@ describe("the bytes of a body", () => {
     }
   });
 
-  it("leave in few frames when many small pieces are there at once", async () => {
+  it("go in few frames when many small pieces are ready in one turn", async () => {
     for (const text of [
       "(function* () { for (let n = 0; n < 10000; n++) yield n + ',' })()",
       "(async function* () { for (let n = 0; n < 10000; n++) yield n + ',' })()",
@@ -49,7 +49,7 @@ describe("the bytes of a body", () => {
     }
   });
 
-  it("are copied: a task may write to its buffer again", async () => {
+  it("are copied, so a task may reuse its buffer", async () => {
     const text = `(async function* () {
       const buffer = new Uint8Array(1);
       for (const byte of [97, 98, 99]) { buffer[0] = byte; yield buffer }
@@ -57,7 +57,7 @@ describe("the bytes of a body", () => {
     assert.equal((await guest.run(text)).body, "abc");
   });
 
-  it("leave in the turn in which they are written, not with those that come later", async () => {
+  it("are sent in the turn in which the task writes them, and do not wait for later bytes", async () => {
     const first = Promise.withResolvers<void>();
     const text = "(async function* () { yield 'a'; await new Promise((go) => { globalThis.go = go }); yield 'b' })()";
     const run = guest.start(guest.code(text), {}, { onData: () => first.resolve() });
@@ -67,7 +67,7 @@ describe("the bytes of a body", () => {
     assert.deepEqual([body, frames], ["ab", 2]);
   });
 
-  it("that were written before a throw come before its fault", async () => {
+  it("that the task wrote before it threw are sent before the fault", async () => {
     for (const text of [
       "(function* () { yield 'a'; yield 'b'; throw new Error('x') })()",
       "(context, req, res) => { res.write('a'); res.write('b'); throw new Error('x') }",
@@ -79,7 +79,7 @@ describe("the bytes of a body", () => {
   });
 });
 
-describe("a body of an abandoned run", () => {
+describe("the response body of an aborted run", () => {
   let guest: GuestProcess;
   before(async () => {
     guest = await GuestProcess.start();
@@ -90,7 +90,7 @@ describe("a body of an abandoned run", () => {
     while (!guest.logs.some((line) => line.run === run && line.text === wanted)) await guest.ping();
   }
 
-  it("is not begun when it was abandoned before there was one", async () => {
+  it("is cancelled and never read if the run was aborted before the body existed", async () => {
     const text = `export default { async fetch() {
       await new Promise((go) => { globalThis.go = go });
       return new Response(new ReadableStream({
@@ -105,7 +105,7 @@ describe("a body of an abandoned run", () => {
     assert.ok(!guest.logs.some((line) => line.run === run.id && line.text === "pulled"));
   });
 
-  it("is pulled no more, and a generator reaches its finally", async () => {
+  it("is not read any further, and a generator executes its finally block", async () => {
     const text = `(async function* () {
       let pulls = 0;
       try { for (;;) { pulls += 1; yield new Uint8Array(65536) } } finally { console.log('ended'); globalThis.pulls = pulls }
@@ -122,7 +122,7 @@ describe("a body of an abandoned run", () => {
     assert.equal(await guest.value("globalThis.pulls"), 4);
   });
 
-  it("is written no more by a Node handler: its res is destroyed", async () => {
+  it("ends for a Node handler: its res is destroyed", async () => {
     const text = `(context, req, res) => {
       const more = () => { while (!res.destroyed && res.write(Buffer.alloc(50000)));  };
       res.on('drain', more);
@@ -139,8 +139,16 @@ describe("a body of an abandoned run", () => {
     guest.abort(run.id, "gone");
     await logged(run.id, "closed false");
   });
+});
 
-  it("is cut where a Node handler destroys its res, and what was written before has left", async () => {
+describe("a Node handler that destroys its res", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  it("fails its run after the bytes that it wrote before", async () => {
     const { body, ended, fault } = await guest.run(
       "(context, req, res) => { res.write('abc'); setImmediate(() => res.destroy()) }",
     );
@@ -149,7 +157,7 @@ describe("a body of an abandoned run", () => {
     assert.equal(fault?.code, "task_threw");
   });
 
-  it("is a fault where a Node handler destroys its res before the head", async () => {
+  it("fails its run without a head if it wrote nothing", async () => {
     const { head, fault } = await guest.run("(context, req, res) => { res.destroy() }");
     assert.equal(head, undefined);
     assert.equal(fault?.code, "task_threw");

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { parseFault } from "../../src/containers/messages.ts";
+import { parseFault } from "../../src/containers/guest/parse-messages.ts";
 import { OTHER_FRAME_BYTES } from "../../src/wire/bounds.ts";
 import { GuestProcess } from "./guest-process.ts";
 
-describe("what a task throws", () => {
+describe("an error that a task throws", () => {
   let guest: GuestProcess;
   before(async () => {
     guest = await GuestProcess.start();
@@ -13,7 +13,7 @@ describe("what a task throws", () => {
   after(() => guest.close());
   const hint = async (text: string): Promise<string | undefined> => (await guest.fault(text)).hint;
 
-  it("has a stack of lines and columns of the submitted text, and nothing else", async () => {
+  it("has a stack with only the frames of the submitted text", async () => {
     const stacks: [text: string, stack: string][] = [
       ["null.x", "TypeError: Cannot read properties of null (reading 'x')\n    at Object.<anonymous> (task.js:1:6)"],
       [
@@ -31,7 +31,7 @@ describe("what a task throws", () => {
     }
   });
 
-  it("keeps its own status when that is an integer in 400..599", async () => {
+  it("keeps its status if the status is an integer in 400..599", async () => {
     assert.equal((await guest.fault("throw Object.assign(new Error('x'), { status: 404 })")).status, 404);
     assert.equal((await guest.fault("throw Object.assign(new Error('x'), { statusCode: 599 })")).status, 599);
     for (const status of ["200", "600", "404.5", "'404'"]) {
@@ -39,7 +39,7 @@ describe("what a task throws", () => {
     }
   });
 
-  it("may be anything", async () => {
+  it("may be any value", async () => {
     assert.equal((await guest.fault("throw 5")).error?.message, "5");
     assert.equal((await guest.fault("throw null")).error?.message, "null");
     assert.equal((await guest.fault("throw Symbol('s')")).error?.message, "Symbol(s)");
@@ -55,7 +55,7 @@ describe("what a task throws", () => {
     assert.equal(await guest.value("delete Error.prepareStackTrace"), true);
   });
 
-  it("says all of itself but what a getter of its own throws at", async () => {
+  it("is described without the members whose getters throw", async () => {
     const text = "const e = new TypeError('x'); Object.defineProperty(e, 'MEMBER', { get() { throw 1 } }); throw e";
     const without = async (member: string) => (await guest.fault(text.replace("MEMBER", member))).error!;
     assert.deepEqual(await without("stack"), { name: "TypeError", message: "x" });
@@ -63,7 +63,7 @@ describe("what a task throws", () => {
     assert.equal((await without("message")).name, "TypeError");
   });
 
-  it("says what it was caused by, in the answer's hint", async () => {
+  it("has a hint with its cause", async () => {
     assert.equal(await hint("throw new Error('x', { cause: new Error('deep') })"), "The cause: deep");
     assert.equal(await hint("throw new Error('x')"), undefined);
     assert.equal(await hint("throw null"), undefined);
@@ -71,7 +71,7 @@ describe("what a task throws", () => {
     assert.equal((await hint("throw new Error('x', { cause: { message: 'y'.repeat(1e6) } })"))?.length, 1_024 + 11);
   });
 
-  it("has its causes, to the first that it names twice", async () => {
+  it("has its chain of causes, up to the first error that repeats", async () => {
     const { error } = await guest.fault("throw new Error('a', { cause: new TypeError('b', { cause: 'c' }) })");
     assert.deepEqual(error!.cause, {
       name: "TypeError",
@@ -88,7 +88,7 @@ describe("what a task throws", () => {
     assert.equal(depth, 9);
   });
 
-  it("has the errors that it stands for", async () => {
+  it("has its aggregated errors", async () => {
     const fault = await guest.fault("throw new AggregateError([new RangeError('a'), 'b'], 'both')");
     assert.deepEqual(
       fault.error!.errors!.map(({ name, message }) => [name, message]),
@@ -108,7 +108,7 @@ describe("what a task throws", () => {
     );
   });
 
-  it("has those of its own properties that are JSON", async () => {
+  it("has its own properties that have a JSON form", async () => {
     const own =
       "{ code: 'E', details: { a: [1, null] }, at: new Date(0), f() {}, big: 1n, s: Symbol('s'), u: undefined }";
     const { error } = await guest.fault(`throw Object.assign(new Error('x'), ${own})`);
@@ -118,7 +118,7 @@ describe("what a task throws", () => {
     assert.deepEqual(rest, { code: "E", details: { a: [1, null] }, at: "1970-01-01T00:00:00.000Z" });
   });
 
-  it("has no place of the host in its properties, where Node's loader hung one on it", async () => {
+  it("does not have the properties with host paths that Node's loader adds", async () => {
     const { error } = await guest.fault('await import("file:///nowhere/x.js")');
     assert.deepEqual(Object.keys(error!), ["name", "message", "stack", "code"]);
     const required = await guest.fault('require("node:module").createRequire("/nowhere/x.js")("/nowhere/y.js")');
@@ -127,7 +127,7 @@ describe("what a task throws", () => {
     assert.equal(own.error!.url, "https://a.example/");
   });
 
-  it("has no property that throws, is too much, or in which HTTP clients keep credentials", async () => {
+  it("does not have properties that throw, are too large, or hold the credentials of an HTTP client", async () => {
     for (const own of [
       "{ get a() { throw 1 } }",
       "{ a: { toJSON() { throw 1 } } }",
@@ -147,7 +147,7 @@ describe("what a task throws", () => {
     assert.ok(Object.keys(many.error!).length < 40);
   });
 
-  it("calls no code of the task while it is written", async () => {
+  it("is encoded without calling code of the task", async () => {
     const text = "throw Object.assign(new Error('x'), { a: { toJSON: () => ({ b: 1, toJSON: 'text' }) } })";
     assert.deepEqual((await guest.fault(text)).error!["a"], { b: 1, toJSON: "text" });
   });
@@ -158,7 +158,7 @@ describe("what a task throws", () => {
     assert.ok(error.stack!.length <= 32_768);
   });
 
-  it("is never longer than the service takes, whatever it is made of", async () => {
+  it("never exceeds the frame limit of the service", async () => {
     const long = "x".repeat(100_000);
     for (const [text, code] of [
       ["throw new Error('\\0'.repeat(1e6))", "task_threw"],

@@ -15,7 +15,7 @@ import {
 } from "../../src/wire/messages.ts";
 import type { GuestProcess } from "./guest-process.ts";
 
-/** One `open` of the guest. */
+/** An `open` frame of the guest. */
 export interface Opened extends OpenMessage {
   id: number;
   run: number;
@@ -23,23 +23,24 @@ export interface Opened extends OpenMessage {
 
 interface Stream {
   socket: Socket;
-  /** What the guest may still send, and what may still be sent to it. */
+  /** The bytes that the guest may still send. */
   guestCredit: number;
+  /** The bytes that may still be sent to the guest. */
   credit: number;
 }
 
-/** A stranger's service: what it gives back for a host is a server of the test, an address, or a fault. */
+/** The target of a connection: a server of the test, or the fault of every connection to it. */
 type Host = Server | NetworkFault;
 
-const HEADER = 4;
+const RUN_ID_BYTES = 4;
 
-/** Plays the service's half of the network for one guest, and holds the guest to the windows. */
+/** Implements the service's side of the network for one guest, and checks that the guest stays within the windows. */
 export class Gateway {
   readonly opens: Opened[] = [];
   readonly lookups: { run: number; host: string }[] = [];
-  /** The least that the guest has left of a window: below zero the service would end it. */
-  leastCredit: number = Infinity;
-  /** Streams that were opened and not reset. */
+  /** The minimum of all streams' guest credit. The service ends a guest whose credit falls below zero. */
+  minCredit: number = Infinity;
+  /** The streams that were opened and not reset. */
   readonly streams: Map<number, Stream> = new Map();
   readonly #guest: GuestProcess;
   readonly #hosts: Map<string, Host>;
@@ -47,8 +48,8 @@ export class Gateway {
   #grants = true;
 
   /**
-   * @param hosts By `host:port`, as the guest names them.
-   * @param names What lookups are answered with.
+   * @param hosts The hosts by `host:port`, as the guest names them.
+   * @param names The answers of lookups by name.
    */
   constructor(guest: GuestProcess, hosts: Record<string, Host>, names: Record<string, AnswerMessage> = {}) {
     this.#guest = guest;
@@ -57,22 +58,22 @@ export class Gateway {
     guest.onNetwork = (type, id, payload) => this.#onFrame(type, id, payload);
   }
 
-  add(place: string, host: Host): void {
-    this.#hosts.set(place, host);
+  add(target: string, host: Host): void {
+    this.#hosts.set(target, host);
   }
 
-  /** Takes what the guest sends and gives it no more window. */
-  holdBack(): void {
+  /** Stops granting window to the guest. */
+  withholdGrants(): void {
     this.#grants = false;
   }
 
-  /** Grants all that was held back. */
-  letGo(): void {
+  /** Grants the full window of all streams, and resumes granting. */
+  resumeGrants(): void {
     this.#grants = true;
     for (const id of this.streams.keys()) this.#grant(id);
   }
 
-  /** Ends all connections, when the guest is gone. */
+  /** Closes all connections after the guest has ended. */
   close(): void {
     for (const { socket } of this.streams.values()) socket.destroy();
   }
@@ -91,7 +92,7 @@ export class Gateway {
     if (type === FROM_GUEST.sent) {
       assert.ok(payload.length > 0 && payload.length <= DATA_BYTES, `a frame of ${payload.length} bytes`);
       stream.guestCredit -= payload.length + DATA_FRAME_COST_BYTES;
-      this.leastCredit = Math.min(this.leastCredit, stream.guestCredit);
+      this.minCredit = Math.min(this.minCredit, stream.guestCredit);
       stream.socket.write(Buffer.from(payload));
       if (this.#grants && stream.guestCredit < WINDOW_BYTES / 2) this.#grant(id);
     }
@@ -107,7 +108,7 @@ export class Gateway {
   }
 
   #open(id: number, payload: Buffer): void {
-    const message = JSON.parse(payload.toString("utf8", HEADER)) as OpenMessage;
+    const message = JSON.parse(payload.toString("utf8", RUN_ID_BYTES)) as OpenMessage;
     this.opens.push({ ...message, id, run: payload.readUInt32LE(0) });
     const host = this.#hosts.get(`${message.address ?? message.host}:${message.port}`) ?? REFUSED;
     if ("code" in host) return this.fail(id, host);
@@ -128,7 +129,7 @@ export class Gateway {
   }
 
   #lookup(id: number, payload: Buffer): void {
-    const { host } = JSON.parse(payload.toString("utf8", HEADER)) as LookupMessage;
+    const { host } = JSON.parse(payload.toString("utf8", RUN_ID_BYTES)) as LookupMessage;
     this.lookups.push({ run: payload.readUInt32LE(0), host });
     const answer = this.#names.get(host) ?? { fault: notFound(host) };
     this.#guest.send(textFrame(TO_GUEST.answer, id, JSON.stringify(answer)));
@@ -146,7 +147,7 @@ export class Gateway {
     for (;;) {
       const size = Math.min(stream.socket.readableLength, DATA_BYTES, stream.credit - DATA_FRAME_COST_BYTES);
       if (size <= 0) {
-        // An end that is not read is not told.
+        // Without a read, the socket would not emit "end".
         if (stream.socket.readableLength === 0) stream.socket.read(0);
         return;
       }
@@ -158,7 +159,7 @@ export class Gateway {
 }
 
 const REFUSED: NetworkFault = {
-  message: 'connect to "stranger.test" port 80 is not allowed',
+  message: 'connect to "denied.test" port 80 is not allowed',
   code: "EGRESS_DENIED",
 };
 

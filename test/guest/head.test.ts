@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { parseHead } from "../../src/containers/messages.ts";
+import { parseHead } from "../../src/containers/guest/parse-messages.ts";
 import { GuestProcess } from "./guest-process.ts";
 
-describe("a head that no answer can have", () => {
+describe("an invalid head", () => {
   let guest: GuestProcess;
   before(async () => {
     guest = await GuestProcess.start();
@@ -12,22 +12,22 @@ describe("a head that no answer can have", () => {
   after(() => guest.close());
 
   const MISTAKES: [title: string, statements: string, message: RegExp][] = [
-    ["a value outside Latin-1", "res.setHeader('x-a', '\\u2603'); res.end()", /header "x-a" holds .*U\+2603/],
-    ["a line feed", "res.writeHead(200, { 'x-a': 'b\\nc: d' }); res.end()", /header "x-a" holds .*U\+a/],
-    ["one bad value of many", "res.setHeader('x-a', ['b', '\\0']); res.end()", /header "x-a" holds .*U\+0/],
+    ["a value outside Latin-1", "res.setHeader('x-a', '\\u2603'); res.end()", /header "x-a" contains .*U\+2603/],
+    ["a line feed", "res.writeHead(200, { 'x-a': 'b\\nc: d' }); res.end()", /header "x-a" contains .*U\+a/],
+    ["one bad value of many", "res.setHeader('x-a', ['b', '\\0']); res.end()", /header "x-a" contains .*U\+0/],
     ["a space in a name", "res.setHeader('x a', 'b'); res.end()", /header "x a" has a name/],
     [
       "201 headers",
       "for (let n = 0; n < 201; n++) res.setHeader('x-' + n, 'b'); res.end('x')",
-      /201 headers, where 200/,
+      /201 headers; at most 200/,
     ],
-    ["70 KB of headers", "res.setHeader('x-a', 'b'.repeat(70000)); res.write('x'); res.end()", /bytes, where 65536/],
+    ["70 KB of headers", "res.setHeader('x-a', 'b'.repeat(70000)); res.write('x'); res.end()", /bytes; at most 65536/],
     ["a status that is text", "res.statusCode = '200'; res.end('x')", /the status is the string "200"/],
     ["a status without a body", "res.statusCode = 101; res.end()", /the status is 101/],
     ["a status that throws", "res.statusCode = { toString() { throw new Error('own') } }; res.end()", /own/],
   ];
   for (const [title, statements, message] of MISTAKES) {
-    it(`is task_threw of its run: ${title}`, async () => {
+    it(`fails the run with task_threw: ${title}`, async () => {
       const outcome = await guest.run(`(context, req, res) => { ${statements} }`);
       assert.equal(outcome.head, undefined);
       assert.equal(outcome.fault?.code, "task_threw");
@@ -35,19 +35,19 @@ describe("a head that no answer can have", () => {
     });
   }
 
-  it("is told at the line that sets the header", async () => {
+  it("is reported at the line of the task that sets the header", async () => {
     const fault = await guest.fault("(context, req, res) => {\n  res.setHeader('x-a', '\\u2603')\n}");
     assert.match(fault.error!.stack!, /task\.js:2:7/);
   });
 
-  it("is the run's fault also when the task catches what it can", async () => {
+  it("fails the run even if the task catches the error", async () => {
     const swallowed = "(context, req, res) => { res.statusCode = 'x'; try { res.end('x') } catch {} }";
     assert.match((await guest.fault(swallowed)).detail, /the string "x"/);
     const late = "(context, req, res) => { res.statusCode = 99; setImmediate(() => { res.write('a'); res.end() }) }";
     assert.match((await guest.fault(late)).detail, /the status is 99/);
   });
 
-  it("can be mended by a task that was told of it", async () => {
+  it("can be corrected by a task that catches the error", async () => {
     const text = `(context, req, res) => {
       try { res.setHeader('x-a', '\\u2603') } catch { res.setHeader('x-a', 'snowman') }
       res.statusCode = 'ok';
@@ -59,7 +59,7 @@ describe("a head that no answer can have", () => {
     assert.ok(ended);
   });
 
-  it("is refused from what only looks like a Response, and its body is told to stop", async () => {
+  it("of an object that only looks like a Response fails the run, and its body is cancelled", async () => {
     for (const [status, header] of [
       ["200", "'\\u2603', 'x-a'"],
       ["200", "'b', 'x a'"],
@@ -69,13 +69,13 @@ describe("a head that no answer can have", () => {
       ["700", "'b', 'x-a'"],
       ["NaN", "'b', 'x-a'"],
     ] as const) {
-      const run = guest.start(guest.code(like(status, header)));
+      const run = guest.start(guest.code(fakeResponse(status, header)));
       assert.equal((await run.outcome).fault?.code, "task_threw", `${status} ${header}`);
       while (!guest.logs.some(({ run: id, text }) => id === run.id && text === "cancelled")) await guest.ping();
     }
   });
 
-  it("is not one of 200 headers with all characters that the service takes", async () => {
+  it("does not include a head of 200 headers with all characters that the service accepts", async () => {
     const text = `(context, req, res) => {
       for (let n = 0; n < 200; n++) res.setHeader('x-' + n, '\\u00e9\\t"'.repeat(40));
       res.end();
@@ -86,8 +86,8 @@ describe("a head that no answer can have", () => {
   });
 });
 
-/** A handler that answers with what has the members of a Response. */
-function like(status: string, header: string): string {
+/** Returns a handler whose answer has the members of a Response. */
+function fakeResponse(status: string, header: string): string {
   return `export default { fetch() {
     const body = new ReadableStream({ cancel() { console.log('cancelled') } });
     const headers = { forEach(each) { each(${header}) } };

@@ -14,7 +14,7 @@ describe("lookups of a guest", () => {
   });
   after(() => net[Symbol.asyncDispose]());
 
-  it("are answered by the service, in every form that Node has", async () => {
+  it("are answered by the service, for every form of the call", async () => {
     const [v6, v4] = [
       { address: "2001:db8::1", family: 6 },
       { address: "192.0.2.1", family: 4 },
@@ -41,16 +41,16 @@ describe("lookups of a guest", () => {
     }
   });
 
-  it("of an address ask nobody", async () => {
-    const asked = net.gateway.lookups.length;
+  it("of an address do not ask the service", async () => {
+    const count = net.gateway.lookups.length;
     assert.deepEqual(await net.guest.value(`require("dns").promises.lookup("10.1.2.3")`), {
       address: "10.1.2.3",
       family: 4,
     });
-    assert.equal(net.gateway.lookups.length, asked);
+    assert.equal(net.gateway.lookups.length, count);
   });
 
-  it("of what is not there fail as Node's do", async () => {
+  it("of an unknown name fail with Node's error", async () => {
     const notFound = { code: "ENOTFOUND", errno: -3008, syscall: "getaddrinfo" };
     assert.deepEqual(await failure(net, `require("dns").promises.lookup("none.test")`), {
       ...notFound,
@@ -64,7 +64,7 @@ describe("lookups of a guest", () => {
     });
   });
 
-  it("with wrong arguments throw as Node's do", async () => {
+  it("with wrong arguments throw Node's error", async () => {
     for (const [call, code] of [
       [`dns.lookup("a.test")`, "ERR_INVALID_ARG_TYPE"],
       [`dns.lookup(5, () => {})`, "ERR_INVALID_ARG_TYPE"],
@@ -78,7 +78,7 @@ describe("lookups of a guest", () => {
     }
   });
 
-  it("name their run", async () => {
+  it("name the run that is charged", async () => {
     const { id, outcome } = net.guest.start(net.guest.code(`require("dns").promises.lookup("six.test")`));
     await outcome;
     assert.deepEqual(net.gateway.lookups.at(-1), { run: id, host: "six.test" });
@@ -111,19 +111,19 @@ describe("a socket of a guest that connects to a name", () => {
   });
   after(() => net[Symbol.asyncDispose]());
 
-  it("a family or a lookup of the task's own chooses the address, and each is tried in turn", async () => {
-    const places = async (code: string): Promise<unknown> => {
-      const asked = net.gateway.opens.length;
+  it("tries the addresses of the requested family or of the task's lookup in turn", async () => {
+    const targetsOf = async (code: string): Promise<unknown> => {
+      const count = net.gateway.opens.length;
       const result = await value(code);
-      return [result, net.gateway.opens.slice(asked).map(({ host, address }) => [host, address])];
+      return [result, net.gateway.opens.slice(count).map(({ host, address }) => [host, address])];
     };
     net.gateway.add("10.0.0.6:7", { message: "connect ETIMEDOUT", code: "ETIMEDOUT" });
     assert.deepEqual(
-      await places(`const s = net.connect({ port: 7, host: "both.test", family: 4 }); s.end("4"); return textOf(s)`),
+      await targetsOf(`const s = net.connect({ port: 7, host: "both.test", family: 4 }); s.end("4"); return textOf(s)`),
       ["4", [["both.test", "10.0.0.7"]]],
     );
     assert.deepEqual(
-      await places(`const s = net.connect({ port: 7, host: "two.test", family: 4 }); s.end("2"); return textOf(s)`),
+      await targetsOf(`const s = net.connect({ port: 7, host: "two.test", family: 4 }); s.end("2"); return textOf(s)`),
       [
         "2",
         [
@@ -135,15 +135,15 @@ describe("a socket of a guest that connects to a name", () => {
     const own = `lookup: (host, options, done) => done(null, options.all ? [{ address: "10.0.0.7", family: 4 }] : "10.0.0.7", 4)`;
     for (const more of ["", ", autoSelectFamily: false", ", family: 4"]) {
       assert.deepEqual(
-        await places(
+        await targetsOf(
           `const s = net.connect({ port: 7, host: "mine.test", ${own} ${more} }); s.end("own"); return textOf(s)`,
         ),
         ["own", [["mine.test", "10.0.0.7"]]],
       );
     }
-    // Node's own lookup is the service's: it needs not be asked twice.
+    // `dns.lookup` only asks the service, which resolves the name anyway when it connects.
     assert.deepEqual(
-      await places(
+      await targetsOf(
         `const s = net.connect({ port: 7, host: "echo.test", lookup: require("dns").lookup }); s.end("d"); return textOf(s)`,
       ),
       ["d", [["echo.test", undefined]]],

@@ -3,11 +3,11 @@ import { createServer } from "node:http2";
 import { after, before, describe, it } from "node:test";
 
 import { SELF_SIGNED } from "../source/self-signed.ts";
+import { http2Server, httpServer, httpsServer, startTlsServer } from "./internet-servers.ts";
 import { type Networked, startNetworked } from "./networked.ts";
-import { http2Server, httpServer, httpsServer, startTlsServer } from "./strangers.ts";
 
 const LARGE_BYTES = 4 * 2 ** 20;
-/** The certificate is for this name. */
+/** The name in the certificate. */
 const CODE_TEST = "code.test";
 
 const HELPERS = `
@@ -67,7 +67,7 @@ describe("protocols of a guest", () => {
     ],
     ["https", `return ask(require("https"), { host: "${CODE_TEST}", path: "/f", ca })`, "GET /f 0"],
     [
-      "https with an agent of its own",
+      "https with its own agent",
       `const https = require("https"); return ask(https, { host: "${CODE_TEST}", path: "/g", agent: new https.Agent({ ca, keepAlive: true }) })`,
       "GET /g 0",
     ],
@@ -107,18 +107,18 @@ describe("protocols of a guest", () => {
     ],
   ] as const) {
     it(`${title} goes through the service`, async () => {
-      const asked = net.gateway.opens.length;
+      const count = net.gateway.opens.length;
       assert.equal(await value(code), expected);
-      assert.ok(net.gateway.opens.length > asked || net.gateway.streams.size > 0, "nothing was opened");
+      assert.ok(net.gateway.opens.length > count || net.gateway.streams.size > 0, "no stream was opened");
     });
   }
 
-  it("TLS tells the place and the protocol, and checks the certificate", async () => {
+  it("a TLS socket has the addresses and the protocol, and checks the certificate", async () => {
     assert.deepEqual(
       await value(`${connecting(`ca, ALPNProtocols: ["http/1.1"]`)}
-        const told = [s.authorized, s.encrypted, s.alpnProtocol, s.remoteAddress, s.remoteFamily, typeof s.localPort, s.address().port === s.localPort, s.connecting];
+        const members = [s.authorized, s.encrypted, s.alpnProtocol, s.remoteAddress, s.remoteFamily, typeof s.localPort, s.address().port === s.localPort, s.connecting];
         s.write("GET /tls HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\n\\r\\n");
-        return [...told, /GET \\/tls 0/.test(await textOf(s))];
+        return [...members, /GET \\/tls 0/.test(await textOf(s))];
       `),
       [true, true, "http/1.1", "127.0.0.1", "IPv4", "number", true, false, true],
     );
@@ -131,8 +131,8 @@ describe("protocols of a guest", () => {
     assert.equal(await value(`${connecting("rejectUnauthorized: false")} s.destroy(); return s.authorized`), false);
   });
 
-  it("wrong options of TLS are thrown, and nothing is opened for them", async () => {
-    const asked = net.gateway.opens.length;
+  it("wrong TLS options throw, and no stream is opened", async () => {
+    const count = net.gateway.opens.length;
     for (const options of [
       `{ host: "${CODE_TEST}", port: 443, minVersion: "x" }`,
       `{ host: "${CODE_TEST}", port: 70000 }`,
@@ -141,10 +141,10 @@ describe("protocols of a guest", () => {
       assert.equal(await value(thrown), "ERR_", options);
     }
     await net.guest.ping();
-    assert.equal(net.gateway.opens.length, asked);
+    assert.equal(net.gateway.opens.length, count);
   });
 
-  it("the onread option of TLS hands over what was decrypted", async () => {
+  it("the onread option of TLS receives the decrypted bytes", async () => {
     const text = await value(`
       let text = "";
       const onread = { buffer: Buffer.alloc(16), callback: (size, buffer) => { text += buffer.toString("latin1", 0, size); return true } };
@@ -156,7 +156,7 @@ describe("protocols of a guest", () => {
     assert.match(String(text), /GET \/own 0/);
   });
 
-  it("every way to connect by TLS is the same way", async () => {
+  it("every form of the TLS connect call goes through the service", async () => {
     for (const connect of [
       `tls.connect(443, "${CODE_TEST}", { ca })`,
       `tls.connect(443, { host: "${CODE_TEST}", ca }, () => {})`,
@@ -170,7 +170,7 @@ describe("protocols of a guest", () => {
     }
   });
 
-  it("a connection in the clear becomes one of TLS", async () => {
+  it("an unencrypted connection can be upgraded to TLS", async () => {
     for (const secure of [
       `require("tls").connect({ socket, host: "${CODE_TEST}", ca })`,
       `new (require("tls").TLSSocket)(socket, { secureContext: require("tls").createSecureContext({ ca }) })`,
@@ -189,46 +189,46 @@ describe("protocols of a guest", () => {
     }
   });
 
-  it("TLS to a place that is refused fails as the connection does", async () => {
+  it("TLS to a denied host fails with the error of the connection", async () => {
     for (const call of [
-      `fetch("https://stranger.test/")`,
-      `ask(require("https"), { host: "stranger.test" })`,
-      `once(require("tls").connect(443, "stranger.test"), "secureConnect")`,
-      `once(require("http2").connect("https://stranger.test"), "connect")`,
+      `fetch("https://denied.test/")`,
+      `ask(require("https"), { host: "denied.test" })`,
+      `once(require("tls").connect(443, "denied.test"), "secureConnect")`,
+      `once(require("http2").connect("https://denied.test"), "connect")`,
     ]) {
       const error = await value(
         `try { await ${call} } catch (error) { return [(error.cause ?? error).code, (error.cause ?? error).message] }`,
       );
-      assert.deepEqual(error, ["EGRESS_DENIED", 'connect to "stranger.test" port 80 is not allowed'], call);
+      assert.deepEqual(error, ["EGRESS_DENIED", 'connect to "denied.test" port 80 is not allowed'], call);
     }
   });
 
-  it("HTTP/2 in the clear is connected when it is, and not when it is refused", async () => {
-    assert.deepEqual(await value(http2Events("http://stranger.test")), ["error", "close"]);
+  it("an unencrypted HTTP/2 session emits connect only when its socket is connected", async () => {
+    assert.deepEqual(await value(http2Events("http://denied.test")), ["error", "close"]);
     assert.deepEqual(await value(http2Events("http://clear.test:81")), ["connect", "close"]);
   });
 
-  it("fetch of a refused place rejects with the reason as its cause", async () => {
+  it("fetch of a denied host rejects with the reason as its cause", async () => {
     assert.deepEqual(
       await value(
-        `return fetch("http://stranger.test/").catch((error) => [error.name, error.message, error.cause.code, error.cause.message])`,
+        `return fetch("http://denied.test/").catch((error) => [error.name, error.message, error.cause.code, error.cause.message])`,
       ),
-      ["TypeError", "fetch failed", "EGRESS_DENIED", 'connect to "stranger.test" port 80 is not allowed'],
+      ["TypeError", "fetch failed", "EGRESS_DENIED", 'connect to "denied.test" port 80 is not allowed'],
     );
-    const fault = await net.guest.fault(`await fetch("http://stranger.test/")`);
+    const fault = await net.guest.fault(`await fetch("http://denied.test/")`);
     assert.match(fault.detail, /fetch failed/);
   });
 
-  it("a WebSocket to a refused place fails and does not hang", async () => {
+  it("a WebSocket to a denied host fails and does not hang", async () => {
     assert.equal(
       await value(
-        `const socket = new WebSocket("ws://stranger.test/"); return new Promise((resolve) => (socket.onerror = (event) => resolve(event.type)))`,
+        `const socket = new WebSocket("ws://denied.test/"); return new Promise((resolve) => (socket.onerror = (event) => resolve(event.type)))`,
       ),
       "error",
     );
   });
 
-  it("an agent keeps its connection, also from one run to the next", async () => {
+  it("an agent keeps its connection between runs", async () => {
     const request = `return ask(require("http"), { host: "web.test", path: "/kept", agent: (globalThis.kept ??= new (require("http").Agent)({ keepAlive: true })) })`;
     await value(request);
     const opens = net.gateway.opens.length;
@@ -236,7 +236,7 @@ describe("protocols of a guest", () => {
     assert.equal(net.gateway.opens.length, opens);
   });
 
-  it("a fetch that is aborted ends its connection", async () => {
+  it("an aborted fetch rejects with AbortError", async () => {
     const name = await value(`
       const abort = new AbortController();
       const response = await fetch("http://web.test/large", { signal: abort.signal });
@@ -246,16 +246,16 @@ describe("protocols of a guest", () => {
     assert.equal(name, "AbortError");
   });
 
-  it("TLS costs a guest nothing until it is used, and whatever uses it first goes through the service", async () => {
+  it("a guest does not load TLS before its first use, and every first use goes through the service", async () => {
     const loaded = `process.moduleLoadList.some((name) => name.endsWith(" tls"))`;
     for (const first of [
-      `fetch("https://stranger.test/").catch((error) => error.cause.code)`,
-      `new Promise((resolve) => { new WebSocket("wss://stranger.test/").onerror = resolve }).then(() => "EGRESS_DENIED")`,
-      `new Promise((resolve) => { new (require("http").WebSocket)("wss://stranger.test/").onerror = resolve }).then(() => "EGRESS_DENIED")`,
-      `new Promise((resolve) => require("node:https").get("https://stranger.test/").once("error", resolve)).then(({ code }) => code)`,
-      `import("http2").then((http2) => new Promise((resolve) => http2.connect("https://stranger.test/").once("error", resolve))).then(({ code }) => code)`,
-      `new Promise((resolve) => process.getBuiltinModule("tls").connect(443, "stranger.test").once("error", resolve)).then(({ code }) => code)`,
-      `new Promise((resolve) => require("module")._load("tls").connect(443, "stranger.test").once("error", resolve)).then(({ code }) => code)`,
+      `fetch("https://denied.test/").catch((error) => error.cause.code)`,
+      `new Promise((resolve) => { new WebSocket("wss://denied.test/").onerror = resolve }).then(() => "EGRESS_DENIED")`,
+      `new Promise((resolve) => { new (require("http").WebSocket)("wss://denied.test/").onerror = resolve }).then(() => "EGRESS_DENIED")`,
+      `new Promise((resolve) => require("node:https").get("https://denied.test/").once("error", resolve)).then(({ code }) => code)`,
+      `import("http2").then((http2) => new Promise((resolve) => http2.connect("https://denied.test/").once("error", resolve))).then(({ code }) => code)`,
+      `new Promise((resolve) => process.getBuiltinModule("tls").connect(443, "denied.test").once("error", resolve)).then(({ code }) => code)`,
+      `new Promise((resolve) => require("module")._load("tls").connect(443, "denied.test").once("error", resolve)).then(({ code }) => code)`,
     ]) {
       await using fresh = await startNetworked({});
       const code = `const net = require("net"); require("http"); const before = ${loaded}; return [before, await ${first}, ${loaded}]`;

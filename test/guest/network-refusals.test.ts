@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { type Networked, startNetworked } from "./networked.ts";
 
-describe("what a guest cannot do on the network", () => {
+describe("the network functions that a guest does not have", () => {
   let net: Networked;
   before(async () => {
     net = await startNetworked({});
@@ -59,7 +59,7 @@ describe("what a guest cannot do on the network", () => {
     });
   }
 
-  it("name servers are not asked, and it is said what serves instead", async () => {
+  it("queries to name servers fail with a message that names the alternative", async () => {
     for (const call of [
       `dns.promises.resolve4("a.test")`,
       `dns.promises.reverse("10.0.0.1")`,
@@ -73,18 +73,18 @@ describe("what a guest cannot do on the network", () => {
         `const dns = require("dns"); return (${call.startsWith("(") ? `async () => ${call}` : `() => ${call}`})().catch((error) => [error.code, error.message])`,
       )) as [string, string];
       assert.equal(code, "ENOTIMP", call);
-      assert.match(message, /dns\.lookup is/);
+      assert.match(message, /use dns\.lookup/);
     }
   });
 
-  it("a datagram with a callback tells it", async () => {
+  it("send of a datagram passes its error to the callback", async () => {
     const code = await net.guest.value(
       `new Promise((resolve) => require("dgram").createSocket("udp4").send("x", 53, "10.0.0.1", (error) => resolve(error.code)))`,
     );
     assert.equal(code, "ENOTSUP");
   });
 
-  it("a switch of V8 cannot be set", async () => {
+  it("a V8 flag cannot be set", async () => {
     const code = 'try { require("v8").setFlagsFromString("--expose-gc"); } catch (error) { return error.code; }';
     assert.equal(await net.guest.value(code), "ENOTSUP");
   });

@@ -11,8 +11,8 @@ const RUN = 7;
 const FORGED_RUN = Buffer.from([99, 0, 0, 0]);
 const NONE = Buffer.alloc(0);
 
-/** A relay, what it has sent to the service, and the ports of two workers. */
-function relayed(): { relay: Relay; sent: Buffer[]; first: MessagePort; second: MessagePort } & Disposable {
+/** Makes a relay with the ports of two workers. `sent` collects its frames to the service. */
+function startRelay(): { relay: Relay; sent: Buffer[]; first: MessagePort; second: MessagePort } & Disposable {
   const sent: Buffer[] = [];
   const relay = makeRelay({ send: (frame) => sent.push(Buffer.from(frame)), payerFor: (run) => run });
   const [first, second] = [new MessageChannel(), new MessageChannel()];
@@ -22,24 +22,24 @@ function relayed(): { relay: Relay; sent: Buffer[]; first: MessagePort; second: 
   return { relay, sent, first: first.port2, second: second.port2, [Symbol.dispose]: close };
 }
 
-/** Posts to a port, and waits until all of it was taken. */
+/** Posts messages to a port, and waits until the relay has processed all of them. */
 async function post(relay: Relay, port: MessagePort, ...messages: unknown[]): Promise<void> {
   for (const message of messages) port.postMessage(message);
   const last = 1_000_000 + Math.trunc(performance.now() * 1_000);
   port.postMessage(bytesFrame(FROM_GUEST.open, last, FORGED_RUN));
-  const taken = (): boolean => relay.deliver(TO_GUEST.peerReset, last, NONE);
-  while (!taken()) await new Promise((resolve) => setImmediate(resolve));
+  const isProcessed = (): boolean => relay.deliver(TO_GUEST.peerReset, last, NONE);
+  while (!isProcessed()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("the relay between workers and the service", () => {
-  it("names the run that made the worker, whatever the worker says", async () => {
-    using both = relayed();
+  it("charges the run that started the worker, even if the worker names another run", async () => {
+    using both = startRelay();
     await post(both.relay, both.second, bytesFrame(FROM_GUEST.open, 1, FORGED_RUN, Buffer.from("{}")));
     assert.deepEqual(both.sent[0], bytesFrame(FROM_GUEST.open, 1, Buffer.from([RUN + 1, 0, 0, 0]), Buffer.from("{}")));
   });
 
-  it("drops all that is no frame of a worker's", async () => {
-    using both = relayed();
+  it("drops messages that are not frames of a worker", async () => {
+    using both = startRelay();
     const cut = bytesFrame(FROM_GUEST.open, 1, FORGED_RUN).subarray(0, -1);
     await post(
       both.relay,
@@ -53,8 +53,8 @@ describe("the relay between workers and the service", () => {
     assert.equal(both.sent.length, 1);
   });
 
-  it("lets no worker touch a stream of another", async () => {
-    using both = relayed();
+  it("drops frames for the stream of another worker", async () => {
+    using both = startRelay();
     await post(both.relay, both.first, bytesFrame(FROM_GUEST.open, 1, FORGED_RUN));
     both.sent.length = 0;
     await post(
@@ -70,11 +70,11 @@ describe("the relay between workers and the service", () => {
     both.first.on("message", (bytes: Uint8Array) => got.push(Buffer.from(bytes)));
     assert.equal(both.relay.deliver(TO_GUEST.received, 1, Buffer.from("y")), true);
     const expected = bytesFrame(TO_GUEST.received, 1, Buffer.from("y"));
-    await until(() => got.some((frame) => frame.equals(expected)), "the worker has what is its own");
+    await until(() => got.some((frame) => frame.equals(expected)), "the worker receives the frames of its own stream");
   });
 
-  it("ends the streams of a worker that is gone, and knows no stream that is over", async () => {
-    using both = relayed();
+  it("resets the streams of a worker that has ended, and forgets closed streams", async () => {
+    using both = startRelay();
     const lookup = bytesFrame(FROM_GUEST.lookup, 1, FORGED_RUN);
     await post(
       both.relay,

@@ -17,7 +17,7 @@ describe("sockets of a guest", () => {
   });
   after(() => net[Symbol.asyncDispose]());
 
-  it("what is written comes back, and the run that connected is named", async () => {
+  it("a socket sends and receives, and its stream names the run that connected", async () => {
     const { id, outcome } = net.guest.start(
       net.guest.code(`${SOCKET_HELPERS} const s = net.connect(7, "echo.test"); s.end("a" + "b"); return textOf(s)`),
     );
@@ -30,7 +30,7 @@ describe("sockets of a guest", () => {
     });
   });
 
-  it("every way to connect is the same way", async () => {
+  it("every form of the connect call goes through the service", async () => {
     for (const connect of [
       'net.connect(7, "echo.test")',
       'net.connect("7", "echo.test", () => {})',
@@ -45,8 +45,8 @@ describe("sockets of a guest", () => {
     }
   });
 
-  it("events and members tell the life of a connection as Node does", async () => {
-    const told = await value(`
+  it("events and members of a socket change as in Node", async () => {
+    const observed = await value(`
       const seen = [];
       const s = net.connect(7, "echo.test");
       const state = () => [s.connecting, s.pending, s.readyState, s.destroyed];
@@ -61,7 +61,7 @@ describe("sockets of a guest", () => {
       await once(s, "close");
       return { seen, before, after: s.bytesWritten, read: s.bytesRead, open, last: state() };
     `);
-    assert.deepEqual(told, {
+    assert.deepEqual(observed, {
       seen: [
         [true, true, "opening", false],
         ["lookup", "echo.test"],
@@ -79,7 +79,7 @@ describe("sockets of a guest", () => {
     });
   });
 
-  it("a side that has ended can still receive, and one that has not is ended with the other", async () => {
+  it("a socket that has ended can still receive, and a socket whose peer ends is ended unless it allows half-open", async () => {
     assert.equal(await value(`const s = net.connect(80, "silent.test"); s.end("x"); return textOf(s)`), "bye");
     assert.deepEqual(
       await value(`
@@ -98,14 +98,14 @@ describe("sockets of a guest", () => {
     );
   });
 
-  it("a refusal of the service is an error of the socket that says why", async () => {
-    assert.deepEqual(await value(`return failure(net.connect(80, "stranger.test"))`), {
-      message: 'connect to "stranger.test" port 80 is not allowed',
+  it("a refusal of the service is an error of the socket with the reason", async () => {
+    assert.deepEqual(await value(`return failure(net.connect(80, "denied.test"))`), {
+      message: 'connect to "denied.test" port 80 is not allowed',
       code: "EGRESS_DENIED",
     });
   });
 
-  it("what goes wrong with a connection has the code that Node gives it", async () => {
+  it("an error of a connection has Node's code", async () => {
     const refused = {
       message: "connect ECONNREFUSED 10.0.0.9:80",
       code: "ECONNREFUSED",
@@ -134,7 +134,7 @@ describe("sockets of a guest", () => {
     );
   });
 
-  it("a wrong argument is thrown as Node throws it", async () => {
+  it("a wrong argument throws Node's error", async () => {
     for (const [call, code] of [
       ['net.connect(70000, "echo.test")', "ERR_SOCKET_BAD_PORT"],
       ['net.connect({ port: "x", host: "echo.test" })', "ERR_SOCKET_BAD_PORT"],
@@ -145,8 +145,8 @@ describe("sockets of a guest", () => {
     }
   });
 
-  it("a host that is no name is not found, and asks nobody", async () => {
-    const asked = net.gateway.opens.length;
+  it("a host that is too long for a name is not found, and the service is not asked", async () => {
+    const count = net.gateway.opens.length;
     assert.deepEqual(
       await value(`
         const long = await failure(net.connect(80, "x".repeat(100_000)));
@@ -155,10 +155,10 @@ describe("sockets of a guest", () => {
       `),
       ["ENOTFOUND", "ENOTFOUND"],
     );
-    assert.equal(net.gateway.opens.length, asked);
+    assert.equal(net.gateway.opens.length, count);
   });
 
-  it("a socket that is idle for its time says so, and one that is aborted is destroyed", async () => {
+  it("an idle socket emits timeout, and an aborted socket is destroyed", async () => {
     assert.deepEqual(
       await value(`
         const s = net.connect({ port: 80, host: "silent.test", timeout: 20 });
@@ -181,7 +181,7 @@ describe("sockets of a guest", () => {
     );
   });
 
-  it("a blocked address is not spoken to", async () => {
+  it("a connection to an address in the socket's block list fails", async () => {
     const code = await value(`
       const blockList = new net.BlockList();
       blockList.addAddress("127.0.0.1");
@@ -211,7 +211,7 @@ describe("sockets of a guest", () => {
     );
   });
 
-  it("the onread option hands bytes to a buffer of the task's own", async () => {
+  it("the onread option copies bytes to a buffer of the task", async () => {
     assert.deepEqual(
       await value(`
         const got = [];
@@ -224,7 +224,7 @@ describe("sockets of a guest", () => {
     );
   });
 
-  it("strings are written in their encoding, and many small writes in order", async () => {
+  it("strings are written in their encoding, and many small writes stay in order", async () => {
     assert.equal(
       await value(`
         const s = net.connect(7, "echo.test");

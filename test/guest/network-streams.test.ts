@@ -33,9 +33,9 @@ describe("streams of a guest", () => {
   });
   after(() => net[Symbol.asyncDispose]());
 
-  it("a large body goes out within the windows, and waits when the service takes no more", async () => {
-    net.gateway.leastCredit = WINDOW_BYTES;
-    net.gateway.holdBack();
+  it("a large body is sent within the windows, and waits when the service grants no more", async () => {
+    net.gateway.minCredit = WINDOW_BYTES;
+    net.gateway.withholdGrants();
     const { outcome } = net.guest.start(
       net.guest.code(`${SOCKET_HELPERS}
         const s = net.connect({ port: 80, host: "count.test", allowHalfOpen: true });
@@ -51,12 +51,12 @@ describe("streams of a guest", () => {
       `),
     );
     await until(() => net.guest.logs.at(-1)?.text === "waiting 0 true", "the guest has written");
-    net.gateway.letGo();
+    net.gateway.resumeGrants();
     assert.equal((await outcome).result, JSON.stringify(String(8 * MIB + 3)));
-    assert.ok(net.gateway.leastCredit >= 0, `the guest has sent ${-net.gateway.leastCredit} bytes too many`);
+    assert.ok(net.gateway.minCredit >= 0, `the guest has sent ${-net.gateway.minCredit} bytes too many`);
   });
 
-  it("a reader that waits holds the peer back, and gets all in the end", async () => {
+  it("a slow reader makes the peer wait, and receives everything in the end", async () => {
     const { outcome } = net.guest.start(
       net.guest.code(`${SOCKET_HELPERS}
         const s = net.connect(80, "flood.test");
@@ -75,12 +75,12 @@ describe("streams of a guest", () => {
     for (let last = -1, now = 0; now !== last;) {
       last = now;
       now = (await net.guest.value("held()")) as number;
-      assert.ok(now <= WINDOW_BYTES, `${now} bytes are held`);
+      assert.ok(now <= WINDOW_BYTES, `${now} bytes are buffered`);
     }
     assert.deepEqual(await net.guest.value("resumeReading()"), [160 * 65_536, 160 * 65_536]);
   });
 
-  it("a destroyed socket ends its stream, and what comes for an unknown one is nothing", async () => {
+  it("a destroyed socket closes its stream, and frames for an unknown stream are ignored", async () => {
     await value(
       `const s = net.connect(80, "silent.test"); await once(s, "connect"); s.destroy(); return once(s, "close")`,
     );
@@ -96,7 +96,7 @@ describe("streams of a guest", () => {
     assert.equal(await net.guest.value("1"), 1);
   });
 
-  it("a listener that throws fails its run, and cuts nobody else's frames", async () => {
+  it("a listener that throws fails its run, and other runs still receive their frames", async () => {
     const bystander = net.guest.start(
       net.guest.code(
         `${SOCKET_HELPERS} const s = net.connect(7, "echo.test"); s.write("x"); await once(s, "data"); globalThis.go = () => s.end("y"); console.log("ready"); return textOf(s)`,
@@ -114,7 +114,7 @@ describe("streams of a guest", () => {
     assert.equal((await bystander.outcome).result, '"y"');
   });
 
-  it("listeners find the run that connected, whatever frame they came with", async () => {
+  it("listeners run in the context of the run that connected", async () => {
     const { id, outcome } = net.guest.start(
       net.guest.code(
         `${SOCKET_HELPERS} const s = net.connect(7, "echo.test"); s.on("data", () => console.log("mine")); s.end("x"); await once(s, "close"); return 1`,
@@ -124,7 +124,7 @@ describe("streams of a guest", () => {
     assert.ok(net.guest.logs.some(({ run, text }) => run === id && text === "mine"));
   });
 
-  it("the bytes of one connection share no memory with what came beside them", async () => {
+  it("the bytes of a connection share no memory with other frames", async () => {
     assert.deepEqual(
       await value(`
         const s = net.connect(7, "echo.test");
@@ -137,7 +137,7 @@ describe("streams of a guest", () => {
     );
   });
 
-  it("what is opened when its own run is over is charged to one in flight", async () => {
+  it("a connection that is opened after its run is over is charged to an open run", async () => {
     await value(`
       globalThis.later = () => new Promise((resolve) => (globalThis.now = resolve)).then(() => net.connect(7, "echo.test").destroy());
       later();
@@ -152,7 +152,7 @@ describe("streams of a guest", () => {
     assert.equal(net.gateway.opens.at(-1)!.run, id);
   });
 
-  it("a task that breaks the prototypes breaks no frame of others", async () => {
+  it("a task that replaces methods of prototypes does not break the frames of other runs", async () => {
     await using own = await startNetworked({ "echo.test:7": echo() });
     const bystander = own.guest.start(
       own.guest.code(

@@ -3,10 +3,10 @@ import { after, before, describe, it } from "node:test";
 
 import { until } from "../contract/until.ts";
 import { SELF_SIGNED } from "../source/self-signed.ts";
+import { httpServer, httpsServer } from "./internet-servers.ts";
 import { echo, type Networked, startNetworked } from "./networked.ts";
-import { httpServer, httpsServer } from "./strangers.ts";
 
-/** Runs a text in a worker and resolves with its first message; `send` is there for the worker. */
+/** Defines `inWorker`, which runs a text in a worker and resolves with its first message. The text can call `send`. */
 const HELPERS = `
   const { Worker } = require("worker_threads");
   const inWorker = (text, options) => new Promise((resolve, reject) => {
@@ -27,7 +27,7 @@ describe("workers of a task", () => {
   });
   after(() => net[Symbol.asyncDispose]());
 
-  it("reach the network through the service, charged to the run that made them", async () => {
+  it("reach the network through the service, which charges the run that started them", async () => {
     const { id, outcome } = net.guest.start(
       net.guest.code(`${HELPERS} return inWorker("fetch('http://web.test/w').then((r) => r.text()).then(send)")`),
     );
@@ -35,7 +35,7 @@ describe("workers of a task", () => {
     assert.equal(net.gateway.opens.at(-1)!.run, id);
   });
 
-  it("speak TLS, look names up, and move large bodies both ways", async () => {
+  it("use TLS, resolve names, and transfer large bodies in both directions", async () => {
     const ca = JSON.stringify(JSON.stringify(SELF_SIGNED.cert)).slice(1, -1);
     assert.equal(
       await value(
@@ -55,17 +55,17 @@ describe("workers of a task", () => {
       })()\`)`),
       [4 * 2 ** 20, `POST /up ${4 * 2 ** 20}`],
     );
-    assert.ok(net.gateway.leastCredit >= 0);
+    assert.ok(net.gateway.minCredit >= 0);
   });
 
-  it("are refused as the task itself is", async () => {
+  it("are denied the same hosts as the task", async () => {
     assert.equal(
-      await value(`return inWorker("fetch('http://stranger.test/').catch((error) => send(error.cause.code))")`),
+      await value(`return inWorker("fetch('http://denied.test/').catch((error) => send(error.cause.code))")`),
       "EGRESS_DENIED",
     );
   });
 
-  it("get their own data and options, and what they make gets the network too", async () => {
+  it("receive their own data and options, and their workers have the network too", async () => {
     assert.deepEqual(
       await value(`
         const { port1, port2 } = new MessageChannel();
@@ -96,7 +96,7 @@ describe("workers of a task", () => {
     );
   });
 
-  it("live while a connection does, and no longer", async () => {
+  it("live until their last connection closes", async () => {
     assert.equal(
       await value(
         `return new Promise((resolve) => new Worker("require('net').connect(7, 'echo.test', function () { this.end('x') }).resume()", { eval: true }).once("exit", resolve))`,
@@ -111,7 +111,7 @@ describe("workers of a task", () => {
     );
   });
 
-  it("that end leave no connection behind", async () => {
+  it("close their connections when they end", async () => {
     await value(`
       const worker = new Worker("require('net').connect(7, 'echo.test', () => require('worker_threads').parentPort.postMessage(1))", { eval: true });
       await new Promise((resolve) => worker.once("message", resolve));

@@ -5,7 +5,7 @@ import type { AnswerMessage } from "../../src/wire/messages.ts";
 import { Gateway } from "./gateway.ts";
 import { GuestProcess } from "./guest-process.ts";
 
-/** What the code of a run that speaks by sockets finds: put before it. */
+/** Helper functions for submitted code that uses sockets. A test puts them before the code. */
 export const SOCKET_HELPERS = `
   const net = require("net");
   const { once } = require("events");
@@ -17,13 +17,13 @@ export const SOCKET_HELPERS = `
   const failure = (socket) => new Promise((resolve) => socket.once("error", (error) => resolve({ ...error, message: error.message })));
 `;
 
-/** A guest, and the strangers that it can reach by name. */
+/** A guest, and a gateway to the servers that the guest can reach by name. */
 export interface Networked extends AsyncDisposable {
   readonly guest: GuestProcess;
   readonly gateway: Gateway;
 }
 
-/** @param servers By `host:port`, as the guest names them. They are closed with the guest. */
+/** @param servers The servers by `host:port`, as the guest names them. They are closed with the guest. */
 export async function startNetworked(
   servers: Record<string, Server>,
   names: Record<string, AnswerMessage> = {},
@@ -50,7 +50,7 @@ export function tcp(onSocket: (socket: Socket) => void): Server {
   });
 }
 
-/** Gives back what it gets, and ends when the other side does. */
+/** Returns a server that sends back all bytes, and ends when the client ends. */
 export function echo(): Server {
   return tcp((socket) => socket.pipe(socket));
 }

@@ -11,7 +11,7 @@ describe("the process of a guest", () => {
   });
   after(() => guest.close());
 
-  it("an uncaught exception is the fault of its run alone", async () => {
+  it("an uncaught exception fails only its own run", async () => {
     const bystander = guest.start(guest.code("await new Promise((resolve) => { globalThis.free = resolve })"));
     for (const text of [
       "() => new Promise(() => setTimeout(() => { throw new Error('timer') }, 1))",
@@ -27,19 +27,19 @@ describe("the process of a guest", () => {
     assert.equal((await bystander.outcome).result, "null");
   });
 
-  it("an uncaught exception after the answer is told beside it, and the guest goes on", async () => {
+  it("an uncaught exception after the answer is reported as a late error, and the guest continues", async () => {
     const { id, outcome } = guest.start(
       guest.code("() => { setImmediate(() => { throw new Error('late') }); return 1 }"),
     );
     assert.equal((await outcome).result, "1");
-    while (!guest.unheard.some((each) => each.run === id)) await guest.ping();
-    const { fault } = guest.unheard.find((each) => each.run === id)!;
+    while (!guest.lateErrors.some((each) => each.run === id)) await guest.ping();
+    const { fault } = guest.lateErrors.find((each) => each.run === id)!;
     assert.equal(fault.detail, "after its answer: the task threw Error: late");
     assert.equal(await guest.value("2"), 2);
   });
 
-  it("a task that ends the process is answered so, and then the guest ends", async () => {
-    for (const [text, said] of [
+  it("a task that ends the process fails with task_exited, and then the guest ends", async () => {
+    for (const [text, detail] of [
       ["() => process.exit(3)", /process\.exit\(3\)/],
       ["() => new Promise(() => setImmediate(() => process.exit()))", /process\.exit\(0\)/],
       ["try { process.exit(1) } catch { return 5 }", /process\.exit\(1\)/],
@@ -51,19 +51,19 @@ describe("the process of a guest", () => {
       const fault = await own.fault(text);
       assert.equal(fault.code, "task_exited", text);
       assert.equal(fault.retire, true);
-      assert.match(fault.detail, said);
+      assert.match(fault.detail, detail);
       assert.equal(await own.exited, 0);
     }
   });
 
-  it("ends when the service is gone", async () => {
+  it("ends when the service closes its end of the link", async () => {
     await using own = await GuestProcess.start();
     own.start(own.code("await new Promise((resolve) => setTimeout(resolve, 1e6))"));
     await own.ping();
     assert.equal(await own.close(), 0);
   });
 
-  it("shows outside which run is entered, while it blocks", async () => {
+  it("shows in its title which run is entered, even while the run blocks", async () => {
     await using own = await GuestProcess.start();
     const name = async (): Promise<string> =>
       (await readFile(`/proc/${own.pid}/stat`, "utf8")).replace(/^.*\((.*)\).*$/s, "$1");
@@ -73,12 +73,12 @@ describe("the process of a guest", () => {
     assert.equal(await name(), `r${id.toString(36)}`);
   });
 
-  it("has memory usage and standard streams without /proc and terminal", async () => {
+  it("has process.memoryUsage and standard streams without /proc and without a terminal", async () => {
     assert.ok((await guest.value("process.memoryUsage().rss > 0 && process.memoryUsage.rss() > 0")) === true);
     assert.equal(await guest.value("let n = 0; for await (const chunk of process.stdin) n += 1; return n"), 0);
   });
 
-  it("aborts the signal of a run and forgets the run", async () => {
+  it("aborts the signal of a run, and ignores frames for an unknown run", async () => {
     const text =
       "async ({ signal }) => { signal.addEventListener('abort', () => console.log(signal.reason.name)); globalThis.waiting = true; await new Promise(() => {}) }";
     for (const [reason, name] of [
@@ -95,7 +95,7 @@ describe("the process of a guest", () => {
     assert.equal(await guest.value("1"), 1);
   });
 
-  it("a signal asked for after the abort is aborted", async () => {
+  it("a signal that the task first reads after the abort is aborted", async () => {
     const run = guest.start(
       guest.code(
         "async (context) => { await new Promise((resolve) => { globalThis.go = resolve }); console.log(String(context.signal.aborted)) }",
@@ -107,7 +107,7 @@ describe("the process of a guest", () => {
     while (!guest.logs.some((line) => line.run === run.id && line.text === "true")) await guest.ping();
   });
 
-  it("a task that replaces what the language gives stops no later run of other code", async () => {
+  it("a task that replaces built-ins does not break later runs of other code", async () => {
     for (const poison of [
       "JSON.stringify = () => { throw new Error('poison') }; JSON.parse = JSON.stringify",
       "Promise.prototype.then = () => { throw new Error('poison') }",
@@ -125,7 +125,7 @@ describe("the process of a guest", () => {
         poison,
       );
       assert.equal(await own.value("const x = await 6; return x * 7"), 42, poison);
-      // V8's own `import()` calls the `then` that the task replaced; all that needs no loading goes on.
+      // V8's `import()` calls the `then` that the task replaced. Code that needs no loading still works.
       if (!poison.startsWith("Promise")) assert.equal(await own.value("export default () => 42"), 42, poison);
       assert.equal(
         await own.value("(context, cb) => cb(null, context.query.a)", { url: "http://h/?a=1" }),
@@ -145,7 +145,7 @@ describe("the log of a run", () => {
   });
   after(() => guest.close());
 
-  it("has what the task writes, at its level", async () => {
+  it("has each line that the task writes, with its level", async () => {
     const { id, outcome } = guest.start(
       guest.code(`() => {
         console.log("a %d %o", 1, { b: 2 });
@@ -171,7 +171,7 @@ describe("the log of a run", () => {
     );
   });
 
-  it("belongs to the run whose code wrote it, however late", async () => {
+  it("has the lines that its code writes asynchronously", async () => {
     const code = guest.code("async (context) => { await new Promise(setImmediate); console.log(context.body) }");
     const runs = [1, 2, 3].map((body) => ({ body, run: guest.start(code, { body }) }));
     for (const { body, run } of runs) {
@@ -183,7 +183,7 @@ describe("the log of a run", () => {
     }
   });
 
-  it("has of a line the first 64 KiB, and says so", async () => {
+  it("has the first 64 KiB of a long line, and a note", async () => {
     const { id, outcome } = guest.start(guest.code("() => console.log('x'.repeat(2e5))"));
     await outcome;
     const lines = guest.logs.filter(({ run }) => run === id);
@@ -191,23 +191,23 @@ describe("the log of a run", () => {
       lines.map(({ level, text }) => [level, text.length > 100 ? text.length : text]),
       [
         ["info", 65_536],
-        ["warn", "the line before is 200000 bytes; the first 65536 are kept"],
+        ["warn", "the previous line has 200000 bytes; only the first 65536 were logged"],
       ],
     );
   });
 
-  it("ends at 256 KiB with a line that says so", async () => {
+  it("ends at 256 KiB with a note", async () => {
     const { id, outcome } = guest.start(
       guest.code("() => { for (let i = 0; i < 400; i += 1) console.log('x'.repeat(1024)) }"),
     );
     await outcome;
     const lines = guest.logs.filter(({ run }) => run === id);
-    // A line counts with the byte of its level.
+    // Each line counts one byte more, for its level.
     assert.equal(lines.length, Math.floor(262_144 / 1_025) + 1);
     assert.match(lines.at(-1)!.text, /262144 bytes; the rest is dropped/);
   });
 
-  it("has a thousand lines of a second, and one that says that the rest is dropped", async () => {
+  it("has a thousand lines of a second, and a note that the rest is dropped", async () => {
     const { id, outcome } = guest.start(guest.code("() => { for (let i = 1; i <= 1500; i += 1) console.log(i) }"));
     await outcome;
     const lines = guest.logs.filter(({ run }) => run === id).map(({ text }) => text);
@@ -249,7 +249,7 @@ describe("the context of a run", () => {
     );
   });
 
-  it("takes __proto__ as a name like any other", async () => {
+  it("treats __proto__ as an ordinary name", async () => {
     const text = "(c) => [c.query.admin, c.data.admin, c.params.admin, Object.keys(c.data), ({}).admin]";
     const body = JSON.parse('{"__proto__":{"admin":true}}') as object;
     assert.deepEqual(await guest.value(text, { url: "http://h/?__proto__=1", body }), [
@@ -261,7 +261,7 @@ describe("the context of a run", () => {
     ]);
   });
 
-  it("overlays data only with a body that is an object", async () => {
+  it("merges a body into data only if the body is an object", async () => {
     for (const body of [[1], "text", null, 5]) {
       assert.deepEqual(await guest.value("(c) => [c.data, c.body]", { url: "http://h/?a=1", body }), [
         { a: "1" },

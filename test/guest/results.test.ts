@@ -29,19 +29,19 @@ describe("results", () => {
     ["'x'.repeat(6291454)", `"${"x".repeat(6_291_454)}"`],
   ];
   for (const [text, json] of JSON_RESULTS) {
-    it(`${text} is answered as JSON`, async () => {
+    it(`${text} is sent as JSON`, async () => {
       const { result } = await guest.run(text);
       assert.ok(result === json);
     });
   }
 
-  it("what has no JSON is result_unserializable", async () => {
+  it("a value without a JSON form is result_unserializable", async () => {
     for (const text of ["10n", "({ a: 10n })", "Symbol()", "() => () => 1", "const a = {}; a.a = a; return a"]) {
       assert.equal((await guest.fault(text)).code, "result_unserializable", text);
     }
   });
 
-  it("what toJSON throws is the task's own", async () => {
+  it("an error that toJSON or a Proxy throws is task_threw", async () => {
     assert.equal((await guest.fault("({ toJSON() { throw new TypeError('own') } })")).code, "task_threw");
     assert.equal(
       (await guest.fault("new Proxy({}, { getPrototypeOf() { throw new Error('trap') } })")).code,
@@ -49,7 +49,7 @@ describe("results", () => {
     );
   });
 
-  it("more than 6 MiB at once are result_too_large", async () => {
+  it("a result of more than 6 MiB is result_too_large", async () => {
     for (const text of [
       "'x'.repeat(6291455)",
       "'é'.repeat(3145728)",
@@ -60,14 +60,14 @@ describe("results", () => {
     }
   });
 
-  it("a returned Error is a throw", async () => {
+  it("a returned Error fails the run as a thrown error does", async () => {
     const fault = await guest.fault("() => Object.assign(new RangeError('returned'), { statusCode: 418 })");
     assert.equal(fault.code, "task_threw");
     assert.equal(fault.error?.name, "RangeError");
     assert.equal(fault.status, 418);
   });
 
-  it("bytes are answered as they are", async () => {
+  it("bytes are sent unchanged", async () => {
     for (const text of [
       "Buffer.from('hi')",
       "new Uint8Array([104, 105])",
@@ -90,7 +90,7 @@ describe("results", () => {
     ]);
   });
 
-  it("streams and generators are answered piece by piece", async () => {
+  it("streams and generators are sent piece by piece", async () => {
     for (const text of [
       "(function* () { yield 'a'; yield new Uint8Array([98]) })()",
       "(async function* () { yield 'a'; await 1; yield 'b' })()",
@@ -104,7 +104,7 @@ describe("results", () => {
     }
   });
 
-  it("a Response is answered with its status, headers and body from any shape", async () => {
+  it("a Response that any form of code returns is sent with its status, headers and body", async () => {
     const { head, body } = await guest.run(
       "() => new Response('x', { status: 404, headers: { 'x-a': '1', connection: 'close' } })",
     );
@@ -119,9 +119,9 @@ describe("results", () => {
     assert.equal((await guest.fault("const r = new Response('x'); await r.text(); return r")).code, "task_threw");
   });
 
-  it("no more than the window is sent before more is asked for", async () => {
+  it("the guest sends no more than the window before the service grants more", async () => {
     let seen = 0;
-    // What a frame costs counts too, and five are begun.
+    // Five frames are started, and the cost of each frame counts too.
     const first = WINDOW_BYTES - 4 * DATA_FRAME_COST_BYTES;
     const full = Promise.withResolvers<void>();
     const code = guest.code("new Response(new Uint8Array(1000000).fill(97))");
@@ -151,7 +151,7 @@ describe("results", () => {
     assert.equal((await run.outcome).bodyBytes, 1_000_000);
   });
 
-  it("a Node handler's write waits for the window", async () => {
+  it("a write of a Node handler waits for the window", async () => {
     const text = `(context, req, res) => {
       let writes = 0;
       const more = () => { while (writes < 40) { writes += 1; if (!res.write(Buffer.alloc(50000))) return res.once("drain", more) } res.end() };
@@ -160,7 +160,7 @@ describe("results", () => {
     assert.equal((await guest.run(text)).bodyBytes, 2_000_000);
   });
 
-  it("a stream that breaks after its head is a fault, never an end", async () => {
+  it("a stream that fails after its head ends with a fault", async () => {
     const outcome = await guest.run("(function* () { yield 'a'; throw new Error('broke') })()");
     assert.equal(outcome.head?.status, 200);
     assert.equal(outcome.body, "a");
@@ -168,7 +168,7 @@ describe("results", () => {
     assert.equal(outcome.fault?.error?.message, "broke");
   });
 
-  it("a stream that breaks before it gave anything is a whole answer", async () => {
+  it("a stream that fails before its first piece is a failed run without a head", async () => {
     for (const text of [
       "(function* () { throw new Error('first') })()",
       "async function* main() { throw new Error('first') }",
@@ -184,7 +184,7 @@ describe("results", () => {
     }
   });
 
-  it("a stream whose first piece cannot be sent is result_unserializable, with what can", async () => {
+  it("a stream whose first piece cannot be sent is result_unserializable, with a hint what can be sent", async () => {
     for (const text of [
       "(function* () { yield { a: 1 } })()",
       "(async function* () { yield 5 })()",
@@ -197,7 +197,7 @@ describe("results", () => {
     }
   });
 
-  it("a generator that waits for long does not hold its head for as long", async () => {
+  it("the head of a slow generator is sent after a limited delay", async () => {
     const run = guest.start(
       guest.code(
         "(async function* () { await new Promise((go) => { globalThis.go = go }); throw new Error('late') })()",
@@ -209,7 +209,7 @@ describe("results", () => {
     assert.deepEqual([head?.status, fault?.error?.message], [200, "late"]);
   });
 
-  it("an aborted stream's source is told", async () => {
+  it("the source of an aborted stream is cancelled", async () => {
     const started = Promise.withResolvers<void>();
     const code = guest.code(
       "new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(65536)) }, cancel() { console.log('cancelled') } })",

@@ -12,24 +12,28 @@ describe("the shapes of code", () => {
   after(() => guest.close());
 
   const VALUES: [title: string, text: string, value: unknown][] = [
-    ["an async function is a value shape whatever its parameters", "async (cb, more) => typeof cb", "object"],
-    ["one parameter is the context", "(ctx) => ctx.container", "demo"],
-    ["one parameter called cb is a callback", "(cb) => { cb(null, 42) }", 42],
-    ["one parameter called done is a callback", "function (done) { setImmediate(done, null, 42) }", 42],
-    ["one parameter called next, without brackets, is a callback", "next => { next(null, 42) }", 42],
-    ["a callback's name is found behind a comment", "function (/* first */ callback) { callback(null, 42) }", 42],
-    ["a method may be a callback shape", "({ run(cb) { cb(null, 42) } }).run", 42],
+    ["an async function answers by its value, for any parameters", "async (cb, more) => typeof cb", "object"],
+    ["a single parameter is the context", "(ctx) => ctx.container", "demo"],
+    ["a single parameter called cb is a callback", "(cb) => { cb(null, 42) }", 42],
+    ["a single parameter called done is a callback", "function (done) { setImmediate(done, null, 42) }", 42],
+    ["a single parameter called next, without brackets, is a callback", "next => { next(null, 42) }", 42],
+    ["the name of a callback is found behind a comment", "function (/* first */ callback) { callback(null, 42) }", 42],
+    ["a method may answer by its callback", "({ run(cb) { cb(null, 42) } }).run", 42],
     ["two parameters are context and callback", "(context, cb) => cb(null, context.container)", "demo"],
-    ["the first answer of a callback wins", "(context, cb) => { cb(null, 1); cb(new Error('late')); cb(null, 2) }", 1],
-    ["a promise that a callback shape returns is adopted", "(context, cb) => Promise.resolve(42)", 42],
     [
-      "a promise of nothing leaves the answer to the callback",
+      "only the first call of a callback counts",
+      "(context, cb) => { cb(null, 1); cb(new Error('late')); cb(null, 2) }",
+      1,
+    ],
+    ["a promise that a function with a callback returns is the answer", "(context, cb) => Promise.resolve(42)", 42],
+    [
+      "a promise of undefined leaves the answer to the callback",
       "(context, cb) => Promise.resolve().then(() => { setImmediate(cb, null, 42) })",
       42,
     ],
-    ["a callback may give a promise", "(cb) => { cb(null, Promise.resolve(42)) }", 42],
+    ["a callback may receive a promise", "(cb) => { cb(null, Promise.resolve(42)) }", 42],
     [
-      "a default of the only parameter is not needed but given",
+      "a single parameter with a default receives the context",
       "(context = { container: 'own' }) => context.container",
       "demo",
     ],
@@ -61,7 +65,7 @@ describe("the shapes of code", () => {
     }
   });
 
-  it("an error given to the callback is task_error, with its own status when it has one", async () => {
+  it("an error passed to the callback is task_error, with the status of the error if it has one", async () => {
     const fault = await guest.fault("(cb) => cb(new TypeError('bad'))");
     assert.equal(fault.code, "task_error");
     assert.equal(fault.error?.name, "TypeError");
@@ -71,12 +75,12 @@ describe("the shapes of code", () => {
     assert.equal((await guest.fault("(cb) => cb(Object.assign(new Error('x'), { status: 404 }))")).status, 404);
   });
 
-  it("a callback shape that throws or whose promise rejects is task_threw", async () => {
+  it("a function with a callback that throws or rejects is task_threw", async () => {
     assert.equal((await guest.fault("(cb) => { throw new Error('x') }")).code, "task_threw");
     assert.equal((await guest.fault("(context, cb) => Promise.reject(new Error('x'))")).code, "task_threw");
   });
 
-  it("a Node handler answers what it writes", async () => {
+  it("a Node handler answers with the head and the bytes that it writes", async () => {
     const text = `(context, req, res) => {
       res.setHeader("X-One", "1");
       res.setHeader("x-gone", "1");
@@ -112,7 +116,7 @@ describe("the shapes of code", () => {
     assert.equal(head, undefined);
   });
 
-  it("a fetch handler gets request, env and ctx", async () => {
+  it("a fetch handler receives request, env and ctx", async () => {
     const text = `export default {
       greeting: "hi",
       async fetch(request, env, ctx) {
@@ -131,7 +135,7 @@ describe("the shapes of code", () => {
     assert.ok(ended);
   });
 
-  it("a fetch handler reads a form in the form it came in", async () => {
+  it("a fetch handler reads a form with formData", async () => {
     const text = "export default { async fetch(r) { return new Response((await r.formData()).getAll('a').join()) } }";
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     assert.equal((await guest.run(text, { headers, body: { a: ["1", "2"] } })).body, "1,2");
@@ -148,24 +152,24 @@ describe("the shapes of code", () => {
     }
   });
 
-  it("a fetch handler that answers no Response is task_threw", async () => {
+  it("a fetch handler that does not return a Response is task_threw", async () => {
     const fault = await guest.fault("export default { fetch: () => 5 }");
     assert.equal(fault.code, "task_threw");
     assert.match(fault.detail, /not a Response/);
   });
 
-  it("work given to waitUntil that fails is told beside the answer, and is no failure of the run", async () => {
+  it("a rejection of waitUntil work is reported as a late error, and the run succeeds", async () => {
     const run = guest.start(
       guest.code(
         "export default { fetch(r, e, ctx) { ctx.waitUntil(Promise.reject(new Error('later'))); return new Response('') } }",
       ),
     );
     assert.ok((await run.outcome).ended);
-    const { fault } = guest.unheard.find((each) => each.run === run.id)!;
+    const { fault } = guest.lateErrors.find((each) => each.run === run.id)!;
     assert.equal(fault.detail, "waitUntil: the task threw Error: later");
   });
 
-  const waiting = {
+  const WAITING = {
     "a fetch handler":
       "export default { fetch(r, e, ctx) { ctx.waitUntil(globalThis.work.promise); return new Response('') } }",
     "a value": "(context) => { context.waitUntil(globalThis.work.promise); return 1 }",
@@ -173,7 +177,7 @@ describe("the shapes of code", () => {
     "a Node handler": "(context, req, res) => { context.waitUntil(globalThis.work.promise); res.end() }",
     "a run that fails": "(context) => { context.waitUntil(globalThis.work.promise); throw new Error('x') }",
   };
-  for (const [what, code] of Object.entries(waiting)) {
+  for (const [what, code] of Object.entries(WAITING)) {
     it(`waitUntil keeps ${what} after its answer until the work has settled`, async () => {
       await guest.value("globalThis.work = Promise.withResolvers(), 1");
       const waits = guest.frame(FROM_GUEST.waits);
@@ -190,21 +194,21 @@ describe("the shapes of code", () => {
     });
   }
 
-  it("waitUntil ends with the deadline, at which the signal aborts, and not with the caller", async () => {
+  it("waitUntil work and its signal end at the deadline, and the work continues if the caller disconnects", async () => {
     await guest.value("globalThis.work = Promise.withResolvers(), 1");
     const code = guest.code(`(context) => {
       context.signal.onabort = () => console.log("aborted " + context.signal.reason.name);
       context.waitUntil(work.promise);
       return 1;
     }`);
-    const said = (run: number): string[] => guest.logs.filter((line) => line.run === run).map(({ text }) => text);
-    const [late, left] = [guest.start(code), guest.start(code)];
-    await Promise.all([late.outcome, left.outcome]);
+    const linesOf = (run: number): string[] => guest.logs.filter((line) => line.run === run).map(({ text }) => text);
+    const [late, abandoned] = [guest.start(code), guest.start(code)];
+    await Promise.all([late.outcome, abandoned.outcome]);
     guest.abort(late.id, "deadline");
-    guest.abort(left.id, "gone");
+    guest.abort(abandoned.id, "gone");
     const done = guest.frame(FROM_GUEST.done);
     await guest.value("work.resolve(), 1");
-    assert.equal((await done).id, left.id, "of the other the service waits for nothing");
-    assert.deepEqual([said(late.id), said(left.id)], [["aborted TimeoutError"], ["aborted AbortError"]]);
+    assert.equal((await done).id, abandoned.id, "only the abandoned run sends a done frame");
+    assert.deepEqual([linesOf(late.id), linesOf(abandoned.id)], [["aborted TimeoutError"], ["aborted AbortError"]]);
   });
 });

@@ -27,32 +27,32 @@ describe("code that does not parse", () => {
       "Unexpected token ';' (line 1, column 15)\n  let x = await ;\n                ^",
     ],
     [
-      "shows where a module returns",
+      "shows the position of a return in a module",
       "\n\nreturn 1;\nexport default 2",
       "Illegal return statement (line 3, column 1)\n  return 1;\n  ^",
     ],
     [
-      "shows where a module returns that imports and awaits",
+      "shows the position of a return in a module that imports and awaits",
       'import fs from "node:fs";\n  const a = await fs.promises.readdir("/");\n  for await (const b of a) {}\n  return a',
       "Illegal return statement (line 4, column 3)\n    return a\n    ^",
     ],
     [
-      "tells the fault in a module, not that it is one",
+      "reports the syntax error of a module, and not its import or export",
       "import fs from 'node:fs';\nexport default async () => {\n  let x = ;\n}",
       "Unexpected token ';' (line 3, column 11)\n    let x = ;\n            ^",
     ],
     [
-      "tells an end that comes too soon",
+      "reports a text that ends too early",
       "let x = (",
       "Unexpected end of input (line 1, column 10)\n  let x = (\n           ^",
     ],
     [
-      "tells an end that comes too soon in a text that awaits",
+      "reports a text with await that ends too early",
       "if (await 1) {\n",
       "Unexpected end of input (line 2, column 1)\n  \n  ^",
     ],
     [
-      "tells the fault in TypeScript, not the first type",
+      "reports the syntax error of TypeScript, and not its first type",
       "const a: number = 1;\nlet b: string = ;",
       "Expression expected (line 2, column 17)\n  let b: string = ;\n                  ^",
     ],
@@ -62,7 +62,7 @@ describe("code that does not parse", () => {
       "Expression expected (line 2, column 18)\n   let b: string = ;\n                   ^",
     ],
     [
-      "tells a name that a built-in module lacks",
+      "reports an import that a built-in module does not export",
       "import { nope } from 'node:fs';\nexport default 1",
       "The requested module 'node:fs' does not provide an export named 'nope' (line 1, column 10)\n" +
         "  import { nope } from 'node:fs';\n           ^",
@@ -76,7 +76,7 @@ describe("code that does not parse", () => {
     });
   }
 
-  it("shows a long line around its fault", async () => {
+  it("shows the part of a long line around the error", async () => {
     const { detail } = await guest.fault(`${"a + ".repeat(100)}; )`);
     const [message, line, caret] = detail.split("\n");
     assert.match(message!, /\(line 1, column 401\)/);
@@ -84,11 +84,11 @@ describe("code that does not parse", () => {
     assert.equal(line![caret!.indexOf("^")], ";");
   });
 
-  it("tells only the line where V8 tells no column", async () => {
+  it("reports only the line if V8 gives no column", async () => {
     assert.equal((await guest.fault(`\n${"a + ".repeat(1000)}; )`)).detail, "Unexpected token ';' (line 2)");
   });
 
-  it("names the TypeScript that is more than types", async () => {
+  it("names the TypeScript syntax that generates code", async () => {
     const texts = {
       enum: "enum A { B }",
       namespace: "namespace N { export const a = 1 }",
@@ -101,24 +101,24 @@ describe("code that does not parse", () => {
     }
   });
 
-  it("hints at how a module answers where one returns", async () => {
+  it("has a hint for a module that returns", async () => {
     assert.match((await guest.fault("return 1;\nexport default 2")).hint!, /export default/);
   });
 
-  it("hints at Markdown and HTML", async () => {
+  it("has a hint for Markdown and HTML", async () => {
     assert.match((await guest.fault("```js\n1\n```")).hint!, /fences/);
     assert.match((await guest.fault("\n<!DOCTYPE html><p>")).hint!, /page/);
     assert.match((await guest.fault("<html>")).hint!, /page/);
   });
 
-  it("answers the same to each run of the code", async () => {
+  it("fails each run of the code with the same fault", async () => {
     const code = guest.code("let x = ;");
     const first = await guest.start(code).outcome;
     assert.equal(first.fault?.code, "code_syntax");
     assert.deepEqual(await guest.start(code).outcome, first);
   });
 
-  it("that breaks the type stripper asks for the guest to be replaced, and JavaScript goes on", async () => {
+  it("and breaks the type stripper makes the guest ask to be replaced, and JavaScript still runs", async () => {
     await using broken = await GuestProcess.start();
     const fault = await broken.fault(`const x: number = ${"(".repeat(1500)}1${")".repeat(1500)}`);
     assert.equal(fault.code, "code_syntax");
@@ -126,7 +126,7 @@ describe("code that does not parse", () => {
     assert.equal(await broken.value("6 * 7"), 42);
   });
 
-  it("does not trouble the type stripper when it is plain JavaScript, however deep", async () => {
+  it("does not include deeply nested JavaScript, which never reaches the type stripper", async () => {
     assert.equal(await guest.value(`return ${"(".repeat(1500)}1${")".repeat(1500)}`), 1);
   });
 });
@@ -143,19 +143,19 @@ describe("the envelope's modules", () => {
     "./old.js": "exports.seven = 7",
   };
 
-  it("are imported, TypeScript too", async () => {
+  it("can be imported, including TypeScript", async () => {
     assert.equal(
       await guest.value("import { six } from './lib.ts'; export default () => six * 7", {}, { modules }),
       42,
     );
   });
 
-  it("are imported by import() and by require", async () => {
+  it("can be loaded with import() and with require", async () => {
     assert.equal(await guest.value("(await import('./lib.ts')).six", {}, { modules }), 6);
     assert.equal(await guest.value("require('./old.js').seven", {}, { modules }), 7);
   });
 
-  it("belong to their code alone", async () => {
+  it("are available only to the code of their request", async () => {
     assert.equal((await guest.fault("import { six } from './lib.ts'; export default six")).code, "code_syntax");
   });
 
@@ -169,9 +169,9 @@ describe("the envelope's modules", () => {
   });
 
   it("are named in their own errors", async () => {
-    const given = { "./bad.ts": "export const a: number = ;" };
+    const invalid = { "./bad.ts": "export const a: number = ;" };
     assert.match(
-      (await guest.fault("import { a } from './bad.ts'; export default a", {}, { modules: given })).detail,
+      (await guest.fault("import { a } from './bad.ts'; export default a", {}, { modules: invalid })).detail,
       /^bad\.ts: .*line 1, column 26/,
     );
     const thrower = { "./thrower.js": "export const f = () => {\n  throw new Error('from there') }" };
@@ -188,14 +188,14 @@ describe("the envelope's modules", () => {
   });
 });
 
-describe("what is read after a task has put its own in place of how stacks are written", () => {
+describe("code that is parsed after a task has replaced Error.prepareStackTrace", () => {
   const REPLACED = {
-    "by lists of call sites": "(error, sites) => sites",
-    "as a library for source maps does": "(error, sites) => error + sites.map((site) => '\\n    at ' + site).join('')",
-    "by one that throws": "() => { throw new Error('no') }",
+    "with a list of call sites": "(error, sites) => sites",
+    "as a source map library does": "(error, sites) => error + sites.map((site) => '\\n    at ' + site).join('')",
+    "with a function that throws": "() => { throw new Error('no') }",
   };
   for (const [how, replacement] of Object.entries(REPLACED)) {
-    it(`is told by line and caret all the same, and the task's own stays: ${how}`, async () => {
+    it(`fails with line and caret, and the task's function stays: ${how}`, async () => {
       await using guest = await GuestProcess.start();
       assert.equal(await guest.value(`Error.prepareStackTrace = globalThis.own = ${replacement}; return 1`), 1);
       assert.equal(await guest.value("export default () => 42"), 42);

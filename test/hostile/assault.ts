@@ -10,6 +10,9 @@ import type { Row } from "./table.ts";
 /** A container that has nothing to do with any attack. */
 export const NEIGHBOUR = "neighbour";
 
+/** Longer than the deadline of any run that is attacked: the answer shows what ended it. */
+const TIMEOUT_MS = 90_000;
+
 /** What is attacked: a started service, wherever it is. */
 export type Attacked = Pick<Service, "port" | "run" | "stderr">;
 
@@ -32,7 +35,7 @@ async function submit(
   const headers = step.contentType ? { "content-type": step.contentType } : {};
   const startMs = performance.now();
   const [answer, beside] = await Promise.all([
-    service.run(container, canaries.fill(step.text, service.port), { headers }),
+    service.run(container, canaries.fill(step.text, service.port), { headers, timeoutMs: TIMEOUT_MS }),
     service.run(NEIGHBOUR, "6 * 7"),
   ]);
   row.ms = Math.max(row.ms, performance.now() - startMs);

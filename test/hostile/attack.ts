@@ -30,35 +30,38 @@ export interface Attack {
   readonly steps: readonly Step[];
   /** It does its harm after its answer, so that the run after it may come into a guest that is about to end. */
   readonly strikesLater: boolean;
-  /** Whether only a deadline ends it. */
-  readonly length: "ends by itself" | "lasts for ever";
+  readonly ending: Ending;
 }
 
+/** The limit of time that an attack runs into, or may run into. */
+export type Ending = "the deadline" | "the block limit" | "its own end";
+
 /** Reads all files of the corpus. @throws {Error} naming a file that says less than it has to. */
-export function readAttacks(rung: string): Attack[] {
+export function readAttacks(level: string): Attack[] {
   const files = readdirSync(ATTACKS, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".js"));
-  return files.toSorted().map((file) => readAttack(file, readFileSync(path.join(ATTACKS, file), "utf8"), rung));
+  return files.toSorted().map((file) => readAttack(file, readFileSync(path.join(ATTACKS, file), "utf8"), level));
 }
 
 /**
  * A file is what a user would submit, below lines of comment that say what it tries and then, a field a line:
  *
  * - `answers:` what the service may answer, see `parseExpectation`; once for each answer that will do
- * - `answers under confined:` what may also be answered on that rung, and why is said above it
+ * - `answers under confined:` what may also be answered on that level, and why is said above it
  * - `after:` the name of a file of `preludes/` that goes before the code
  * - `as:` the content type
  * - `submits: its value` when the file is an expression that the test evaluates: a text too long or too dull to be written down
- * - `strikes: later` when the next run may come into a guest that is about to end
+ * - `strikes: later` when the next run may come into a guest that is about to end; `strikes: later, by a block` when the
+ *   block limit is what ends that guest
  * - `lasts: for ever` when nothing but its deadline ends it
  *
  * `// then, in the same container` and `// then, in another container` begin a further submission with fields of its own.
  */
-function readAttack(file: string, text: string, rung: string): Attack {
+function readAttack(file: string, text: string, level: string): Attack {
   const parts = text.split(/^\/\/ then, in (the same container|another container)$/m);
   const steps: Step[] = [];
   const title = titleOf(parts[0]!);
   for (let index = 0; index < parts.length; index += 2) {
-    steps.push(readStep(parts[index]!.trimStart(), (parts[index - 1] ?? "the same container") as Place, rung));
+    steps.push(readStep(parts[index]!.trimStart(), (parts[index - 1] ?? "the same container") as Place, level));
   }
   if (title === "") throw new Error(`${file} does not say what it tries`);
   if (steps.some((step) => step.expected.length === 0)) throw new Error(`${file} does not say what it expects`);
@@ -67,12 +70,20 @@ function readAttack(file: string, text: string, rung: string): Attack {
     name: path.basename(file, ".js"),
     title,
     steps,
-    strikesLater: /^\/\/ strikes: later$/m.test(parts[0]!),
-    length: /^\/\/ lasts: for ever$/m.test(parts[0]!) ? "lasts for ever" : "ends by itself",
+    strikesLater: /^\/\/ strikes: later(?:, by a block)?$/m.test(parts[0]!),
+    ending: endingOf(parts[0]!, steps),
   };
 }
 
-function readStep(text: string, place: Place, rung: string): Step {
+function endingOf(head: string, steps: readonly Step[]): Ending {
+  if (/^\/\/ lasts: for ever$/m.test(head)) return "the deadline";
+  const codes = steps.flatMap(({ expected }) => expected.map(({ code }) => code));
+  return codes.includes("task_blocked") || head.includes("\n// strikes: later, by a block\n")
+    ? "the block limit"
+    : "its own end";
+}
+
+function readStep(text: string, place: Place, level: string): Step {
   const head = /^(?:\/\/.*\n)*/.exec(text)![0];
   const field = (name: string): string[] =>
     [...head.matchAll(new RegExp(`^// ${name}: (.*)$`, "gm"))].map((match) => match[1]!);
@@ -83,15 +94,15 @@ function readStep(text: string, place: Place, rung: string): Step {
     place,
     text: isMade ? String(runInNewContext(body)) : [...prelude, body].join("\n"),
     contentType: field("as")[0] ?? null,
-    expected: [...field("answers").flatMap((each) => asToldOn(rung, each)), ...field(`answers under ${rung}`)].map(
+    expected: [...field("answers").flatMap((each) => asToldOn(level, each)), ...field(`answers under ${level}`)].map(
       parseExpectation,
     ),
   };
 }
 
 /** What is not there behind namespaces may be there and refused where one is confined. */
-function asToldOn(rung: string, answer: string): string[] {
-  return rung === "confined" && answer.includes("ENOENT") ? [answer, answer.replaceAll("ENOENT", "EACCES")] : [answer];
+function asToldOn(level: string, answer: string): string[] {
+  return level === "confined" && answer.includes("ENOENT") ? [answer, answer.replaceAll("ENOENT", "EACCES")] : [answer];
 }
 
 function titleOf(text: string): string {

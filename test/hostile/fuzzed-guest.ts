@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { duplexPair } from "node:stream";
 
-import { codeOf } from "../../src/containers/codes.ts";
-import type { RunListener } from "../../src/containers/flight.ts";
-import { Guest } from "../../src/containers/guest.ts";
+import { codeOf } from "../../src/containers/guest/code-table.ts";
+import type { RunListener } from "../../src/containers/guest/guest-run.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
 import type { GuestExit, GuestProcess } from "../../src/sandbox/sandbox.ts";
 import { textFrame } from "../../src/wire/frames.ts";
@@ -99,7 +99,7 @@ export class FuzzedRun implements RunListener {
   }
 
   // Also after its end: what it left behind may have something to say.
-  readonly witness = { log: (): void => {}, unheard: (): void => {} };
+  readonly logSink = { log: (): void => {}, lateError: (): void => {} };
 
   // Also after its end: a name takes time to be looked up.
   refused(): void {}

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { TestContext } from "node:test";
 
 export type Exchange = [request: IncomingMessage, response: ServerResponse];
 
-/** A real HTTP server for one test. @returns its port. */
+/** Starts a real HTTP server for one test. @returns the port of the server */
 export async function listening(
   t: TestContext,
-  handlers: { request?: RequestListener; checkContinue?: RequestListener },
+  handlers: { connection?: (socket: Socket) => void; request?: RequestListener; checkContinue?: RequestListener },
 ): Promise<number> {
   const server = createServer({ requireHostHeader: false });
   for (const [event, handler] of Object.entries(handlers)) server.on(event, handler);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { Limiter, type Charge, type Holder, type LimitStore } from "../../src/limits/limiter.ts";
+import { LimitSubject } from "../../src/limits/limit-subject.ts";
+import { Limiter } from "../../src/limits/limiter.ts";
 import { limitRecord } from "../../src/limits/record.ts";
+import type { Charge, LimitStore } from "../../src/limits/store.ts";
 import type { Limits } from "../../src/limits/windows.ts";
 import { HandClock, inFolder, withStore } from "./stores/folder.ts";
 
@@ -17,27 +19,27 @@ async function withLimiter(
   );
 }
 
-function holder(jti: string, container: Limits, token: Limits, ...parents: Holder[]): Holder {
+function subject(jti: string, container: Limits, token: Limits, ...parents: LimitSubject[]): LimitSubject {
   const above = parents.map((parent) => ({ jti: parent.jti, limits: parent.limits.token }));
-  return { jti, limits: { container, token }, parents: above };
+  return new LimitSubject(jti, { container, token }, above);
 }
 
 describe("the limiter", () => {
-  it("applies the smallest of the server's limits and the token's", async () => {
+  it("applies the lower of the server's limits and the token's", async () => {
     await withLimiter({ container: { minute: 9, day: 50 }, token: { hour: 3 } }, async (limiter) => {
-      const one = holder("one", { minute: 20, second: 4 }, { hour: 2 });
+      const one = subject("one", { minute: 20, second: 4 }, { hour: 2 });
       assert.deepEqual((await limiter.container("demo", one)).limits, [4, 9, 0, 50, 0, 0]);
       assert.deepEqual((await limiter.token("one", one.limits.token)).limits, [0, 0, 2, 0, 0, 0]);
       assert.deepEqual((await limiter.token("unknown", undefined)).limits, [0, 0, 3, 0, 0, 0]);
     });
   });
 
-  it("applies what is set for a container from the next decision on, where it is the smallest", async () => {
+  it("applies the limits set for a container from the next decision on, if they are the lowest", async () => {
     await withLimiter({}, async (_, store) => {
       const policies = new Map<string, Limits>();
       const limiter = new Limiter(store, { container: { day: 5 }, token: {} }, (name) => policies.get(name));
-      const one = holder("one", { minute: 3 }, {});
-      const none = holder("none", {}, {});
+      const one = subject("one", { minute: 3 }, {});
+      const none = subject("none", {}, {});
       assert.deepEqual((await limiter.container("demo", one)).limits, [0, 3, 0, 5, 0, 0]);
       policies.set("demo", { minute: 2, day: 9, month: 7 });
       assert.deepEqual((await limiter.container("demo", one)).limits, [0, 2, 0, 5, 0, 7]);
@@ -57,19 +59,19 @@ describe("the limiter", () => {
     });
   });
 
-  it("gives the headers the same limits again as long as nothing is set anew", async () => {
+  it("passes the same limits object to the headers until the limits change", async () => {
     await withLimiter({}, async (_, store) => {
       const policy = { minute: 100 };
       const limiter = new Limiter(store, { container: {}, token: {} }, (name) => (name === "set" ? policy : undefined));
-      const one = holder("one", { day: 100 }, {});
+      const one = subject("one", { day: 100 }, {});
       const [first, second] = [await limiter.admit("set", one), await limiter.admit("set", one)];
       assert.equal(first.usage[0]!.limits, second.usage[0]!.limits);
     });
   });
 
-  it("knows which containers are used, and how much in each window, whatever is tracked", async () => {
+  it("lists the used containers and their use in each window, with and without limits", async () => {
     await withLimiter({}, async (limiter) => {
-      const one = holder("one", {}, {});
+      const one = subject("one", {}, {});
       for (const name of ["b", "a", "b", "c"]) await limiter.admit(name, one);
       await limiter.resetContainer("c");
       assert.deepEqual(await limiter.containers("", 9), ["a", "b"]);
@@ -80,10 +82,10 @@ describe("the limiter", () => {
     });
   });
 
-  it("counts a run of any token against the container, each by its own limits", async () => {
+  it("counts a run of any token against the container, with the limits of each token", async () => {
     await withLimiter({}, async (limiter) => {
-      const large = holder("large", { minute: 5 }, {});
-      const small = holder("small", { minute: 2 }, {});
+      const large = subject("large", { minute: 5 }, {});
+      const small = subject("small", { minute: 2 }, {});
       for (let run = 0; run < 2; run++) assert.equal((await limiter.admit("demo", large)).admitted, true);
       assert.equal((await limiter.admit("demo", small)).admitted, false);
       assert.equal((await limiter.admit("other", small)).admitted, true);
@@ -91,10 +93,10 @@ describe("the limiter", () => {
     });
   });
 
-  it("counts a run against the tokens above it, by their limits, so that issuing multiplies no quota", async () => {
+  it("counts a run against the tokens above it with their limits, so that issuing tokens multiplies no quota", async () => {
     await withLimiter({}, async (limiter) => {
-      const parent = holder("parent", {}, { minute: 3 });
-      const children = ["a", "b", "c"].map((jti) => holder(jti, {}, { minute: 2 }, parent));
+      const parent = subject("parent", {}, { minute: 3 });
+      const children = ["a", "b", "c"].map((jti) => subject(jti, {}, { minute: 2 }, parent));
       const outcomes = [];
       for (const child of [...children, ...children]) outcomes.push(await limiter.admit("demo", child));
       assert.deepEqual(
@@ -114,9 +116,9 @@ describe("the limiter", () => {
     });
   });
 
-  it("keeps a container and a token of the same name apart, in use and in reset", async () => {
+  it("separates a container and a token of the same name, in use and in reset", async () => {
     await withLimiter({ container: { day: 9 }, token: { day: 9 } }, async (limiter) => {
-      const same = holder("same", {}, {});
+      const same = subject("same", {}, {});
       await limiter.admit("same", same);
       await limiter.resetContainer("same");
       assert.equal((await limiter.container("same", same)).remaining[3], 9);
@@ -126,12 +128,12 @@ describe("the limiter", () => {
     });
   });
 
-  it("asks the store once for all keys", async () => {
-    const asked: (readonly Charge[])[] = [];
+  it("calls the store once for all keys", async () => {
+    const calls: (readonly Charge[])[] = [];
     await withLimiter({}, async (_, store) => {
       const counting: LimitStore = {
         admit: (charges) => {
-          asked.push(charges);
+          calls.push(charges);
           return store.admit(charges);
         },
         read: (charges) => store.read(charges),
@@ -140,29 +142,29 @@ describe("the limiter", () => {
         close: () => store.close(),
       };
       const limiter = new Limiter(counting, { container: {}, token: {} });
-      await limiter.admit("demo", holder("child", {}, {}, holder("parent", {}, {})));
+      await limiter.admit("demo", subject("child", {}, {}, subject("parent", {}, {})));
       assert.deepEqual(
-        asked.map((charges) => charges.map(({ key }) => key)),
+        calls.map((charges) => charges.map(({ key }) => key)),
         [["c:demo", "t:child", "t:parent"]],
       );
     });
   });
 
-  it("takes a token that stands above itself, and a limit that is no positive integer, for a mistake", async () => {
+  it("throws a TypeError for a token above itself and for a limit that is not a positive integer", async () => {
     await withLimiter({}, async (limiter) => {
-      const loop: Holder = { jti: "a", limits: {}, parents: [{ jti: "a", limits: undefined }] };
+      const loop = new LimitSubject("a", {}, [{ jti: "a", limits: undefined }]);
       assert.throws(() => limiter.admit("demo", loop), TypeError);
       for (const minute of [0, -1, 1.5, Number.NaN]) {
-        assert.throws(() => limiter.admit("demo", holder("b", { minute }, {})), TypeError);
+        assert.throws(() => limiter.admit("demo", subject("b", { minute }, {})), TypeError);
       }
     });
   });
 });
 
 describe("the limit record", () => {
-  it("tells 0 for what is not tracked, -1 for what is used up, and else what is left", async () => {
+  it("has 0 for untracked windows, -1 for used-up windows, and otherwise the runs left", async () => {
     await withLimiter({}, async (limiter) => {
-      const one = holder("one", { second: 1, day: 5 }, {});
+      const one = subject("one", { second: 1, day: 5 }, {});
       assert.deepEqual(limitRecord(await limiter.container("demo", one)), {
         second: 1,
         minute: 0,

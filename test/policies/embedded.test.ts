@@ -9,18 +9,18 @@ import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { Problem } from "../../src/errors.ts";
-import { EmbeddedPolicies } from "../../src/policies/stores/embedded.ts";
+import { SqlitePolicyStore } from "../../src/policies/stores/sqlite.ts";
 import { policy, policyStoreSuite } from "../suites/policy-store.ts";
 
 policyStoreSuite("the embedded store", async () => {
   const folder = await mkdtemp(join(tmpdir(), "caisson-policies-"));
   const file = join(folder, "policies.sqlite");
-  let store = EmbeddedPolicies.open(file);
+  let store = SqlitePolicyStore.open(file);
   return {
     store,
     reopen: async () => {
       store.close();
-      store = EmbeddedPolicies.open(file);
+      store = SqlitePolicyStore.open(file);
       return store;
     },
     end: async () => {
@@ -36,16 +36,16 @@ async function databaseFile(t: TestContext): Promise<string> {
   return join(folder, "policies.sqlite");
 }
 
-test("its files are for their owner only", async (t) => {
+test("the files of the store are readable only for their owner", async (t) => {
   const file = await databaseFile(t);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   t.after(() => store.close());
   await store.set("demo", policy({ day: 1 }), "me");
   const folder = join(file, "..");
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
 });
 
-test("a policy that was answered as set outlives a process that is killed the moment after", async (t) => {
+test("an acknowledged policy survives a process that is killed immediately after", async (t) => {
   const file = await databaseFile(t);
   const fixture = fileURLToPath(new URL("set-and-wait.ts", import.meta.url));
   const child = spawn(process.execPath, [fixture, file, "demo"], { stdio: ["pipe", "pipe", "inherit"] });
@@ -53,14 +53,14 @@ test("a policy that was answered as set outlives a process that is killed the mo
   const exit = once(child, "exit");
   child.kill("SIGKILL");
   assert.deepEqual(await exit, [null, "SIGKILL"]);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   t.after(() => store.close());
   assert.deepEqual(store.get("demo"), policy({ day: 7 }));
 });
 
-test("what cannot be written changes nothing, and says so", async (t) => {
+test("a policy that cannot be written is rejected and changes nothing", async (t) => {
   const file = await databaseFile(t);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   await store.set("demo", policy({ day: 1 }), "me");
   store.close();
   await assert.rejects(store.set("demo", policy({ day: 2 }), "me"), unavailable);
@@ -68,27 +68,27 @@ test("what cannot be written changes nothing, and says so", async (t) => {
   assert.deepEqual(store.get("demo"), policy({ day: 1 }));
 });
 
-test("a damaged file stops the start with what to do, and is left as it is", async (t) => {
+test("a damaged file stops the start with a remedy, and is not changed", async (t) => {
   const file = await databaseFile(t);
-  const noDatabase = "this is no database, and long enough that nobody can take it for the head of one. ".repeat(99);
+  const noDatabase = "this is not a database, and it is too long for the header of a database. ".repeat(99);
   await writeFile(file, noDatabase);
   assert.throws(
-    () => EmbeddedPolicies.open(file),
+    () => SqlitePolicyStore.open(file),
     /policies\.sqlite cannot be used: .*; restore it from a backup, or remove/,
   );
   assert.equal(await readFile(file, "utf8"), noDatabase);
 });
 
-test("a policy that this version does not understand stops the start: it may be one that narrows", async (t) => {
+test("a policy with unknown members stops the start, because they may restrict the container", async (t) => {
   const file = await databaseFile(t);
-  const store = EmbeddedPolicies.open(file);
+  const store = SqlitePolicyStore.open(file);
   await store.set("demo", policy({ day: 1 }), "me");
   store.close();
   for (const text of ['{"limits":{"day":1},"later":true}', '{"limits":{"day":0}}', "{", "[]"]) {
     const database = new DatabaseSync(file);
     database.prepare("UPDATE policies SET policy = ?").run(text);
     database.close();
-    assert.throws(() => EmbeddedPolicies.open(file), /"demo" is no policy; restore it/, text);
+    assert.throws(() => SqlitePolicyStore.open(file), /"demo" is not a valid policy; restore it/, text);
   }
 });
 

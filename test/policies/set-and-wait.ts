@@ -1,7 +1,7 @@
-import { EmbeddedPolicies } from "../../src/policies/stores/embedded.ts";
+import { SqlitePolicyStore } from "../../src/policies/stores/sqlite.ts";
 
 const [file, container] = process.argv.slice(2);
-await EmbeddedPolicies.open(file!).set(container!, { limits: { day: 7 } }, "me");
+await SqlitePolicyStore.open(file!).set(container!, { limits: { day: 7 } }, "me");
 process.stdout.write("set\n");
 // Keeps the process, with the database open, until it is killed.
 process.stdin.resume();

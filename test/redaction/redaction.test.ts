@@ -20,9 +20,9 @@ const SECRETS = [
   "C:\\new\\folder",
 ];
 
-/** How programs write a text down, by the name of what does. */
+/** The spellings in which programs write a text, by name. */
 const SPELLINGS: Readonly<Record<string, (secret: string) => string>> = {
-  "as it is": (secret) => secret,
+  unchanged: (secret) => secret,
   JSON: (secret) => JSON.stringify({ key: secret }),
   "JSON in JSON": (secret) => JSON.stringify(JSON.stringify({ key: secret })),
   "JSON in JSON in JSON": (secret) => JSON.stringify(JSON.stringify(JSON.stringify([secret]))),
@@ -44,19 +44,19 @@ for (const [name, spell] of Object.entries(SPELLINGS)) {
     for (const secret of SECRETS.filter((each) => !isCase || /^[ -~\n]*$/.test(each))) {
       const text = new Redaction(SECRETS).text(`before ${spell(secret)} after`);
       assert.match(text, /\[secret\]/, text);
-      const told = text.replaceAll("[secret]", "").toLowerCase();
-      for (const piece of piecesOf(secret)) assert.ok(!told.includes(piece), `${piece} in ${text}`);
+      const redacted = text.replaceAll("[secret]", "").toLowerCase();
+      for (const piece of piecesOf(secret)) assert.ok(!redacted.includes(piece), `${piece} in ${text}`);
       assert.match(text, /^before .* after$/s);
     }
   });
 }
 
-/** Runs of letters and digits of a secret, which no spelling changes but for their case. */
+/** The sequences of letters and digits of a secret. Spellings change only their case. */
 function piecesOf(secret: string): string[] {
   return secret.toLowerCase().match(/[a-z0-9]{5,}/g) ?? [];
 }
 
-test("letters beyond ASCII are redacted in upper and lower case, in URLs and in the names of hosts", () => {
+test("non-ASCII letters are redacted in upper and lower case, in URLs and in host names", () => {
   const secrets = [
     "P\u00c4SSW\u00d6RT-\u00dcBER-4711",
     "\u043a\u043b\u044e\u0447-\u0421\u0415\u041a\u0420\u0415\u0422-7",
@@ -75,7 +75,7 @@ test("letters beyond ASCII are redacted in upper and lower case, in URLs and in 
   assert.equal(redaction.text(`getaddrinfo ENOTFOUND ${host}`), "getaddrinfo ENOTFOUND [secret].invalid");
 });
 
-test("a text without a secret stays as it is", () => {
+test("a text without a secret is unchanged", () => {
   const redaction = new Redaction(SECRETS);
   for (const text of ["", "nothing of it", "100 % of %zz, \\u00 and \\", "a\nb…c... \ud800", "the private part"]) {
     assert.equal(redaction.text(text), text);
@@ -83,45 +83,45 @@ test("a text without a secret stays as it is", () => {
   assert.equal(new Redaction([]).text("anything"), "anything");
 });
 
-test("what stands beside a secret stays, and secrets side by side are masked one by one", () => {
+test("the text around a secret is unchanged, and adjacent secrets are masked separately", () => {
   const redaction = new Redaction(["tok_12345678"]);
   assert.equal(redaction.text("a tok_12345678tok_12345678 b"), "a [secret][secret] b");
   assert.equal(redaction.text('{"k":"tok_12345678","l":1}'), '{"k":"[secret]","l":1}');
 });
 
-test("of secrets that are parts of each other nothing is left", () => {
+test("secrets that contain or overlap each other are masked completely", () => {
   assert.equal(new Redaction(["abcd", "abcdefgh"]).text("abcdefgh abcd"), "[secret] [secret]");
   assert.equal(new Redaction(["abcdef", "efghij"]).text("xabcdefghijx"), "x[secret]x");
 });
 
-test("of a secret that was cut nothing is left, wherever it was cut", () => {
+test("a truncated secret is masked completely, wherever it was truncated", () => {
   const secret = "hunter2-very-secret-key";
   const redaction = new Redaction([secret, "other"]);
-  for (let kept = 1; kept < secret.length; kept++) {
-    const begun = secret.slice(0, kept);
-    assert.equal(redaction.text(`with ${begun}…`), "with [secret]…");
+  for (let length = 1; length < secret.length; length++) {
+    const prefix = secret.slice(0, length);
+    assert.equal(redaction.text(`with ${prefix}…`), "with [secret]…");
     assert.equal(
-      redaction.text(`E: with ${begun}…\n    at f (task.js:1:1)`),
+      redaction.text(`E: with ${prefix}…\n    at f (task.js:1:1)`),
       "E: with [secret]…\n    at f (task.js:1:1)",
     );
-    if (kept >= 4) assert.equal(redaction.text(`with ${begun}`), "with [secret]");
-    if (kept >= 4) assert.equal(redaction.text(`Received '${begun}'...`), "Received '[secret]'...");
+    if (length >= 4) assert.equal(redaction.text(`with ${prefix}`), "with [secret]");
+    if (length >= 4) assert.equal(redaction.text(`Received '${prefix}'...`), "Received '[secret]'...");
   }
   assert.equal(redaction.text("the hun"), "the hun");
   assert.equal(redaction.text(`${secret} and…`), "[secret] and…");
 });
 
-test("what V8 quotes of a secret that is no JSON is redacted, from its begin and from its midst", () => {
+test("a secret that V8 quotes in a JSON syntax error is redacted, at its start and in its middle", () => {
   const quoting = 'abcdefghijkl"mnopqrstuvwxyz0123456789';
   for (const text of [`{"a":${LIVE}`, LIVE, `["${quoting}"]`, `{"key":"${quoting}","b":1}`, `[1,2,"${quoting}`]) {
     const message = thrownBy(() => JSON.parse(text));
-    const told = new Redaction([LIVE, quoting]).text(message);
+    const redacted = new Redaction([LIVE, quoting]).text(message);
     for (const piece of ["sk_l", "live", "cdef", "ijkl", "mnop", "opqr"]) {
-      assert.ok(!told.includes(piece), `${piece} in ${told}, of ${message}`);
+      assert.ok(!redacted.includes(piece), `${piece} in ${redacted}, of ${message}`);
     }
-    assert.match(told, /JSON/);
+    assert.match(redacted, /JSON/);
   }
-  // What is not of a secret is what somebody looks for.
+  // Other quotations stay, because they help the reader.
   const page = thrownBy(() => JSON.parse("<!DOCTYPE html><html>"));
   assert.equal(new Redaction([LIVE]).text(page), page);
 });
@@ -135,35 +135,35 @@ function thrownBy(step: () => unknown): string {
   return assert.fail("nothing was thrown");
 }
 
-test("what is too short to be told from other words stays, and what no URL can hold does no harm", () => {
+test("a secret that is too short stays, and a secret with a lone surrogate is redacted", () => {
   assert.equal(new Redaction(["a", "", "1", "\n\"'\\"]).text("banana 1"), "banana 1");
   assert.equal(new Redaction(["\ud800abc"]).text("x\ud800abc"), "x[secret]");
 });
 
-test("any secrets in any text are found as a search for each of them finds them", () => {
+test("redaction masks the same characters as a search for each secret", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 4, maxLength: 9 });
   const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "-"), maxLength: 60 });
   fc.assert(
     fc.property(fc.array(word, { maxLength: 5 }), text, (secrets, body) => {
-      // The end of a text may be the begin of a secret, which is another rule.
-      const given = `${body}----`;
+      // This suffix avoids another rule: the end of a text may be the start of a secret.
+      const input = `${body}----`;
       const covered = new Set<number>();
       for (const secret of secrets) {
-        for (let at = given.indexOf(secret); at >= 0; at = given.indexOf(secret, at + 1)) {
+        for (let at = input.indexOf(secret); at >= 0; at = input.indexOf(secret, at + 1)) {
           for (let offset = 0; offset < secret.length; offset++) covered.add(at + offset);
         }
       }
-      const told = new Redaction(secrets).text(given);
-      const kept = given
+      const redacted = new Redaction(secrets).text(input);
+      const expected = input
         .split("")
         .filter((_, at) => !covered.has(at))
         .join("");
-      assert.equal(told.replaceAll("[secret]", ""), kept);
+      assert.equal(redacted.replaceAll("[secret]", ""), expected);
     }),
   );
 });
 
-test("a problem keeps all but the secrets: in its detail, its hint, and everywhere in the task's error", () => {
+test("a problem is redacted in its detail, its hint and everywhere in the task's error, and is otherwise unchanged", () => {
   const secret = 'sk_live "1"\n&';
   const cause = new Error(`signal SIGABRT: boom ${secret}`);
   const problem = new Problem("task_threw", `it said ${secret}`, {
@@ -181,11 +181,11 @@ test("a problem keeps all but the secrets: in its detail, its hint, and everywhe
     },
     cause,
   });
-  const told = new Redaction([secret]).error(problem) as Problem;
-  assert.deepEqual([told.code, told.status, told.options.retryAfterMs], ["task_threw", 418, 5]);
-  assert.equal(told.message, "it said [secret]");
-  assert.equal((told.cause as Error).message, "signal SIGABRT: boom [secret]");
-  assert.deepEqual(told.options.error, {
+  const redacted = new Redaction([secret]).error(problem) as Problem;
+  assert.deepEqual([redacted.code, redacted.status, redacted.options.retryAfterMs], ["task_threw", 418, 5]);
+  assert.equal(redacted.message, "it said [secret]");
+  assert.equal((redacted.cause as Error).message, "signal SIGABRT: boom [secret]");
+  assert.deepEqual(redacted.options.error, {
     name: "Error",
     message: "[secret]",
     stack: "Error: [secret]\n  at 1",
@@ -193,7 +193,7 @@ test("a problem keeps all but the secrets: in its detail, its hint, and everywhe
     errors: [{ name: "E", message: "[secret]" }],
     "[secret]": { deep: ["[secret]", 1, null] },
   });
-  assert.doesNotMatch(JSON.stringify(told.options), /sk_live/);
+  assert.doesNotMatch(JSON.stringify(redacted.options), /sk_live/);
   const defect = new TypeError("x");
   assert.equal(new Redaction([secret]).error(defect), defect);
 });

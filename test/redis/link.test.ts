@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
 
-import { RedisStore } from "../../src/limits/stores/redis.ts";
+import { RedisLimitStore } from "../../src/limits/stores/redis.ts";
 import { durabilityWarnings } from "../../src/redis/durability.ts";
 import { RedisLink } from "../../src/redis/link.ts";
 import { until } from "../contract/until.ts";
@@ -15,18 +15,18 @@ import { freePort, missing, placeOf, startRedis } from "./server.ts";
 
 const CHARGES = [charge("c:acme", { minute: 3 }, "container"), charge("t:one", { day: 9 })] as const;
 
-/** Opens, counts as one does, and closes. */
+/** Opens a link, admits charges, and closes it. @returns how many charges were admitted. */
 async function count(url: string, authority: string | null = null): Promise<number> {
   const link = await RedisLink.open(placeOf(url), { realm: "test", authority });
   try {
-    return await admitted(new RedisStore(link), 5, ...CHARGES);
+    return await admitted(new RedisLimitStore(link), 5, ...CHARGES);
   } finally {
     link.close();
   }
 }
 
 describe("the link to Redis", { skip: await missing("redis-server") }, () => {
-  it("enters with a user and a password, and says what is wrong with them without repeating them", async () => {
+  it("authenticates with a user and a password, and reports a wrong password without repeating it", async () => {
     await using server = await startRedis(["--save", "", "--user", "alice", "on", ">s3cret/?", "~caisson:*", "+@all"]);
     const url = (password: string): string => `redis://alice:${encodeURIComponent(password)}@127.0.0.1:${server.port}`;
     assert.equal(await count(url("s3cret/?")), 3);
@@ -36,7 +36,7 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
     });
   });
 
-  it("says that nothing listens there", async () => {
+  it("reports a port on which nothing listens", async () => {
     await assert.rejects(count(`redis://127.0.0.1:${await freePort()}`), /cannot be used: .*ECONNREFUSED/);
   });
 
@@ -58,8 +58,8 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
       ];
       execFileSync("openssl", [...form, "-keyout", key, "-out", certificate, ...subject], { stdio: "ignore" });
       const port = await freePort();
-      const words = ["--tls-port", String(port), "--tls-cert-file", certificate, "--tls-key-file", key];
-      await using server = await startRedis(["--save", "", ...words, "--tls-auth-clients", "no"]);
+      const tlsFlags = ["--tls-port", String(port), "--tls-cert-file", certificate, "--tls-key-file", key];
+      await using server = await startRedis(["--save", "", ...tlsFlags, "--tls-auth-clients", "no"]);
       assert.equal(await server.client.ping(), "PONG");
       assert.equal(await count(`rediss://127.0.0.1:${port}`, certificate), 3);
       await assert.rejects(count(`rediss://127.0.0.1:${port}`), /self-signed certificate/);
@@ -88,7 +88,7 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
     assert.equal(new Set(slots).size, 1, keys.join());
   });
 
-  it("asks sentinels where the server is", async () => {
+  it("finds the server through sentinels", async () => {
     await using server = await startRedis();
     const folder = await mkdtemp(path.join(tmpdir(), "caisson-sentinel-"));
     try {
@@ -101,17 +101,17 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
     }
   });
 
-  it("keeps realms apart, and names of callers out of the keys", async () => {
+  it("separates realms, and keeps names of callers out of the keys", async () => {
     await using server = await startRedis();
     const [one, other] = [await server.link("one"), await server.link("other")];
-    assert.equal(await admitted(new RedisStore(one), 5, charge("c:{x}", { minute: 3 })), 3);
-    assert.equal(await admitted(new RedisStore(other), 5, charge("c:{x}", { minute: 3 })), 3);
+    assert.equal(await admitted(new RedisLimitStore(one), 5, charge("c:{x}", { minute: 3 })), 3);
+    assert.equal(await admitted(new RedisLimitStore(other), 5, charge("c:{x}", { minute: 3 })), 3);
     for (const key of await server.client.keys("*")) assert.match(key, /^caisson:\{(one|other)\}:[\w-]+$/);
   });
 
-  it("drops keys after the longest window, and names of keys that are gone", async () => {
+  it("lets keys expire after the longest window, and removes the names of expired keys", async () => {
     await using server = await startRedis();
-    const store = new RedisStore(await server.link());
+    const store = new RedisLimitStore(await server.link());
     for (let name = 0; name < 20; name++) await admitted(store, 1, charge(`c:old-${name}`, {}));
     const month = 31 * 86_400_000;
     const logs = (await server.client.keys("*")).filter((key) => !key.endsWith(":names"));
@@ -125,7 +125,7 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
     assert.equal((await store.keys("c:", "c:", 1_000)).length, 100);
   });
 
-  it("warns of a Redis that would forget", async () => {
+  it("warns of a Redis that may lose counts", async () => {
     await using careless = await startRedis(["--save", "", "--maxmemory-policy", "allkeys-lru"]);
     const warnings = await durabilityWarnings(await careless.link());
     assert.match(warnings[0]!, /append-only/);

@@ -11,18 +11,18 @@ import { redisPlace, type RedisPlace } from "../../src/config/redis-place.ts";
 import { type LinkOptions, RedisLink } from "../../src/redis/link.ts";
 import { until } from "../contract/until.ts";
 
-/** The servers that speak the protocol, where they are installed. */
+/** The programs that implement the Redis protocol. */
 export const SERVERS = ["redis-server", "valkey-server"] as const;
 export type ServerProgram = (typeof SERVERS)[number];
 
-/** Why tests cannot use a server, for their `skip`; false when they can. */
+/** Returns why tests cannot use a server, for their `skip`, or false if they can. */
 export async function missing(program: string): Promise<string | false> {
   for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
     try {
       await access(path.join(folder, program));
       return false;
     } catch {
-      // In another folder, perhaps.
+      // Continue with the next folder.
     }
   }
   return `${program} is not installed`;
@@ -30,32 +30,32 @@ export async function missing(program: string): Promise<string | false> {
 
 const PATIENCE_MS = 10_000;
 
-/** A server of a test's own, with a folder of its own, on a free port of loopback. */
+/** A server for one test, with its own folder and a free port on loopback. */
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** A plain client, for what the service never does. */
+  /** A plain client for commands that the service never sends. */
   readonly client: Redis;
-  /** It waits for answers that come late, as they do on a busy machine. */
+  /** Opens a link with a long time limit, for busy machines. */
   link(realm?: string): Promise<RedisLink>;
-  /** One that gives up as soon as a service does. */
+  /** Opens a link with the time limit of the service. */
   hastyLink(): Promise<RedisLink>;
-  /** Of all that these have given. */
+  /** Closes all links that were opened here. */
   closeLinks(): void;
-  /** Whether the kernel has stopped it. */
+  /** Whether the process is stopped by SIGSTOP. */
   isStopped(): Promise<boolean>;
-  /** Ends it without warning. What it had answered for, it has written. */
+  /** Kills the server. Its acknowledged writes are in its file. */
   kill(): Promise<void>;
-  /** Starts it again, on what it left. */
+  /** Starts the server again on its files. */
   restart(): Promise<void>;
 }
 
-/** Written before it is answered for, and not only remembered: a killed server counts on. */
-const KEPT = ["--appendonly", "yes", "--appendfsync", "no", "--save", ""];
+/** Options with which a killed server keeps its acknowledged writes: it writes its file before it answers. */
+const DURABLE = ["--appendonly", "yes", "--appendfsync", "no", "--save", ""];
 
 export async function startRedis(
-  words: readonly string[] = KEPT,
+  options: readonly string[] = DURABLE,
   program: ServerProgram = "redis-server",
   first: readonly string[] = [],
 ): Promise<RedisServer> {
@@ -63,9 +63,13 @@ export async function startRedis(
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   const start = async (): Promise<ChildProcess> => {
-    const child = spawn(program, [...first, "--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...words], {
-      stdio: "ignore",
-    });
+    const child = spawn(
+      program,
+      [...first, "--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...options],
+      {
+        stdio: "ignore",
+      },
+    );
     child.once("error", () => {});
     return child;
   };
@@ -86,8 +90,8 @@ export async function startRedis(
     client.disconnect();
     throw error;
   }
-  const open = async (options: LinkOptions): Promise<RedisLink> => {
-    const link = await RedisLink.open(placeOf(url), options);
+  const open = async (linkOptions: LinkOptions): Promise<RedisLink> => {
+    const link = await RedisLink.open(placeOf(url), linkOptions);
     links.push(link);
     return link;
   };

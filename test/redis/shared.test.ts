@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 
 import { openShared, type Shared } from "../../src/stores.ts";
-import { isRevokedOnRecord } from "../../src/tokens/register.ts";
+import { isRevokedOnRecord } from "../../src/tokens/store.ts";
 import { until } from "../contract/until.ts";
 import { payload, problemOf } from "../tokens/support.ts";
 import { missing, type RedisServer, startRedis } from "./server.ts";
@@ -21,7 +21,7 @@ async function nodesOn(server: RedisServer, body: (one: Shared, other: Shared) =
   }
 }
 
-/** What another node has changed is known when the lag is over, or it is said that it cannot be: however busy the machine is. */
+/** Asserts that a node has a change of another node within the lag, or refuses to answer, also on a busy machine. */
 async function knownInTime(holds: () => boolean, what: string): Promise<void> {
   const sinceMs = performance.now();
   const isKnown = (): boolean | null => {
@@ -39,8 +39,8 @@ async function knownInTime(holds: () => boolean, what: string): Promise<void> {
   }, what);
 }
 
-describe("what nodes share", { skip: await missing("redis-server") }, () => {
-  it("has a revocation at once where it was made, and soon everywhere, also on nodes that start later", async () => {
+describe("the data that nodes share", { skip: await missing("redis-server") }, () => {
+  it("has a revocation at once on its node, and soon on all nodes, also on nodes that start later", async () => {
     await using server = await startRedis();
     const jti = randomUUID();
     await nodesOn(server, async ({ registry }, other) => {
@@ -53,7 +53,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
     await nodesOn(server, async ({ registry }) => assert.equal(registry.isRevoked(jti), true));
   });
 
-  it("knows on each node what was issued on another, for as long as it may matter", async () => {
+  it("has the tokens that other nodes issued, until they expire", async () => {
     await using server = await startRedis();
     await nodesOn(server, async (one, other) => {
       const [first, second] = [
@@ -65,7 +65,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
       const issued = await other.registry.issued(String(first["jti"]));
       assert.deepEqual([issued?.claims.jti, issued?.issuedBy, issued?.issuedAt], [first["jti"], "me", 5]);
       assert.equal(await other.registry.issued(randomUUID()), undefined);
-      // Without the list of them all.
+      // Without the list of all tokens.
       const keys = (await server.client.keys("*:issued")).filter((key) => !key.endsWith(":tokens:issued"));
       const ttls = await Promise.all(keys.map((key) => server.client.pttl(key)));
       assert.deepEqual(
@@ -75,7 +75,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
     });
   });
 
-  it("has a policy at once where it was set, soon everywhere, and again without it", async () => {
+  it("has a new or removed policy at once on its node, and soon on all nodes", async () => {
     await using server = await startRedis();
     await nodesOn(server, async ({ policies }, other) => {
       await policies.set("acme", LIMITED, "me");
@@ -90,7 +90,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
     });
   });
 
-  it("says that it cannot know when a node is cut off for longer than the lag, and knows when it is back", async () => {
+  it("is refused on a node that is cut off for longer than the lag, until Redis answers again", async () => {
     await using server = await startRedis();
     await nodesOn(server, async ({ registry, policies }, other) => {
       const jti = randomUUID();
@@ -102,19 +102,19 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
           return true;
         }
       };
-      await until(isUnknown, "it refuses to say", 10_000);
+      await until(isUnknown, "the node refuses to answer", 10_000);
       assert.equal((await problemOf(() => registry.isRevoked(jti))).code, "store_unavailable");
       assert.equal((await problemOf(() => policies.get("acme"))).code, "store_unavailable");
       assert.equal((await problemOf(() => registry.revoke(jti, "me", 0))).code, "store_unavailable");
       assert.equal((await problemOf(() => registry.record(payload() as never, "me", 0))).code, "store_unavailable");
       await server.restart();
-      await until(async () => !(await isUnknown()), "it knows again");
+      await until(async () => !(await isUnknown()), "the node answers again");
       await other.registry.revoke(jti, "me", 0);
       await until(() => registry.isRevoked(jti), "the revocation arrives");
     });
   });
 
-  it("never takes back a revocation, also when Redis has lost its memory, and learns of new ones", async () => {
+  it("keeps revocations in the memory of nodes after Redis has lost its data, and receives new ones", async () => {
     await using server = await startRedis(["--save", ""]);
     await nodesOn(server, async (one, other) => {
       const jtis = [randomUUID(), randomUUID()];
@@ -127,7 +127,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
     });
   });
 
-  it("keeps a revocation again, when Redis has lost it and it is made again, for nodes that start later", async () => {
+  it("has a revocation that was repeated after Redis lost it, for nodes that start later", async () => {
     await using server = await startRedis(["--save", ""]);
     const jti = randomUUID();
     await nodesOn(server, async ({ registry }) => {
@@ -138,7 +138,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
     await nodesOn(server, async ({ registry }) => assert.equal(registry.isRevoked(jti), true));
   });
 
-  it("keeps who revoked a token first, also on a node that has not heard of it yet", async () => {
+  it("has the first revocation of a token, also on a node that has not received it yet", async () => {
     await using server = await startRedis();
     await nodesOn(server, async (one, other) => {
       const jti = randomUUID();
@@ -149,7 +149,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
     });
   });
 
-  it("knows from the record of a revocation that a node has not heard of, of a token and of one above it", async () => {
+  it("has a revocation on record that a node has not received, of a token and of its parents", async () => {
     await using server = await startRedis();
     await nodesOn(server, async (one, other) => {
       const [jti, below] = [randomUUID(), randomUUID()];
@@ -180,7 +180,7 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
     });
   });
 
-  it("forgets a revocation when nobody could take the token for valid any more", async () => {
+  it("forgets a revocation after the token has expired everywhere", async () => {
     await using server = await startRedis();
     await nodesOn(server, async ({ registry }) => {
       const old = payload({ iat: 1, exp: 2 });
@@ -190,11 +190,11 @@ describe("what nodes share", { skip: await missing("redis-server") }, () => {
       await until(async () => {
         await registry.revoke(randomUUID(), "me", 0);
         return (await server.client.zscore("caisson:{test}:revoked:changes", String(old["jti"]))) === null;
-      }, "it is forgotten");
+      }, "the revocation is forgotten");
     });
   });
 
-  it("keeps a revocation when the clock of Redis is days ahead of that of the node", async (t) => {
+  it("keeps a revocation if the clock of Redis is days ahead of the clock of the node", async (t) => {
     await using server = await startRedis();
     const nowMs = Date.now() - 3 * 86_400_000;
     await nodesOn(server, async ({ registry }) => {

@@ -1,21 +1,23 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
-import { openWall } from "../../src/sandbox/open-wall.ts";
+import { sandboxOf } from "../../src/sandbox/local-sandbox.ts";
+import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
-import { sandboxBehind } from "../../src/sandbox/wall.ts";
 import { type Home, makeHome } from "../contract/service.ts";
 import { Trail } from "../contract/trail.ts";
-import { until } from "../contract/until.ts";
+import { isLong } from "../long.ts";
 import { seeded } from "../seeded.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 
 const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`;
-const STARTS = 20;
-/** A guest is set up within some milliseconds; after that it is a Node that starts. */
+const STARTS = isLong ? 200 : 20;
+/** The time in which tests end a guest, in microseconds. The setup of a guest takes some milliseconds; then Node starts. */
 const START_US = 12_000;
+const END_MS = 10_000;
 
 let home: Home;
 let trail: Trail;
@@ -28,17 +30,17 @@ before(async () => {
 });
 after(() => home[Symbol.asyncDispose]());
 
-for (const rung of ["namespaces", "confined"] as const) {
-  describe(`on the rung ${rung}`, () => {
+for (const level of ["namespaces", "confined"] as const) {
+  describe(`at the level ${level}`, () => {
     before(async () => {
-      sandbox = sandboxBehind(await openWall({ ...SANDBOX_OPTIONS, isolation: rung }));
+      sandbox = sandboxOf(await openLocalSandbox({ ...SANDBOX_OPTIONS, isolation: level }));
     });
     after(() => sandbox.close());
     leavesNothing();
   });
 }
 
-/** Those that this process has started, such as the bubblewraps. */
+/** Returns the child processes of this process, such as bubblewrap. */
 function children(): Set<number> {
   return new Set(readFileSync(CHILDREN, "utf8").trim().split(" ").map(Number));
 }
@@ -51,34 +53,36 @@ async function launch(): Promise<{ guest: GuestProcess; wrapper: number }> {
   return { guest, wrapper: wrapper! };
 }
 
-/** Ends guests at random moments of their start, and holds that nothing of them stays. */
+/** Ends guests at random moments of their start, and asserts that no process and no group of them remains. */
 async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => void): Promise<void> {
   const random = seeded();
+  const momentsUs: number[] = [];
+  const told = (): string => `seed ${random.seed}, ended after ${momentsUs.join(", ")} µs`;
   for (let count = 0; count < STARTS; count++) {
     const { guest, wrapper } = await launch();
-    const afterUs = random.below(START_US);
-    const endMs = performance.now() + afterUs / 1_000;
+    momentsUs.push(random.below(START_US));
+    const endMs = performance.now() + momentsUs.at(-1)! / 1_000;
     while (performance.now() < endMs) await setImmediate();
     end(guest, wrapper);
-    const told = `seed ${random.seed}, start ${count}, ended after ${afterUs} µs`;
-    let exited = false;
-    void guest.exited.then(() => (exited = true));
-    await until(() => exited, `it has ended; ${told}`, 10_000);
-    assert.deepEqual(await trail.processes(), [], told);
-    assert.deepEqual(trail.groups(), [], told);
+    const late = once(AbortSignal.timeout(END_MS), "abort").then(() =>
+      assert.fail(`the last has not ended; ${told()}`),
+    );
+    await Promise.race([guest.exited, late]);
   }
+  assert.deepEqual(await trail.processes(), [], told());
+  assert.deepEqual(trail.groups(), [], told());
 }
 
 function leavesNothing(): void {
-  it("a guest that is killed, or whose bubblewrap is, at any moment of its start goes with it", async () => {
+  it("a guest ends if its bubblewrap or its own process is killed at any moment of its start", async () => {
     await endAtAnyMoment((_, wrapper) => process.kill(wrapper, "SIGKILL"));
   });
 
-  it("a guest that is ended at any moment of its start leaves nothing", async () => {
+  it("a guest that is ended at any moment of its start leaves no process and no group", async () => {
     await endAtAnyMoment((guest) => guest.kill());
   });
 
-  it("a guest that dies while it is put under its limits leaves no control group", async () => {
+  it("a guest that ends while it is sealed leaves no control group", async () => {
     for (let count = 0; count < 5; count++) {
       const { guest } = await launch();
       await new Promise((resolve) => guest.socket.once("data", resolve));

@@ -1,38 +1,39 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-import { PROBLEMS } from "../../src/errors.ts";
+import { PROBLEMS } from "../../src/error-codes.ts";
 
 const FOLDER = path.join(import.meta.dirname, "corpus");
 const PARTS = /^--- ?(.*)\n/m;
 
-/** One text as people and language models write it, and the answer that is documented for it. */
+/** One text as people and language models write it, and its documented answer. */
 export interface Snippet {
   readonly title: string;
   readonly code: string;
   /** Further modules of the envelope, by specifier. */
   readonly modules: Readonly<Record<string, string>>;
-  /** The members `query`, `type` and `data` of its head. */
+  /** The lines `query`, `type` and `data` of its head. */
   readonly fields: Readonly<Record<string, string>>;
   readonly status: number;
   readonly isProblem: boolean;
-  /** The whole body, or of a problem its code. */
+  /** The whole body, or the code of a problem. */
   readonly body: string;
-  /** What detail, hint and stack of a problem have to say, one after the other. */
-  readonly says: readonly RegExp[];
+  /** The patterns that the text of a problem must match: its detail, hint and stack. */
+  readonly patterns: readonly RegExp[];
 }
 
 /**
- * Reads the corpus: a file a kind. A snippet begins with `=== ` and its title; then come, a line each,
+ * Reads the corpus, which has one file for each kind of snippet. A snippet begins with `=== ` and its title. These lines
+ * follow:
  *
  * - the answer: `200` and the body, or the status and the code of a problem
- * - `says:` and a regular expression that the problem has to match, once for each
- * - `query:` what is appended to the URL, `type:` the content type, `data:` the envelope's data
+ * - `says:` and a regular expression that the problem must match; may be repeated
+ * - `query:` the query of the URL, `type:` the content type, `data:` the data of the envelope
  *
- * Then `---` and the code as it is sent, up to the line break before the next line of three characters; `--- ./name`
- * begins a module of the envelope. `\{BOM}`, `\{ZWSP}`, `\{CR}` and `\{TAB}` stand for what an editor would not show or keep.
+ * Then follows `---` and the code as it is sent, up to the line break before the next `---` or `===`. `--- ./name` begins a
+ * module of the envelope. `\{BOM}`, `\{ZWSP}`, `\{CR}` and `\{TAB}` stand for characters that editors hide or change.
  *
- * @throws {Error} naming a snippet that says less than it has to.
+ * @throws {Error} that names an incomplete snippet.
  */
 export function readSnippets(): Map<string, Snippet[]> {
   const files = readdirSync(FOLDER).toSorted();
@@ -51,7 +52,7 @@ function readSnippet(file: string, text: string): Snippet {
   if (!parsed || parts.length < 2) throw new Error(`${file}: "${title}" has no answer or no code`);
   const fields = lines.map((line): [string, string] => {
     const [, name, value] = /^(says|query|type|data): (.*)$/.exec(line) ?? [];
-    if (name === undefined) throw new Error(`${file}: "${title}" has the line ${line}`);
+    if (name === undefined) throw new Error(`${file}: "${title}" has the unknown line ${line}`);
     return [name, value!];
   });
   const modules: Record<string, string> = {};
@@ -64,7 +65,7 @@ function readSnippet(file: string, text: string): Snippet {
     status: Number(parsed[1]),
     body: parsed[2] ?? "",
     isProblem: parsed[2] !== undefined && Object.hasOwn(PROBLEMS, parsed[2]),
-    says: fields.filter(([name]) => name === "says").map(([, value]) => new RegExp(value)),
+    patterns: fields.filter(([name]) => name === "says").map(([, value]) => new RegExp(value)),
   };
 }
 

@@ -35,12 +35,12 @@ function send(container: string, { code, modules, fields }: Snippet): Promise<An
   });
 }
 
-function expect({ status, body, isProblem, says }: Snippet, answer: Answer): void {
+function expect({ status, body, isProblem, patterns }: Snippet, answer: Answer): void {
   if (!isProblem) {
     assert.equal(`${answer.status} ${answer.text}`, `${status} ${body}`);
     return;
   }
   const { detail, hint, error } = assertProblem(answer, status, body);
-  const told = [detail, hint ?? "", error?.stack ?? ""].join("\n");
-  for (const each of says) assert.match(told, each);
+  const text = [detail, hint ?? "", error?.stack ?? ""].join("\n");
+  for (const pattern of patterns) assert.match(text, pattern);
 }

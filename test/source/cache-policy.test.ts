@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, it, mock } from "node:test";
 
 import { conditions, type Reuse, reuseOf, validated } from "../../src/source/cache-policy.ts";
 
-/** Time stands still: each millisecond would make an answer older. */
+/** The clock is stopped, because each millisecond would make an answer older. */
 beforeEach(() => mock.timers.enable({ apis: ["Date"], now: 1_900_000_000_000 }));
 afterEach(() => mock.timers.reset());
 
-/** Who may have an answer besides the caller that fetched it, and for how long the answer is fresh. */
+/** Which other callers may share the answer, and the milliseconds for which it is fresh. */
 function read(headers: IncomingHttpHeaders, status: number = 200): string {
   return described(reuseOf(status, headers, 0));
 }
@@ -18,9 +18,9 @@ function described({ isPublic, isForAll, freshMs }: Reuse): string {
   return `${others} ${freshMs}`;
 }
 
-/** Whether a 304 with the headers that came validates an answer with the headers that are stored. */
-function isBelieved(came: IncomingHttpHeaders, stored: IncomingHttpHeaders): boolean {
-  return validated(reuseOf(200, stored, 0), came, 0) !== null;
+/** Whether a 304 with the received headers validates an answer with the stored headers. */
+function isValidatedBy(received: IncomingHttpHeaders, stored: IncomingHttpHeaders): boolean {
+  return validated(reuseOf(200, stored, 0), received, 0) !== null;
 }
 
 function cacheControl(text: string): string {
@@ -32,7 +32,7 @@ function ago(seconds: number): string {
 }
 
 describe("the time for which an answer is fresh", () => {
-  it("is what Cache-Control says, s-maxage first, in whatever case", () => {
+  it("is the lifetime in Cache-Control, where s-maxage has precedence and case does not matter", () => {
     assert.equal(cacheControl("max-age=30"), "all 30000");
     assert.equal(cacheControl("Public, MAX-AGE=30"), "all 30000");
     assert.equal(cacheControl('max-age="30"'), "all 30000");
@@ -46,7 +46,7 @@ describe("the time for which an answer is fresh", () => {
     assert.equal(cacheControl("max-age=0, stale-while-revalidate=90, stale-if-error=90"), "validated 0");
   });
 
-  it("is none where the answer names none, and is never guessed", () => {
+  it("is zero if the answer declares no lifetime: none is guessed", () => {
     for (const text of [
       "public",
       "must-revalidate",
@@ -61,24 +61,24 @@ describe("the time for which an answer is fresh", () => {
     for (const headers of [{}, { "last-modified": ago(864_000) }]) assert.equal(read(headers), "all 0");
   });
 
-  it("is none where the time cannot be read", () => {
+  it("is zero if the lifetime is malformed", () => {
     const unreadable = ["max-age", "max-age=", "max-age=x", "max-age=-1", "max-age=0", "s-maxage=0, max-age=9"];
     for (const text of unreadable) assert.equal(cacheControl(text), "validated 0", text);
     for (const expires of ["0", "-1", "", "tomorrow"]) assert.equal(read({ expires }), "validated 0", expires);
   });
 
-  it("is Expires less Date where max-age is not given", () => {
+  it("is Expires minus Date if max-age is absent", () => {
     assert.equal(read({ date: ago(0), expires: ago(-40) }), "all 40000");
     assert.equal(read({ date: ago(0), expires: ago(-40), "cache-control": "max-age=10" }), "all 10000");
     assert.equal(read({ date: ago(0), expires: ago(10) }), "validated 0");
   });
 
-  it("is a whole second where the answer's second is not over", () => {
+  it("is a whole second if the second of the answer's Date has not ended", () => {
     mock.timers.setTime(1_000_900);
     assert.equal(read({ date: "Thu, 01 Jan 1970 00:16:40 GMT", "cache-control": "max-age=1" }), "all 1000");
   });
 
-  it("is less by the age of the answer: what it says, how long it took, how old its date is", () => {
+  it("is reduced by the age of the answer: its Age, the time of the exchange, and its Date", () => {
     assert.equal(read({ "cache-control": "max-age=40", age: "10" }), "all 30000");
     assert.equal(read({ "cache-control": "max-age=40", age: "40" }), "validated 0");
     assert.equal(read({ "cache-control": "max-age=40", date: ago(50) }), "validated 0");
@@ -87,8 +87,8 @@ describe("the time for which an answer is fresh", () => {
   });
 });
 
-describe("an answer that is not for others", () => {
-  it("is known by no-store, private and Vary: *, in any company", () => {
+describe("an answer that other callers may not share", () => {
+  it("has no-store, private or Vary: *, alone or among other directives", () => {
     for (const text of [
       ...["no-store", "private", "NO-STORE", "Private", "public, max-age=30, no-store", "max-age=30,private"],
       ...['private="x-user", max-age=30', 'max-age=30, ext="a, b", private', "must-understand, no-store"],
@@ -102,14 +102,14 @@ describe("an answer that is not for others", () => {
     assert.equal(read({ "cache-control": "max-age=30", vary: "accept-encoding, cookie" }), "all 30000");
   });
 
-  it("is one whose status means nothing here", () => {
+  it("has a status that a cache may not store", () => {
     for (const status of [201, 202, 206, 226]) assert.equal(read({ "cache-control": "max-age=30" }, status), "none 0");
     for (const status of [203, 301, 302, 303, 307, 308]) {
       assert.equal(read({ "cache-control": "max-age=30" }, status), "all 30000");
     }
   });
 
-  it("is validated each time when it says no-cache", () => {
+  it("is shared after a validation each time if it has no-cache", () => {
     for (const text of ["no-cache", "no-cache, max-age=30", "No-Cache", 'max-age=30, no-cache="set-cookie"']) {
       assert.equal(cacheControl(text), "validated 0", text);
     }
@@ -117,7 +117,7 @@ describe("an answer that is not for others", () => {
 });
 
 describe("a validation", () => {
-  it("asks by what the answer gave", () => {
+  it("sends the validators of the stored answer", () => {
     const modified = ago(100);
     assert.deepEqual(conditions(reuseOf(200, { etag: 'W/"a"', "last-modified": modified }, 0)), {
       "if-none-match": 'W/"a"',
@@ -128,17 +128,17 @@ describe("a validation", () => {
     }
   });
 
-  it("is believed when it is about what was asked", () => {
-    assert.ok(isBelieved({}, { etag: '"a"' }));
-    assert.ok(isBelieved({}, { "last-modified": ago(9) }));
-    assert.ok(isBelieved({ etag: 'W/"a"' }, { etag: '"a"' }));
-    assert.ok(isBelieved({ etag: '"a"' }, { etag: 'W/"a"' }));
-    assert.ok(!isBelieved({ etag: '"b"' }, { etag: '"a"' }));
-    assert.ok(!isBelieved({ etag: '"b"' }, { "last-modified": ago(9) }));
-    assert.ok(!isBelieved({ "last-modified": ago(1) }, { "last-modified": ago(9) }));
+  it("is accepted if its validators match the stored answer", () => {
+    assert.ok(isValidatedBy({}, { etag: '"a"' }));
+    assert.ok(isValidatedBy({}, { "last-modified": ago(9) }));
+    assert.ok(isValidatedBy({ etag: 'W/"a"' }, { etag: '"a"' }));
+    assert.ok(isValidatedBy({ etag: '"a"' }, { etag: 'W/"a"' }));
+    assert.ok(!isValidatedBy({ etag: '"b"' }, { etag: '"a"' }));
+    assert.ok(!isValidatedBy({ etag: '"b"' }, { "last-modified": ago(9) }));
+    assert.ok(!isValidatedBy({ "last-modified": ago(1) }, { "last-modified": ago(9) }));
   });
 
-  it("is for all, except where the 304 says otherwise", () => {
+  it("makes the answer shareable, unless the 304 forbids that", () => {
     const stored = reuseOf(200, { etag: '"a"', "cache-control": "no-cache" }, 0);
     assert.equal(described(stored), "validated 0");
     assert.equal(described(validated(stored, {}, 0)!), "all 0");
@@ -147,12 +147,12 @@ describe("a validation", () => {
     }
   });
 
-  it("replaces what it says, and keeps the rest but for the age", () => {
+  it("replaces the headers that the 304 contains, and keeps the others except for the age", () => {
     const stored = { etag: '"a"', "cache-control": "max-age=9", age: "8", date: ago(8) };
-    const came = { "cache-control": "max-age=5", "content-type": "text/html" };
-    const reuse = validated(reuseOf(200, stored, 0), came, 0)!;
+    const received = { "cache-control": "max-age=5", "content-type": "text/html" };
+    const reuse = validated(reuseOf(200, stored, 0), received, 0)!;
     assert.deepEqual(reuse.headers, { etag: '"a"', "cache-control": "max-age=5" });
     assert.equal(described(reuse), "all 5000");
-    assert.equal(described(validated(reuseOf(302, stored, 0), came, 0)!), "all 5000");
+    assert.equal(described(validated(reuseOf(302, stored, 0), received, 0)!), "all 5000");
   });
 });

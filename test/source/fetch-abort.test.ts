@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { allowing, fetchSource, LIMITS, trustTestCertificate } from "./fetching.ts";
 import { serveHttps, serveRaw } from "./servers.ts";
 
-describe("a caller who goes away", () => {
-  it("ends the fetch with the signal's own reason, and the connection with it", async (context) => {
+describe("a caller that aborts its fetch", () => {
+  it("receives the reason of its signal, and the connection is closed", async (context) => {
     const arrived = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     const port = await serveRaw(context, (socket) => {
@@ -22,7 +22,7 @@ describe("a caller who goes away", () => {
     await assert.rejects(fetchSource("http://x.test/", allowing(), LIMITS, control.signal), reason);
   });
 
-  it("at any moment leaves nothing behind that could end the process", async (context) => {
+  it("at any moment leaves no unhandled error that would end the process", async (context) => {
     const port = await serveHttps(context, (_request, response) => {
       response.write("6 *");
       setImmediate(() => response.end("7"));

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { allowing, assertProblem, fetchSource, LIMITS, trustTestCertificate } from "./fetching.ts";
 import { serveHttp, serveHttps } from "./servers.ts";
 
-describe("over https", () => {
-  it("a certificate that nobody trusts is refused, also where the environment says otherwise", async (context) => {
+describe("a fetch over https", () => {
+  it("rejects an untrusted certificate, also if NODE_TLS_REJECT_UNAUTHORIZED is 0", async (context) => {
     const port = await serveHttps(context, (_request, response) => response.end("6 * 7"));
     const before = process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
     context.after(() => {
@@ -20,16 +20,16 @@ describe("over https", () => {
     );
   });
 
-  it("a server without TLS is refused", async (context) => {
+  it("fails at a server without TLS", async (context) => {
     const port = await serveHttp(context, (_request, response) => response.end("6 * 7"));
     await assertProblem(
       fetchSource(`https://code.test:${port}/`, allowing(port), LIMITS),
       "task_url_unreachable",
-      /does not speak TLS/,
+      /did not complete the TLS handshake/,
     );
   });
 
-  it("the certificate must be for the name, and no redirect leads back to http", async (context) => {
+  it("requires a certificate for the name, and rejects a redirect to http:", async (context) => {
     trustTestCertificate(context);
     const plain = await serveHttp(context, (_request, response) => response.end("6 * 7"));
     let servername: unknown;
@@ -43,7 +43,7 @@ describe("over https", () => {
     assert.equal(bytes.toString(), "6 * 7");
     assert.equal(servername, "code.test");
     const down = fetchSource(`https://code.test:${port}/down`, policy, LIMITS);
-    await assertProblem(down, "task_url_forbidden", /from https to http$/);
+    await assertProblem(down, "task_url_forbidden", /from https: to http:$/);
     for (const host of ["other.test", "127.0.0.1"]) {
       const other = fetchSource(`https://${host}:${port}/`, policy, LIMITS);
       await assertProblem(other, "task_url_unreachable", /certificate for another name$/);

@@ -5,33 +5,33 @@ import { allowing, assertProblem, fetchFrom, fetchSource, LIMITS, problemOf } fr
 import { closedPort, serveHttp } from "./servers.ts";
 
 describe("a redirect", () => {
-  it("is followed three times, by each of the five statuses", async (context) => {
+  it("is followed three times, for each of the five statuses", async (context) => {
     const statuses = [301, 302, 303, 307, 308];
     const port = await serveHttp(context, (request, response) => {
-      const [, status, left] = request.url!.split("/").map(Number);
-      if (left === 0) return response.end("6 * 7");
-      return response.writeHead(status!, { Location: `/${status}/${left! - 1}#part` }).end("moved");
+      const [, status, remaining] = request.url!.split("/").map(Number);
+      if (remaining === 0) return response.end("6 * 7");
+      return response.writeHead(status!, { Location: `/${status}/${remaining! - 1}#part` }).end("moved");
     });
     for (const status of statuses) {
       const { bytes, url } = await fetchFrom(port, `/${status}/3`);
       assert.equal(bytes.toString(), "6 * 7");
       assert.equal(url, `http://127.0.0.1:${port}/${status}/0`);
     }
-    await assertProblem(fetchFrom(port, "/302/4"), "task_url_unreachable", /once more after 3 redirects$/);
-    await assertProblem(fetchFrom(port, "/302/1", { maxRedirects: 0 }), "task_url_unreachable", /after 0 redirects$/);
+    await assertProblem(fetchFrom(port, "/302/4"), "task_url_unreachable", /more than 3 times$/);
+    await assertProblem(fetchFrom(port, "/302/1", { maxRedirects: 0 }), "task_url_unreachable", /more than 0 times$/);
   });
 
-  it("in a circle is noticed at once", async (context) => {
+  it("in a loop is detected at the first repeated URL", async (context) => {
     let requests = 0;
     const port = await serveHttp(context, (request, response) => {
       requests += 1;
       response.writeHead(302, { Location: request.url === "/a" ? "/b" : "/a" }).end();
     });
-    await assertProblem(fetchFrom(port, "/a"), "task_url_unreachable", /redirects in a circle$/);
+    await assertProblem(fetchFrom(port, "/a"), "task_url_unreachable", /redirects in a loop$/);
     assert.equal(requests, 2);
   });
 
-  it("is judged like the first URL, and its target is not named", async (context) => {
+  it("is checked like the first URL, and the answer does not name its target", async (context) => {
     const targets = [
       ...[
         "http://169.254.169.254/latest/meta-data/",
@@ -53,7 +53,7 @@ describe("a redirect", () => {
     }
   });
 
-  it("to a closed port or an unknown name says that it was a redirect", async (context) => {
+  it("to a closed port is reported as a redirect", async (context) => {
     const closed = await closedPort();
     const port = await serveHttp(context, (_request, response) => {
       response.writeHead(302, { Location: `http://127.0.0.1:${closed}/` }).end();
@@ -61,11 +61,11 @@ describe("a redirect", () => {
     await assertProblem(
       fetchSource(`http://127.0.0.1:${port}/`, allowing(port, closed), LIMITS),
       "task_url_unreachable",
-      /^the place that "127.0.0.1" redirects to refused the connection$/,
+      /^the redirect target of "127.0.0.1" refused the connection$/,
     );
   });
 
-  it("without a Location, or not one of the five, is a wrong status", async (context) => {
+  it("without a Location, or with another status, is reported as a wrong status", async (context) => {
     const port = await serveHttp(context, (request, response) =>
       response.writeHead(Number(request.url!.slice(1))).end(),
     );

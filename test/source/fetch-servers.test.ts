@@ -7,7 +7,7 @@ import { allowing, assertProblem, fetchFrom, fetchSource, LIMITS } from "./fetch
 import { closedPort, serveHttp, serveRaw } from "./servers.ts";
 
 describe("a server", () => {
-  it("that answers with another status than 2xx is named with it", async (context) => {
+  it("that answers with a status other than 2xx is reported with that status", async (context) => {
     const port = await serveHttp(context, (request, response) => {
       response.writeHead(Number(request.url!.slice(1))).end("6 * 7");
     });
@@ -17,7 +17,7 @@ describe("a server", () => {
     assert.equal((await fetchFrom(port, "/203")).bytes.toString(), "6 * 7");
   });
 
-  it("that does not listen, or has no name in DNS, cannot be reached", async () => {
+  it("that does not listen, or whose name does not resolve, is reported as unreachable", async () => {
     await assertProblem(fetchFrom(await closedPort()), "task_url_unreachable", /^"127.0.0.1" refused the connection$/);
     const policy = egressPolicy({ mode: "public", allow: [] });
     await assertProblem(
@@ -27,7 +27,7 @@ describe("a server", () => {
     );
   });
 
-  it("that never answers, or whose DNS never does, is given up", async (context) => {
+  it("that never answers, or whose DNS never answers, times out", async (context) => {
     const port = await serveRaw(context, () => {});
     await assertProblem(fetchFrom(port, "/", { totalMs: 50 }), "task_url_unreachable", /in full within 50 ms$/);
     const policy = egressPolicy({ mode: "public", allow: [], resolver: () => new Promise(() => {}) });
@@ -35,16 +35,16 @@ describe("a server", () => {
     await assertProblem(fetchSource("http://slow.test/", policy, limits), "task_url_unreachable", /within 50 ms$/);
   });
 
-  it("that accepts but never shakes hands for TLS is given up as one that does not connect", async (context) => {
+  it("that accepts the connection but never completes TLS times out as a connection", async (context) => {
     const port = await serveRaw(context, () => {});
     await assertProblem(
       fetchSource(`https://127.0.0.1:${port}/`, allowing(port), { ...LIMITS, connectMs: 50 }),
       "task_url_unreachable",
-      /connected to within 50 ms$/,
+      /did not connect within 50 ms$/,
     );
   });
 
-  it("that drips its body is cut off, and its connection closed", async (context) => {
+  it("that sends its body too slowly times out, and its connection is closed", async (context) => {
     const closed = Promise.withResolvers<void>();
     const port = await serveHttp(context, (request, response) => {
       const drip = setInterval(() => response.write(" "), 5);
@@ -57,7 +57,7 @@ describe("a server", () => {
     await closed.promise;
   });
 
-  it("whose body never ends is cut off at the limit, and its connection closed", async (context) => {
+  it("whose body never ends is stopped at the limit, and its connection is closed", async (context) => {
     const closed = Promise.withResolvers<void>();
     const port = await serveHttp(context, (request, response) => {
       const flood = (): void => {
@@ -71,20 +71,20 @@ describe("a server", () => {
     await closed.promise;
   });
 
-  it("may give as many bytes as the limit and not one more, told or untold", async (context) => {
+  it("may send as many bytes as the limit allows, and no more, with or without Content-Length", async (context) => {
     const port = await serveHttp(context, (request, response) => {
-      const [, told, length] = request.url!.split("/");
-      if (told === "told") response.setHeader("Content-Length", length!);
+      const [, framing, length] = request.url!.split("/");
+      if (framing === "length") response.setHeader("Content-Length", length!);
       response.write("x".repeat(Number(length) - 1));
       response.end("x");
     });
-    for (const told of ["told", "untold"]) {
-      assert.equal((await fetchFrom(port, `/${told}/10000`)).bytes.length, 10_000);
-      await assertProblem(fetchFrom(port, `/${told}/10001`), "task_url_too_large", /10000 bytes/);
+    for (const framing of ["length", "chunked"]) {
+      assert.equal((await fetchFrom(port, `/${framing}/10000`)).bytes.length, 10_000);
+      await assertProblem(fetchFrom(port, `/${framing}/10001`), "task_url_too_large", /10000 bytes/);
     }
   });
 
-  it("that sends a bomb of any coding is cut off at the limit", async (context) => {
+  it("that sends a decompression bomb of any coding is stopped at the limit", async (context) => {
     const zeros = Buffer.alloc(20_000_000, "x");
     const bombs: Record<string, Buffer> = {
       gzip: gzipSync(zeros),
@@ -102,7 +102,7 @@ describe("a server", () => {
     }
   });
 
-  it("whose body breaks is reported, not half of its text run", async (context) => {
+  it("whose body is incomplete or malformed is reported, and no part of the code is returned", async (context) => {
     const whole = gzipSync("6 * 7".repeat(1_000));
     const bodies: Record<string, [string, Buffer | string]> = {
       "cut gzip": ["gzip", whole.subarray(0, -20)],
@@ -116,13 +116,13 @@ describe("a server", () => {
       response.setHeader("Content-Encoding", coding).end(body);
     });
     for (const name of Object.keys(bodies)) {
-      await assertProblem(fetchFrom(port, `/${encodeURI(name)}`), "task_url_unreachable", /does not decompress$/);
+      await assertProblem(fetchFrom(port, `/${encodeURI(name)}`), "task_url_unreachable", /cannot be decompressed$/);
     }
     const short = await serveRaw(context, (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n6 * 7"));
     await assertProblem(fetchFrom(short), "task_url_unreachable", /closed the connection before/);
   });
 
-  it("that answers in an unknown coding, or a chain of them, is not read", async (context) => {
+  it("that answers in an unknown coding, or in several codings, is rejected", async (context) => {
     const port = await serveHttp(context, (request, response) => {
       response.setHeader("Content-Encoding", decodeURIComponent(request.url!.slice(1))).end("6 * 7");
     });
@@ -131,7 +131,7 @@ describe("a server", () => {
     }
   });
 
-  it("that does not speak HTTP, hangs up, floods its head or switches protocols gives a clear fault", async (context) => {
+  it("that breaks HTTP, closes the connection, sends a huge head or switches protocols is reported clearly", async (context) => {
     for (const [answer, detail] of [
       ["SSH-2.0-OpenSSH\r\n", /HTTP/],
       ["", /closed the connection/],

@@ -7,7 +7,7 @@ import { allowing, assertProblem, fetchFrom, fetchSource, LIMITS, problemOf } fr
 import { serveHttp } from "./servers.ts";
 
 describe("fetchSource", () => {
-  it("gives the text, its type and where it came from", async (context) => {
+  it("returns the text, its media type and its URL", async (context) => {
     const port = await serveHttp(context, (_request, response) => {
       response.setHeader("Content-Type", "text/javascript; charset=utf-8").end("6 * 7");
     });
@@ -18,14 +18,14 @@ describe("fetchSource", () => {
     });
   });
 
-  it("says of itself only its name, and asks on a connection of its own", async (context) => {
-    let seen: unknown;
+  it("identifies the service only by its name, and uses a new connection", async (context) => {
+    let received: unknown;
     const port = await serveHttp(context, (request, response) => {
-      seen = { method: request.method, url: request.url, headers: request.headers };
+      received = { method: request.method, url: request.url, headers: request.headers };
       response.end("6");
     });
     await fetchFrom(port, "/p?q=%20");
-    assert.deepEqual(seen, {
+    assert.deepEqual(received, {
       method: "GET",
       url: "/p?q=%20",
       headers: {
@@ -38,14 +38,14 @@ describe("fetchSource", () => {
     });
   });
 
-  it("drops a byte-order mark and the words of a first line #!", async (context) => {
+  it("removes a byte-order mark and the text of a first line #!", async (context) => {
     const port = await serveHttp(context, (_request, response) => response.end("\uFEFF#!/usr/bin/env node\n6 * 7"));
     const { bytes, contentType } = await fetchFrom(port);
     assert.equal(bytes.toString(), "\n6 * 7");
     assert.equal(contentType, null);
   });
 
-  it("undoes every content coding that it asks for", async (context) => {
+  it("decodes every content coding that it accepts", async (context) => {
     const codings = {
       gzip: gzipSync,
       "X-GZIP": gzipSync,
@@ -63,7 +63,7 @@ describe("fetchSource", () => {
 });
 
 describe("a task_url", () => {
-  it("must be a URL of http or https without user and password, within its length", async () => {
+  it("must be an http: or https: URL without user and password, within the maximum length", async () => {
     const policy = allowing();
     for (const [url, detail] of [
       ["", /not an absolute URL/],
@@ -90,7 +90,7 @@ describe("a task_url", () => {
     }
   });
 
-  it("must lead to a public address, however it is spelt", async () => {
+  it("must resolve to a public address, in any spelling of the host", async () => {
     const policy = egressPolicy({ mode: "public", allow: [] });
     for (const host of [
       ...["127.0.0.1", "127.1", "2130706433", "0177.0.0.1", "0x7f.1", "127.0.0.1.", "%31%32%37.0.0.1", "１２７.1"],
@@ -103,20 +103,21 @@ describe("a task_url", () => {
     await assertProblem(fetchSource("http://8.8.8.8:0/", policy, LIMITS), "task_url_forbidden", /port 0/);
   });
 
-  it("is told by its own host, never by what that resolves to", async () => {
+  it("is reported by its host, never by the addresses of the host", async () => {
     const policy = egressPolicy({ mode: "public", allow: [], resolver: async () => [{ address: "10.99.88.77" }] });
     const problem = await problemOf(fetchSource("https://db.example/secret?k=v", policy, LIMITS));
-    assert.equal(problem.message, '"db.example" leads to an address that is not public');
+    assert.equal(problem.message, '"db.example" resolves to an address that is not public');
     assert.match(problem.options.hint ?? "", /--egress-allow/);
   });
 
-  it("whose answers change between two lookups is dialled at the address that was checked", async (context) => {
+  it("whose DNS answer changes is dialled at the address that was checked", async (context) => {
     const good = await serveHttp(context, (_request, response) => response.end("'checked'"));
     let lookups = 0;
     const policy = egressPolicy({
       mode: "public",
       allow: [{ host: "rebound.test", port: good }],
-      // Nothing of this machine listens on 127.0.0.2 for the test's port: a second answer that is used would fail.
+      // Nothing on this machine listens at 127.0.0.2 on the test's port: a fetch that used the second answer would
+      // fail.
       resolver: async () => [{ address: ++lookups === 1 ? "127.0.0.1" : "127.0.0.2" }],
     });
     const { bytes } = await fetchSource(`http://rebound.test:${good}/`, policy, LIMITS);
@@ -124,7 +125,7 @@ describe("a task_url", () => {
     assert.equal(lookups, 1);
   });
 
-  it("is tried at each of its addresses", async (context) => {
+  it("is fetched from the first address of its host that accepts the connection", async (context) => {
     const port = await serveHttp(context, (request, response) => response.end(`"${request.headers.host}"`));
     const policy = egressPolicy({
       mode: "public",
@@ -136,7 +137,7 @@ describe("a task_url", () => {
   });
 });
 
-describe("what is fetched", () => {
+describe("a fetched text", () => {
   const notCode: readonly [string, string | Buffer, RegExp][] = [
     ["text/html; charset=utf-8", "6 * 7", /an HTML page$/],
     ["application/xhtml+xml", "6 * 7", /an HTML page$/],
@@ -145,13 +146,13 @@ describe("what is fetched", () => {
     ["text/plain", "<!-- a comment -->\n<html>", /an HTML page$/],
     ["text/plain", '<?xml version="1.0"?>\n<!DOCTYPE html>', /an HTML page$/],
     ["application/xml", '<?xml version="1.0"?><Error/>', /an XML document$/],
-    ["text/plain", "", /a blank text$/],
-    ["text/plain", "\uFEFF \n", /a blank text$/],
-    ["text/plain", "#!/usr/bin/env node\n", /a blank text$/],
+    ["text/plain", "", /returned blank text$/],
+    ["text/plain", "\uFEFF \n", /returned blank text$/],
+    ["text/plain", "#!/usr/bin/env node\n", /returned blank text$/],
     ["image/png", Buffer.from([0x89, 0x50, 0x4e, 0x47]), /not UTF-8/],
   ];
 
-  it("must be text that can be code", async (context) => {
+  it("must be text that can be code, and not a page or a document", async (context) => {
     const port = await serveHttp(context, (request, response) => {
       const [type, body] = notCode[Number(request.url!.slice(1))]!;
       response.setHeader("Content-Type", type).end(body);
@@ -164,7 +165,7 @@ describe("what is fetched", () => {
     }
   });
 
-  it("may have any other type, and markup within", async (context) => {
+  it("may have any other media type, and may contain markup", async (context) => {
     const port = await serveHttp(context, (_request, response) => {
       response.setHeader("Content-Type", "application/octet-stream").end("'<!doctype html>'");
     });

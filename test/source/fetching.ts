@@ -3,12 +3,13 @@ import type { TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
 import { type EgressPolicy, egressPolicy } from "../../src/egress/policy.ts";
-import { Problem, type ProblemCode } from "../../src/errors.ts";
+import type { ProblemCode } from "../../src/error-codes.ts";
+import { Problem } from "../../src/errors.ts";
 import { type FetchedSource, type FetchLimits, Sources } from "../../src/source/fetch.ts";
 import type { ReplyCaching } from "../../src/source/replies.ts";
 import { SELF_SIGNED } from "./self-signed.ts";
 
-/** Long times, so that no test depends on the speed of the machine. */
+/** Long time limits, so that no test depends on the speed of the machine. */
 export const LIMITS: FetchLimits = {
   connectMs: 10_000,
   totalMs: 20_000,
@@ -20,7 +21,7 @@ export const LIMITS: FetchLimits = {
 export const CACHING: ReplyCaching = { maxFreshMs: 60_000, maxBytes: 2 ** 20, maxEntries: 100 };
 export const FREE = { net: null, sha256: null };
 
-/** Fetches as one for whom nothing is kept yet. */
+/** Fetches with an empty cache. */
 export function fetchSource(
   url: string,
   policy: EgressPolicy,
@@ -30,7 +31,7 @@ export function fetchSource(
   return new Sources(policy, limits, CACHING).fetch(url, FREE, signal);
 }
 
-/** The names that these tests dial all lead to this machine, and only to the ports given. */
+/** Returns a policy under which all names of these tests resolve to this machine, and only these ports are allowed. */
 export function allowing(...ports: number[]): EgressPolicy {
   const hosts = ["127.0.0.1", "code.test", "other.test"];
   return egressPolicy({
@@ -40,7 +41,7 @@ export function allowing(...ports: number[]): EgressPolicy {
   });
 }
 
-/** Fetches from a server of the test. */
+/** Fetches from a test server. */
 export async function fetchFrom(
   port: number,
   path: string = "/",
@@ -49,13 +50,13 @@ export async function fetchFrom(
   return fetchSource(`http://127.0.0.1:${port}${path}`, allowing(port), { ...LIMITS, ...limits });
 }
 
-/** The problem that a fetch ends with. */
+/** Returns the problem with which a fetch fails. */
 export async function problemOf(work: Promise<unknown>): Promise<Problem> {
   const outcome = await work.then(
     () => null,
     (error: unknown) => error,
   );
-  assert.ok(outcome instanceof Problem, `no problem but ${String(outcome)}`);
+  assert.ok(outcome instanceof Problem, `not a problem: ${String(outcome)}`);
   return outcome;
 }
 
@@ -65,7 +66,7 @@ export async function assertProblem(work: Promise<unknown>, code: ProblemCode, d
   assert.match(problem.message, detail);
 }
 
-/** For one test this process trusts the certificate of the test servers and no other. */
+/** Makes this process trust only the certificate of the test servers until the test ends. */
 export function trustTestCertificate(context: TestContext): void {
   const before = getCACertificates("default");
   setDefaultCACertificates([SELF_SIGNED.cert]);

@@ -9,7 +9,7 @@ import { checkJson, parseJson } from "../../src/source/json.ts";
 
 const DEPTH = 64;
 
-/** Whether the scanner takes a text, read so many bytes at a time. */
+/** Whether the scanner accepts a text if it reads `step` bytes at a time. */
 function accepts(text: string, step = 1_000_000): boolean {
   const scanner = new JsonScanner(Buffer.from(text), DEPTH);
   try {
@@ -29,7 +29,7 @@ function parses(text: string): boolean {
   }
 }
 
-it("what it accepts is what JSON.parse accepts: sound texts, and texts of which a part was changed", () => {
+it("the scanner accepts the texts that JSON.parse accepts, among valid and mutated texts", () => {
   const piece = fc.constantFrom(...'{}[]:,"\\/0123456789.-+eEtrufalsn \n\t\u0001bé'.split(""), "😀");
   fc.assert(
     fc.property(fc.json(), fc.nat(), fc.nat(4), fc.array(piece, { maxLength: 3 }), (text, at, gone, added) => {
@@ -43,7 +43,7 @@ it("what it accepts is what JSON.parse accepts: sound texts, and texts of which 
   );
 });
 
-it("what it accepts is what JSON.parse accepts, token by token", () => {
+it("the scanner accepts the sequences of tokens that JSON.parse accepts", () => {
   const tokens = [
     "{",
     "}",
@@ -63,20 +63,20 @@ it("what it accepts is what JSON.parse accepts, token by token", () => {
     '"\\u00e9"',
   ];
   fc.assert(
-    fc.property(fc.array(fc.constantFrom(...tokens), { maxLength: 8 }), (given) => {
-      assert.equal(accepts(given.join("")), parses(given.join("")), given.join(""));
+    fc.property(fc.array(fc.constantFrom(...tokens), { maxLength: 8 }), (sequence) => {
+      assert.equal(accepts(sequence.join("")), parses(sequence.join("")), sequence.join(""));
     }),
     { numRuns: 5_000 },
   );
 });
 
-it("members are told with the places of their names and values, those within others first", () => {
+it("the scanner reports each member with the spans of its name and value, inner members first", () => {
   const text = '{"a": {"b":[1, {"c":"d"}]}, "e\\n":  null}';
-  const found: [number, string, string][] = [];
+  const reported: [number, string, string][] = [];
   const at = ({ start, end }: Span): string => text.slice(start, end);
-  const member = (depth: number, name: Span, value: Span): void => void found.push([depth, at(name), at(value)]);
+  const member = (depth: number, name: Span, value: Span): void => void reported.push([depth, at(name), at(value)]);
   assert.ok(new JsonScanner(Buffer.from(text), DEPTH, { member }).advance(1_000));
-  assert.deepEqual(found, [
+  assert.deepEqual(reported, [
     [4, '"c"', '"d"'],
     [2, '"b"', '[1, {"c":"d"}]'],
     [1, '"a"', '{"b":[1, {"c":"d"}]}'],
@@ -84,7 +84,7 @@ it("members are told with the places of their names and values, those within oth
   ]);
 });
 
-it("a large body is checked in several turns, so that others are served meanwhile", async () => {
+it("a large body is checked in several turns of the event loop, so that the service stays responsive", async () => {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 0);
   await checkJson(Buffer.from(`[${"[],".repeat(1_300_000)}0]`), DEPTH);
@@ -92,7 +92,7 @@ it("a large body is checked in several turns, so that others are served meanwhil
   assert.ok(turns >= 5, `${turns} turns`);
 });
 
-/** What is wrong with a text, or null. */
+/** Returns the problem of a text, or null. */
 async function problemOf(text: string): Promise<Problem | null> {
   try {
     await parseJson(Buffer.from(text), DEPTH);
@@ -102,7 +102,7 @@ async function problemOf(text: string): Promise<Problem | null> {
   }
 }
 
-it("a name that an object has twice is refused wherever that is, and the same name in two objects is not", async () => {
+it("a duplicate name in one object is rejected at any depth, but the same name in two objects is accepted", async () => {
   for (const text of [
     '{"a":1,"a":1}',
     '{"a":{"b":1,"c":[{"d":1}],"b":2}}',
@@ -110,7 +110,7 @@ it("a name that an object has twice is refused wherever that is, and the same na
     String.raw`{"\u0061":1,"a":1}`,
     '{"__proto__":1,"__proto__":2}',
   ]) {
-    assert.match((await problemOf(text))!.message, /is given twice$/, text);
+    assert.match((await problemOf(text))!.message, /occurs twice$/, text);
   }
   for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":{"a":1}},"b":{"a":1}}', '{"a":[],"b":{"b":1}}']) {
     assert.equal(await problemOf(text), null, text);

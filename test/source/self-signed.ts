@@ -1,4 +1,4 @@
-/** A certificate that nobody trusts, for `code.test`, valid until 2120. The key opens nothing: it is public by being here. */
+/** An untrusted certificate for `code.test`, valid until 2120. The key protects nothing: it is public in this file. */
 export const SELF_SIGNED: Readonly<{ key: string; cert: string }> = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYedeKsE/cL+dIQe4

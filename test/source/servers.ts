@@ -5,19 +5,19 @@ import type { TestContext } from "node:test";
 
 import { SELF_SIGNED } from "./self-signed.ts";
 
-/** Starts an HTTP server on 127.0.0.1 that ends with the test, and gives its port. */
+/** Starts an HTTP server on 127.0.0.1 that ends with the test, and returns its port. */
 export function serveHttp(context: TestContext, listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   return listening(context, server, () => server.closeAllConnections());
 }
 
-/** The same with TLS and a certificate that nobody trusts. */
+/** Starts the same server with TLS and an untrusted certificate. */
 export function serveHttps(context: TestContext, listener: RequestListener): Promise<number> {
   const server = createTlsServer(SELF_SIGNED, listener);
   return listening(context, server, () => server.closeAllConnections());
 }
 
-/** Starts a server that does with its connections what no HTTP server would. */
+/** Starts a TCP server whose connections the test controls, to break HTTP. */
 export function serveRaw(context: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createRawServer((socket) => {
@@ -28,7 +28,7 @@ export function serveRaw(context: TestContext, onConnection: (socket: Socket) =>
   return listening(context, server, () => sockets.forEach((socket) => socket.destroy()));
 }
 
-/** A port at which nothing listens. */
+/** Returns a port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createRawServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

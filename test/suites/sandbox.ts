@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 
-import { Guest } from "../../src/containers/guest.ts";
+import { Guest } from "../../src/containers/guest/guest.ts";
 import { Problem } from "../../src/errors.ts";
+import type { SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
-import type { SandboxOptions } from "../../src/sandbox/wall.ts";
 import { LIMITS } from "../containers/puppet.ts";
 import { start } from "../containers/recorder.ts";
 import { until } from "../contract/until.ts";
@@ -22,115 +22,120 @@ export const SANDBOX_OPTIONS: SandboxOptions = {
   logs: LIMITS.logs,
 };
 
-/** What every rung promises of the guests that it starts, whatever its wall is made of. */
+/** The number of promises tested at once. A test mostly starts guests, which is work for one processor. */
+const AT_ONCE = 2;
+
+/** The promises of every isolation level about its guests, whatever mechanisms it uses. */
 export function sandboxSuite(subject: string, open: (options: SandboxOptions) => Promise<Sandbox>): void {
-  const promise = (sentence: string, body: (under: Under) => Promise<void>): void => {
-    it(sentence, async () => {
-      const under = new Under(await open(SANDBOX_OPTIONS));
-      try {
-        await body(under);
-      } finally {
-        await under.sandbox.close();
-      }
-    });
-  };
-
   describe(`${subject} as a sandbox`, () => {
-    promise("starts guests that say that they are ready, can be sealed, and answer", async (under) => {
-      const guests = await Promise.all(Array.from({ length: 5 }, () => under.ready()));
-      const answers = await Promise.all(guests.map((guest, index) => start(guest, `${index} * 7`).outcome()));
-      assert.deepEqual(
-        answers,
-        guests.map((_, index) => `result ${index * 7}`),
-      );
+    let under: Under;
+    before(async () => {
+      under = new Under(await open(SANDBOX_OPTIONS));
     });
+    after(() => under?.sandbox.close());
+    describe("the guests of the sandbox", { concurrency: AT_ONCE }, () => holdPromises(() => under));
 
-    promise("gives every guest a process and a temporary folder of its own", async (under) => {
-      const [one, other] = await Promise.all([under.ready(), under.ready()]);
-      const tmp = `const { tmpdir } = await import("node:os"); const fs = await import("node:fs");`;
-      const mark = start(one, `${tmp} globalThis.mark = 1; fs.writeFileSync(tmpdir() + "/mark", "x"); return 1`);
-      assert.equal(await mark.outcome(), "result 1");
-      const look = start(other, `${tmp} return [typeof mark, fs.existsSync(tmpdir() + "/mark")]`);
-      assert.equal(await look.outcome(), 'result ["undefined",false]');
-    });
-
-    promise("gives guests nothing of the service's environment", async (under) => {
-      process.env["CAISSON_SUITE_SECRET"] = "seen";
-      const guest = await under.ready();
-      delete process.env["CAISSON_SUITE_SECRET"];
-      const names = JSON.parse((await start(guest, "Object.keys(process.env)").outcome()).slice("result ".length));
-      assert.deepEqual(
-        (names as string[]).filter((name) => !["PWD", "TMPDIR"].includes(name)),
-        [],
-      );
-    });
-
-    promise("lets no guest open a file of the host or start a process", async (under) => {
-      const guest = await under.ready();
-      for (const code of [
-        `(await import("node:fs")).readFileSync("/etc/passwd")`,
-        `(await import("node:fs")).writeFileSync("/caisson-suite", "")`,
-        `(await import("node:child_process")).execFileSync("/bin/sh", ["-c", "true"])`,
-        `(await import("node:child_process")).execFileSync(process.execPath, ["--version"])`,
-      ]) {
-        assert.equal(await start(guest, attempt(code)).outcome(), 'result "stopped"', code);
-      }
-    });
-
-    promise("says what the kernel knows of a guest as long as it lives", async (under) => {
-      const process = await under.launch();
-      const guest = await new Guest(process, LIMITS).ready();
-      const before = await process.inspect();
-      assert.ok(before && before.threads >= 1 && before.memoryBytes > MIB, JSON.stringify(before));
-      start(guest, "for (;;);");
-      const burned = async (): Promise<boolean> => (await process.inspect())!.cpuMs >= before.cpuMs + 100;
-      await until(burned, "the processor time that it burns is seen");
-      assert.match((await process.inspect())!.title, /^r[0-9a-z]+$/);
-      process.kill();
-      await process.exited;
-      assert.equal(await process.inspect(), null);
-    });
-
-    promise("ends a guest that blocks, and only that one", async (under) => {
-      const [blocked, beside] = await Promise.all([under.ready(), under.ready()]);
-      const run = start(blocked, "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)");
-      blocked.end(new Problem("task_blocked", "for the suite"));
-      assert.equal(await run.outcome(), "task_blocked");
-      const { outOfMemory } = await blocked.process.exited;
-      assert.equal(outOfMemory, false);
-      assert.equal(await start(beside, "6 * 7").outcome(), "result 42");
-      // Again, and after its end: nothing to do, and nobody else's process is hit.
-      blocked.process.kill();
-    });
-
-    promise("ends a guest that is killed before it has begun", async (under) => {
-      const process = await under.launch();
-      process.kill();
-      await process.exited;
-      if (!process.socket.destroyed) await once(process.socket, "close");
-    });
-
-    promise("ends a guest whose socket is closed: nobody is left to work for", async (under) => {
-      const guest = await under.ready();
-      guest.process.socket.destroy();
-      await guest.process.exited;
-    });
-
-    promise("tells a guest that needed too much memory from one that crashed", async (under) => {
-      const [hungry, crashing] = await Promise.all([under.ready(), under.ready()]);
-      start(hungry, "const held = []; for (;;) held.push(new Array(1e5).fill(Math.random()))");
-      start(crashing, "process.reallyExit(7)");
-      assert.equal((await hungry.process.exited).outOfMemory, true);
-      assert.equal((await crashing.process.exited).outOfMemory, false);
-    });
-
-    promise("ends the guests that are left when it is closed", async (under) => {
+    it("ends all remaining guests when it is closed", async () => {
       const guest = await under.ready();
       start(guest, "for (;;);");
       await under.sandbox.close();
       await guest.process.exited;
       await assert.rejects(async () => under.sandbox.launch(), /no process could be started/);
     });
+  });
+}
+
+function holdPromises(opened: () => Under): void {
+  const promise = (sentence: string, body: (under: Under) => Promise<void>): void => {
+    it(sentence, () => body(opened()));
+  };
+
+  promise("start, report that they are ready, can be sealed, and answer", async (under) => {
+    const guests = await Promise.all(Array.from({ length: 5 }, () => under.ready()));
+    const answers = await Promise.all(guests.map((guest, index) => start(guest, `${index} * 7`).outcome()));
+    assert.deepEqual(
+      answers,
+      guests.map((_, index) => `result ${index * 7}`),
+    );
+  });
+
+  promise("each have their own process and temporary folder", async (under) => {
+    const [one, other] = await Promise.all([under.ready(), under.ready()]);
+    const tmp = `const { tmpdir } = await import("node:os"); const fs = await import("node:fs");`;
+    const mark = start(one, `${tmp} globalThis.mark = 1; fs.writeFileSync(tmpdir() + "/mark", "x"); return 1`);
+    assert.equal(await mark.outcome(), "result 1");
+    const look = start(other, `${tmp} return [typeof mark, fs.existsSync(tmpdir() + "/mark")]`);
+    assert.equal(await look.outcome(), 'result ["undefined",false]');
+  });
+
+  promise("have nothing of the service's environment", async (under) => {
+    process.env["CAISSON_SUITE_SECRET"] = "seen";
+    const guest = await under.ready();
+    delete process.env["CAISSON_SUITE_SECRET"];
+    const names = JSON.parse((await start(guest, "Object.keys(process.env)").outcome()).slice("result ".length));
+    assert.deepEqual(
+      (names as string[]).filter((name) => !["PWD", "TMPDIR"].includes(name)),
+      [],
+    );
+  });
+
+  promise("can neither open a file of the host nor start a process", async (under) => {
+    const guest = await under.ready();
+    for (const code of [
+      `(await import("node:fs")).readFileSync("/etc/passwd")`,
+      `(await import("node:fs")).writeFileSync("/caisson-suite", "")`,
+      `(await import("node:child_process")).execFileSync("/bin/sh", ["-c", "true"])`,
+      `(await import("node:child_process")).execFileSync(process.execPath, ["--version"])`,
+    ]) {
+      assert.equal(await start(guest, attempt(code)).outcome(), 'result "stopped"', code);
+    }
+  });
+
+  promise("have facts from the kernel as long as they live", async (under) => {
+    const process = await under.launch();
+    const guest = await new Guest(process, LIMITS).ready();
+    const first = await process.inspect();
+    assert.ok(first && first.threads >= 1 && first.memoryBytes > MIB, JSON.stringify(first));
+    start(guest, "for (;;);");
+    const burned = async (): Promise<boolean> => (await process.inspect())!.cpuMs >= first.cpuMs + 100;
+    await until(burned, "the processor time that it burns is seen");
+    assert.match((await process.inspect())!.title, /^r[0-9a-z]+$/);
+    process.kill();
+    await process.exited;
+    assert.equal(await process.inspect(), null);
+  });
+
+  promise("end alone if they block", async (under) => {
+    const [blocked, beside] = await Promise.all([under.ready(), under.ready()]);
+    const run = start(blocked, "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)");
+    blocked.end(new Problem("task_blocked", "for the suite"));
+    assert.equal(await run.outcome(), "task_blocked");
+    const { outOfMemory } = await blocked.process.exited;
+    assert.equal(outOfMemory, false);
+    assert.equal(await start(beside, "6 * 7").outcome(), "result 42");
+    // A second call, and a call after the end, do nothing and end no other process.
+    blocked.process.kill();
+  });
+
+  promise("end if they are killed before they have begun", async (under) => {
+    const process = await under.launch();
+    process.kill();
+    await process.exited;
+    if (!process.socket.destroyed) await once(process.socket, "close");
+  });
+
+  promise("end if their socket is closed, because no service waits for them", async (under) => {
+    const guest = await under.ready();
+    guest.process.socket.destroy();
+    await guest.process.exited;
+  });
+
+  promise("end with a reason that distinguishes too much memory from a crash", async (under) => {
+    const [hungry, crashing] = await Promise.all([under.ready(), under.ready()]);
+    start(hungry, "const held = []; for (;;) held.push(new Array(1e5).fill(Math.random()))");
+    start(crashing, "process.reallyExit(7)");
+    assert.equal((await hungry.process.exited).outOfMemory, true);
+    assert.equal((await crashing.process.exited).outOfMemory, false);
   });
 }
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { mustBeRunnable } from "../../src/http/named-run.ts";
-import { EmbeddedTasks } from "../../src/tasks/stores/embedded.ts";
+import { mustBeRunnable } from "../../src/http/run/find-task.ts";
+import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
-import type { Tokens } from "../../src/tokens/authority.ts";
-import type { Claims } from "../../src/tokens/claims.ts";
-import { revokeKey, rotateKeys } from "../../src/tokens/key-rotation.ts";
-import { EmbeddedSecrets } from "../../src/tokens/secrets/embedded.ts";
-import { problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
+import type { Caller } from "../../src/tokens/caller.ts";
+import { revokeKey, rotateKeys } from "../../src/tokens/keys/key-rotation.ts";
+import { SqliteSecretStore } from "../../src/tokens/secrets/stores/sqlite.ts";
+import type { Tokens } from "../../src/tokens/token-service.ts";
+import { callerOf, problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
 
 const AT = { container: "acme", name: "task" };
 const always = (): boolean => true;
@@ -19,21 +19,21 @@ const limitsOfToken = { token: { day: 9 } };
 
 interface Kept {
   tasks: Tasks;
-  store: EmbeddedTasks;
+  store: SqliteTaskStore;
   tokens: Tokens & { clock: { nowMs: number }; folder: string };
-  admin: Claims;
+  admin: Caller;
 }
 
 async function testTasks(t: TestContext): Promise<Kept> {
   const tokens = await testTokens(t);
-  const store = EmbeddedTasks.open(join(tokens.folder, "tasks.sqlite"));
+  const store = SqliteTaskStore.open(join(tokens.folder, "tasks.sqlite"));
   t.after(() => store.close());
   const tasks = new Tasks(store, tokens, { ...OPTIONS, nowMs: () => tokens.clock.nowMs });
-  const { claims: admin } = await tokens.issue({ admin: true, exp: null }, "me");
-  return { tasks, store, tokens, admin };
+  const { claims } = await tokens.issue({ admin: true, exp: null }, "me");
+  return { tasks, store, tokens, admin: callerOf(claims) };
 }
 
-test("a task is the same object until it is changed, and what it is known by with it", async (t) => {
+test("a task and its caller stay the same objects until the task changes", async (t) => {
   const { tasks, admin } = await testTasks(t);
   await tasks.put(AT, { code: "1" }, admin, always);
   const task = await tasks.find("acme", "task");
@@ -42,10 +42,10 @@ test("a task is the same object until it is changed, and what it is known by wit
   assert.notEqual(await tasks.find("acme", "task"), task);
 });
 
-test("one that an administrator keeps has no end, unless one is asked for, until another is", async (t) => {
+test("an administrator's task has no end until a request sets one, and keeps that until the next request", async (t) => {
   const { tasks, admin } = await testTasks(t);
   const expOf = async (members: object): Promise<number | null> => {
-    return (await tasks.put(AT, members, admin, always)).task.claims.exp;
+    return (await tasks.put(AT, members, admin, always)).task.caller.claims.exp;
   };
   assert.equal(await expOf({ code: "1" }), null);
   assert.equal(await expOf({ expiresIn: "1h" }), START_S + 3_600);
@@ -54,19 +54,19 @@ test("one that an administrator keeps has no end, unless one is asked for, until
   assert.equal(await expOf({ exp: null }), null);
 });
 
-test("one that another token keeps ends with that", async (t) => {
+test("a task of another token ends with that token", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"], exp: START_S + 60 }, "me");
   await tasks.put(AT, { code: "1" }, admin, always);
-  const { task } = await tasks.put(AT, { params: { a: 1 } }, claims, always);
-  assert.deepEqual([task.claims.exp, task.claims.parents], [START_S + 60, [claims.jti]]);
+  const { task } = await tasks.put(AT, { params: { a: 1 } }, callerOf(claims), always);
+  assert.deepEqual([task.caller.claims.exp, task.caller.claims.parents], [START_S + 60, [claims.jti]]);
   for (const exp of [null, START_S + 61]) {
-    const problem = await problemOf(() => tasks.put(AT, { exp }, claims, always));
+    const problem = await problemOf(() => tasks.put(AT, { exp }, callerOf(claims), always));
     assert.match(problem.message, /exp/);
   }
 });
 
-test("an expired one runs nothing, and begins anew when it is put again", async (t) => {
+test("an expired task runs nothing, and is created again by the next PUT", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const first = await tasks.put(
     AT,
@@ -80,37 +80,37 @@ test("an expired one runs nothing, and begins anew when it is put again", async 
   assert.match(`${problem.code} ${problem.message}`, /token_invalid the task has ended.*expired/);
   const partial = await problemOf(() => tasks.put(AT, { public: true }, admin, always));
   assert.match(`${partial.code} ${partial.message}`, /request_invalid.*code is missing: the task has ended/);
-  const { task, made } = await tasks.put(AT, { code: "1" }, admin, always);
-  assert.deepEqual([made, task.version, task.public, task.claims.exp], [false, 2, false, null]);
-  assert.notEqual(task.claims.jti, first.task.claims.jti);
+  const { task, change } = await tasks.put(AT, { code: "1" }, admin, always);
+  assert.deepEqual([change, task.version, task.public, task.caller.claims.exp], ["changed", 2, false, null]);
+  assert.notEqual(task.caller.claims.jti, first.task.caller.claims.jti);
   assert.equal(await tokens.vault.of(task.owner), null);
 });
 
-test("secrets last as long as the task, also when that becomes longer", async (t) => {
+test("secrets last as long as the task, even if the task is extended", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   await tasks.put(AT, { code: "1", exp: START_S + 60, secrets: { KEY: "x" } }, admin, always);
   await tasks.put(AT, { exp: START_S + 3_600 }, admin, always);
   tokens.clock.nowMs = (START_S + 600) * 1_000;
-  // Whatever has ended is forgotten with the next that is kept.
+  // The next write deletes ended secrets.
   await tokens.issue({ containers: ["a"], secretsReadable: true, secrets: { A: "1" } }, "me");
   const task = await tasks.find("acme", "task");
   assert.deepEqual(JSON.parse((await tokens.vault.of(task!.owner))!.json), { KEY: "x" });
 });
 
-test("a task below the last generation that there can be is not kept", async (t) => {
+test("a task below a token at the maximum depth is rejected", async (t) => {
   const { tasks, tokens } = await testTasks(t);
   const can = ["run", "tasks", "issue"];
   let { claims } = await tokens.issue({ containers: ["acme"], can, depth: 4 }, "me");
   for (let depth = 3; depth >= 0; depth--) {
-    const { task } = await tasks.put(AT, { code: `${depth}` }, claims, always);
-    assert.deepEqual(task.claims.parents, [claims.jti, ...claims.parents]);
-    ({ claims } = await tokens.issue({ containers: ["acme"], can, depth }, claims));
+    const { task } = await tasks.put(AT, { code: `${depth}` }, callerOf(claims), always);
+    assert.deepEqual(task.caller.claims.parents, [claims.jti, ...claims.parents]);
+    ({ claims } = await tokens.issue({ containers: ["acme"], can, depth }, callerOf(claims)));
   }
-  const problem = await problemOf(() => tasks.put(AT, { code: "1" }, claims, always));
-  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*as many tokens above/);
+  const problem = await problemOf(() => tasks.put(AT, { code: "1" }, callerOf(claims), always));
+  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*at the maximum depth/);
 });
 
-test("one task too many for its container is refused, and leaves no secret behind", async (t) => {
+test("a task beyond the maximum of its container is rejected, and leaves no secret behind", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const put = async (name: string, members: object): Promise<unknown> => {
     return await tasks.put({ container: "acme", name }, members, admin, always);
@@ -118,7 +118,7 @@ test("one task too many for its container is refused, and leaves no secret behin
   for (const name of ["one", "two"]) await put(name, { code: "1" });
   const problem = await problemOf(() => put("three", { code: "1", secrets: { KEY: "x" } }));
   assert.match(`${problem.code} ${problem.message}`, /quota_exceeded the container has 2 named tasks/);
-  const secrets = EmbeddedSecrets.open(join(tokens.folder, "secrets.sqlite"), () => tokens.clock.nowMs);
+  const secrets = SqliteSecretStore.open(join(tokens.folder, "secrets.sqlite"), () => tokens.clock.nowMs);
   t.after(() => secrets.close());
   assert.ok(secrets.isEmpty());
   await put("two", { params: { a: 1 } });
@@ -126,71 +126,77 @@ test("one task too many for its container is refused, and leaves no secret behin
   await put("three", { code: "1" });
 });
 
-test("the token of a task that is no more is forgotten a day later, and that of one that was revoked only is not", async (t) => {
+test("the token of a deleted task is deleted a day later, and that of a task that was only revoked is kept", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const { task: deleted } = await tasks.put(AT, { code: "1" }, admin, always);
   await tasks.remove(AT, admin, always);
   const { task: replaced } = await tasks.put(AT, { code: "1" }, admin, always);
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"], expiresIn: "30d" }, "me");
-  const { task: last } = await tasks.put(AT, { fresh: true }, claims, always);
-  await tokens.revoke(last.claims.jti, "me");
-  const jtis = [deleted, replaced, last].map((task) => task.claims.jti);
+  const { task: last } = await tasks.put(AT, { fresh: true }, callerOf(claims), always);
+  await tokens.revoke(last.caller.claims.jti, "me");
+  const jtis = [deleted, replaced, last].map((task) => task.caller.claims.jti);
   assert.deepEqual(
-    jtis.map((jti) => tokens.registry.isRevoked(jti)),
+    jtis.map((jti) => tokens.store.isRevoked(jti)),
     [true, true, true],
   );
   tokens.clock.nowMs += 2 * 86_400_000;
   await tokens.issue({ containers: ["acme"] }, "me");
   assert.deepEqual(
-    jtis.map((jti) => tokens.registry.isRevoked(jti)),
+    jtis.map((jti) => tokens.store.isRevoked(jti)),
     [false, false, true],
   );
-  const known = await Promise.all(jtis.map(async (jti) => (await tokens.registry.issued(jti)) !== undefined));
+  const known = await Promise.all(jtis.map(async (jti) => (await tokens.store.issued(jti)) !== undefined));
   assert.deepEqual(known, [false, false, true]);
 });
 
-test("going back to a version is judged as a PUT of what it was", async (t) => {
+test("a rollback is checked like a PUT of the version", async (t) => {
   const { tasks, store, tokens, admin } = await testTasks(t);
   const limits = { container: { minute: 5 }, token: { day: 9 } };
   await tasks.put(AT, { code: "x".repeat(900), limits }, admin, always);
   await tasks.put(AT, { code: "1" }, admin, always);
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me");
-  // Limits of containers are of the token that asks, whatever stands in the version.
-  assert.deepEqual((await tasks.put(AT, { params: { a: 1 } }, claims, always)).task.claims.limits, limitsOfToken);
-  assert.deepEqual((await tasks.rollBack(AT, 1, undefined, claims, always)).claims.limits, limitsOfToken);
+  // The limits of containers are those of the calling token, whatever the version contains.
+  assert.deepEqual(
+    (await tasks.put(AT, { params: { a: 1 } }, callerOf(claims), always)).task.caller.claims.limits,
+    limitsOfToken,
+  );
+  assert.deepEqual(
+    (await tasks.rollBack(AT, 1, undefined, callerOf(claims), always)).caller.claims.limits,
+    limitsOfToken,
+  );
   const smaller = new Tasks(store, tokens, { ...OPTIONS, codeLimit: 899 });
   const problem = await problemOf(() => smaller.rollBack(AT, 1, { "a b": 1 }, admin, always));
   assert.equal(problem.code, "request_invalid");
   assert.match(JSON.stringify(problem.options.violations), /has 900 bytes.*secrets.a b/);
 });
 
-test("secrets that an administrator set stay for a change by an administrator, and go with other params by a token", async (t) => {
+test("an administrator's secrets stay after an administrator's change, and are deleted if a token changes the params", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   await tasks.put(AT, { code: "1", secrets: { KEY: "x" } }, admin, always);
   const { task } = await tasks.put(AT, { params: { a: 1 } }, admin, always);
   assert.deepEqual([task.secretsBy, await tokens.vault.own(task.owner)], [[], { KEY: "x" }]);
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me");
-  const changed = await tasks.put(AT, { params: { a: 2 } }, claims, always);
+  const changed = await tasks.put(AT, { params: { a: 2 } }, callerOf(claims), always);
   assert.deepEqual(await tokens.vault.own(changed.task.owner), {});
 });
 
-test("what stands for a task is no credential, though the service's own key had signed it", async (t) => {
+test("the token of a task is not a credential, even if the service's own key has signed it", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const { task } = await tasks.put(AT, { code: "1" }, admin, always);
-  const { jti, containers, can, iat, code } = task.claims;
+  const { jti, containers, can, iat, code } = task.caller.claims;
   const payload = { iss: "caisson", aud: "caisson", jti, iat, containers, can, code, task: "acme/task" };
   const token = await signed(tokens.keys, JSON.stringify(payload));
   const problem = await problemOf(() => tokens.verifier.verify(token));
-  assert.match(`${problem.code} ${problem.message}`, /token_invalid.*no credential/);
+  assert.match(`${problem.code} ${problem.message}`, /token_invalid.*not a credential/);
 });
 
-test("one ends with the key that the token above it was signed with, and begins anew when it is put again", async (t) => {
+test("a task ends with the key that signed the token above it, and is created again by the next PUT", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const file = join(tokens.folder, "keys.json");
   const { kid } = tokens.keys.signing;
   const { token } = await tokens.issue({ containers: ["acme"], can: ["run", "tasks"] }, "me");
   await tasks.put(AT, { code: "1", public: true }, await tokens.verifier.verify(token), always);
-  const ended = async (): Promise<unknown> => tokens.verifier.endOf((await tasks.list("acme", "", 1))[0]!.claims);
+  const ended = async (): Promise<unknown> => tasks.endOf((await tasks.list("acme", "", 1))[0]!);
   await rotateKeys(file, tokens.clock.nowMs);
   await tokens.keys.reload();
   mustBeRunnable(await tasks.find("acme", "task"), null, tokens.verifier);

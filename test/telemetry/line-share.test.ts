@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { LineShare } from "../../src/telemetry/line-share.ts";
 
-test("a family writes so many lines a minute, and the next minute counts the lines that were left out", () => {
+test("a family has a limited number of lines a minute, and its next minute reports the omitted lines", () => {
   const share = new LineShare(3);
   const lines = [0, 1, 2, 3, 4, 59_999].map((ms) => share.admit("a", ms));
   assert.deepEqual(lines, [0, 0, 0, null, null, null]);
@@ -13,7 +13,7 @@ test("a family writes so many lines a minute, and the next minute counts the lin
   assert.equal(share.admit("a", 120_000), 0);
 });
 
-test("families without number take no memory without end, and the newest keep their count", () => {
+test("the number of remembered families is limited, and the newest families keep their count", () => {
   const share = new LineShare(1);
   for (let at = 0; at < 20_000; at++) assert.equal(share.admit(`f${at}`, at / 1_000), 0);
   assert.equal(share.admit("f19999", 21), null);

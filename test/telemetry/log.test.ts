@@ -3,13 +3,13 @@ import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { it } from "node:test";
 
-const SAY = path.join(import.meta.dirname, "say.ts");
+const LOG_LINES = path.join(import.meta.dirname, "log-lines.ts");
 
 /** The lines that a process logs, in order. */
 function lines(level: string, what: string): Record<string, unknown>[] {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", SAY, level, what],
+    ["--disable-warning=ExperimentalWarning", LOG_LINES, level, what],
     {
       encoding: "utf8",
     },
@@ -25,11 +25,11 @@ function runsOf(what: string, level: string): unknown[] {
   return lines(level, what).map(({ run }) => run);
 }
 
-it("a failed run is told with its names and code, as an error only where the service is at fault", () => {
+it("a failed run is logged with its ids and code, and as an error only if the service is at fault", () => {
   const [task, service, defect] = lines("info", "failures");
   const names = { container: "demo", jti: "jti-1", client: "192.0.2.7" };
-  const { time, level, ...told } = task!;
-  assert.deepEqual(told, { ...names, run: "r-1", code: "task_threw", status: 500, msg: "of the task" });
+  const { time, level, ...fields } = task!;
+  assert.deepEqual(fields, { ...names, run: "r-1", code: "task_threw", status: 500, msg: "of the task" });
   assert.match(String(time), /^\d{4}-\d\d-\d\dT.*Z$/);
   assert.equal(service!["cause"], "exit code 139");
   assert.equal(service!["code"], "sandbox_failed");
@@ -39,14 +39,14 @@ it("a failed run is told with its names and code, as an error only where the ser
   assert.equal(defect!["level"], service!["level"]);
 });
 
-it("the failures of tasks are not told where only errors are asked for, those of the service are", () => {
+it("at the level error, only failures of the service are logged, and not failures of tasks", () => {
   assert.deepEqual(
     lines("error", "failures").map(({ run }) => run),
     ["r-2", "r-3"],
   );
 });
 
-it("refused runs of a family take ten lines a minute at info, and all at debug; faults of the service are always written", () => {
+it("refused runs of a family have ten lines a minute at info, the others at debug, and faults of the service all lines", () => {
   const first = Array.from({ length: 10 }, (_, at) => `r-${at}`);
   assert.deepEqual(runsOf("refusals", "info"), [...first, "r-12", "r-13"]);
   assert.deepEqual(
@@ -55,27 +55,33 @@ it("refused runs of a family take ten lines a minute at info, and all at debug; 
   );
 });
 
-it("what a task writes is one line each, at debug only, whatever level the task gave it", () => {
+it("runs that are refused because a caller sends too much take ten lines a minute at error, apart from other refusals", () => {
+  const first = Array.from({ length: 10 }, (_, at) => `r-${at}`);
+  assert.deepEqual(runsOf("overloads", "error"), first);
+  assert.deepEqual(runsOf("overloads", "info"), [...first, "r-12"]);
+});
+
+it("each line of a task is one log line at debug, whatever level the task used", () => {
   assert.deepEqual(lines("info", "task"), []);
   const [written, odd] = lines("debug", "task");
   assert.equal(written!["msg"], 'two\nlines "and quotes"');
   assert.deepEqual([written!["run"], written!["container"]], ["r-1", "demo"]);
   assert.equal(odd!["msg"], "a level that a guest made up");
-  // The level is the service's own word: a task must not raise the alarms that are set on it.
+  // The level is the service's number, because a task must not trigger alarms that depend on it.
   assert.equal(typeof written!["level"], "number");
 });
 
-it("a place that a task was refused is told with its run, on one line that raises no alarm", () => {
-  const [{ time: _, level, ...told }, ...others] = lines("info", "refused") as [Record<string, unknown>];
+it("a refused destination is logged with its run, on one line at info", () => {
+  const [{ time: _, level, ...fields }, ...others] = lines("info", "refused") as [Record<string, unknown>];
   const names = { run: "r-1", container: "demo", jti: "jti-1" };
   const refusal = { host: '10.0.0.1"\n', port: 80, reason: "address", unreported: 3 };
-  assert.deepEqual(told, { ...names, ...refusal, msg: "egress refused" });
+  assert.deepEqual(fields, { ...names, ...refusal, msg: "egress refused" });
   assert.equal(level, lines("info", "audit")[0]!["level"]);
   assert.deepEqual(others, []);
   assert.deepEqual(lines("error", "refused"), []);
 });
 
-it("an act of an administrator is told with what it was done to", () => {
+it("an action of an administrator is logged with its object", () => {
   const [line] = lines("info", "audit");
   assert.deepEqual([line!["msg"], line!["container"], line!["by"]], ["limits reset", "demo", "jti-1"]);
 });

@@ -4,23 +4,23 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { ensureAdminToken } from "../../src/tokens/admin-token.ts";
-import { openTokens } from "../../src/tokens/authority.ts";
-import { makeKeys } from "../../src/tokens/key-rotation.ts";
+import { makeKeys } from "../../src/tokens/keys/key-rotation.ts";
+import { openTokens } from "../../src/tokens/token-service.ts";
 import { testTokens } from "./support.ts";
 
-test("the first start writes one line that is an administrative token without expiry, for its owner only", async (t) => {
+test("the first start writes an administrative token without expiry in one line, for the file's owner only", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   assert.equal(await ensureAdminToken(file, tokens), true);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const text = await readFile(file, "utf8");
   assert.match(text, /^[\w.-]+\n$/);
-  const { admin, exp, jti } = await tokens.verifier.verify(text.trim());
+  const { admin, exp, jti } = (await tokens.verifier.verify(text.trim())).claims;
   assert.deepEqual([admin, exp], [true, null]);
-  assert.ok(tokens.registry.issued(jti));
+  assert.ok(tokens.store.issued(jti));
 });
 
-test("later starts keep it", async (t) => {
+test("later starts keep the token", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
@@ -29,21 +29,21 @@ test("later starts keep it", async (t) => {
   assert.equal(await readFile(file, "utf8"), before);
 });
 
-test("one that was revoked, damaged or not administrative is replaced by one that is valid", async (t) => {
+test("a revoked, damaged or non-administrative token is replaced by a valid one", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
   const revoked = await readFile(file, "utf8");
-  await tokens.revoke((await tokens.verifier.verify(revoked.trim())).jti, "me");
+  await tokens.revoke((await tokens.verifier.verify(revoked.trim())).claims.jti, "me");
   const narrow = await tokens.issue({ containers: ["demo"] }, "me");
   for (const text of [revoked, "", "nonsense\n", narrow.token]) {
     await writeFile(file, text);
     assert.equal(await ensureAdminToken(file, tokens), true);
-    assert.equal((await tokens.verifier.verify((await readFile(file, "utf8")).trim())).admin, true);
+    assert.equal((await tokens.verifier.verify((await readFile(file, "utf8")).trim())).claims.admin, true);
   }
 });
 
-test("one of keys that are gone is replaced", async (t) => {
+test("a token signed with removed keys is replaced", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
@@ -52,10 +52,10 @@ test("one of keys that are gone is replaced", async (t) => {
   const reopened = await openTokens(tokens.folder);
   t.after(() => reopened.close());
   assert.equal(await ensureAdminToken(file, reopened), true);
-  assert.equal((await reopened.verifier.verify((await readFile(file, "utf8")).trim())).admin, true);
+  assert.equal((await reopened.verifier.verify((await readFile(file, "utf8")).trim())).claims.admin, true);
 });
 
-test("one that others can read stops the start", async (t) => {
+test("a file that other users can read stops the start", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);

@@ -9,12 +9,12 @@ import { Problem } from "../../src/errors.ts";
 import type { MemberFault } from "../../src/members.ts";
 import { issue } from "../../src/tokens/issue.ts";
 import type { Payload } from "../../src/tokens/payload.ts";
-import { Registry } from "../../src/tokens/registry.ts";
-import { payload, problemOf, START_S, temporaryFolder, testTokens } from "./support.ts";
+import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
+import { callerOf, payload, problemOf, START_S, temporaryFolder, testTokens } from "./support.ts";
 
 const DAY_S = 86_400;
 
-test("a token of containers holds what was asked for, and defaults for the rest", async (t) => {
+test("a token has the requested members, and defaults for the rest", async (t) => {
   const tokens = await testTokens(t);
   const { token, jti, claims } = await tokens.issue({ containers: ["demo", "a-*"] }, "me");
   assert.deepEqual(claims, {
@@ -36,7 +36,7 @@ test("a token of containers holds what was asked for, and defaults for the rest"
     task: null,
     parents: [],
   });
-  assert.deepEqual(await tokens.verifier.verify(token), claims);
+  assert.deepEqual((await tokens.verifier.verify(token)).claims, claims);
   assert.ok(Object.isFrozen(claims) && Object.isFrozen(claims.containers) && Object.isFrozen(claims.limits));
 });
 
@@ -54,50 +54,50 @@ test("the token is a JWT with three header members and plain claims", async (t) 
   );
 });
 
-test("every verb can be asked for", async (t) => {
+test("a request may contain every verb", async (t) => {
   const tokens = await testTokens(t);
   const can = ["run", "limits", "logs", "tasks", "issue"];
   const { token, claims } = await tokens.issue({ containers: ["demo"], can }, "me");
-  assert.deepEqual([claims.can, (await tokens.verifier.verify(token)).can], [can, can]);
+  assert.deepEqual([claims.can, (await tokens.verifier.verify(token)).claims.can], [can, can]);
 });
 
-test("net is kept in the token, each place once and in one spelling, so that equal claims are equal", async (t) => {
+test("net is stored in the token with each destination once and in one spelling, so that equal claims are equal", async (t) => {
   const tokens = await testTokens(t);
   const net = ["b.example:8443", "API.example.com.", "0x7f.1:80", "[0::1]:443", "api.example.com"];
   const { token, claims } = await tokens.issue({ containers: ["demo"], net }, "me");
   const canonical = ["127.0.0.1:80", "[::1]:443", "api.example.com", "b.example:8443"];
   assert.deepEqual(claims.net, canonical);
   assert.deepEqual(decodeJwt(token)["net"], canonical);
-  assert.deepEqual((await tokens.verifier.verify(token)).net, canonical);
+  assert.deepEqual((await tokens.verifier.verify(token)).claims.net, canonical);
   assert.ok(Object.isFrozen(claims.net));
   const none = await tokens.issue({ admin: true, net: false }, "me");
   assert.equal(decodeJwt(none.token)["net"], false);
-  assert.equal((await tokens.verifier.verify(none.token)).net, false);
+  assert.equal((await tokens.verifier.verify(none.token)).claims.net, false);
 });
 
-test("a pin is kept in the token in one spelling, and fresh where it is asked for", async (t) => {
+test("a pin is stored in the token in one spelling, and fresh if requested", async (t) => {
   const tokens = await testTokens(t);
   const { token, claims } = await tokens.issue({ containers: ["demo"], code: { sha256: "AB".repeat(32) } }, "me");
   assert.deepEqual(claims.code, { sha256: "ab".repeat(32) });
   assert.deepEqual([claims.fresh, decodeJwt(token)["code"]], [false, { sha256: "ab".repeat(32) }]);
   assert.ok(Object.isFrozen(claims.code));
   const fresh = await tokens.issue({ containers: ["demo"], fresh: true }, "me");
-  assert.equal((await tokens.verifier.verify(fresh.token)).fresh, true);
+  assert.equal((await tokens.verifier.verify(fresh.token)).claims.fresh, true);
   assert.equal("fresh" in decodeJwt(token), false);
 });
 
-test("a pin to a URL is kept in one spelling, with or without a digest", async (t) => {
+test("a pin to a URL is stored in one spelling, with or without a digest", async (t) => {
   const tokens = await testTokens(t);
   const given = "HTTPS://Example.com:443/a b.js?v=1#here";
   const url = "https://example.com/a%20b.js?v=1";
   const { token, claims } = await tokens.issue({ containers: ["demo"], code: { url: given } }, "me");
   assert.deepEqual([claims.code, decodeJwt(token)["code"]], [{ url }, { url }]);
-  assert.deepEqual((await tokens.verifier.verify(token)).code, { url });
+  assert.deepEqual((await tokens.verifier.verify(token)).claims.code, { url });
   const both = { url, sha256: "a".repeat(64) };
   assert.deepEqual((await tokens.issue({ containers: ["demo"], code: both }, "me")).claims.code, both);
 });
 
-test("a token that could not reach the URL of its own code is not issued", async (t) => {
+test("a token that cannot reach the URL of its own code is not issued", async (t) => {
   const tokens = await testTokens(t);
   const places: [string, unknown, boolean][] = [
     ["https://code.example/a.js", false, false],
@@ -115,11 +115,11 @@ test("a token that could not reach the URL of its own code is not issued", async
   const narrow = { containers: ["a"], can: ["run", "issue"], depth: 1, net: ["api.example"] };
   const { claims } = await tokens.issue(narrow, "me");
   const below = (): Promise<unknown> =>
-    tokens.issue({ containers: ["a"], code: { url: "https://code.example/" } }, claims);
+    tokens.issue({ containers: ["a"], code: { url: "https://code.example/" } }, callerOf(claims));
   assert.deepEqual(membersOf(await problemOf(below)), ["net"]);
 });
 
-test("params are kept in the token as they are", async (t) => {
+test("params are stored in the token unchanged", async (t) => {
   const tokens = await testTokens(t);
   const params = {
     plan: "pro",
@@ -131,8 +131,8 @@ test("params are kept in the token as they are", async (t) => {
   const { token, claims } = await tokens.issue({ containers: ["demo"], params }, "me");
   assert.deepEqual([claims.params, decodeJwt(token)["params"]], [params, params]);
   const verified = await tokens.verifier.verify(token);
-  assert.deepEqual(verified.params, params);
-  assert.ok(Object.isFrozen((verified.params["nested"] as { list: unknown[] }).list));
+  assert.deepEqual(verified.claims.params, params);
+  assert.ok(Object.isFrozen((verified.claims.params["nested"] as { list: unknown[] }).list));
   assert.equal("params" in decodeJwt((await tokens.issue({ containers: ["demo"], params: {} }, "me")).token), false);
 });
 
@@ -144,7 +144,7 @@ test("an administrative token expires after a day too, unless exp is null", asyn
   assert.equal("exp" in decodeJwt(token), false);
 });
 
-test("the token is in the register when it is handed out", async (t) => {
+test("the token is recorded before the caller receives it", async (t) => {
   const tokens = await testTokens(t);
   const { kid } = tokens.keys.signing;
   const { jti, claims } = await tokens.issue(
@@ -152,17 +152,17 @@ test("the token is in the register when it is handed out", async (t) => {
     "an administrator",
   );
   const kept = { claims, issuedBy: "an administrator", issuedAt: START_S * 1_000, kids: [kid] };
-  assert.deepEqual(tokens.registry.issued(jti), kept);
+  assert.deepEqual(tokens.store.issued(jti), kept);
 });
 
 const QUOTAS = { familyTokens: 9, admit: () => Promise.resolve() };
 
-test("no token leaves when it cannot be recorded", async (t) => {
+test("no token is issued if it cannot be recorded", async (t) => {
   const { keys, vault } = await testTokens(t);
-  const registry = Registry.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
-  registry.close();
+  const store = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
+  store.close();
   const times = { nowMs: START_S * 1_000, quotas: QUOTAS };
-  const context = { keys, registry, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };
+  const context = { keys, store, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };
   const problem = await problemOf(() => issue({ containers: ["demo"] }, context));
   assert.equal(problem.code, "store_unavailable");
 });
@@ -292,7 +292,7 @@ const FAULTS: [string, unknown, string[]][] = [
   ["constructor", { containers: ["a"], constructor: 1 }, ["constructor"]],
 ];
 
-describe("a request for a token with a fault gets a problem that names the member", () => {
+describe("a faulty request for a token gets a problem that names the member", () => {
   for (const [name, input, members] of FAULTS) {
     test(name, async (t) => {
       const tokens = await testTokens(t);
@@ -303,17 +303,17 @@ describe("a request for a token with a fault gets a problem that names the membe
   }
 });
 
-test("what the service sets is told apart from what nobody knows", async (t) => {
+test("a member that the service sets and an unknown member have different messages", async (t) => {
   const tokens = await testTokens(t);
   for (const member of ["jti", "iss", "aud", "iat", "parents"]) {
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: "x" }, "me"));
     assert.match(problem.message, new RegExp(`${member} is set by the service`));
   }
   const problem = await problemOf(() => tokens.issue({ containers: ["a"], secret: "x" }, "me"));
-  assert.match(problem.message, /secret is not a member that is known here/);
+  assert.match(problem.message, /secret is not a known member/);
 });
 
-test("every fault is reported at once, each with its member", async (t) => {
+test("all faults are reported together, each with its member", async (t) => {
   const tokens = await testTokens(t);
   const input = {
     containers: ["a", "*b"],
@@ -344,7 +344,7 @@ test("the answer to nonsense stays small", async (t) => {
   assert.ok(JSON.stringify([problem.message, problem.options.violations]).length < 20_000);
 });
 
-test("whatever is asked for, the answer is a valid token or a problem", async (t) => {
+test("every request gets a valid token or a problem", async (t) => {
   const tokens = await testTokens(t);
   const member = fc.oneof(
     fc.jsonValue(),
@@ -393,8 +393,8 @@ function membersOf(problem: Problem): string[] {
   return violations.map(({ member }) => member);
 }
 
-test("what is given to a token whose forebear is revoked meanwhile is not kept, and the token is not given away", async (t) => {
-  const { issue: issueHere, keys, vault, registry, revoke, clock } = await testTokens(t);
+test("secrets of a token are deleted if an ancestor is revoked during the issue, and no token is returned", async (t) => {
+  const { issue: issueHere, keys, vault, store: registry, revoke, clock } = await testTokens(t);
   const head = await issueHere({ containers: ["acme"], can: ["run", "issue"], depth: 1 }, "me");
   let below = "";
   const slow = {
@@ -407,8 +407,8 @@ test("what is given to a token whose forebear is revoked meanwhile is not kept, 
   };
   const input = { containers: ["acme"], secretsReadable: true, secrets: { KEY: "1" } };
   const times = { nowMs: clock.nowMs, quotas: QUOTAS };
-  const context = { keys, vault, issuedBy: head.jti, above: head.claims, kidsAbove: [], ...times };
-  const problem = await problemOf(() => issue(input, { ...context, registry: slow as never }));
+  const context = { keys, vault, issuedBy: head.jti, above: callerOf(head.claims), ...times };
+  const problem = await problemOf(() => issue(input, { ...context, store: slow as never }));
   assert.equal(problem.code, "token_invalid");
   assert.deepEqual(await vault.own({ jti: below, parents: [head.jti], exp: null }), {});
 });

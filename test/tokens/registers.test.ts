@@ -3,36 +3,36 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { openShared, type Shared } from "../../src/stores.ts";
-import { Registry } from "../../src/tokens/registry.ts";
+import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
 import { missing, startRedis } from "../redis/server.ts";
-import { tokenRegisterSuite } from "../suites/token-register.ts";
+import { tokenStoreSuite } from "../suites/token-register.ts";
 
 const NOW_MS = 1_900_000_000_000;
 
-tokenRegisterSuite("a file", async () => {
+tokenStoreSuite("a file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "caisson-tokens-"));
   const file = join(folder, "tokens.sqlite");
-  let register = Registry.open(file, NOW_MS);
+  let store = SqliteTokenStore.open(file, NOW_MS);
   return {
-    register,
+    store,
     reopen: async () => {
-      register.close();
-      return (register = Registry.open(file, NOW_MS));
+      store.close();
+      return (store = SqliteTokenStore.open(file, NOW_MS));
     },
     end: async () => {
-      register.close();
+      store.close();
       await rm(folder, { recursive: true });
     },
   };
 });
 
 if (!(await missing("redis-server"))) {
-  tokenRegisterSuite("Redis", async () => {
+  tokenStoreSuite("Redis", async () => {
     const server = await startRedis();
     const open = async (): Promise<Shared> => openShared({ revocationLag: 2_000 }, await server.link());
     let shared = await open();
     return {
-      register: shared.registry,
+      store: shared.registry,
       reopen: async () => {
         shared.close();
         return (shared = await open()).registry;

@@ -17,7 +17,7 @@ function read(chunks: readonly Buffer[], maxPayloadBytes = 1_000): Frame[] {
 }
 
 describe("FrameReader", () => {
-  it("gives the same frames however the stream is cut", () => {
+  it("returns the same frames for every split of the stream", () => {
     const frame = fc.tuple(fc.nat(255), fc.nat(2 ** 31), fc.uint8Array({ maxLength: 300 }));
     fc.assert(
       fc.property(
@@ -38,24 +38,24 @@ describe("FrameReader", () => {
     );
   });
 
-  it("refuses a length beyond the maximum before it stores the frame", () => {
+  it("rejects a length above the maximum before it stores the frame", () => {
     const header = Buffer.alloc(9);
     header.writeUInt32LE(0xffffffff, 0);
     assert.throws(() => read([header]), FrameError);
   });
 
-  it("refuses a length that is shorter than a header", () => {
+  it("rejects a length that is shorter than a header", () => {
     const header = Buffer.alloc(9);
     header.writeUInt32LE(4, 0);
     assert.throws(() => read([header]), FrameError);
   });
 
-  it("takes a payload of exactly the maximum, and none of one byte more", () => {
+  it("accepts a payload of exactly the maximum, and rejects a payload of one byte more", () => {
     assert.equal(read([bytesFrame(1, 1, Buffer.alloc(1_000))]).length, 1);
     assert.throws(() => read([bytesFrame(1, 1, Buffer.alloc(1_001))]), FrameError);
   });
 
-  it("never fails otherwise, whatever bytes come", () => {
+  it("throws no other error, for any bytes", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 }), (chunks) => {
         try {
@@ -68,7 +68,7 @@ describe("FrameReader", () => {
     );
   });
 
-  it("carries text as UTF-8", () => {
+  it("returns the UTF-8 text of textFrame", () => {
     const payloads: string[] = [];
     new FrameReader(100, (_type, _id, payload) => payloads.push(payload.toString())).push(textFrame(7, 9, "grüß 🜨"));
     assert.deepEqual(payloads, ["grüß 🜨"]);

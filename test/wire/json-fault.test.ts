@@ -11,7 +11,7 @@ function findJsonFault(text: string): string {
 }
 
 describe("findJsonFault", () => {
-  it("names the place and what is expected there", () => {
+  it("reports the position and what is expected there", () => {
     for (const [text, fault] of [
       ["", "a value is expected at line 1, column 1"],
       ["abc", "a value is expected at line 1, column 1"],
@@ -31,19 +31,19 @@ describe("findJsonFault", () => {
     }
   });
 
-  it("names the place within a string where it breaks", () => {
-    const broken = "the string ends or holds an unescaped line break, control character or backslash at";
+  it("reports the position inside a string at which the string is invalid", () => {
+    const broken = "the string ends or has an unescaped line break, control character or backslash at";
     assert.equal(findJsonFault('{"code": "a\nb"}'), `${broken} line 1, column 12`);
     assert.equal(findJsonFault('"abc'), `${broken} line 1, column 5`);
     assert.equal(findJsonFault(String.raw`["\x"]`), `${broken} line 1, column 3`);
     assert.equal(findJsonFault('{"a\tb": 1}'), `${broken} line 1, column 4`);
   });
 
-  it("quotes nothing of the text", () => {
+  it("does not quote the text", () => {
     assert.ok(!findJsonFault('{"data": "hunter2" "code"}').includes("hunter2"));
   });
 
-  it("finds a place in whatever JSON.parse refuses, and never after it", () => {
+  it("finds a position in every text that JSON.parse rejects, and never behind the position that JSON.parse reports", () => {
     const pieces = fc.constantFrom(
       ...'{}[],:"'.split(""),
       '"a"',
@@ -63,17 +63,17 @@ describe("findJsonFault", () => {
           JSON.parse(text);
           return;
         } catch (error) {
-          const place = /line (\d+), column (\d+)$/.exec(findJsonFault(text));
-          assert.ok(place, text);
-          const theirs = /line (\d+) column (\d+)/.exec(String(error));
-          if (theirs) assert.ok(ahead(place, theirs) <= 0, text);
+          const position = /line (\d+), column (\d+)$/.exec(findJsonFault(text));
+          assert.ok(position, text);
+          const nodePosition = /line (\d+) column (\d+)/.exec(String(error));
+          if (nodePosition) assert.ok(comparePositions(position, nodePosition) <= 0, text);
         }
       }),
       { numRuns: 5_000 },
     );
   });
 
-  it("withstands strings and nesting of any size", () => {
+  it("accepts strings and nesting of any size", () => {
     assert.match(findJsonFault(`"${"a".repeat(4_000_000)}`), /column 4000002$/);
     assert.match(findJsonFault("[".repeat(1_000_000)), /column 1000001$/);
     assert.match(findJsonFault(`"${String.raw`\n`.repeat(4_000_000)}`), /column 8000002$/);
@@ -84,6 +84,6 @@ describe("findJsonFault", () => {
   });
 });
 
-function ahead(ours: RegExpExecArray, theirs: RegExpExecArray): number {
-  return Number(ours[1]) - Number(theirs[1]) || Number(ours[2]) - Number(theirs[2]);
+function comparePositions(a: RegExpExecArray, b: RegExpExecArray): number {
+  return Number(a[1]) - Number(b[1]) || Number(a[2]) - Number(b[2]);
 }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { notCode } from "../../src/wire/not-code.ts";
 
-describe("a text that is no code", () => {
+describe("notCode", () => {
   for (const [text, expected] of [
     ["```js\n1\n```", "fence"],
     ["\n  ```\n", "fence"],
@@ -16,10 +16,11 @@ describe("a text that is no code", () => {
     ['<?xml version="1.0"?><rss/>', "xml"],
     ["\u{FEFF}<?xml", "xml"],
   ] as const) {
-    it(`is told by how it begins: ${JSON.stringify(text)}`, () => assert.equal(notCode(text), expected));
+    it(`recognizes ${expected} by the start of the text: ${JSON.stringify(text)}`, () =>
+      assert.equal(notCode(text), expected));
   }
 
-  it("is not what only holds such a text, or begins alike", () => {
+  it("returns null for code that contains HTML or a fence, or starts with similar characters", () => {
     for (const text of [
       "",
       "6 * 7",
@@ -35,7 +36,7 @@ describe("a text that is no code", () => {
     }
   });
 
-  it("is looked at in linear time, and only at its beginning", () => {
+  it("takes linear time and checks only the start of the text", () => {
     assert.equal(notCode(`${"<!---->".repeat(100_000)}x`), null);
     assert.equal(notCode(`${" ".repeat(10_000)}<html>`), null);
     assert.equal(notCode("<!--".repeat(1_000_000)), null);

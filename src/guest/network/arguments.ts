@@ -3,7 +3,7 @@ import type { LookupFunction, OnReadOpts } from "node:net";
 const { isArray } = Array;
 const toNumber = Number;
 
-/** What `net.Socket.connect` understands. */
+/** The options of `net.Socket.connect`. */
 export interface ConnectOptions {
   host?: string;
   port?: number | string;
@@ -22,9 +22,9 @@ export interface ConnectArguments {
   callback: (() => void) | null;
 }
 
-/** Reads `(options, callback)`, `(port, host, callback)`, `(path, callback)`, and what Node made of one of them already. */
-export function connectArguments(given: readonly unknown[]): ConnectArguments {
-  const args = isArray(given[0]) ? (given[0] as unknown[]) : given;
+/** Reads `(options, callback)`, `(port, host, callback)`, `(path, callback)`, or Node's normalized array of one of these. */
+export function connectArguments(received: readonly unknown[]): ConnectArguments {
+  const args = isArray(received[0]) ? (received[0] as unknown[]) : received;
   const [first, second] = [args[0], args[1]];
   const last = args[args.length - 1];
   return {

@@ -1,16 +1,16 @@
 import type { MessagePort } from "node:worker_threads";
 
-/** How the network of this thread reaches the service: over the link, or in a worker through the main thread. */
+/** Carries the network frames of this thread to the service: over the link, or from a worker through the main thread. */
 export interface Carrier {
   send(frame: Buffer): void;
-  /** The run that is charged for what is opened now, 0 when there is none. */
+  /** Returns the id of the run that is charged for a new connection or lookup; 0 if there is none. */
   payer(): number;
-  /** The last id given to a stream and to a lookup, for all threads of the guest: no id is ever given twice. */
+  /** The last ids of a stream and of a lookup, shared by all threads of the guest: an id is never used twice. */
   readonly ids: Int32Array;
-  /** Something is under way that keeps the thread alive. */
+  /** Keeps the thread alive until `release`. */
   hold(): void;
   release(): void;
-  /** Carries for another thread, which holds the other end of the port. */
+  /** Also carries the frames of another thread, which holds the other end of the port. */
   adopt(port: MessagePort): void;
 }
 
@@ -19,15 +19,15 @@ const LOOKUPS = 1;
 
 const add = Atomics.add.bind(Atomics);
 
-let chosen: Carrier;
+let current: Carrier;
 
-/** Chosen once, before any submitted code runs. */
-export function setCarrier(one: Carrier): void {
-  chosen = one;
+/** Sets the carrier of this thread. Call it once, before any submitted code runs. */
+export function setCarrier(newCarrier: Carrier): void {
+  current = newCarrier;
 }
 
 export function carrier(): Carrier {
-  return chosen;
+  return current;
 }
 
 export function makeIds(): Int32Array {
@@ -35,9 +35,9 @@ export function makeIds(): Int32Array {
 }
 
 export function nextStreamId(): number {
-  return (add(chosen.ids, STREAMS, 1) + 1) >>> 0;
+  return (add(current.ids, STREAMS, 1) + 1) >>> 0;
 }
 
 export function nextLookupId(): number {
-  return (add(chosen.ids, LOOKUPS, 1) + 1) >>> 0;
+  return (add(current.ids, LOOKUPS, 1) + 1) >>> 0;
 }

@@ -21,22 +21,22 @@ const MAX_PORT = 65_535;
 
 const connections = new WeakMap<Socket, Connection>();
 const find = uncurry(WeakMap.prototype, "get") as (map: typeof connections, socket: Socket) => Connection | undefined;
-const keep = uncurry(WeakMap.prototype, "set") as (map: typeof connections, socket: Socket, value: Connection) => void;
+const store = uncurry(WeakMap.prototype, "set") as (map: typeof connections, socket: Socket, value: Connection) => void;
 
-/** Functions that ask the service, which can therefore do so on the way. */
-const ours: unknown[] = [];
+/** The `lookup` functions that only ask the service, which then resolves the name when it connects. */
+const serviceLookups: unknown[] = [];
 
-/** The connection that a socket speaks by, when it is one of those made here. */
+/** Returns the connection of a socket, or undefined if the socket has no connection through the service. */
 export function connectionOf(socket: Socket): Connection | undefined {
   return find(connections, socket);
 }
 
-/** Says that a function given as the `lookup` option is no other than the service's own. */
-export function knowLookup(lookup: unknown): void {
-  ours[ours.length] = lookup;
+/** Registers a function that, as the `lookup` option, only asks the service. */
+export function registerServiceLookup(lookup: unknown): void {
+  serviceLookups[serviceLookups.length] = lookup;
 }
 
-/** Has every socket that connects do so through the service. */
+/** Makes every socket connect through the service. */
 export function patchConnect(): void {
   Object.defineProperty(Socket.prototype, "connect", { value: connect, writable: true, configurable: true });
 }
@@ -69,48 +69,48 @@ function targetOf({ host = "", port }: ConnectOptions): OpenMessage {
   return { host: host === "" ? "localhost" : host, port: number as number };
 }
 
-/** What no policy decides about. */
+/** Returns an error for connections that no policy can allow; otherwise null. */
 function refusalOf(socket: Socket, { path, localAddress, localPort }: ConnectOptions): Error | null {
   if (path != null) {
-    return denied(`connect to the Unix socket ${path} is not possible: a task reaches hosts and ports only`);
+    return denied(`connect to the Unix socket ${path} is not possible: a task can connect to hosts and ports only`);
   }
   if (localAddress || localPort) {
-    return denied("localAddress and localPort cannot be chosen: it is the service that connects");
+    return denied("localAddress and localPort cannot be set: the service makes the connection");
   }
   const { _handle: handle, encrypted } = socket as { _handle?: unknown; encrypted?: boolean };
-  if (encrypted) return denied("a TLSSocket cannot connect by itself: use tls.connect, or give it a connected socket");
-  if (handle) return denied("a socket that has a descriptor of its own cannot connect: use a new one");
-  const before = connectionOf(socket);
-  return before && !socket.destroyed
+  if (encrypted) return denied("a TLSSocket cannot connect by itself: use tls.connect, or pass it a connected socket");
+  if (handle) return denied("a socket with a file descriptor cannot connect: use a new socket");
+  const previous = connectionOf(socket);
+  return previous && !socket.destroyed
     ? errorOf({ message: "connect EISCONN", code: "EISCONN", syscall: "connect" })
     : null;
 }
 
-/** Gives the socket a connection: its first, or another after it was closed. */
+/** Gives the socket a connection: the first, or a new connection after the socket was closed. */
 function begin(socket: Socket, options: ConnectOptions): Connection {
   const isFirst = !connectionOf(socket);
-  // Node's own `connect` does the same for a socket that is used again.
+  // Node's `connect` does the same for a socket that is reused.
   undestroy(socket);
   delete (socket as Partial<Socket>).write;
   const connection = new Connection(socket);
-  keep(connections, socket, connection);
+  store(connections, socket, connection);
   takeOver(socket, connection);
   if (options.onread && isFirst) feedOwnBuffer(socket, options.onread);
   connection.touch();
   return connection;
 }
 
-/** Leaves the name to the service, unless the task wants to choose among its addresses. */
+/** Opens the connection. The service resolves the name, unless the task selects a family or has its own lookup. */
 function findTargets(socket: Socket, connection: Connection, target: OpenMessage, options: ConnectOptions): void {
   const { host } = target;
   assign(socket, { _host: host });
   const family = familyOf(options.family);
-  const lookup = options.lookup && !ours.includes(options.lookup) ? options.lookup : null;
+  const lookup = options.lookup && !serviceLookups.includes(options.lookup) ? options.lookup : null;
   const isName = isIP(host) === 0;
   if (host.length > MAX_HOST_CHARACTERS) return later(() => void socket.destroy(notFound(host)));
   if (!isName || (family === 0 && !lookup)) return connection.open([target], isName ? host : null);
 
-  const found = (error: Error | null, addresses: Address[]): void => {
+  const onAddresses = (error: Error | null, addresses: Address[]): void => {
     socket.emit("lookup", error, addresses[0]?.address, addresses[0]?.family, host);
     if (!socket.connecting || socket.destroyed) return;
     if (error) return later(() => void socket.destroy(error));
@@ -119,20 +119,23 @@ function findTargets(socket: Socket, connection: Connection, target: OpenMessage
       null,
     );
   };
-  if (!lookup) return findAddresses(host, family, found);
+  if (!lookup) return findAddresses(host, family, onAddresses);
   const all = family === 0 && options.autoSelectFamily !== false;
   lookup(host, { family, hints: options.hints ?? 0, ...(all && { all }) }, (error, result, resultFamily) => {
-    if (error) return found(error, []);
+    if (error) return onAddresses(error, []);
     const list: unknown[] = isArray(result) ? result : [{ address: result, family: resultFamily }];
-    const wrong = list.length === 0 || list.some((each) => !isAddress(each));
-    if (!wrong) return found(null, list as Address[]);
-    return found(badArgument("ERR_INVALID_IP_ADDRESS", "the lookup gave something that is no IP address"), []);
+    const isValid = list.length > 0 && list.every((each) => isAddress(each));
+    if (isValid) return onAddresses(null, list as Address[]);
+    return onAddresses(
+      badArgument("ERR_INVALID_IP_ADDRESS", "the lookup returned a value that is not an IP address"),
+      [],
+    );
   });
 }
 
 function isAddress(each: unknown): boolean {
   const address = (each as Partial<Address> | null)?.address;
-  // A zone may be of any length.
+  // The length is checked too, because an IPv6 zone may be of any length.
   return typeof address === "string" && address.length <= MAX_HOST_CHARACTERS && isIP(address) !== 0;
 }
 

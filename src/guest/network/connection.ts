@@ -12,26 +12,27 @@ const setSocketTimeout = uncurry(Socket.prototype, "setTimeout");
 
 type Done = (error?: Error | null) => void;
 
-/** What a socket does in place of a handle: its bytes travel on a stream of frames. */
+/** Replaces the handle of a socket. The bytes of the socket go through a stream of frames. */
 export class Connection implements Sink {
   bytesRead = 0;
   bytesWritten = 0;
-  /** Null until the connection stands. */
+  /** Null until the connection is established. */
   ends: OpenedMessage | null = null;
   readonly #socket: Socket;
-  /** The name that was asked for, to be told what came of the lookup; null when an address was. */
+  /** The name that the service resolves, for the "lookup" event; null if the target is an address. */
   #name: string | null = null;
   #stream: Stream | null = null;
   #keepsAlive = true;
-  /** Places still to be tried, and what was wrong with those that were. */
+  /** The targets that were not tried yet. */
   #targets: OpenMessage[] = [];
+  /** The errors of the targets that were tried. */
   #failures: Error[] = [];
 
   constructor(socket: Socket) {
     this.#socket = socket;
   }
 
-  /** Connects to the first of these that can be reached. @param name What the service looks up on the way */
+  /** Connects to the first target that can be reached. @param name The name that the service resolves, or null. */
   open(targets: OpenMessage[], name: string | null): void {
     this.#targets = targets;
     this.#name = name;
@@ -62,7 +63,7 @@ export class Connection implements Sink {
 
   ended(): void {
     this.#socket.push(null);
-    // Nobody may be reading, and then nobody would hear of the end.
+    // Without a pending read, the socket would not emit "end".
     this.#socket.read(0);
   }
 
@@ -70,11 +71,13 @@ export class Connection implements Sink {
     this.#stream = null;
     if (this.ends) return void this.#socket.destroy(error);
     this.#failures[this.#failures.length] = error;
-    // The refusal of the policy says more than what was wrong with the other addresses.
+    // The policy's refusal is more informative than the errors of the other addresses.
     if (this.#targets.length > 0 && !isDenial(error)) return this.#tryNext();
-    const tried = isDenial(error) || this.#failures.length === 1 ? error : allOf(this.#failures);
-    if (this.#name !== null && isAboutName(error)) this.#socket.emit("lookup", error, undefined, undefined, this.#name);
-    this.#socket.destroy(tried);
+    const reported = isDenial(error) || this.#failures.length === 1 ? error : aggregate(this.#failures);
+    if (this.#name !== null && isLookupError(error)) {
+      this.#socket.emit("lookup", error, undefined, undefined, this.#name);
+    }
+    this.#socket.destroy(reported);
   }
 
   readMore(): void {
@@ -102,11 +105,11 @@ export class Connection implements Sink {
   end(done: Done): void {
     if (!this.ends) return void this.#socket.once("connect", () => this.end(done));
     this.#stream?.end();
-    // As the kernel is a turn later, and whoever hears of the end of the peer in between can still write.
+    // A turn later, as with a kernel socket: a listener of the peer's end in between can still write.
     later(() => done());
   }
 
-  /** In place of `_destroy`. */
+  /** Replaces `_destroy`. */
   destroy(error: Error | null, done: Done): void {
     assign(this.#socket, { connecting: false });
     setSocketTimeout(this.#socket, 0);
@@ -114,16 +117,16 @@ export class Connection implements Sink {
     this.#stream = null;
     this.ends = null;
     done(error);
-    // Not in the tick of "error": a handle is closed a turn later, and whoever awaits both in turn relies on it.
+    // Not in the tick of "error": Node closes a handle a turn later, and code that awaits "error" and then "close" relies on it.
     later(() => this.#socket.emit("close", error !== null));
   }
 
-  keepAlive(does: boolean): void {
-    this.#keepsAlive = does;
-    this.#stream?.keepAlive(does);
+  keepAlive(keepsAlive: boolean): void {
+    this.#keepsAlive = keepsAlive;
+    this.#stream?.keepAlive(keepsAlive);
   }
 
-  /** Begins the idle time of the socket anew. */
+  /** Restarts the idle timeout of the socket. */
   touch(): void {
     const { timeout } = this.#socket;
     if (timeout) setSocketTimeout(this.#socket, timeout);
@@ -156,11 +159,11 @@ function isDenial(error: NodeJS.ErrnoException): boolean {
   return error.code === "EGRESS_DENIED";
 }
 
-function isAboutName(error: NodeJS.ErrnoException): boolean {
+function isLookupError(error: NodeJS.ErrnoException): boolean {
   return error.syscall === "getaddrinfo";
 }
 
-/** As Node reports that no address of a name could be reached. */
-function allOf(failures: NodeJS.ErrnoException[]): Error {
+/** Makes the error that Node reports when no address of a name can be reached. */
+function aggregate(failures: NodeJS.ErrnoException[]): Error {
   return assign(new NativeAggregateError(failures), { code: failures[0]!.code });
 }

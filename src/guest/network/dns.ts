@@ -1,7 +1,7 @@
 import type dnsModule from "node:dns";
 import { isIP } from "node:net";
 
-import { knowLookup } from "./connect.ts";
+import { registerServiceLookup } from "./connect.ts";
 import { errorOf } from "./errors.ts";
 import { type Address, type Family, findAddresses } from "./lookups.ts";
 
@@ -10,8 +10,8 @@ const { apply } = Reflect;
 const NativePromise = Promise;
 const later = process.nextTick.bind(process);
 const PROMISIFY = Symbol.for("nodejs.util.promisify.custom");
-/** What asks a name server for itself, which nothing in a guest can reach. */
-const ASKS_A_SERVER = /^(?:resolve|reverse|lookupService)/;
+/** Matches the functions that query a name server themselves. A guest can reach no name server. */
+const NAME_SERVER_QUERY = /^(?:resolve|reverse|lookupService)/;
 const ANY_ADDRESS = "127.0.0.1";
 
 type Dns = typeof dnsModule;
@@ -23,82 +23,83 @@ interface LookupOptions {
   verbatim?: boolean;
 }
 
-/** Has lookups answered by the service, and everything else of `dns` say that it is not served. */
+/** Makes the service answer lookups, and makes all other queries of `dns` fail. */
 export function patchDns(dns: Dns): void {
   const node = { lookup: dns.lookup as unknown as (...args: unknown[]) => object, inPromises: dns.promises.lookup };
 
-  function lookup(host: string, given: unknown, last?: Callback): object {
+  function lookup(host: string, optionsOrCallback: unknown, last?: Callback): object {
     const isLiteral = !host || isIP(host) !== 0;
-    const args = last === undefined && typeof given === "function" ? [given] : [given, last];
-    // Node's own checks of the arguments: of an address it asks nobody.
+    const isShort = last === undefined && typeof optionsOrCallback === "function";
+    const args = isShort ? [optionsOrCallback] : [optionsOrCallback, last];
+    // Node's lookup checks the arguments. For an address it sends no query.
     if (isLiteral) return apply(node.lookup, dns, [host, ...args]);
     const callback = args[args.length - 1] as Callback;
-    node.lookup(typeof host === "string" ? ANY_ADDRESS : host, ...args.slice(0, -1), wrap(callback));
-    const options = optionsOf(args.length > 1 ? given : undefined);
-    find(dns, host, options, (error, found) => {
+    node.lookup(typeof host === "string" ? ANY_ADDRESS : host, ...args.slice(0, -1), ignoringResult(callback));
+    const options = optionsOf(args.length > 1 ? optionsOrCallback : undefined);
+    find(dns, host, options, (error, addresses) => {
       if (error) return callback(error);
-      if (options.all) return callback(null, found);
-      return callback(null, found[0]!.address, found[0]!.family);
+      if (options.all) return callback(null, addresses);
+      return callback(null, addresses[0]!.address, addresses[0]!.family);
     });
     return {};
   }
 
-  function lookupInPromises(host: string, given?: unknown): Promise<unknown> {
+  function lookupInPromises(host: string, optionsOrFamily?: unknown): Promise<unknown> {
     const checked = node.inPromises(
       host && typeof host === "string" && isIP(host) === 0 ? ANY_ADDRESS : host,
-      given as object,
+      optionsOrFamily as object,
     );
     if (!host || isIP(host) !== 0) return checked;
-    const options = optionsOf(given);
+    const options = optionsOf(optionsOrFamily);
     return new NativePromise((resolve, reject) => {
-      find(dns, host, options, (error, found) => {
+      find(dns, host, options, (error, addresses) => {
         if (error) reject(error);
-        else resolve(options.all ? found : found[0]);
+        else resolve(options.all ? addresses : addresses[0]);
       });
     });
   }
 
-  knowLookup(lookup);
+  registerServiceLookup(lookup);
   defineProperty(lookup, PROMISIFY, { value: lookupInPromises });
-  refuseServers(dns);
-  refuseServers(dns.Resolver.prototype);
-  refuseServersInPromises(dns.promises);
-  refuseServersInPromises(dns.promises.Resolver.prototype);
+  refuseQueries(dns);
+  refuseQueries(dns.Resolver.prototype);
+  refuseQueriesInPromises(dns.promises);
+  refuseQueriesInPromises(dns.promises.Resolver.prototype);
   assign(dns, { lookup });
   assign(dns.promises, { lookup: lookupInPromises });
 }
 
-/** Node checks that it is a function, and its answer is of no use. */
-function wrap(callback: unknown): unknown {
+/** Returns a callback for Node's lookup, which only checks the arguments. A value that is not a function is returned as it is. */
+function ignoringResult(callback: unknown): unknown {
   return typeof callback === "function" ? () => {} : callback;
 }
 
-function optionsOf(given: unknown): LookupOptions {
-  if (typeof given === "number") return { family: given };
-  return typeof given === "object" && given !== null ? given : {};
+function optionsOf(optionsOrFamily: unknown): LookupOptions {
+  if (typeof optionsOrFamily === "number") return { family: optionsOrFamily };
+  return typeof optionsOrFamily === "object" && optionsOrFamily !== null ? optionsOrFamily : {};
 }
 
 function find(
   dns: Dns,
   host: string,
   options: LookupOptions,
-  done: (error: Error | null, found: Address[]) => void,
+  done: (error: Error | null, addresses: Address[]) => void,
 ): void {
   const { family } = options;
   const wanted: Family = family === 4 || family === "IPv4" ? 4 : family === 6 || family === "IPv6" ? 6 : 0;
   const order = options.order ?? (options.verbatim === undefined ? dns.getDefaultResultOrder() : "");
   const first = options.verbatim === false || order === "ipv4first" ? 4 : order === "ipv6first" ? 6 : 0;
-  findAddresses(host, wanted, (error, found) => {
-    if (first === 0) return done(error, found);
+  findAddresses(host, wanted, (error, addresses) => {
+    if (first === 0) return done(error, addresses);
     return done(error, [
-      ...found.filter((each) => each.family === first),
-      ...found.filter((each) => each.family !== first),
+      ...addresses.filter((each) => each.family === first),
+      ...addresses.filter((each) => each.family !== first),
     ]);
   });
 }
 
-function refuseServers(owner: object): void {
-  for (const name of namesIn(owner)) {
+function refuseQueries(owner: object): void {
+  for (const name of queriesIn(owner)) {
     put(owner, name, (...args: unknown[]): object => {
       const callback = args[args.length - 1];
       if (typeof callback !== "function") throw refusal(name);
@@ -108,12 +109,12 @@ function refuseServers(owner: object): void {
   }
 }
 
-function refuseServersInPromises(owner: object): void {
-  for (const name of namesIn(owner)) put(owner, name, async () => Promise.reject(refusal(name)));
+function refuseQueriesInPromises(owner: object): void {
+  for (const name of queriesIn(owner)) put(owner, name, async () => Promise.reject(refusal(name)));
 }
 
-function namesIn(owner: object): string[] {
-  return getOwnPropertyNames(owner).filter((name) => ASKS_A_SERVER.test(name));
+function queriesIn(owner: object): string[] {
+  return getOwnPropertyNames(owner).filter((name) => NAME_SERVER_QUERY.test(name));
 }
 
 function put(owner: object, name: string, value: unknown): void {
@@ -121,6 +122,6 @@ function put(owner: object, name: string, value: unknown): void {
 }
 
 function refusal(name: string): Error {
-  const message = `dns.${name} is not served in a task: dns.lookup is, and so is DNS over HTTPS by fetch`;
+  const message = `dns.${name} is not available in a task: use dns.lookup, or DNS over HTTPS with fetch`;
   return errorOf({ message, code: "ENOTIMP", syscall: name });
 }

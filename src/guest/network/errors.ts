@@ -3,22 +3,22 @@ import type { NetworkFault } from "../../wire/messages.ts";
 const NativeError = Error;
 const { assign } = Object;
 
-/** What the service said went wrong, as the error that Node itself would give. */
+/** Converts a fault that the service reported to the error that Node would report. */
 export function errorOf({ message, ...members }: NetworkFault): NodeJS.ErrnoException {
   return assign(new NativeError(message), members);
 }
 
-/** Something that the policy of no operator could allow, because there is no way out for it. */
+/** Makes the error for a connection that no policy can allow, because the service does not support it. */
 export function denied(message: string): NodeJS.ErrnoException {
   return errorOf({ message, code: "EGRESS_DENIED" });
 }
 
-/** Something that a task cannot do here; the message says what serves instead. */
-export function notServed(syscall: string, message: string): NodeJS.ErrnoException {
+/** Makes the error for a function that is not available in a task. The message names the alternative. */
+export function notSupported(syscall: string, message: string): NodeJS.ErrnoException {
   return errorOf({ message, code: "ENOTSUP", syscall });
 }
 
-/** A wrong argument: the classes and codes are those of Node. */
+/** Makes the error for a wrong argument, with the class and the code that Node uses. */
 export function badArgument(code: string, message: string): NodeJS.ErrnoException {
   return assign(new TypeError(message), { code });
 }

@@ -1,21 +1,20 @@
 import { registerHooks, syncBuiltinESMExports } from "node:module";
 
-import { safeMap } from "../tables.ts";
+import { safeMap } from "../safe-map.ts";
 
 const getBuiltin = process.getBuiltinModule.bind(process);
 const sync = syncBuiltinESMExports;
 const { defineProperty } = Object;
 
-/** What is to be done before one of these modules is handed out. */
+/** The patches to apply before a module is returned, by module name. */
 const patches = safeMap<string, () => void>();
 
 /**
- * Patches a module of Node when it, or one that uses it, is asked for the first time: TLS alone takes 10 ms and 4 MB of a
- * guest, and most tasks never use it.
+ * Patches a module of Node when submitted code first loads it or a module that uses it: TLS alone costs a guest 10 ms and
+ * 4 MB, and most tasks never use it. If code gets an unpatched module in another way, the sandbox has no network anyway.
  *
- * A way to a module that is not watched here reaches nothing: behind it stands the kernel, and no network.
- *
- * @returns what does it now, when it was not done before.
+ * @param names The modules whose first use applies the patch.
+ * @returns a function that applies the patch now, if it was not applied before.
  */
 export function onFirstUse(names: readonly string[], name: string, patch: (builtin: never) => void): () => void {
   let isDone = false;
@@ -26,20 +25,20 @@ export function onFirstUse(names: readonly string[], name: string, patch: (built
     sync();
   };
   for (const each of names) {
-    const earlier = patches.get(each);
-    const both = earlier
+    const previous = patches.get(each);
+    const all = previous
       ? (): void => {
-          earlier();
+          previous();
           once();
         }
       : once;
-    patches.set(each, both);
-    patches.set(`node:${each}`, both);
+    patches.set(each, all);
+    patches.set(`node:${each}`, all);
   }
   return once;
 }
 
-/** Watches the ways by which submitted code gets at modules of Node. */
+/** Applies the patches when submitted code loads a module of Node. */
 export function watchFirstUse(): void {
   registerHooks({
     resolve(specifier, context, next) {
@@ -54,8 +53,8 @@ export function watchFirstUse(): void {
 }
 
 /**
- * Does it when Node loads undici, of which `fetch` and `WebSocket` are made, without loading it: the first thing that
- * undici does is to look for a dispatcher that was set by another copy of it, and then to put its own in this place.
+ * Calls `prepare` when Node loads undici, which implements `fetch` and `WebSocket`. This function does not load undici.
+ * Undici starts by reading this property, for a dispatcher that another copy of undici set, and then replaces the property.
  */
 export function onUndici(prepare: () => void): void {
   defineProperty(globalThis, Symbol.for("undici.globalDispatcher.1"), {

@@ -1,16 +1,17 @@
 import type v8Module from "node:v8";
 
-import { notServed } from "./errors.ts";
+import { notSupported } from "./errors.ts";
 
 /**
- * Has V8's switches say that they cannot be set: some take away V8's own checks of memory, such as
- * `--experimental-wasm-skip-bounds-checks`. It only adds depth. Node's internals lead past it, and the wall does not need it.
+ * Makes `v8.setFlagsFromString` fail: some flags disable V8's memory checks, for example
+ * `--experimental-wasm-skip-bounds-checks`. This is only defence in depth. Node's internals can bypass it, and the sandbox
+ * does not depend on it.
  */
 export function patchFlags(v8: typeof v8Module): void {
   v8.setFlagsFromString = setFlagsFromString;
 }
 
 function setFlagsFromString(): never {
-  const message = "setFlagsFromString is not possible: the switches of V8 are the same for all tasks";
-  throw notServed("setFlagsFromString", message);
+  const message = "setFlagsFromString is not possible: all tasks use the same V8 flags";
+  throw notSupported("setFlagsFromString", message);
 }

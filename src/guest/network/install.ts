@@ -6,16 +6,16 @@ import { onFirstUse, onUndici, watchFirstUse } from "./first-use.ts";
 import { patchFlags } from "./flags.ts";
 import { patchHttp2 } from "./http2.ts";
 import { onAnswer } from "./lookups.ts";
-import { type NoteUnheard, patchDatagrams, patchListen } from "./refusals.ts";
+import { patchDatagrams, patchListen, type SetPendingError } from "./refusals.ts";
 import { onStreamFrame } from "./streams.ts";
 import { patchTls } from "./tls.ts";
 import { patchWorkers } from "./workers.ts";
 
-/** Puts the service between this thread and the network. To be called once, before any submitted code runs. */
-export function installNetwork(carrier: Carrier, note: NoteUnheard = () => {}): void {
+/** Routes the network of this thread through the service. Call it once, before any submitted code runs. */
+export function installNetwork(carrier: Carrier, setPendingError: SetPendingError = () => {}): void {
   setCarrier(carrier);
   patchConnect();
-  patchListen(note);
+  patchListen(setPendingError);
   const tlsReady = onFirstUse(["tls", "https", "http2", "_tls_wrap"], "tls", patchTls);
   onFirstUse(["http2"], "http2", patchHttp2);
   onFirstUse(["dns", "dns/promises"], "dns", patchDns);
@@ -26,7 +26,7 @@ export function installNetwork(carrier: Carrier, note: NoteUnheard = () => {}): 
   onUndici(tlsReady);
 }
 
-/** Takes a frame about a stream or a lookup of this very thread. */
+/** Receives a frame about a stream or a lookup of this thread. */
 export function onThreadFrame(type: number, id: number, payload: Buffer): void {
   if (type === TO_GUEST.answer) onAnswer(id, payload);
   else onStreamFrame(type, id, payload);

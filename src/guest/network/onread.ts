@@ -1,6 +1,6 @@
 import type { OnReadOpts, Socket } from "node:net";
 
-/** The `onread` option: hands the bytes to a buffer of the task's own instead of emitting them. */
+/** Implements the `onread` option: copies the received bytes to a buffer of the task and calls its callback. */
 export function feedOwnBuffer(socket: Socket, onread: OnReadOpts): void {
   const { buffer } = onread;
   let rest: Buffer | null = null;

@@ -8,7 +8,7 @@ const prototype: Buffer = Buffer.prototype;
 const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
 const { stringify } = JSON;
 
-/** The payload of `open` and `lookup`: who is charged for it, and what is asked for. */
+/** Encodes the payload of an `open` or `lookup` frame: the id of the run that is charged, then the message. */
 export function request(message: OpenMessage | LookupMessage): [Buffer, Buffer] {
   return [u32(carrier().payer()), fromText(stringify(message))];
 }

@@ -20,7 +20,7 @@ const PortClass = MessagePort;
 const HEADER_BYTES = 9;
 const LENGTH_BYTES = 4;
 
-/** A frame that came from another thread, which may be anything that submitted code made. */
+/** A frame from another thread. Submitted code can forge its content. */
 export interface PortFrame {
   frame: Buffer;
   type: number;
@@ -31,11 +31,11 @@ export interface PortFrame {
 export interface PortEvents {
   frame(frame: PortFrame): void;
   port(other: Port): void;
-  /** The other thread is gone. */
+  /** Called when the other thread has ended. */
   closed(): void;
 }
 
-/** Listens to the frames of another thread, which keeps this one alive until `unrefPort`. */
+/** Receives the frames of another thread. The port keeps this thread alive until `unrefPort`. */
 export function onPort(port: Port, events: PortEvents): void {
   listen(port, "message", (message) => {
     if (hasInstance(PortClass, message)) return events.port(message as Port);
@@ -46,7 +46,7 @@ export function onPort(port: Port, events: PortEvents): void {
 }
 
 export function postFrame(port: Port, frame: Buffer): void {
-  // Its memory moves to the other thread, and must not be the pool that holds other buffers.
+  // The memory moves to the other thread, so it must not be Node's pool, which holds other buffers too.
   const bytes = new Bytes(frame);
   post(port, bytes, [bytes.buffer]);
 }
@@ -63,7 +63,7 @@ export function unrefPort(port: Port): void {
   unref(port);
 }
 
-/** Null for what is not exactly one frame. */
+/** Returns null if the message is not exactly one frame. */
 function frameIn(message: unknown): PortFrame | null {
   if (!isUint8Array(message) || message.length < HEADER_BYTES) return null;
   const frame = view(message.buffer, message.byteOffset, message.length);

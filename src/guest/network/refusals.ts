@@ -1,32 +1,32 @@
 import type dgramModule from "node:dgram";
 import { Server } from "node:net";
 
-import { notServed } from "./errors.ts";
+import { notSupported } from "./errors.ts";
 
 const { defineProperty } = Object;
 const later = process.nextTick.bind(process);
 
-/** Is handed what gives an error as long as nobody has heard of it, else null. */
-export type NoteUnheard = (unheard: () => Error | null) => void;
+/** Registers a function that returns an error while the error is not reported, otherwise null. */
+export type SetPendingError = (pendingError: () => Error | null) => void;
 
 /**
- * Has a server that would listen say what a task does instead: as Node has it, by an event of a later turn. A code that
- * only starts its server has its result before that, which would tell nobody anything; so the run is told as well.
+ * Makes `listen` of a server fail with an error that names the alternative. As in Node, the error is an event of a later
+ * turn. Code that only starts a server has its result before that turn, so the error is also set as the run's pending error.
  */
-export function patchListen(note: NoteUnheard): void {
+export function patchListen(setPendingError: SetPendingError): void {
   define(Server.prototype, "listen", function listen(this: Server): Server {
     const message =
-      "listen is not possible: nobody could connect to a task; answer with export default { fetch(request) { ... } }";
-    const error = notServed("listen", message);
-    let told = false;
-    note(() => {
-      if (told || this.listenerCount("error") > 0) return null;
-      told = true;
+      "listen is not possible: no client can connect to a task; use export default { fetch(request) { ... } }";
+    const error = notSupported("listen", message);
+    let isReported = false;
+    setPendingError(() => {
+      if (isReported || this.listenerCount("error") > 0) return null;
+      isReported = true;
       return error;
     });
     later(() => {
-      if (!told) this.emit("error", error);
-      told = true;
+      if (!isReported) this.emit("error", error);
+      isReported = true;
     });
     return this;
   });
@@ -34,14 +34,14 @@ export function patchListen(note: NoteUnheard): void {
 
 type Dgram = typeof dgramModule;
 
-/** Has datagram sockets say that there is no UDP. */
+/** Makes the methods of datagram sockets fail, because a task has no UDP. */
 export function patchDatagrams({ Socket }: Dgram): void {
   for (const name of ["bind", "connect", "send"] as const) {
     define(Socket.prototype, name, function refuse(this: InstanceType<Dgram["Socket"]>, ...args: unknown[]): unknown {
       const callback = args[args.length - 1];
-      const error = notServed(
+      const error = notSupported(
         name,
-        `UDP ${name} is not possible: a task reaches TCP only, by net, tls, http and fetch`,
+        `UDP ${name} is not possible: a task can use only TCP, with net, tls, http and fetch`,
       );
       if (name === "send" && typeof callback === "function") later(callback, error);
       else later(() => this.emit("error", error));

@@ -3,39 +3,39 @@ import type { MessagePort } from "node:worker_threads";
 import { bytesFrame } from "../../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
-import { safeMap } from "../tables.ts";
+import { safeMap } from "../safe-map.ts";
 import { onPort, type PortFrame, postFrame, unrefPort } from "./port.ts";
 
 const prototype: Buffer = Buffer.prototype;
 const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
-/** Where the run stands in a frame that names one: behind the frame's header. */
-const RUN_AT = 9;
-const RUN_BYTES = 4;
+/** The offset of the run id in an `open` or `lookup` frame: after the frame's header. */
+const RUN_ID_OFFSET = 9;
+const RUN_ID_BYTES = 4;
 
-/** Carries frames between the service and the workers of this guest. Only the main thread has the descriptor. */
+/** Relays frames between the service and the workers of this guest. Only the main thread has the descriptor. */
 export interface Relay {
-  /** @param run The one that made the worker, and is charged for what it does. */
-  adopt(port: MessagePort, run: number): void;
-  /** Says whether the frame was for a worker. */
+  /** @param runId The run that started the worker. It is charged for the worker's connections. */
+  adopt(port: MessagePort, runId: number): void;
+  /** Returns whether the frame was for a worker. */
   deliver(type: number, id: number, payload: Buffer): boolean;
 }
 
 export interface RelayOptions {
   readonly send: (frame: Buffer) => void;
-  /** Who is charged, when it should be this run. */
-  readonly payerFor: (run: number) => number;
+  /** Returns the id of the run to charge: the given run, or another run if the given run is over. */
+  readonly payerFor: (runId: number) => number;
 }
 
 export function makeRelay({ send, payerFor }: RelayOptions): Relay {
   const streams = safeMap<number, MessagePort>();
   const lookups = safeMap<number, MessagePort>();
 
-  function onFrame(port: MessagePort, run: number, { frame, type, id }: PortFrame): void {
+  function onFrame(port: MessagePort, runId: number, { frame, type, id }: PortFrame): void {
     if (type === FROM_GUEST.open || type === FROM_GUEST.lookup) {
       const owners = type === FROM_GUEST.open ? streams : lookups;
-      if (owners.has(id) || frame.length < RUN_AT + RUN_BYTES) return;
+      if (owners.has(id) || frame.length < RUN_ID_OFFSET + RUN_ID_BYTES) return;
       owners.set(id, port);
-      writeUInt32LE(frame, payerFor(run), RUN_AT);
+      writeUInt32LE(frame, payerFor(runId), RUN_ID_OFFSET);
     } else {
       if (type < FROM_GUEST.open || type > FROM_GUEST.lookup || streams.get(id) !== port) return;
       if (type === FROM_GUEST.reset) streams.delete(id);
@@ -54,11 +54,11 @@ export function makeRelay({ send, payerFor }: RelayOptions): Relay {
     });
   }
 
-  function adopt(port: MessagePort, run: number): void {
+  function adopt(port: MessagePort, runId: number): void {
     onPort(port, {
-      frame: (frame) => onFrame(port, run, frame),
-      // Of a worker that a worker made.
-      port: (other) => adopt(other, run),
+      frame: (frame) => onFrame(port, runId, frame),
+      // The port of a worker that this worker started.
+      port: (other) => adopt(other, runId),
       closed: () => drop(port),
     });
     unrefPort(port);

@@ -8,13 +8,13 @@ const runInAsyncScope = uncurry(AsyncResource.prototype, "runInAsyncScope") as (
 ) => unknown;
 const later = process.nextTick.bind(process);
 
-/** The asynchronous context in which something was asked for, for what comes of it. */
+/** The asynchronous context of the code that opened a connection or started a lookup. Its callbacks run in this context. */
 export class Scope {
   readonly #resource = new AsyncResource("CAISSON_NETWORK", { requireManualDestroy: true });
 
   /**
-   * Does a step in the context. A throw of the task's own listeners is thrown again on its own: it must neither cut off the
-   * frames that came with this one nor look like nobody's.
+   * Runs `step` in the context. If a listener of the task throws, the error is thrown again in a later tick of the same
+   * context. So the other frames of this read are still processed, and the error belongs to the run.
    */
   run(step: () => void): void {
     try {

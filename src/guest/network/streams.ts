@@ -10,7 +10,7 @@ import {
   WINDOW_BYTES,
 } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
-import { safeMap } from "../tables.ts";
+import { safeMap } from "../safe-map.ts";
 import { carrier, nextStreamId } from "./carrier.ts";
 import { errorOf } from "./errors.ts";
 import { request, u32 } from "./payloads.ts";
@@ -25,20 +25,20 @@ const subarray = uncurry(prototype, "subarray");
 const toText = uncurry(prototype, "toString");
 const allocate = Buffer.allocUnsafeSlow.bind(Buffer);
 
-/** What was read is told to the service when it is as much: a frame for each chunk would cost as much as the chunk. */
+/** The read bytes after which a grant is sent to the service. A grant for each chunk would cost as much as the chunk. */
 const GRANT_BYTES = WINDOW_BYTES / 4;
-/** Less of a window is not worth a frame, when more is to be sent. The service never keeps back so much of a window. */
+/** The smallest partial frame that is sent. The service never withholds this much of a window, so the wait for more ends. */
 const SLIVER_BYTES = 4_096;
 
 const streams = safeMap<number, Stream>();
 
-/** What becomes of a stream. Called in the context in which the stream was made. */
+/** Receives the events of a stream, in the asynchronous context that created the stream. */
 export interface Sink {
   opened(ends: OpenedMessage): void;
-  /** Says whether more may come before `readMore`. */
+  /** Returns whether the sink accepts more bytes before `readMore`. */
   received(bytes: Buffer): boolean;
   ended(): void;
-  /** The stream is gone. */
+  /** Called when the connection failed or was reset. */
   failed(error: Error): void;
 }
 
@@ -48,20 +48,20 @@ interface Sending {
   done: (error?: Error) => void;
 }
 
-/** One connection, whose other end the service holds. */
+/** One connection that the service makes for the guest. */
 export class Stream {
   readonly #id: number;
   readonly #sink: Sink;
   readonly #scope = new Scope();
-  /** What may still be sent. */
+  /** The bytes that the service still allows to send. */
   #credit = 0;
-  /** What was received and not yet told to the service. */
-  #owed = 0;
-  /** The sink takes no more for now, so nothing is told. */
+  /** The received bytes that were not granted again yet. */
+  #ungranted = 0;
+  /** Whether the sink accepts no more bytes for now. Nothing is granted until it does. */
   #full = false;
   #sending: Sending | null = null;
   #over = false;
-  #holds = false;
+  #holdsThread = false;
 
   /** Asks the service to connect. */
   constructor(target: OpenMessage, sink: Sink) {
@@ -71,28 +71,28 @@ export class Stream {
     carrier().send(bytesFrame(FROM_GUEST.open, this.#id, ...request(target)));
   }
 
-  /** Whether the thread lives for as long as this does. */
-  keepAlive(does: boolean): void {
-    const holds = does && !this.#over;
-    if (holds === this.#holds) return;
-    this.#holds = holds;
+  /** Sets whether the open stream keeps the thread alive. */
+  keepAlive(keepsAlive: boolean): void {
+    const holds = keepsAlive && !this.#over;
+    if (holds === this.#holdsThread) return;
+    this.#holdsThread = holds;
     if (holds) carrier().hold();
     else carrier().release();
   }
 
-  /** Sends as the window allows. Not to be called again before `done`, with which it is over. */
+  /** Sends the bytes as the window allows, then calls `done`. Do not call it again before `done`. */
   write(bytes: Uint8Array, done: (error?: Error) => void): void {
     if (this.#over) return done(brokenPipe());
     this.#sending = { bytes, at: 0, done };
     this.#send()?.done();
   }
 
-  /** Nothing more will be sent. */
+  /** Ends the sending direction. */
   end(): void {
     if (!this.#over) carrier().send(bytesFrame(FROM_GUEST.ended, this.#id));
   }
 
-  /** The sink has room again. */
+  /** Called when the sink accepts bytes again. */
   readMore(): void {
     this.#full = false;
     this.#grant();
@@ -105,7 +105,7 @@ export class Stream {
     sending?.done(brokenPipe());
   }
 
-  /** @param payload Of a frame of this type; copied where it is kept. */
+  /** @param payload The payload of a frame of this type; valid during the call only. */
   onFrame(type: number, payload: Buffer): void {
     switch (type) {
       case TO_GUEST.received:
@@ -128,8 +128,8 @@ export class Stream {
   }
 
   #onReceived(payload: Buffer): void {
-    this.#owed += payload.length + DATA_FRAME_COST_BYTES;
-    // A view would keep what came beside it, which is other runs', for as long as a task keeps this.
+    this.#ungranted += payload.length + DATA_FRAME_COST_BYTES;
+    // Copied, because a view would give the task the whole buffer, with the bytes of other runs.
     const bytes = allocate(payload.length) as Buffer;
     copy(payload, bytes);
     this.#scope.run(() => {
@@ -144,7 +144,7 @@ export class Stream {
     this.#scope.run(() => this.#sink.failed(errorOf(fault)));
   }
 
-  /** The service counts as this does, and ends a guest that sends more. Gives back what has been sent to its end. */
+  /** Sends within the credit; the service ends a guest that exceeds it. Returns the write if all its bytes were sent. */
   #send(): Sending | null {
     const sending = this.#sending;
     if (!sending) return null;
@@ -163,9 +163,9 @@ export class Stream {
   }
 
   #grant(): void {
-    if (this.#full || this.#over || this.#owed < GRANT_BYTES) return;
-    carrier().send(bytesFrame(FROM_GUEST.receiveMore, this.#id, u32(this.#owed)));
-    this.#owed = 0;
+    if (this.#full || this.#over || this.#ungranted < GRANT_BYTES) return;
+    carrier().send(bytesFrame(FROM_GUEST.receiveMore, this.#id, u32(this.#ungranted)));
+    this.#ungranted = 0;
   }
 
   #finish(): Sending | null {
@@ -178,7 +178,7 @@ export class Stream {
   }
 }
 
-/** Nothing happens when nobody knows the stream: the frames crossed. */
+/** Ignores a frame for a closed stream, because frames can cross. */
 export function onStreamFrame(type: number, id: number, payload: Buffer): void {
   streams.get(id)?.onFrame(type, payload);
 }

@@ -13,7 +13,7 @@ interface Chunk {
 }
 type Done = (error?: Error | null) => void;
 
-/** Members of a socket that tell its two ends. */
+/** The members of a socket that describe its two ends. */
 export const END_NAMES = [
   "remoteAddress",
   "remotePort",
@@ -24,8 +24,8 @@ export const END_NAMES = [
 ] as const;
 
 /**
- * Makes a socket speak by a connection. Everything is put on the socket itself, by the methods that Node documents for
- * streams: no handle is made, and all other sockets stay what they are.
+ * Makes a socket use a connection instead of a handle. It defines the methods that Node documents for streams on the socket
+ * itself, so other sockets do not change.
  */
 export function takeOver(socket: Socket, connection: Connection): void {
   own(socket, {
@@ -61,7 +61,7 @@ export function takeOver(socket: Socket, connection: Connection): void {
   }
 }
 
-/** Puts methods on a socket that are seen before those of its class. */
+/** Defines methods on a socket that override the methods of its class. */
 export function own(socket: Socket, methods: Record<string, (...args: never[]) => unknown>): void {
   const names = keys(methods);
   for (let index = 0; index < names.length; index += 1) {
@@ -82,7 +82,7 @@ export function addressOf(ends: OpenedMessage | null): object {
   return ends ? { address: ends.localAddress, port: ends.localPort, family: ends.localFamily } : {};
 }
 
-/** A socket takes strings as they are. */
+/** Encodes a chunk: sockets do not decode strings before `_write`. */
 function bytesOf({ chunk, encoding }: Chunk): Uint8Array {
   return typeof chunk === "string" ? toBuffer(chunk, encoding) : chunk;
 }

@@ -22,7 +22,7 @@ interface TlsOptions extends ConnectOptions {
   timeout?: number;
 }
 
-/** Gives TLS a socket that speaks through the service, where it would make a handle of its own. */
+/** Makes TLS use a socket that connects through the service, instead of creating a handle. */
 export function patchTls(tls: Tls): void {
   const NodeTLSSocket = tls.TLSSocket;
   const nodeConnect = tls.connect as (options: object, callback?: () => void) => NodeTLSSocket;
@@ -33,13 +33,13 @@ export function patchTls(tls: Tls): void {
   });
 
   function connect(...args: unknown[]): NodeTLSSocket {
-    const { options: given, callback } = connectArguments(args);
-    const options: TlsOptions = assign({}, given, optionsAmong(args));
+    const { options: connectOptions, callback } = connectArguments(args);
+    const options: TlsOptions = assign({}, connectOptions, optionsAmong(args));
     if (options.socket) return adopt(connectOver(options.socket), options.socket);
     const raw = new NodeSocket({ allowHalfOpen: options.allowHalfOpen ?? false });
     const secured = connectOver(raw);
     try {
-      // The option is about what was decrypted.
+      // `onread` receives the decrypted bytes, so the raw socket must not have it.
       raw.connect({ ...options, onread: undefined } as unknown as TcpSocketConnectOpts);
     } catch (error) {
       secured.destroy();
@@ -57,7 +57,7 @@ export function patchTls(tls: Tls): void {
   assign(tls, { connect, TLSSocket });
 }
 
-/** The options may stand after a port, or after a port and a host. */
+/** Returns the options, which may follow a port, or a port and a host. */
 function optionsAmong(args: readonly unknown[]): object | undefined {
   for (let index = 1; index < args.length; index += 1) {
     if (typeof args[index] === "object" && args[index] !== null) return args[index] as object;
@@ -65,12 +65,12 @@ function optionsAmong(args: readonly unknown[]): object | undefined {
   return undefined;
 }
 
-/** Makes what is encrypted tell what only the socket below it knows. */
+/** Forwards the state of the raw socket, for example its addresses, to the TLS socket above it. */
 function adopt(secured: NodeTLSSocket, raw: unknown): NodeTLSSocket {
   if (!(raw instanceof NodeSocket)) return secured;
   const connection = connectionOf(raw);
   if (!connection || secured.destroyed) return secured;
-  // Node takes a socket without a handle for one that is still connecting.
+  // Node assumes that a socket without a handle is still connecting.
   if (!raw.connecting) {
     later(() => {
       assign(secured, { connecting: false });

@@ -5,7 +5,7 @@ import { installNetwork, onThreadFrame } from "./install.ts";
 import { onPort, postFrame, postPort, refPort, unrefPort } from "./port.ts";
 import type { WorkerNetwork } from "./workers.ts";
 
-/** Runs in each worker before the task's own code: its network goes through the main thread. */
+/** Runs in each worker before the task's code. It routes the worker's network through the main thread. */
 
 const { network, data } = threads.workerData as WorkerNetwork;
 Object.assign(threads, { workerData: data });
@@ -17,7 +17,7 @@ let held = 0;
 installNetwork({
   ids,
   send: (frame) => postFrame(port, frame),
-  // The main thread knows who made this one.
+  // The main thread fills in the run that started this worker.
   payer: () => 0,
   hold: () => {
     held += 1;

@@ -1,10 +1,10 @@
 import { contextOf } from "../context.ts";
 import { calledBackFault, threwFault } from "../faults.ts";
+import { isThenable, whenSettled } from "../promises.ts";
 import { answer } from "../result.ts";
-import { isThenable, whenSettled } from "../settle.ts";
 import type { Shape, Submitted } from "./shape.ts";
 
-/** A function that answers through a callback, error first. */
+/** The shape of a function that answers through a callback, error first. */
 export function callbackShape(fn: Submitted, needsContext: boolean): Shape {
   return {
     needsContext,
@@ -21,7 +21,7 @@ export function callbackShape(fn: Submitted, needsContext: boolean): Shape {
       if (!isThenable(returned)) return;
       whenSettled(
         returned,
-        // A promise of nothing is that of a function which still calls back: it is no answer.
+        // A promise of undefined is not an answer: an async function that answers by its callback returns it too.
         (value) => {
           if (value !== undefined) callback(null, value);
         },

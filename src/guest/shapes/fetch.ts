@@ -1,5 +1,5 @@
 import { contextOf, type TaskContext } from "../context.ts";
-import type { Incoming } from "../incoming.ts";
+import type { RequestBody } from "../request-body.ts";
 import { answerResponse } from "../result.ts";
 import type { Shape } from "./shape.ts";
 
@@ -14,7 +14,7 @@ export function isFetchHandler(value: unknown): value is FetchHandler {
   return typeof value === "object" && value !== null && typeof (value as { fetch?: unknown }).fetch === "function";
 }
 
-/** An object with `fetch`, which answers a `Request` with a `Response`. */
+/** The shape of an object whose `fetch` answers a `Request` with a `Response`. */
 export function fetchShape(handler: FetchHandler): Shape {
   return {
     needsContext: true,
@@ -23,29 +23,29 @@ export function fetchShape(handler: FetchHandler): Shape {
     run: (run) => {
       const context = contextOf(run);
       const env = Object.assign(Object.create(null) as object, context.params, context.secrets);
-      answerResponse(run, handler.fetch(requestOf(context, run.incoming), env, { waitUntil: context.waitUntil }));
+      answerResponse(run, handler.fetch(requestOf(context, run.requestBody), env, { waitUntil: context.waitUntil }));
     },
   };
 }
 
-function requestOf(context: TaskContext, incoming: Incoming | null): Request {
+function requestOf(context: TaskContext, streamed: RequestBody | null): Request {
   const { method, url, headers, body, signal } = context;
   const mayHaveBody = method !== "GET" && method !== "HEAD";
-  if (incoming && mayHaveBody) {
-    // The standard's types do not know yet that a body may be a stream, and that it must be said to go one way.
-    const init = { method, headers, signal, body: streamOf(incoming), duplex: "half" } as RequestInit;
+  if (streamed && mayHaveBody) {
+    // The fetch standard requires `duplex` for a stream body. The type of `RequestInit` lacks it.
+    const init = { method, headers, signal, body: streamOf(streamed), duplex: "half" } as RequestInit;
     return new Request(url, init);
   }
   const bodiless = body === undefined || !mayHaveBody;
   return new Request(url, { method, headers, signal, body: bodiless ? null : bodyOf(body, headers["content-type"]) });
 }
 
-/** Nothing is read ahead of who reads it. */
-function streamOf(incoming: Incoming): ReadableStream {
+/** Makes a stream that reads a piece only when the task reads it. */
+function streamOf(streamed: RequestBody): ReadableStream {
   return new NativeStream(
     {
       pull: async (controller) => {
-        const piece = await incoming.read();
+        const piece = await streamed.read();
         if (piece) controller.enqueue(piece);
         else controller.close();
       },
@@ -54,7 +54,7 @@ function streamOf(incoming: Incoming): ReadableStream {
   );
 }
 
-/** The service has parsed the body; it is written again in the form that the headers speak of. */
+/** Encodes a body that the service has parsed, in the format of its content type. */
 function bodyOf(body: unknown, contentType: string | undefined): string {
   if (typeof body === "string") return body;
   if (contentType?.startsWith("application/x-www-form-urlencoded") && typeof body === "object" && body !== null) {

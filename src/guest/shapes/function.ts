@@ -15,8 +15,8 @@ const sourceOf = uncurry(Function.prototype as { toString: () => string }, "toSt
 const CALLBACK_NAMES = ["cb", "callback", "done", "next"];
 
 /**
- * Tells by its parameters what a function expects. They are counted as JavaScript counts `length`: those before the first with a
- * default and before a rest parameter, because those are the ones that it says it needs.
+ * Determines the shape of a function from its parameters. They are counted as in `length`: up to the first default or rest
+ * parameter, because only these are required.
  *
  * @throws {CodeFault} `code_shape` for a class and for more than 3 parameters.
  */
@@ -32,7 +32,7 @@ export function functionShape(value: object): Shape {
   if (parameters > MAX_PARAMETERS) {
     throw new CodeFault(
       "code_shape",
-      `the function takes ${parameters} parameters; at most ${MAX_PARAMETERS} are given`,
+      `the function takes ${parameters} parameters; a run passes at most ${MAX_PARAMETERS}`,
       {
         hint: "Use (context), (context, cb) or (context, req, res).",
       },
@@ -50,7 +50,7 @@ function shapeOf(fn: Submitted, source: string): Shape {
   return CALLBACK_NAMES.includes(firstParameter(source)) ? callbackShape(fn, false) : valueShape(fn, true);
 }
 
-/** A function without parameters that count may still read the context: by a default, a rest parameter or `arguments`. */
+/** Whether a function of `length` 0 may still read the context: through a default, a rest parameter or `arguments`. */
 function mayReadArguments(source: string): boolean {
   if (/\barguments\b|\[native code\]/.test(source)) return true;
   const list = parameterList(source);

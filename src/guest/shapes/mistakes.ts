@@ -11,31 +11,30 @@ const sourceOf = uncurry(Function.prototype as { toString: () => string }, "toSt
 const REQUEST_NAMES = ["req", "request"];
 const RESPONSE_NAMES = ["res", "resp", "response"];
 
-const ASYNC =
-  "An async function gets the context alone and answers by what it returns: return the result, or a Response, or write it without async.";
+const ASYNC = "An async function receives only the context: return the result or a Response, or remove async.";
 const TWO =
-  "A function of two parameters gets (context, cb) and answers by cb(error, result). A Node handler has three: (context, req, res).";
-const ORDER = "A function of three parameters gets (context, req, res), in this order.";
+  "A function of two parameters receives (context, cb) and answers with cb(error, result). A Node handler has three parameters: (context, req, res).";
+const ORDER = "A function of three parameters receives (context, req, res), in this order.";
 const NO_CALLBACK =
-  "A function of one parameter gets the context, and a callback when it is called cb, callback, done or next.";
+  "A function of one parameter receives the context. It receives a callback if the parameter is named cb, callback, done or next.";
 const ONE =
-  'A function gets the context. A Request is given to fetch: export default { fetch(request) { return new Response("hi") } }.';
+  'A function receives the context. A fetch handler receives a Request: export default { fetch(request) { return new Response("hi") } }.';
 const EXPRESS =
-  "An Express app does not run here, because it takes over the req and res of a server. A Hono app does, as `export default app`, and so does a function (context, req, res).";
+  "An Express app does not run here, because it needs the req and res of a server. Use a Hono app with `export default app`, or a function (context, req, res).";
 const EXPRESS_MEMBER =
-  "res is as node:http has it, without what Express adds: use res.writeHead(status, headers) and res.end(text).";
+  "res has the methods of node:http, but not the methods of Express: use res.writeHead(status, headers) and res.end(text).";
 const STORAGE =
-  "storage of webtask is not there: what has to last is kept elsewhere, in reach of fetch. What a module holds stays as long as its guest is warm.";
+  "The storage of webtask is not available: store lasting data in an external service with fetch. Variables of a module last while the guest is warm.";
 
-/** Members of `Response` and `Request` that a context has not. */
+/** Matches a call of a `Response` or `Request` member that a context does not have. */
 const OF_REQUEST = /\.(?:json|text|formData|arrayBuffer|blob|clone|headers\.\w+) is not a function$/;
 const OF_EXPRESS =
   /\.(?:send|sendStatus|sendFile|json|status|redirect|render|type|set|cookie)(?:\(\.\.\.\)\S*)? is not a function$/;
 const UNDEFINED = /^Cannot (?:read|set) properties of undefined/;
 
 /**
- * What a function that threw was most likely written for, told by the names of its parameters, where it is called here in
- * another way. Never throws.
+ * Returns a hint for a function that threw because it was written for another calling convention. The names of its
+ * parameters show the convention. Never throws.
  */
 export function mistakeHint(value: object, { code, error }: FaultMessage): string | undefined {
   try {
@@ -43,7 +42,7 @@ export function mistakeHint(value: object, { code, error }: FaultMessage): strin
     if (isExpress(value)) return EXPRESS;
     return error.name === "TypeError" ? hintOf(value as Submitted, error.message) : undefined;
   } catch {
-    // A Proxy of the task may throw at any touch.
+    // Any access to a Proxy of the task may throw.
     return undefined;
   }
 }
@@ -70,7 +69,7 @@ function isCall(message: string, name: string): boolean {
   return name !== "" && (message.startsWith(`${name} `) || message.startsWith(`${name}.`));
 }
 
-/** Also Connect, whose it was. */
+/** Whether a value is an Express or Connect app. */
 function isExpress(value: object): boolean {
   const app = value as Record<string, unknown>;
   return ["use", "handle", "listen"].every((name) => typeof app[name] === "function");

@@ -4,18 +4,18 @@ import { checkHeader } from "../../wire/head.ts";
 import { Body } from "../body.ts";
 import { contextOf, type TaskContext } from "../context.ts";
 import { threwFault } from "../faults.ts";
-import { isValue } from "../gathered.ts";
-import type { Incoming } from "../incoming.ts";
+import { isValue } from "../parse-body.ts";
+import { isThenable, whenSettled } from "../promises.ts";
+import type { RequestBody } from "../request-body.ts";
 import type { Run } from "../run.ts";
-import { isThenable, whenSettled } from "../settle.ts";
 import type { Shape, Submitted } from "./shape.ts";
 
-/** A function that reads from `req` and writes its answer to `res`, in Node's manner. */
+/** The shape of a Node handler: a function that reads from `req` and writes its answer to `res`. */
 export function nodeShape(fn: Submitted): Shape {
   return {
     needsContext: true,
     answersBy: "response",
-    // What is a value is there whole as `body`, as frameworks for Node have it, and can be read as a stream all the same.
+    // JSON and forms are parsed into `body`, as in frameworks for Node. The handler can also read them as a stream.
     streamsBody: (run) => !isValue(run) || isLong(run),
     run: (run) => {
       const context = contextOf(run);
@@ -30,13 +30,13 @@ export function nodeShape(fn: Submitted): Shape {
   };
 }
 
-/** Beyond what the service checks before it starts a run, a value is a stream like any other. */
+/** Whether the body is longer than the limit of parsed bodies, or of unknown length. It is then only streamed. */
 function isLong(run: Run): boolean {
   const length = run.request().headers["content-length"];
-  return length === undefined || Number(length) > run.incoming!.mostGathered;
+  return length === undefined || Number(length) > run.requestBody!.maxBufferedBytes;
 }
 
-/** The request as a stream: its body as it comes, or what an envelope gave as data, as JSON where that is no text. */
+/** The request as a stream: the streamed body, or the data of an envelope. Data other than a string is encoded as JSON. */
 class TaskRequest extends Readable {
   readonly method: string;
   readonly url: string;
@@ -44,18 +44,18 @@ class TaskRequest extends Readable {
   readonly httpVersion = "1.1";
   readonly body: unknown;
 
-  readonly #incoming: Incoming | null;
+  readonly #streamed: RequestBody | null;
 
-  constructor(context: TaskContext, { incoming, raw }: Run) {
+  constructor(context: TaskContext, { requestBody, rawBody }: Run) {
     super();
     this.method = context.method;
     // A path, as node:http gives it.
     this.url = context.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "") || "/";
     this.headers = context.headers;
     this.body = context.body;
-    this.#incoming = raw ? null : incoming;
-    if (this.#incoming) return;
-    if (raw) this.push(raw);
+    this.#streamed = rawBody ? null : requestBody;
+    if (this.#streamed) return;
+    if (rawBody) this.push(rawBody);
     else if (context.body !== undefined) {
       this.push(typeof context.body === "string" ? context.body : JSON.stringify(context.body));
     }
@@ -63,16 +63,16 @@ class TaskRequest extends Readable {
   }
 
   override _read(): void {
-    if (!this.#incoming) return;
+    if (!this.#streamed) return;
     whenSettled(
-      this.#incoming.read(),
+      this.#streamed.read(),
       (piece) => this.push(piece),
       (error) => this.destroy(error as Error),
     );
   }
 }
 
-/** What a handler writes its answer to: the members of `http.ServerResponse` that handlers use. */
+/** The response that a handler writes to. It has the members of `http.ServerResponse` that handlers use. */
 class TaskResponse extends Writable {
   statusCode = 200;
   statusMessage = "";
@@ -95,7 +95,7 @@ class TaskResponse extends Writable {
     if (this.headersSent)
       throw new Error(`header "${name}" is set after the head was sent; set it before the first write`);
     const values = Array.isArray(value) ? value.map(String) : [String(value)];
-    // Here, so that the stack names the line of the task that is wrong.
+    // Checked here, so that the stack contains the faulty line of the task.
     for (const each of values) checkHeader(name, each);
     this.#headers.set(name.toLowerCase(), { name, value: values });
     return this;
@@ -123,14 +123,14 @@ class TaskResponse extends Writable {
   }
 
   writeHead(status: number, ...rest: (string | Record<string, number | string | string[]> | undefined)[]): this {
-    if (this.headersSent) throw new Error("the head was sent already; writeHead comes before the first write, once");
+    if (this.headersSent) throw new Error("the head was sent already; call writeHead once, before the first write");
     this.statusCode = status;
     const headers = rest.find((each) => typeof each === "object");
     for (const [name, value] of Object.entries(headers ?? {})) this.setHeader(name, value);
     return this;
   }
 
-  /** Nothing follows a body here: proxies on the way drop trailers, and few clients see them. */
+  /** Ignores the trailers: proxies drop them, and few clients read them. */
   addTrailers(): void {}
 
   flushHeaders(): void {
@@ -141,8 +141,8 @@ class TaskResponse extends Writable {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    const wrong = this.#tryHead();
-    if (wrong) return done(wrong);
+    const headError = this.#tryHead();
+    if (headError) return done(headError);
     const wait = this.#body.write(chunk);
     if (wait) void this.#whenSent(wait, done);
     else done();
@@ -154,19 +154,19 @@ class TaskResponse extends Writable {
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    const wrong = this.#tryHead();
-    if (!wrong) this.#body.end();
-    done(wrong);
+    const headError = this.#tryHead();
+    if (!headError) this.#body.end();
+    done(headError);
   }
 
-  /** Without an error no event tells of it but `close`, and who waits for the rest would wait until the deadline. */
+  /** Fails the run if the handler destroys the response without an error. Otherwise the caller would wait until the deadline. */
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     if (!error && !this.#run.over)
-      this.#run.fault(threwFault(new Error("the handler destroyed its response before that was complete")));
+      this.#run.fault(threwFault(new Error("the handler destroyed its response before the response was complete")));
     done(error);
   }
 
-  /** Gives what is wrong with the head to the stream, which a throw would leave waiting for this write until the deadline. */
+  /** Returns the error of the head instead of throwing it. After a throw, the stream would wait for this write until the deadline. */
   #tryHead(): Error | null {
     try {
       this.flushHeaders();

@@ -1,11 +1,11 @@
-/** What the source of a function says of its parameters. */
+/** Reads the parameters of a function from its source. */
 
-/** Empty where it has none, or takes it apart. */
+/** Returns the name of the first parameter; empty if there is none or if it is destructured. */
 export function firstParameter(source: string): string {
   return bareParameter(source) ?? /^\s*([\w$]*)/.exec(parameterList(source) ?? "")![1]!;
 }
 
-/** All of them, or none where one is taken apart or has a default. */
+/** Returns the names of all parameters; empty if one is destructured or has a default. */
 export function parameterNames(source: string): string[] {
   const bare = bareParameter(source);
   if (bare !== undefined) return [bare];
@@ -15,7 +15,7 @@ export function parameterNames(source: string): string[] {
   return plain.every((name) => /^[\w$]+$/.test(name)) ? plain : [];
 }
 
-/** The source after the opening bracket of the parameters, without comments. */
+/** Returns the source after the opening bracket of the parameters, without comments. */
 export function parameterList(source: string): string | null {
   const text = source.slice(0, 4096).replace(/\/\*[^]*?\*\/|\/\/.*/g, "");
   const opening = text.indexOf("(");

@@ -1,18 +1,18 @@
 import type { AnswersBy, FaultMessage } from "../../wire/messages.ts";
 import type { Run } from "../run.ts";
 
-/** How a function or a handler that a code came to is called. */
+/** The calling convention of a submitted function or handler. */
 export interface Shape {
-  /** Whether it may look at the request. */
+  /** Whether the function may read the request. */
   needsContext: boolean;
   answersBy: AnswersBy;
-  /** Whether it reads the body of this run's request as that comes; without it, only when all of it is there. */
+  /** Whether the function reads the body of this run's request as a stream. If absent, the run waits for the whole body. */
   streamsBody?: (run: Run) => boolean;
-  /** Calls it and sees to the answer. What the submitted code throws at once is thrown on. */
+  /** Calls the function and answers the run. Throws the errors that the function throws synchronously. */
   run: (run: Run) => void;
-  /** In one sentence what helps with a fault of it, where that lies in how it is called. Never throws. */
+  /** Returns a hint of one sentence for a fault that a wrong calling convention explains. Never throws. */
   hintOf?: (fault: FaultMessage) => string | undefined;
 }
 
-/** Any function that was submitted, called only after it was looked at. */
+/** Any submitted function. It is called only after its parameters were checked. */
 export type Submitted = (...args: unknown[]) => unknown;

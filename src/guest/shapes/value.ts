@@ -2,7 +2,7 @@ import { contextOf } from "../context.ts";
 import { answer } from "../result.ts";
 import type { Shape, Submitted } from "./shape.ts";
 
-/** A function whose returned value is the result. */
+/** The shape of a function whose returned value is the result. */
 export function valueShape(fn: Submitted, needsContext: boolean): Shape {
   return {
     needsContext,

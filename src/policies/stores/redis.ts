@@ -1,20 +1,20 @@
 import { Page } from "../../limits/page.ts";
 import type { Feed, Topic } from "../../redis/feed.ts";
-import type { ContainerPolicy, PolicyStore } from "../policy.ts";
-import { readPolicy } from "../request.ts";
+import { readPolicy } from "../policy-request.ts";
+import type { ContainerPolicy, PolicyStore } from "../store.ts";
 
 const POLICIES = "policies";
 
-/** So many are read at a time. */
+/** The number of policies that are read in one command. */
 const BATCH = 1_000;
 
-/** Policies as a node knows them: those of all nodes, in memory. */
-export class RedisPolicies implements PolicyStore, Topic {
+/** Stores the policies of all nodes in Redis, with a copy in memory. */
+export class RedisPolicyStore implements PolicyStore, Topic {
   readonly name: string = POLICIES;
   readonly #policies = new Map<string, { text: string; policy: ContainerPolicy }>();
   #feed: Feed | null = null;
 
-  /** By which it hears of changes, and makes its own. */
+  /** Sets the feed through which the store receives and publishes changes. */
   attach(feed: Feed): void {
     this.#feed = feed;
   }
@@ -23,7 +23,7 @@ export class RedisPolicies implements PolicyStore, Topic {
     for (let at = 0; at < containers.length; at += BATCH) {
       const batch = containers.slice(at, at + BATCH);
       const texts = await this.#shared.values(POLICIES, batch);
-      for (const [index, container] of batch.entries()) this.#keep(container, texts[index]!);
+      for (const [index, container] of batch.entries()) this.#update(container, texts[index]!);
     }
   }
 
@@ -51,7 +51,7 @@ export class RedisPolicies implements PolicyStore, Topic {
     return page.names();
   }
 
-  /** The feed is closed by who opened it. */
+  /** Does nothing, because the opener of the feed closes it. */
   close(): void {}
 
   get #shared(): Feed {
@@ -59,8 +59,8 @@ export class RedisPolicies implements PolicyStore, Topic {
     return this.#feed;
   }
 
-  /** The same object as long as nothing else was set: what follows from it is kept with it. */
-  #keep(container: string, text: string | null): void {
+  /** Updates the copy. An unchanged policy stays the same object, because callers cache data for it. */
+  #update(container: string, text: string | null): void {
     if (text === null) this.#policies.delete(container);
     else if (this.#policies.get(container)?.text !== text) {
       this.#policies.set(container, { text, policy: policyOf(container, text) });
@@ -68,11 +68,13 @@ export class RedisPolicies implements PolicyStore, Topic {
   }
 }
 
-/** As strictly as it was read when it came: a member that this version does not know may be one that narrows. */
+/** Parses a stored policy as strictly as a request, because a member of a newer version may restrict the container. */
 function policyOf(container: string, text: string): ContainerPolicy {
   try {
     return readPolicy((JSON.parse(text) as { policy: unknown }).policy);
   } catch (error) {
-    throw new Error(`what Redis holds for container ${JSON.stringify(container)} is no policy`, { cause: error });
+    throw new Error(`the entry in Redis for container ${JSON.stringify(container)} is not a valid policy`, {
+      cause: error,
+    });
   }
 }

@@ -3,7 +3,7 @@ const undenied = async (urls) => {
   const others = [];
   const ask = async (url) => {
     try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+      const response = await fetch(url, { signal: AbortSignal.timeout(20_000) });
       others.push(`${url} answered ${response.status}`);
     } catch (error) {
       const code = error.cause?.code ?? error.code ?? error.name;

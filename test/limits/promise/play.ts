@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 
-import { type Charge, type Decision, type Holder, Limiter } from "../../../src/limits/limiter.ts";
+import { LimitSubject } from "../../../src/limits/limit-subject.ts";
+import { Limiter } from "../../../src/limits/limiter.ts";
+import type { Charge, Decision } from "../../../src/limits/store.ts";
 import type { Limits, LimitVector } from "../../../src/limits/windows.ts";
 import { NaiveLog, type Restarting, type StoreTime, WINDOWS } from "./naive.ts";
 import type { Scenario, Step } from "./scenario.ts";
 
-/** Plays a scenario against a store and beside it against the naive log, and compares every word of every decision. */
+/** Runs a scenario against a store and against the naive log, and compares every member of every decision. */
 export async function play(under: Restarting, time: StoreTime, scenario: Scenario, name: string): Promise<void> {
-  // From a clock that was set back to one that goes: what failed before does not change what fails now.
+  // The clock runs again after an earlier scenario that set it back, so that its failure does not change this one.
   time.pass(1);
   const player = new Player(under, time, scenario, name);
   for (const step of scenario.steps) await player.step(step);
@@ -20,10 +22,10 @@ class Player {
   readonly #defaults: Scenario["defaults"];
   readonly #name: string;
   readonly #naive = new NaiveLog();
-  readonly #holders: Holder[] = [];
+  readonly #subjects: LimitSubject[] = [];
   #limiter: Limiter;
-  /** A decision is made when it is asked for and answered when it is written. Both are compared then, to be quick. */
-  #asked: { decision: Promise<Decision>; expected: Decision }[] = [];
+  /** The store decides at once and answers after the write. Answers are compared in one batch, which is faster. */
+  #pending: { decision: Promise<Decision>; expected: Decision }[] = [];
 
   constructor(under: Restarting, time: StoreTime, { tokens, defaults }: Scenario, name: string) {
     this.#under = under;
@@ -32,61 +34,64 @@ class Player {
     this.#name = name;
     this.#limiter = new Limiter(under.store, defaults);
     for (const { container, token, child } of tokens) {
-      const parents = child ? this.#holders.map((above) => ({ jti: above.jti, limits: above.limits.token })) : [];
-      this.#holders.push({ jti: `${name} token ${this.#holders.length}`, limits: { container, token }, parents });
+      const above = child ? this.#subjects.map(({ jti, limits }) => ({ jti, limits: limits.token })) : [];
+      this.#subjects.push(new LimitSubject(`${name} token ${this.#subjects.length}`, { container, token }, above));
     }
   }
 
   async step({ passMs, token, container, act, runs, change, waits }: Step): Promise<void> {
     this.#time.clock.time += passMs;
     if (act === "restart") return this.#restart();
-    if (change) this.#holders[token] = { ...this.#holders[token]!, limits: change };
-    const holder = this.#holders[token]!;
+    if (change) {
+      const { jti, ancestors } = this.#subjects[token]!;
+      this.#subjects[token] = new LimitSubject(jti, change, ancestors);
+    }
+    const subject = this.#subjects[token]!;
     const name = `${this.#name} container ${container}`;
-    if (act !== "run") return this.#reset(act, name, holder);
+    if (act !== "run") return this.#reset(act, name, subject);
     for (let run = 0; run < runs; run++) {
-      const { admitted, retryAfterMs } = this.#run(name, holder);
+      const { admitted, retryAfterMs } = this.#run(name, subject);
       if (admitted || !waits) continue;
       this.#time.pass(retryAfterMs - 1);
-      const early = this.#run(name, holder);
+      const early = this.#run(name, subject);
       assert.deepEqual([early.admitted, early.retryAfterMs], [false, 1]);
       this.#time.pass(1);
-      assert.ok(this.#run(name, holder).admitted);
+      assert.ok(this.#run(name, subject).admitted);
     }
     return undefined;
   }
 
-  /** Holds what was answered against what the naive log says. */
+  /** Compares the store's answers with those of the naive log. */
   async compare(): Promise<void> {
-    const asked = this.#asked;
-    this.#asked = [];
-    const made = await Promise.all(asked.map(({ decision }) => decision));
-    for (const [at, { expected }] of asked.entries()) {
-      if (!isSame(made[at]!, expected)) assert.deepEqual(made[at], expected);
+    const pending = this.#pending;
+    this.#pending = [];
+    const decisions = await Promise.all(pending.map(({ decision }) => decision));
+    for (const [at, { expected }] of pending.entries()) {
+      if (!isSame(decisions[at]!, expected)) assert.deepEqual(decisions[at], expected);
     }
   }
 
-  #run(container: string, holder: Holder): Decision {
-    const expected = this.#naive.decide(this.#charges(container, holder), this.#time.now());
-    this.#asked.push({ decision: this.#limiter.admit(container, holder), expected });
+  #run(container: string, subject: LimitSubject): Decision {
+    const expected = this.#naive.decide(this.#charges(container, subject), this.#time.now());
+    this.#pending.push({ decision: this.#limiter.admit(container, subject), expected });
     if (expected.admitted) this.#time.changed();
     return expected;
   }
 
-  async #reset(act: "reset container" | "reset token", name: string, holder: Holder): Promise<void> {
-    const [container, token] = this.#charges(name, holder);
+  async #reset(act: "reset container" | "reset token", name: string, subject: LimitSubject): Promise<void> {
+    const [container, token] = this.#charges(name, subject);
     const charge = act === "reset container" ? container! : token!;
     const now = this.#time.now();
     const used = WINDOWS.map(([, lengthMs]) => this.#naive.used(charge.key, lengthMs, now));
-    const { limits } = holder;
+    const { limits } = subject;
     const reading =
-      charge === token ? this.#limiter.token(holder.jti, limits.token) : this.#limiter.container(name, holder);
+      charge === token ? this.#limiter.token(subject.jti, limits.token) : this.#limiter.container(name, subject);
     assert.deepEqual(await reading, { ...this.#naive.usage(charge, now), used });
-    // What counts nowhere any more may be gone already; then nothing changes.
+    // The store may already have dropped a key without counts. A reset then changes nothing.
     if (used.at(-1) === 0) return;
     this.#naive.clear(charge.key);
     this.#time.changed();
-    await (charge === token ? this.#limiter.resetToken(holder.jti) : this.#limiter.resetContainer(name));
+    await (charge === token ? this.#limiter.resetToken(subject.jti) : this.#limiter.resetContainer(name));
   }
 
   async #restart(): Promise<void> {
@@ -96,15 +101,15 @@ class Player {
     this.#limiter = new Limiter(this.#under.store, this.#defaults);
   }
 
-  /** Written down anew from the contract: the smallest limit holds, and a run counts against the tokens above it too. */
-  #charges(container: string, { jti, limits, parents }: Holder): Charge[] {
+  /** Implements the contract again: the lowest limit applies, and a run also counts against the tokens above it. */
+  #charges(container: string, { jti, limits, ancestors }: LimitSubject): Charge[] {
     const token = (each: string, own: Limits | undefined): Charge => {
       return { key: `t:${each}`, class: "token", limits: smallest(this.#defaults.token, own) };
     };
     return [
       { key: `c:${container}`, class: "container", limits: smallest(this.#defaults.container, limits.container) },
       token(jti, limits.token),
-      ...parents.map((parent) => token(parent.jti, parent.limits)),
+      ...ancestors.map((parent) => token(parent.jti, parent.limits)),
     ];
   }
 }
@@ -116,7 +121,7 @@ function smallest(one: Limits, other: Limits | undefined): LimitVector {
   });
 }
 
-/** As `deepEqual`, which would take most of the test's time. */
+/** Compares like `deepEqual`, which would take most of the test's time. */
 function isSame(one: Decision, other: Decision): boolean {
   if (one.admitted !== other.admitted || one.retryAfterMs !== other.retryAfterMs) return false;
   if (one.usage.length !== other.usage.length || one.violations.length !== other.violations.length) return false;

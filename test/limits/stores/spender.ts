@@ -1,16 +1,19 @@
 /**
- * A process that spends without end, for tests that end it: `spender.ts <folder> <fsync> <compactAtBytes>`. Prints one
- * line for each turn: how many runs it has been answered for, or why they were refused.
+ * A process that makes runs without end, for tests that kill it: `spender.ts <folder> <fsync> <compactAtBytes>`. Prints one
+ * line for each turn: how many runs were answered so far, and the error code if one was refused.
  */
 import { writeSync } from "node:fs";
 
 import { Problem } from "../../../src/errors.ts";
-import { EmbeddedStore } from "../../../src/limits/stores/embedded.ts";
+import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
 import { charge } from "../../suites/limit-store.ts";
 import { readOne } from "../read-one.ts";
 
 const [folder, fsync, compactAtBytes] = process.argv.slice(2);
-const store = await EmbeddedStore.open(folder!, { fsync: fsync === "fsync", compactAtBytes: Number(compactAtBytes) });
+const store = await EmbeddedLimitStore.open(folder!, {
+  fsync: fsync === "fsync",
+  compactAtBytes: Number(compactAtBytes),
+});
 const limits = { month: 1e9 };
 let answered = 0;
 

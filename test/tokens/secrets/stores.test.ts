@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { EmbeddedSecrets } from "../../../src/tokens/secrets/embedded.ts";
-import { SharedSecrets } from "../../../src/tokens/secrets/shared.ts";
+import { RedisSecretStore } from "../../../src/tokens/secrets/stores/redis.ts";
+import { SqliteSecretStore } from "../../../src/tokens/secrets/stores/sqlite.ts";
 import { missing, startRedis } from "../../redis/server.ts";
 import { secretStoreSuite } from "../../suites/secret-store.ts";
 import { problemOf, running, temporaryFolder } from "../support.ts";
@@ -14,12 +14,12 @@ import { problemOf, running, temporaryFolder } from "../support.ts";
 secretStoreSuite("a file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "caisson-secrets-"));
   const file = join(folder, "secrets.sqlite");
-  let store = EmbeddedSecrets.open(file, Date.now);
+  let store = SqliteSecretStore.open(file, Date.now);
   return {
     store,
     reopen: async () => {
       store.close();
-      return (store = EmbeddedSecrets.open(file, Date.now));
+      return (store = SqliteSecretStore.open(file, Date.now));
     },
     end: async () => {
       store.close();
@@ -28,9 +28,9 @@ secretStoreSuite("a file", async () => {
   };
 });
 
-test("the file is its owner's, and what has ended is gone when it is opened", async (t) => {
+test("only the owner can read the file, and ended secrets are deleted when it is opened", async (t) => {
   const file = join(await temporaryFolder(t), "secrets.sqlite");
-  const store = EmbeddedSecrets.open(
+  const store = SqliteSecretStore.open(
     file,
     () => 1_000,
     running(() => 1_000),
@@ -39,7 +39,7 @@ test("the file is its owner's, and what has ended is gone when it is opened", as
   store.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 1_000);
   for (const name of [file, `${file}-wal`]) assert.equal((await stat(name)).mode & 0o777, 0o600);
   store.close();
-  const again = EmbeddedSecrets.open(
+  const again = SqliteSecretStore.open(
     file,
     () => 3_000,
     running(() => 3_000),
@@ -53,26 +53,26 @@ test("the file is its owner's, and what has ended is gone when it is opened", as
 test("a clock that is days ahead deletes nothing", async (t) => {
   const file = join(await temporaryFolder(t), "secrets.sqlite");
   const [uptime, jti] = [running(() => 1_000), randomUUID()];
-  EmbeddedSecrets.open(file, () => 1_000, uptime).close();
-  const ahead = EmbeddedSecrets.open(file, () => 500_000_000, uptime);
+  SqliteSecretStore.open(file, () => 1_000, uptime).close();
+  const ahead = SqliteSecretStore.open(file, () => 500_000_000, uptime);
   ahead.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 500_000_000);
   ahead.put({ jti: randomUUID(), parents: [], sealed: "text", forgetAt: null }, 500_000_000);
   ahead.close();
-  const right = EmbeddedSecrets.open(file, () => 1_500, uptime);
+  const right = SqliteSecretStore.open(file, () => 1_500, uptime);
   t.after(() => right.close());
   assert.deepEqual(right.get(jti, []), ["text"]);
 });
 
-test("a file that is no database stops the start, and says what to do", async (t) => {
+test("a file that is not a database stops the start with a remedy", async (t) => {
   const file = join(await temporaryFolder(t), "secrets.sqlite");
   await writeFile(file, "no database at all".repeat(100), { mode: 0o600 });
-  assert.throws(() => EmbeddedSecrets.open(file, Date.now), /restore it from a backup/);
+  assert.throws(() => SqliteSecretStore.open(file, Date.now), /restore it from a backup/);
 });
 
 if (!(await missing("redis-server"))) {
   secretStoreSuite("Redis", async () => {
     const server = await startRedis();
-    const open = async (): Promise<SharedSecrets> => new SharedSecrets(await server.link());
+    const open = async (): Promise<RedisSecretStore> => new RedisSecretStore(await server.link());
     return {
       store: await open(),
       reopen: open,
@@ -82,10 +82,10 @@ if (!(await missing("redis-server"))) {
     };
   });
 
-  test("what Redis holds goes by itself with the last of a family, unless one of it never ends", async () => {
+  test("the key in Redis expires with the last secrets of a family, unless some have no end", async () => {
     const server = await startRedis();
     try {
-      const store = new SharedSecrets(await server.link());
+      const store = new RedisSecretStore(await server.link());
       const [jti, head] = [randomUUID(), randomUUID()];
       const nowMs = Date.now();
       const ttl = async (): Promise<number> => {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-import { EmbeddedSecrets } from "../../../src/tokens/secrets/embedded.ts";
 import { SecretKey } from "../../../src/tokens/secrets/key.ts";
+import { SqliteSecretStore } from "../../../src/tokens/secrets/stores/sqlite.ts";
 import { type RunSecrets, Vault } from "../../../src/tokens/secrets/vault.ts";
-import { problemOf, START_S, temporaryFolder, testTokens } from "../support.ts";
+import { callerOf, problemOf, START_S, temporaryFolder, testTokens } from "../support.ts";
 
 const READABLE = { containers: ["a"], can: ["run", "issue"], depth: 2, secretsReadable: true };
 
@@ -13,13 +13,13 @@ function given(found: RunSecrets | null): unknown {
   return found && JSON.parse(found.json);
 }
 
-test("a token is issued with secrets that are nowhere in it, and its runs are given them", async (t) => {
-  const { issue, vault, registry, verifier } = await testTokens(t);
+test("a token does not contain its secrets, and its runs receive them", async (t) => {
+  const { issue, vault, store: registry, verifier } = await testTokens(t);
   const secrets = { KEY: "the secret of it", "b.c-d": "" };
   const code = { sha256: "a".repeat(64) };
   const issued = await issue({ containers: ["a"], code, secrets }, "me");
   assert.deepEqual(given(await vault.of(issued.claims)), secrets);
-  assert.deepEqual(given(await vault.of(await verifier.verify(issued.token))), secrets);
+  assert.deepEqual(given(await vault.of((await verifier.verify(issued.token)).claims)), secrets);
   const said = [
     issued,
     Buffer.from(issued.token.split(".")[1]!, "base64url").toString(),
@@ -43,36 +43,36 @@ test("the version changes with the secrets, and only with them", async (t) => {
   assert.equal(await vault.of(claims), null);
 });
 
-test("a token below another has its secrets, too, and cannot have others of their names", async (t) => {
+test("a token inherits the secrets of the tokens above, and cannot override them", async (t) => {
   const { issue, vault } = await testTokens(t);
   const head = await issue({ ...READABLE, secrets: { KEY: "head", MORE: "head" } }, "me");
-  const child = await issue({ containers: ["a"], secrets: { OWN: "child" } }, head.claims);
+  const child = await issue({ containers: ["a"], secrets: { OWN: "child" } }, callerOf(head.claims));
   assert.equal(child.claims.secretsReadable, true);
   assert.deepEqual(given(await vault.of(child.claims)), { KEY: "head", MORE: "head", OWN: "child" });
   const override = { containers: ["a"], secrets: { MORE: "mine", KEY: "mine", OWN: "" } };
-  const problem = await problemOf(() => issue(override, head.claims));
+  const problem = await problemOf(() => issue(override, callerOf(head.claims)));
   assert.equal(problem.code, "token_forbidden");
   assert.deepEqual(
     (problem.options.violations as { member: string }[]).map(({ member }) => member),
     ["secrets.MORE", "secrets.KEY"],
   );
-  // Given to the one above later, they are those of the one below.
+  // Secrets set later for the token above override those of the token below.
   await vault.set(head.claims, { OWN: "head" });
   assert.deepEqual(given(await vault.of(child.claims)), { OWN: "head" });
 });
 
-test("they are gone with the token, and with a token above it", async (t) => {
+test("secrets are deleted with their token, and with a token above it", async (t) => {
   const { issue, vault, revoke } = await testTokens(t);
   const head = await issue({ ...READABLE, secrets: { A: "1" } }, "me");
-  const child = await issue({ containers: ["a"], secrets: { B: "2" } }, head.claims);
+  const child = await issue({ containers: ["a"], secrets: { B: "2" } }, callerOf(head.claims));
   await revoke(child.jti, "me");
   assert.deepEqual(given(await vault.of(child.claims)), { A: "1" });
-  const sibling = await issue({ containers: ["a"], secrets: { B: "2" } }, head.claims);
+  const sibling = await issue({ containers: ["a"], secrets: { B: "2" } }, callerOf(head.claims));
   await revoke(head.jti, "me");
   for (const { claims } of [head, child, sibling]) assert.equal(await vault.of(claims), null);
 });
 
-test("they are gone when the token has expired, once others are kept", async (t) => {
+test("secrets of an expired token are deleted by the next write", async (t) => {
   const { issue, vault, clock } = await testTokens(t);
   const first = await issue({ ...READABLE, expiresIn: "60s", secrets: { A: "1" } }, "me");
   clock.nowMs = (START_S + 59) * 1_000;
@@ -83,7 +83,7 @@ test("they are gone when the token has expired, once others are kept", async (t)
   assert.equal(await vault.of(first.claims), null);
 });
 
-test("without the key that they were kept under nobody reads them, and the answer says what to do", async (t) => {
+test("without their key secrets cannot be read, and the problem names the remedy", async (t) => {
   const { issue, folder } = await testTokens(t);
   const { claims } = await issue({ ...READABLE, secrets: { A: "1" } }, "me");
   const vault = await vaultWithAnotherKey(t, folder);
@@ -92,7 +92,7 @@ test("without the key that they were kept under nobody reads them, and the answe
   assert.match(`${problem.message} ${problem.options.hint}`, /another key.*--secrets-key/);
 });
 
-test("where they cannot be kept no token leaves", async (t) => {
+test("no token is issued if its secrets cannot be stored", async (t) => {
   const { issue, vault } = await testTokens(t);
   vault.close();
   const problem = await problemOf(() => issue({ ...READABLE, secrets: { A: "1" } }, "me"));
@@ -101,7 +101,7 @@ test("where they cannot be kept no token leaves", async (t) => {
 
 async function vaultWithAnotherKey(t: TestContext, folder: string): Promise<Vault> {
   const key = await SecretKey.open(join(await temporaryFolder(t), "secrets.key"), { create: true });
-  const store = EmbeddedSecrets.open(join(folder, "secrets.sqlite"), () => START_S * 1_000);
+  const store = SqliteSecretStore.open(join(folder, "secrets.sqlite"), () => START_S * 1_000);
   t.after(() => store.close());
   return new Vault(store, key, Date.now);
 }

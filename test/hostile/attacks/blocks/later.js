@@ -1,6 +1,6 @@
 // Blocks its container after it has answered.
 // answers: 200 "answered"
-// strikes: later
+// strikes: later, by a block
 setTimeout(() => {
   for (;;);
 }, 5);

@@ -1,6 +1,6 @@
 // Has a worker read the frames that are meant for its guest, so that later runs never arrive.
 // answers: 200 "listening"
-// strikes: later
+// strikes: later, by a block
 const { Worker } = require("node:worker_threads");
 const text = `
   const { readSync } = require("node:fs");

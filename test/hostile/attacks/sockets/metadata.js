@@ -1,7 +1,7 @@
 // Asks the servers that give a cloud's machines their credentials.
 // answers: 200 []
 // after: attempts
-const get = (host) => () => fetch(`http://${host}/latest/meta-data/`, { signal: AbortSignal.timeout(3_000) });
+const get = (host) => () => fetch(`http://${host}/latest/meta-data/`, { signal: AbortSignal.timeout(20_000) });
 return through({
   amazon: get("169.254.169.254"),
   amazon6: get("[fd00:ec2::254]"),

@@ -1,0 +1,69 @@
+import type { Config } from "./config.ts";
+
+/** The share of the machine that one service uses: counts that no setting determines, or that a setting may leave open. */
+export interface Capacity {
+  /** The maximum number of live guests of containers. */
+  readonly containers: number;
+  /** The maximum number of live guests in the containers of one token family. */
+  readonly containersOfFamily: number;
+  /** The maximum number of spare guests, to which the pool grows when many containers are created. */
+  readonly spares: number;
+  /** The maximum number of guests in the sandbox, including ending guests and those of the self-test. */
+  readonly guests: number;
+  /** The maximum number of client connections. */
+  readonly connections: number;
+  /** The maximum number of connections of all guests and of `task_url`. */
+  readonly egressConnections: number;
+}
+
+export interface Machine {
+  readonly freeBytes: number;
+  /** The maximum number of file descriptors of the service's process; `null` for no limit. */
+  readonly descriptors: number | null;
+}
+
+/** The memory of an idle container. */
+const CONTAINER_BYTES = 32 * 2 ** 20;
+const LEAST_CONTAINERS = 8;
+/** The containers of one family, on a machine with room for more than twice as many. */
+const CONTAINERS_OF_FAMILY = 16;
+/**
+ * How many times its size the pool may grow to. A family may have sixteen containers and can end all their guests at once. The
+ * next family that needs a guest must still find a spare.
+ */
+const SPARES_PER_SIZE = 8;
+const SPARE_BYTES = 30 * 2 ** 20;
+/** The share of free memory that spares beyond the pool's size may use. */
+const SPARE_MEMORY_SHARE = 1 / 16;
+/** The factor for ending guests: as many guests may be ending as replace them. */
+const ENDING = 2;
+/** The number of guests of the self-test, which run before any other. */
+const PROBES = 16;
+/** The descriptors of a guest: its frames and its stderr, and one more while it starts. */
+const GUEST_DESCRIPTORS = 3;
+const OWN_DESCRIPTORS = 64;
+/** The maximum number of connections of all guests. Each may buffer some hundred thousand bytes in the service. */
+const MAX_EGRESS_CONNECTIONS = 4_096;
+
+/** Computes the share of this machine that a service with these settings uses. */
+export function capacityOf(
+  { maxContainers, tokenContainers, pool }: Pick<Config, "maxContainers" | "tokenContainers" | "pool">,
+  { freeBytes, descriptors: limit }: Machine,
+): Capacity {
+  const containers = maxContainers ?? Math.max(LEAST_CONTAINERS, Math.floor(freeBytes / CONTAINER_BYTES));
+  const grown = Math.min(pool * (SPARES_PER_SIZE - 1), Math.floor((freeBytes * SPARE_MEMORY_SHARE) / SPARE_BYTES));
+  const spares = pool + grown;
+  const descriptors = limit ?? Infinity;
+  // Connections of tasks must leave descriptors for callers and guests.
+  const egressConnections = Math.min(MAX_EGRESS_CONNECTIONS, Math.floor(descriptors / 4));
+  const others = OWN_DESCRIPTORS + (containers + spares) * GUEST_DESCRIPTORS + egressConnections;
+  return {
+    containers,
+    containersOfFamily: tokenContainers ?? Math.min(CONTAINERS_OF_FAMILY, Math.ceil(containers / 2)),
+    spares,
+    guests: (containers + spares) * ENDING + PROBES,
+    // A client needs no token to hold a connection, and without a free descriptor the service can start no guest.
+    connections: Math.max(Math.floor(descriptors / 2), descriptors - others),
+    egressConnections,
+  };
+}

@@ -1,0 +1,43 @@
+import { redisPlace, type RedisPlace } from "../redis-place.ts";
+import { one, type Settings } from "../setting.ts";
+import { choice, duration, file, realm } from "../values.ts";
+
+export interface NodeConfig {
+  readonly redis: RedisPlace | null;
+  readonly redisPasswordFile: string | null;
+  readonly redisCa: string | null;
+  readonly realm: string;
+  readonly onStoreLoss: "deny" | "allow";
+  readonly revocationLag: number;
+}
+
+export const NODES: Settings<NodeConfig> = {
+  redis: one<RedisPlace | null>(
+    "--redis <url>",
+    null,
+    "Redis 7 or Valkey that counts for several nodes, such as rediss://host:6379/0; also redis-sentinel://host,host/master " +
+      "and redis-cluster://host,host; give a URL with a password in the variable",
+    redisPlace,
+  ),
+  redisPasswordFile: one<string | null>("--redis-password-file <file>", null, "the password of --redis", file),
+  redisCa: one<string | null>(
+    "--redis-ca <file>",
+    null,
+    "certificates, PEM, that the certificate of --redis is checked against; by default those of the system",
+    file,
+  ),
+  realm: one("--realm <name>", "caisson", "keeps apart the services that share a Redis", realm),
+  onStoreLoss: one(
+    "--on-store-loss <answer>",
+    "deny",
+    "while --redis cannot be reached: deny refuses runs, allow runs them without counting",
+    choice("deny", "allow"),
+  ),
+  revocationLag: one(
+    "--revocation-lag <duration>",
+    2_000,
+    "longest delay with which a node receives changes of tokens and policies; after it, the node refuses all requests: " +
+      "stops revoked tokens on a node that is cut off",
+    duration(1_000),
+  ),
+};

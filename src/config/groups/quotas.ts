@@ -1,0 +1,71 @@
+import { one, type Settings } from "../setting.ts";
+import { integer, size } from "../values.ts";
+
+export interface QuotaConfig {
+  readonly tokenContainers: number | null;
+  readonly tokenConcurrency: number;
+  readonly tokenNewContainers: number;
+  readonly familyTokens: number;
+  readonly familyIssues: number;
+  readonly familySecrets: number;
+  readonly familyTasks: number;
+  readonly familyTaskBytes: number;
+}
+
+/** A family is a token that an administrator issued and all tokens below it: a cap of each token would not hold it. */
+export const QUOTAS: Settings<QuotaConfig> = {
+  tokenContainers: one<number | null>(
+    "--token-containers <number>",
+    null,
+    "guests alive for one family of tokens (administrators too), by default 16 and at most half of --max-containers: " +
+      "stops a token that keeps a thousand containers alive",
+    integer(1, 100_000),
+  ),
+  tokenConcurrency: one(
+    "--token-concurrency <number>",
+    128,
+    "runs in flight of one family of tokens (administrators too): stops a token that takes the places of many",
+    integer(1, 1_000_000),
+  ),
+  tokenNewContainers: one(
+    "--token-new-containers <number>",
+    60,
+    "containers that one family of tokens (administrators too) starts a minute, those with fresh guests included: stops a " +
+      "token that uses one name after another",
+    integer(1, 1_000_000),
+  ),
+  familyTokens: one(
+    "--family-tokens <number>",
+    1_000,
+    "unexpired tokens below a token that an administrator issued, revoked tokens included: stops a token that fills the " +
+      "disk with records of tokens",
+    integer(1, 100_000),
+  ),
+  familyIssues: one(
+    "--family-issues <number>",
+    60,
+    "tokens issued, tasks changed and secrets replaced a minute below a token that an administrator issued: stops a " +
+      "token that keeps the service busy with signatures and writes",
+    integer(1, 1_000_000),
+  ),
+  familySecrets: one(
+    "--family-secrets <size>",
+    2 ** 20,
+    "stored secrets of a token that an administrator issued and all tokens below it: stops a token that fills the disk " +
+      "with secrets",
+    size(1_024),
+  ),
+  familyTasks: one(
+    "--family-tasks <number>",
+    1_000,
+    "named tasks in all containers of a token that an administrator issued and all tokens below it: stops a token for " +
+      "acme-* that fills one container after another",
+    integer(1, 100_000),
+  ),
+  familyTaskBytes: one(
+    "--family-task-bytes <size>",
+    64 * 2 ** 20,
+    "stored size of these tasks and of their earlier versions: stops a token that fills the disk with code",
+    size(1_024),
+  ),
+};

@@ -1,0 +1,143 @@
+import { Problem } from "../errors.ts";
+import { CrashLoop } from "./crash-loop.ts";
+import type { Guest } from "./guest/guest.ts";
+import type { IsolationGroup } from "./isolation-group.ts";
+import type { Pool, Taken } from "./pool.ts";
+import type { TokenLineage } from "./token-quotas.ts";
+
+/** A guest is replaced after this many runs or this time, because damage inside it is not visible from outside. */
+const MAX_RUNS = 100_000;
+const MAX_AGE_MS = 20 * 60_000;
+
+/** The time that new runs wait for a silent guest. By then the watchdog has ended a blocked guest, or the machine is too busy. */
+const SILENT_WAIT_MS = 10_000;
+const MAX_DRAINING = 2;
+const CLOSED = new Problem("container_restarted", "the container was closed");
+
+/** A container: its runs in flight, and the slot of each isolation group. */
+export class Container {
+  readonly name: string;
+  /** The number of reservations of all groups. A run holds its reservation from before its admission until its end. */
+  taken = 0;
+  /** The reservations of runs without a token. */
+  publicTaken = 0;
+  /** The slots by isolation key, without those of fresh guests, which are never looked up. */
+  readonly slots: Map<string, GuestSlot> = new Map();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** The part of a container that belongs to one isolation group: its guest, if there is one, and the token it counts for. */
+export class GuestSlot {
+  readonly container: Container;
+  readonly group: IsolationGroup;
+  /** The token that the slot counts for: first the token that opened it (see `ContainerManager`). */
+  owner: TokenLineage;
+  /** Whether a run without a token opened the slot. */
+  readonly isPublic: boolean;
+  /** When the owner last used the slot, on the clock of `performance.now()`. */
+  ownerUsedMs = 0;
+  /** When any token last used the slot, on the same clock. */
+  usedMs = 0;
+  /** The number of reservations of the slot. */
+  taken = 0;
+  readonly #pool: Pool;
+  readonly #crashes = new CrashLoop();
+  #warm: Taken | null = null;
+  /** When the slot received its latest guest; 0 before the first guest. */
+  #warmSinceMs = 0;
+  #arriving: Promise<Taken> | null = null;
+  #draining: Guest[] = [];
+
+  constructor(container: Container, group: IsolationGroup, owner: TokenLineage, pool: Pool, isPublic: boolean = false) {
+    this.container = container;
+    this.isPublic = isPublic;
+    this.group = group;
+    this.owner = owner;
+    this.#pool = pool;
+  }
+
+  /**
+   * Returns the guest that may take a run now, or null. A guest that is late with a ping takes none, because the watchdog
+   * may end it together with its runs.
+   */
+  warm(nowMs: number): Taken | null {
+    if (!this.#warm) return null;
+    const { guest } = this.#warm;
+    if (guest.runs >= MAX_RUNS || nowMs - guest.startedMs > MAX_AGE_MS) guest.retire();
+    if (!guest.draining) return guest.heartbeat.isOverdue(nowMs) ? null : this.#warm;
+    this.#letGo(guest);
+    return null;
+  }
+
+  /** Whether the slot has no guest and has not requested one from the pool. */
+  get isCold(): boolean {
+    return this.#arriving === null && (this.#warm?.guest.draining ?? true);
+  }
+
+  /** The time in milliseconds until the slot may have another guest after repeated deaths; 0 if it may have one now. */
+  backOffMs(nowMs: number): number {
+    if (!this.isCold) return 0;
+    if (this.#warm) this.#letGo(this.#warm.guest);
+    return this.#crashes.waitMs(nowMs);
+  }
+
+  /**
+   * Returns the guest of the slot when it answers pings again, otherwise a guest from the pool. Runs that arrive meanwhile
+   * wait for the same guest.
+   *
+   * @throws {Problem} if no guest could be started.
+   */
+  async arrive(): Promise<Taken> {
+    const silent = this.#warm;
+    if (silent && !silent.guest.draining) {
+      await settledWithin(silent.guest, SILENT_WAIT_MS);
+      if (!silent.guest.draining) return silent;
+    }
+    if (this.#warm?.guest.draining) this.#letGo(this.#warm.guest);
+    // Another run that waited has already taken a new guest.
+    if (this.#warm) return this.#warm;
+    this.#arriving ??= this.#take();
+    return this.#arriving;
+  }
+
+  /** Ends the guests of the slot. */
+  close(): void {
+    for (const guest of [...this.#draining, this.#warm?.guest]) guest?.close(CLOSED);
+    this.#draining = [];
+    this.#warm = null;
+  }
+
+  /** Removes a guest that takes no new run, and lets it finish its runs. */
+  #letGo(guest: Guest): void {
+    this.#warm = null;
+    if (guest.crashedMs !== null) {
+      this.#crashes.died(guest.crashedMs, guest.crashedMs - this.#warmSinceMs, guest.answered > 0);
+    }
+    // Draining guests are not counted as containers. So a task that keeps its guests from ending must not collect them.
+    this.#draining = [...this.#draining.filter((each) => !each.ended), guest];
+    if (this.#draining.length > MAX_DRAINING) this.#draining.shift()!.end(CLOSED);
+  }
+
+  async #take(): Promise<Taken> {
+    try {
+      const taken = await this.#pool.take(this.#warmSinceMs > 0);
+      // Set before the guest receives any code.
+      taken.guest.net = this.group.net;
+      this.#warm = { guest: taken.guest, start: "warm" };
+      this.#warmSinceMs = performance.now();
+      return taken;
+    } finally {
+      this.#arriving = null;
+    }
+  }
+}
+
+async function settledWithin(guest: Guest, milliseconds: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([guest.heartbeat.settled(), promise]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+
+import { bytesFrame } from "../../wire/frames.ts";
+import { ANSWERS_BY, type AnswersBy, type CodeMessage, encodeCode, TO_GUEST } from "../../wire/messages.ts";
+
+/** Submitted code with a key that identifies it. */
+export interface Code extends CodeMessage {
+  readonly key: string;
+}
+
+export interface KnownCode {
+  readonly id: number;
+  /** Whether the guest has reported the members below. */
+  isCompiled: boolean;
+  /** False when the guest has reported that this code never reads its context. The service then does not create it. */
+  needsContext: boolean;
+  /** As the guest reports it. It can be forged, so it is used only for a hint. */
+  answersBy: AnswersBy;
+}
+
+/** The maximum length of a source that is its own key. For a longer source, a digest takes less memory and little time. */
+const LITERAL_BYTES = 512;
+const MAX_CODES = 1_000;
+const MAX_BYTES = 32 * 2 ** 20;
+
+/**
+ * Returns the code with its unique key. The key of a short source is the source in Latin-1, the cheapest encoding. The key
+ * of a longer source is its SHA-256, so that the service does not hold the sources that its guests hold.
+ */
+export function codeOf(message: CodeMessage & { source: Buffer }): Code {
+  const { source, typescript, modules } = message;
+  if (!modules && source.length <= LITERAL_BYTES) {
+    // Latin-1 ends at U+00FF, so the mark beyond it cannot be forged by the source.
+    const text = source.toString("latin1");
+    return { ...message, key: typescript ? `${text}\u{100}` : text };
+  }
+  const digest = createHash("sha256").update(source);
+  // The length marks where the source ends, so that no source can have the key of another source with modules.
+  if (modules) digest.update(`\0${source.length}\0${JSON.stringify(modules)}`);
+  return { ...message, key: `\u{101}${digest.digest("base64")}${typescript}` };
+}
+
+/** The codes that a guest holds. Each is sent once, and then named by an id. The oldest is forgotten first. */
+export class CodeTable {
+  readonly #send: (frame: Buffer) => void;
+  readonly #byKey: Map<string, KnownCode & { bytes: number }> = new Map();
+  readonly #byId: Map<number, KnownCode> = new Map();
+  #bytes = 0;
+  #nextId = 1;
+
+  constructor(send: (frame: Buffer) => void) {
+    this.#send = send;
+  }
+
+  use(code: Code): KnownCode {
+    const existing = this.#byKey.get(code.key);
+    if (existing) return existing;
+    const parts = encodeCode(code);
+    const added = {
+      id: this.#nextId++,
+      needsContext: true,
+      answersBy: ANSWERS_BY[0],
+      isCompiled: false,
+      bytes: code.source.length,
+    };
+    this.#byKey.set(code.key, added);
+    this.#byId.set(added.id, added);
+    this.#bytes += added.bytes;
+    while (this.#byKey.size > MAX_CODES || (this.#bytes > MAX_BYTES && this.#byKey.size > 1)) this.#forgetOldest();
+    this.#send(bytesFrame(TO_GUEST.code, added.id, ...parts));
+    return added;
+  }
+
+  /**
+   * Takes what the guest reports of a code.
+   *
+   * @param payload the payload of a `compiled` frame.
+   * @returns false if the code is unknown or was reported before. A guest may change its report, but not thousands of times
+   * a second.
+   */
+  compiled(id: number, payload: Buffer): boolean {
+    const known = this.#byId.get(id);
+    if (!known) return false;
+    const isFirst = !known.isCompiled;
+    known.isCompiled = true;
+    known.needsContext = payload[0] !== 0;
+    known.answersBy = ANSWERS_BY[payload[1] ?? 0] ?? "value";
+    return isFirst;
+  }
+
+  #forgetOldest(): void {
+    const [key, oldest] = this.#byKey.entries().next().value!;
+    this.#byKey.delete(key);
+    this.#byId.delete(oldest.id);
+    this.#bytes -= oldest.bytes;
+    this.#send(bytesFrame(TO_GUEST.forget, oldest.id));
+  }
+}

@@ -1,0 +1,75 @@
+import type { Refusal } from "../../egress/faults.ts";
+import type { Problem } from "../../errors.ts";
+import { DATA_BYTES, DATA_FRAME_COST_BYTES, type HeadMessage, WINDOW_BYTES } from "../../wire/messages.ts";
+import type { KnownCode } from "./code-table.ts";
+import { parseHead } from "./parse-messages.ts";
+import { RunLog, type RunLogSink } from "./run-log.ts";
+import type { Upload } from "./upload.ts";
+
+/**
+ * A run that the guest executes, and its state.
+ *
+ * Its methods take frames of the guest, and throw if a frame is out of order. The service then ends the guest.
+ */
+export class GuestRun {
+  readonly listener: RunListener;
+  readonly log: RunLog;
+  readonly code: Pick<KnownCode, "answersBy">;
+  /** On the clock of `performance.now()`. It moves when the head of a stream arrives. */
+  deadlineMs: number;
+  /** The body of its request, if it is streamed to the guest. */
+  upload: Upload | null = null;
+  /** Bytes of the body that the guest may still send. */
+  window: number = WINDOW_BYTES;
+  /** Whether the head of its stream has arrived. */
+  streaming = false;
+  /** Whether it has called `waitUntil`, so that it does not end with its answer. */
+  waits = false;
+  /** Whether it has its answer, or its client has left. Its `waitUntil` work continues. */
+  answered = false;
+
+  constructor(listener: RunListener, deadlineMs: number, code: Pick<KnownCode, "answersBy">) {
+    this.code = code;
+    this.listener = listener;
+    this.log = new RunLog(listener.logSink);
+    this.deadlineMs = deadlineMs;
+  }
+
+  /** @param streamMs the maximum time until the end of the stream. */
+  head(payload: Buffer, streamMs: number): void {
+    if (this.streaming) throw new Error("a second head");
+    this.streaming = true;
+    this.deadlineMs = performance.now() + streamMs;
+    this.listener.head(parseHead(payload));
+  }
+
+  data(payload: Buffer): void {
+    this.window -= payload.length + DATA_FRAME_COST_BYTES;
+    if (!this.streaming) throw new Error("a body before its head");
+    if (payload.length > DATA_BYTES || this.window < 0) throw new Error("a body beyond its window");
+    this.listener.data(payload);
+  }
+
+  /** Lets the work that was passed to `waitUntil` continue. @param wallMs the maximum time for it, if the deadline is later. */
+  leaveWork(wallMs: number): void {
+    this.answered = true;
+    this.deadlineMs = Math.min(this.deadlineMs, performance.now() + wallMs);
+  }
+}
+
+/**
+ * Receives the answer of a run: either `result` or `fault`, or `head`, then `data`, then `end` or `fault`. `over` follows
+ * exactly once. It comes alone if the run has no answer.
+ */
+export interface RunListener {
+  result(json: Buffer): void;
+  head(head: HeadMessage): void;
+  data(bytes: Buffer): void;
+  end(): void;
+  fault(problem: Problem): void;
+  /** The guest has finished the run. */
+  over(): void;
+  /** The run asked for a destination that it may not reach. This may follow `over`, because a lookup of a name takes time. */
+  refused(refusal: Refusal): void;
+  readonly logSink: RunLogSink;
+}

@@ -1,0 +1,309 @@
+import { type Egress, Gateway } from "../../egress/gateway.ts";
+import type { NetClaim } from "../../egress/narrow.ts";
+import { NO_EGRESS } from "../../egress/none.ts";
+import { Problem } from "../../errors.ts";
+import type { GuestProcess, Priority } from "../../sandbox/sandbox.ts";
+import { bytesFrame, textFrame } from "../../wire/frames.ts";
+import { type AbortReason, TO_GUEST } from "../../wire/messages.ts";
+import { Heartbeat } from "../watch/heartbeat.ts";
+import { CodeTable, type Code } from "./code-table.ts";
+import { egressLink } from "./egress-link.ts";
+import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./exit-causes.ts";
+import { GuestConnection } from "./guest-connection.ts";
+import type { GuestLimits } from "./guest-limits.ts";
+import { GuestRun, type RunListener } from "./guest-run.ts";
+import { Noise } from "./noise.ts";
+import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
+import { PastLogs } from "./run-log.ts";
+import { RunTable } from "./run-table.ts";
+import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
+
+/** The maximum time of a start. It usually takes a tenth of a second, and longer on a busy machine. */
+const START_MS = 15_000;
+/** The maximum number of abandoned runs, which may continue uncounted: the default concurrency of a container. */
+const MAX_ABANDONED = 64;
+/** The time for tasks to react to a deadline: enough to write a line or to release something. */
+const GRACE_MS = 100;
+
+/** A guest as the service sees it: its runs in flight, the frames to it, and the one cause of its end. */
+export class Guest implements FrameTarget {
+  readonly process: GuestProcess;
+  readonly limits: GuestLimits;
+  readonly inFlight: RunTable<GuestRun> = new RunTable();
+  readonly startedMs: number = performance.now();
+  /** Whether it takes no new run, and ends after its runs in flight. */
+  draining = false;
+  ended = false;
+  /** Whether it has reported the end of its start. A task may run in it only after that. */
+  warm = false;
+  /** When its tasks broke it, on the clock of `performance.now()`. Null while it lives, and if the service replaced it. */
+  crashedMs: number | null = null;
+  runs = 0;
+  /** When it received its first run; infinite before. */
+  begunMs: number = Number.POSITIVE_INFINITY;
+  /** When it received its last run; 0 before. */
+  ranMs = 0;
+  /** The number of runs that it ended itself and survived. */
+  answered = 0;
+  /** The egress that the tokens of its isolation group allow. The slot sets it before any run. */
+  net: NetClaim = null;
+  priority: Priority = "high";
+  readonly heartbeat: Heartbeat = new Heartbeat();
+  readonly noise: Noise = new Noise();
+  readonly past: PastLogs = new PastLogs();
+  readonly codes: CodeTable;
+  readonly #connection: GuestConnection;
+  readonly #egress: Egress;
+  #gateway: Gateway | null = null;
+  #abandoned = 0;
+  /** Runs while tasks may still react to a deadline. The guest does not end before it fires. */
+  #grace: NodeJS.Timeout | null = null;
+  readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** The answer to its other runs if one of its runs has ended its process. */
+  #endedBy: Problem | null = null;
+
+  constructor(process: GuestProcess, limits: GuestLimits, egress: Egress = NO_EGRESS) {
+    this.process = process;
+    this.limits = limits;
+    this.#egress = egress;
+    this.#connection = new GuestConnection(process.socket, limits.resultBytes, {
+      frame: (type, id, payload) => receiveFrame(this, type, id, payload),
+      taken: () => this.#gateway?.drained(),
+      drained: () => {
+        this.#gateway?.drained();
+        for (const [, { upload }] of this.inFlight) upload?.proceed();
+      },
+      broken: this.#onProtocolError,
+    });
+    this.codes = new CodeTable((frame) => this.#connection.push(frame));
+    const exited = async (): Promise<void> => {
+      const exit = await process.exited;
+      if (this.ended) return;
+      this.draining = true;
+      this.crashedMs ??= performance.now();
+      // The exit arrives on another channel than the frames, and may overtake the last frames.
+      await this.#connection.readToEnd();
+      this.crash(this.#endedBy ?? exitCause(exit, this.inFlight.size));
+    };
+    void exited();
+  }
+
+  /** Resolves when the guest is warm and under its limits. @throws {Problem} `sandbox_failed` if it ends before. */
+  async ready(): Promise<this> {
+    const failed = async (): Promise<never> => {
+      const exit = await this.process.exited;
+      throw new Problem("sandbox_failed", "a container could not be started", { cause: new Error(exit.how) });
+    };
+    // A start that hangs must not delay the starts behind it.
+    const timer = setTimeout(() => this.end(REPLACED), START_MS);
+    try {
+      await Promise.race([this.#warm.promise, failed()]);
+      await Promise.race([this.process.seal(), failed()]);
+      return this;
+    } catch (error) {
+      // The guest is registered nowhere yet, so only this function can end it.
+      this.end(REPLACED);
+      if (error instanceof Problem) throw error;
+      throw new Problem("sandbox_failed", "a container could not be put under its limits", { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Sends a run to the guest.
+   *
+   * @param context creates the run's context as JSON. It is not called for code that never reads its context.
+   * @param body the body of the request if it is not a part of the context. Only the guest may read it, at its own pace.
+   * @returns the id that `abort`, `grant` and the guest use for the run.
+   * @throws {Problem} `sandbox_failed` if the guest has just ended.
+   */
+  run(code: Code, context: () => string, listener: RunListener, nowMs: number, body?: RequestBody | null): number {
+    if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
+    const known = this.codes.use(code);
+    const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
+    const guestRun = new GuestRun(listener, nowMs + this.limits.wallMs, known);
+    const id = this.inFlight.add(guestRun);
+    if (this.runs++ === 0) this.begunMs = nowMs;
+    this.ranMs = nowMs;
+    // Code that never reads its context reads no body either.
+    if (!body || !known.needsContext) this.#connection.push(bytesFrame(TO_GUEST.run, id, ...parts));
+    else {
+      parts.splice(1, 0, u32(body.mostHeld));
+      this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
+      guestRun.upload = new Upload(body.source, bodyTarget(this.#connection, id));
+    }
+    return id;
+  }
+
+  abort(id: number, reason: AbortReason): void {
+    if (this.inFlight.get(id)) this.#connection.push(textFrame(TO_GUEST.abort, id, reason));
+  }
+
+  /**
+   * Gives up a run whose client has left. The task receives an abort, and its answer is ignored. It may continue
+   * nevertheless, so a guest with many abandoned runs is replaced.
+   */
+  abandon(id: number): void {
+    const guestRun = this.inFlight.get(id);
+    if (!guestRun) return;
+    this.abort(id, "gone");
+    if (guestRun.answered) return;
+    this.#conclude(id, guestRun);
+    if (++this.#abandoned >= MAX_ABANDONED) this.retire();
+  }
+
+  /** Allows the guest to send more bytes of a response body. */
+  grant(id: number, bytes: number): void {
+    const guestRun = this.inFlight.get(id);
+    if (!guestRun || bytes === 0) return;
+    guestRun.window += bytes;
+    this.#connection.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
+  }
+
+  /** Whether it has spent its frame budget, so that the service does not read it. */
+  get isPaused(): boolean {
+    return !this.ended && this.#connection.isPaused;
+  }
+
+  /** Refills its frame budget, once in a tick of the watchdog. @param paused the number of paused guests. */
+  tick(paused: number): void {
+    this.noise.tick();
+    this.#connection.refill(paused);
+  }
+
+  setPriority(priority: Priority): void {
+    if (this.priority === priority) return;
+    this.priority = priority;
+    this.process.setPriority(priority);
+  }
+
+  ping(nowMs: number): void {
+    this.#connection.push(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
+  }
+
+  /** Lets it finish its runs and take no new run, then ends it. */
+  retire(): void {
+    this.draining = true;
+    this.#endIfIdle();
+  }
+
+  /** Ends it with its runs. A guest without runs keeps its grace time after a deadline. */
+  close(cause: Problem): void {
+    this.draining = true;
+    if (this.inFlight.size > 0 || !this.#grace) this.end(cause);
+  }
+
+  /**
+   * Ends a run whose deadline has passed. The guest takes no new run, because what the run left behind is still there. The
+   * guest lives for a short grace time, so that listeners of the abort signal can react.
+   */
+  expire(id: number, problem: Problem): void {
+    this.abort(id, "deadline");
+    this.draining = true;
+    this.#grace ??= setTimeout(() => {
+      this.#grace = null;
+      this.#endIfIdle();
+    }, GRACE_MS);
+    this.fail(id, problem);
+  }
+
+  /** Ends a run without the guest, and answers it if it has no answer. Later frames of the run are ignored. */
+  fail(id: number, problem: Problem): void {
+    const guestRun = this.inFlight.get(id);
+    if (!guestRun) return;
+    this.#take(id, guestRun);
+    if (guestRun.answered) guestRun.log.lateProblem(problem);
+    else guestRun.listener.fault(problem);
+    guestRun.listener.over();
+  }
+
+  /**
+   * Ends the guest at once. The first cause wins: a later call does not change it.
+   *
+   * @param cause the answer to its runs, except for the culprit.
+   * @param culprit the run that caused the end, and its own answer.
+   */
+  end(cause: Problem, culprit?: { id: number; cause: Problem }): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.draining = true;
+    clearTimeout(this.#grace ?? undefined);
+    this.process.kill();
+    this.#connection.close();
+    this.heartbeat.end();
+    this.#gateway?.close();
+    for (const [id] of this.inFlight) this.fail(id, id === culprit?.id ? culprit.cause : cause);
+  }
+
+  /** Ends the guest like `end`, and records that its own tasks are the cause. */
+  crash(cause: Problem, culprit?: { id: number; cause: Problem }): void {
+    if (!this.ended) this.crashedMs ??= performance.now();
+    this.end(cause, culprit);
+  }
+
+  /** Created when the guest first uses the network, and so after it was assigned to an isolation group. */
+  get gateway(): Gateway {
+    return (this.#gateway ??= new Gateway(
+      this.#egress,
+      this.net,
+      egressLink(this.inFlight, this.#connection, this.#onProtocolError),
+    ));
+  }
+
+  warmedUp(): boolean {
+    if (this.warm) return false;
+    this.warm = true;
+    this.#warm.resolve();
+    return true;
+  }
+
+  answerComplete(id: number, guestRun: GuestRun): void {
+    this.answered++;
+    this.#conclude(id, guestRun);
+  }
+
+  failed(id: number, guestRun: GuestRun, problem: Problem, endsGuest: boolean): void {
+    if (endsGuest) {
+      // The run that ended the process is known and has its answer. So no other run is the cause, even if only one is left.
+      if (problem.code === "task_exited") this.#endedBy = EXITED_BY_ANOTHER;
+      this.draining = true;
+      this.crashedMs ??= performance.now();
+    } else this.answered++;
+    guestRun.listener.fault(problem);
+    this.#conclude(id, guestRun);
+    if (endsGuest) this.retire();
+  }
+
+  /** Ends a run that has its answer, or whose client has left, unless its `waitUntil` work continues. */
+  #conclude(id: number, guestRun: GuestRun): void {
+    if (guestRun.waits) guestRun.leaveWork(this.limits.wallMs);
+    else this.finished(id, guestRun);
+  }
+
+  finished(id: number, guestRun: GuestRun): void {
+    this.#take(id, guestRun);
+    guestRun.listener.over();
+  }
+
+  #take(id: number, guestRun: GuestRun): void {
+    this.inFlight.take(id);
+    guestRun.upload?.stop();
+    this.past.add(id, guestRun.log);
+    this.#gateway?.runEnded(id);
+    // Deferred until the client has its answer: the end of the guest must not overtake it.
+    if (this.draining && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());
+  }
+
+  #endIfIdle(): void {
+    if (this.inFlight.size === 0 && !this.#grace) this.end(REPLACED);
+  }
+
+  readonly #onProtocolError = (error: Error): void => this.crash(forgeryCause(error, this.inFlight.size));
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

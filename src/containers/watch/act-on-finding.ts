@@ -1,0 +1,51 @@
+import { Problem } from "../../errors.ts";
+import { formatDuration, formatSize } from "../../units.ts";
+import { MEMORY_HINT } from "../guest/exit-causes.ts";
+import type { Guest } from "../guest/guest.ts";
+import type { Finding } from "./findings.ts";
+import type { MonitorLimits } from "./judges.ts";
+import { windowMs } from "./limit-check.ts";
+
+/**
+ * Ends a guest, or replaces it after its runs if it has only grown.
+ *
+ * @param title the process title that the guest sets. A task can forge it.
+ */
+export function actOnFinding(finding: Finding, guest: Guest, title: string, limits: MonitorLimits): void {
+  if (finding === "grown") return guest.retire();
+  if (finding === "blocked") return endBlocked(guest, title, formatDuration(limits.blockMs));
+  const culprit = guest.inFlight.only;
+  const restarted = new Problem("container_restarted", `the container used more than its ${finding}`);
+  guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause: overLimit(finding, limits) });
+}
+
+function overLimit(finding: "memory" | "threads" | "processors", limits: MonitorLimits): Problem {
+  const { memoryBytes, threads, cpuCores } = limits;
+  if (finding === "memory") {
+    return new Problem("task_memory", `the task needs more than the ${formatSize(memoryBytes)} of its container`, {
+      hint: MEMORY_HINT,
+    });
+  }
+  if (finding === "threads") {
+    return new Problem("task_exited", `the task started more than the ${threads} threads of its container`);
+  }
+  const excess = `more than ${cpuCores} processors for ${formatDuration(windowMs(limits))}`;
+  return new Problem("task_exited", `the task used ${excess}, which is the limit of its container`);
+}
+
+function endBlocked(guest: Guest, title: string, duration: string): void {
+  const culprit = blockedRun(guest, title);
+  const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
+  if (culprit === null) return guest.crash(restarted);
+  const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}`, {
+    hint: "Split long work with await, or ask the operator to raise --block-limit.",
+  });
+  guest.crash(restarted, { id: culprit, cause });
+}
+
+/** Returns the run that the guest names in its title (`r` and the id in base 36), or its only run, or null. */
+function blockedRun(guest: Guest, title: string): number | null {
+  const entered = /^r([0-9a-z]{1,7})$/.exec(title);
+  const id = entered ? Number.parseInt(entered[1]!, 36) : Number.NaN;
+  return guest.inFlight.get(id) ? id : guest.inFlight.only;
+}

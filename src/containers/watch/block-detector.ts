@@ -1,0 +1,105 @@
+import type { StallState } from "./stall-state.ts";
+import { type GuestFacts, NEVER_DUE, type UsageSample } from "./usage-sample.ts";
+
+export interface BlockLimits {
+  readonly blockMs: number;
+  /** The processor quota of a guest. */
+  readonly cpuCores: number;
+}
+
+/** The time that a guest may compute in one step and keep its share of the processor. */
+const SLOW_MS = 100;
+/** A guest may be innocent if the machine kept it waiting for more than this part of the time. */
+const HELD_UP = 1 / 2;
+/**
+ * A guest is not innocent if it has burned this part of the limit, and more than an honest step takes. Otherwise, on a
+ * machine with many other processes, a guest that blocks would live and keep its share for longer.
+ */
+const BURNED_ENOUGH = 1 / 8;
+const LONG_STEP_MS = 250;
+/** From this part of the limit on, a guest that received too little processor time to be judged has turns. */
+const FIRST_TURN = 1 / 4;
+/** The minimum total time of turns before a guest that has burned less counts as blocked. Most runs take less in total. */
+const LEAST_TURNS_MS = 2_000;
+const SHORT_STEP_MS = 50;
+/** The time between samples of a guest that has no turn, except for the sample at its limit. */
+const SAMPLE_MS = 100;
+/** The states of proc(5) in which a thread waits, waits for the disk, or is stopped. An ending thread has another state. */
+const SLEEPS: ReadonlySet<string> = new Set(["S", "D", "T", "t"]);
+
+/**
+ * Judges guests that owe an answer for longer than an honest step mostly takes. Such a guest gets the processor after all
+ * others, until it answers or is blocked: its main thread burns the processor, or sleeps. If the main thread is runnable
+ * and gets no processor, the guest has more time, until it has burned an eighth of the limit.
+ *
+ * The processor time that no other guest wants may not be enough for that. So from a quarter of the limit on the guest has
+ * its share back in turns (`stall-turns.ts`).
+ *
+ * Other processes of the host may leave all guests so little that none burns enough before its deadline. So a guest is also
+ * blocked if it has burned 50 ms and its turns have lasted as long as the limit, and for at least two seconds: it had its
+ * share for that long, and did not answer.
+ */
+export class BlockDetector {
+  readonly #limits: BlockLimits;
+
+  constructor(limits: BlockLimits) {
+    this.#limits = limits;
+  }
+
+  /** When the next sample is due. A guest that has a turn is sampled at each tick: its turn ends when it has burned enough. */
+  dueMs(state: StallState | null, { warm, priority, heartbeat: { pingedMs } }: GuestFacts): number {
+    // A start has a separate limit, and on a busy machine takes most of it.
+    if (pingedMs === null || !warm) return NEVER_DUE;
+    const { blockMs } = this.#limits;
+    if (state?.pingedMs !== pingedMs) return pingedMs + Math.min(SLOW_MS, blockMs / 4);
+    if (priority === "normal") return state.lastMs;
+    const limitMs = pingedMs + blockMs;
+    const nextMs = state.lastMs + SAMPLE_MS;
+    return state.lastMs < limitMs ? Math.min(nextMs, limitMs) : nextMs;
+  }
+
+  /** Whether the guest's next sample may end it, or end its turn. */
+  isUrgent(state: StallState | null, { priority }: GuestFacts, nowMs: number): boolean {
+    if (!state) return false;
+    const limitMs = state.pingedMs + this.#limits.blockMs;
+    return priority === "normal" || (state.lastMs < limitMs && nowMs >= limitMs);
+  }
+
+  /** @param pingedMs when the ping was sent that the guest has not answered. */
+  afterSample(state: StallState | null, sample: UsageSample, pingedMs: number): StallState {
+    const { atMs, cpuMs } = sample;
+    if (state?.pingedMs !== pingedMs) {
+      const none = { samples: 0, asleep: 0, isAsleep: false, burnedMs: 0, turnMs: 0 };
+      return { pingedMs, first: { atMs, cpuMs }, lastMs: atMs, ...none };
+    }
+    const isAsleep = SLEEPS.has(sample.state);
+    return {
+      ...state,
+      lastMs: atMs,
+      samples: state.samples + 1,
+      asleep: state.asleep + Number(isAsleep),
+      isAsleep,
+      burnedMs: (cpuMs - state.first.cpuMs) / Math.min(1, this.#limits.cpuCores),
+    };
+  }
+
+  isBlocked({ pingedMs, first, lastMs, samples, asleep, burnedMs, turnMs }: StallState): boolean {
+    const { blockMs } = this.#limits;
+    // The first sample is what later ones are compared with.
+    if (samples === 0 || lastMs - pingedMs < blockMs) return false;
+    if (turnMs >= Math.max(blockMs, LEAST_TURNS_MS) && burnedMs >= SHORT_STEP_MS) return true;
+    const heldUp = 1 - asleep / samples - burnedMs / (lastMs - first.atMs);
+    return heldUp <= HELD_UP || burnedMs >= this.#enoughMs;
+  }
+
+  /** Whether the guest is runnable, and has received too little processor time to be judged at its limit. */
+  needsTurn({ pingedMs, isAsleep, burnedMs }: StallState, nowMs: number): boolean {
+    return !isAsleep && burnedMs < this.#enoughMs && nowMs - pingedMs >= this.#limits.blockMs * FIRST_TURN;
+  }
+
+  /** The burned time that is enough to judge. Under a short limit, a guest that is just innocent would burn as much. */
+  get #enoughMs(): number {
+    const { blockMs } = this.#limits;
+    return Math.min(blockMs * (1 - HELD_UP), Math.max(blockMs * BURNED_ENOUGH, LONG_STEP_MS));
+  }
+}

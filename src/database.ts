@@ -1,0 +1,103 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { resolve } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+
+/**
+ * The milliseconds that a change waits for the lock of another process. A longer wait would block the service, because
+ * its only thread waits.
+ */
+const BUSY_TIMEOUT_MS = 2_000;
+
+/** Describes a database of the data folder: its content and the SQL of its store. */
+export interface DatabaseDefinition<Name extends string> {
+  /** The content of the database, as the subject of an error: `the named tasks`. */
+  readonly content: string;
+  /** What the operator can do if the database cannot be used. */
+  readonly remedy: string;
+  readonly schema: string;
+  readonly statements: Readonly<Record<Name, string>>;
+  /** Whether SQLite overwrites deleted content. */
+  readonly secureDelete?: boolean;
+}
+
+/**
+ * An open SQLite database and its prepared statements.
+ *
+ * A change waits for the disk (`synchronous = FULL`), because its caller acknowledges the change. With a write-ahead
+ * log, `NORMAL` survives a killed process but not a power failure (https://sqlite.org/pragma.html#pragma_synchronous).
+ */
+export class Database<Name extends string> {
+  readonly statements: Readonly<Record<Name, StatementSync>>;
+  readonly #connection: DatabaseSync;
+
+  constructor(connection: DatabaseSync, { schema, statements, secureDelete }: DatabaseDefinition<Name>) {
+    this.#connection = connection;
+    connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    if (secureDelete) connection.exec("PRAGMA secure_delete = ON");
+    connection.exec(schema);
+    const prepared = Object.entries<string>(statements).map(([name, sql]) => [name, connection.prepare(sql)]);
+    this.statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
+  }
+
+  get isOpen(): boolean {
+    return this.#connection.isOpen;
+  }
+
+  /**
+   * Makes a change in a transaction, which is atomic for other processes.
+   *
+   * @param commits decides from the return value of `change` whether to commit. The default always commits.
+   * @throws the error of `change`, after a rollback, or an error of SQLite.
+   */
+  transaction<T>(change: () => T, commits: (outcome: T) => boolean = () => true): T {
+    this.#connection.exec("BEGIN IMMEDIATE");
+    try {
+      const outcome = change();
+      this.#connection.exec(commits(outcome) ? "COMMIT" : "ROLLBACK");
+      return outcome;
+    } catch (error) {
+      // SQLite itself ends the transaction after some errors, such as a full disk.
+      if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Makes a change that a power failure may undo, without a wait for the disk. */
+  withoutFlush(change: () => void): void {
+    this.#connection.exec("PRAGMA synchronous = NORMAL");
+    try {
+      change();
+    } finally {
+      this.#connection.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
+  close(): void {
+    if (this.#connection.isOpen) this.#connection.close();
+  }
+}
+
+/**
+ * Opens or creates a database that is readable only for its owner. Its folder must exist.
+ *
+ * @param load creates the store from the database. If it throws, the database is closed.
+ * @throws {Error} if the database cannot be used. The message contains the remedy.
+ */
+export function openDatabase<Name extends string, Store>(
+  file: string,
+  definition: DatabaseDefinition<Name>,
+  load: (database: Database<Name>) => Store,
+): Store {
+  let connection: DatabaseSync | undefined;
+  try {
+    // SQLite gives its other files the mode of this file, so the mode must be correct before SQLite opens it.
+    closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
+    connection = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+    return load(new Database(connection, definition));
+  } catch (error) {
+    connection?.close();
+    const { content, remedy } = definition;
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new Error(`${content} in ${resolve(file)} cannot be used: ${cause}; ${remedy}`, { cause: error });
+  }
+}

@@ -1,0 +1,69 @@
+import { uncurry } from "../wire/uncurry.ts";
+import { CodeFault, threwFault } from "./faults.ts";
+import { whenSettled } from "./promises.ts";
+import type { Run } from "./run.ts";
+
+const { parse } = JSON;
+const { create } = Object;
+const { isArray } = Array;
+const Query = URLSearchParams;
+const decoder = new TextDecoder();
+const decode = decoder.decode.bind(decoder);
+const lowerCase = uncurry(String.prototype as string, "toLowerCase");
+const find = uncurry(RegExp.prototype, "exec");
+const JSON_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/;
+const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/;
+
+/** Reads the whole body, parses it by the content type of the request, and then calls `step`. */
+export function withBody(run: Run, step: () => void): void {
+  whenSettled(
+    run.requestBody!.readAll(),
+    (bytes) => {
+      try {
+        run.setBody(bytes as Uint8Array, bodyOf(bytes as Uint8Array, typeOf(run)));
+        step();
+      } catch (error) {
+        run.fault(threwFault(error));
+      }
+    },
+    (error) => run.fault(threwFault(error)),
+  );
+}
+
+/** Whether the body is JSON or a form, rather than text or bytes. */
+export function isValue(run: Run): boolean {
+  const type = typeOf(run);
+  return find(JSON_TYPE, type) !== null || find(FORM_TYPE, type) !== null;
+}
+
+function typeOf(run: Run): string {
+  return lowerCase(run.request().headers["content-type"] ?? "");
+}
+
+function bodyOf(bytes: Uint8Array, type: string): unknown {
+  if (bytes.length === 0) return undefined;
+  // The decoder removes a byte-order mark.
+  const text = decode(bytes);
+  if (find(FORM_TYPE, type)) return fieldsOf(text);
+  if (!find(JSON_TYPE, type)) return text;
+  try {
+    return parse(text);
+  } catch {
+    throw new CodeFault("request_invalid", "the body is not JSON", {
+      hint: "The content-type header of the request says JSON.",
+    });
+  }
+}
+
+/** Returns the fields of a form by name. The values of a repeated field are an array. */
+function fieldsOf(text: string): Record<string, string | string[]> {
+  // Without a prototype, so that no field shadows a member of Object.prototype.
+  const fields = create(null) as Record<string, string | string[]>;
+  new Query(text).forEach((value, name) => {
+    const previous = fields[name];
+    if (previous === undefined) fields[name] = value;
+    else if (isArray(previous)) previous[previous.length] = value;
+    else fields[name] = [previous, value];
+  });
+  return fields;
+}

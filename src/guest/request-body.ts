@@ -1,0 +1,111 @@
+import { bytesFrame } from "../wire/frames.ts";
+import { DATA_FRAME_COST_BYTES, FROM_GUEST } from "../wire/messages.ts";
+import { uncurry } from "../wire/uncurry.ts";
+import { CodeFault } from "./faults.ts";
+import { send } from "./link.ts";
+
+const Bytes = Uint8Array;
+const NativePromise = Promise;
+const set = uncurry(Uint8Array.prototype, "set");
+const allocate = Buffer.allocUnsafe.bind(Buffer);
+const prototype: Buffer = Buffer.prototype;
+const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
+
+interface Piece {
+  readonly bytes: Uint8Array;
+  next: Piece | null;
+}
+
+/** The streamed body of a run's request. Each read grants the sender as many further bytes, so the sender waits for the reader. */
+export class RequestBody {
+  readonly #runId: number;
+  readonly maxBufferedBytes: number;
+  /** The received pieces that are not read yet, as a linked list. */
+  #first: Piece | null = null;
+  #last: Piece | null = null;
+  #ended = false;
+  #error: Error | null = null;
+  #reader: { resolve: (piece: Uint8Array | null) => void; reject: (error: Error) => void } | null = null;
+
+  /** @param maxBufferedBytes The limit of `readAll`, which holds the whole body in memory. */
+  constructor(runId: number, maxBufferedBytes: number) {
+    this.#runId = runId;
+    this.maxBufferedBytes = maxBufferedBytes;
+  }
+
+  /** @param view The next bytes; valid during the call only. */
+  push(view: Uint8Array): void {
+    if (this.#error) return;
+    const piece: Piece = { bytes: new Bytes(view), next: null };
+    if (this.#last) this.#last.next = piece;
+    else this.#first = piece;
+    this.#last = piece;
+    this.#serve();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#serve();
+  }
+
+  /** Discards the unread pieces and rejects all reads from now on. */
+  fail(error: Error): void {
+    this.#error ??= error;
+    this.#first = null;
+    this.#last = null;
+    this.#serve();
+  }
+
+  /** Returns the next piece, or null at the end. Call it again only when the promise has settled. */
+  read(): Promise<Uint8Array | null> {
+    return new NativePromise((resolve, reject) => {
+      this.#reader = { resolve, reject };
+      this.#serve();
+    });
+  }
+
+  /** Returns the whole body. @throws {CodeFault} `request_invalid` if the body is longer than `maxBufferedBytes`. */
+  async readAll(): Promise<Uint8Array> {
+    let whole: Uint8Array = new Bytes();
+    let bytes = 0;
+    for (let piece = await this.read(); piece; piece = await this.read()) {
+      const needed = bytes + piece.length;
+      if (needed > this.maxBufferedBytes) throw tooLong(this.maxBufferedBytes);
+      if (needed > whole.length) {
+        const larger = new Bytes(Math.max(needed, 2 * whole.length));
+        set(larger, whole);
+        whole = larger;
+      }
+      set(whole, piece, bytes);
+      bytes = needed;
+    }
+    return new Bytes(whole.buffer, 0, bytes);
+  }
+
+  #serve(): void {
+    const reader = this.#reader;
+    if (!reader) return;
+    const piece = this.#first;
+    if (!piece && !this.#error && !this.#ended) return;
+    this.#reader = null;
+    if (this.#error) return reader.reject(this.#error);
+    if (!piece) return reader.resolve(null);
+    this.#first = piece.next;
+    if (!piece.next) this.#last = null;
+    this.#grant(piece.bytes.length + DATA_FRAME_COST_BYTES);
+    reader.resolve(piece.bytes);
+  }
+
+  #grant(bytes: number): void {
+    if (this.#ended) return;
+    const payload = allocate(4);
+    writeUInt32LE(payload, bytes, 0);
+    send(bytesFrame(FROM_GUEST.bodyMore, this.#runId, payload));
+  }
+}
+
+function tooLong(maxBytes: number): CodeFault {
+  return new CodeFault("request_invalid", `the body is longer than the limit of ${maxBytes} bytes`, {
+    hint: "A fetch handler or a Node handler can read a body of any length as a stream.",
+  });
+}

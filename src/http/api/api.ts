@@ -1,0 +1,28 @@
+import { Hono } from "hono";
+
+import { asProblem } from "../problem.ts";
+import { parseTarget } from "../target.ts";
+import { serveContainers } from "./container-routes.ts";
+import { serveLimits } from "./limit-routes.ts";
+import { servePublic } from "./public-routes.ts";
+import { type Api, type ApiDependencies, incomingOf, notFound, problem } from "./route.ts";
+import { serveTasks } from "./task-routes.ts";
+import { serveTokens } from "./token-routes.ts";
+
+/** Creates the API: all paths except runs. */
+export function makeApi(dependencies: ApiDependencies): Api {
+  // The path is used as the client sent it. Resolved as a URL, a container named ".." would become another path.
+  const api: Api = new Hono({ getPath: (_, options) => parseTarget(incomingOf(options).url!).path });
+  serveLimits(api, dependencies);
+  serveContainers(api, dependencies);
+  serveTokens(api, dependencies);
+  serveTasks(api, dependencies);
+  servePublic(api, dependencies);
+  api.notFound((call) => problem(call, notFound(call.req.path)));
+  api.onError((error, call) => {
+    const { options, code } = asProblem(error);
+    if (code === "internal_error") dependencies.log.pino.error({ err: options.cause }, "request failed");
+    return problem(call, error);
+  });
+  return api;
+}

@@ -1,0 +1,104 @@
+import { Problem } from "../../errors.ts";
+import { limitDetail, limitRecord } from "../../limits/record.ts";
+import type { KeyReading } from "../../limits/store.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import type { TokenStore } from "../../tokens/store.ts";
+import { rateLimitHeaders } from "../ratelimit-headers.ts";
+import { containerName, decode, parseTarget } from "../target.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  audit,
+  authenticate,
+  type Call,
+  forbidden,
+  json,
+  lastSegment,
+  resource,
+} from "./route.ts";
+
+/** Serves the use of limits. Administrators can also reset it. */
+export function serveLimits(api: Api, dependencies: ApiDependencies): void {
+  const { limiter, tokens } = dependencies;
+  const authorizeContainer = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
+    const caller = await authenticate(call, dependencies);
+    const { claims } = caller;
+    const name = containerName(lastSegment(call));
+    const detail = wantsDetail(call);
+    const permitted = administrate ? claims.admin : permitsContainer(claims, name) && permitsVerb(claims, "limits");
+    if (!permitted) throw forbidden();
+    return [name, caller, detail];
+  };
+  const answerContainer = async (name: string, by: Caller, detail: boolean): Promise<Response> => {
+    const subject = await by.limitSubject();
+    const usage = await Promise.all([
+      limiter.container(name, subject),
+      limiter.token(subject.jti, subject.limits.token),
+    ]);
+    return record(usage[0], usage, detail);
+  };
+  resource(api, "/api/limits/container/:name{[^/]*}", {
+    GET: async (call) => answerContainer(...(await authorizeContainer(call, false))),
+    DELETE: async (call) => {
+      const [name, by, detail] = await authorizeContainer(call, true);
+      await limiter.resetContainer(name);
+      audit(call, dependencies, "limits reset", { container: name, by: by.claims.jti });
+      return answerContainer(name, by, detail);
+    },
+  });
+
+  const authorizeToken = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
+    const { claims } = await authenticate(call, dependencies);
+    const detail = wantsDetail(call);
+    const jti = decode(lastSegment(call)) ?? "";
+    const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.store)));
+    if (!permitted) throw forbidden();
+    return [jti, claims, detail];
+  };
+  const answerToken = async (jti: string, by: Claims, detail: boolean): Promise<Response> => {
+    // The limits of the caller's own token are in its claims, also if another node issued it. For any other token that
+    // is not in this store, the limits of the service apply.
+    const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
+    const usage = await limiter.token(jti, claims?.limits.token);
+    return record(usage, [usage], detail);
+  };
+  resource(api, "/api/limits/token/:jti{[^/]*}", {
+    GET: async (call) => answerToken(...(await authorizeToken(call, false))),
+    DELETE: async (call) => {
+      const [jti, claims, detail] = await authorizeToken(call, true);
+      await limiter.resetToken(jti);
+      audit(call, dependencies, "limits reset", { token: jti, by: claims.jti });
+      return answerToken(jti, claims, detail);
+    },
+  });
+}
+
+/**
+ * Whether a token may read the limits of `jti`. A token may read its own limits. Ancestors of a named task's token may
+ * read the limits of the task, because the task's token is not a credential that could request them itself.
+ */
+async function mayRead(jti: string, by: Claims, store: TokenStore): Promise<boolean> {
+  if (jti === by.jti) return permitsVerb(by, "limits");
+  if (!permitsVerb(by, "limits") && !permitsVerb(by, "tasks")) return false;
+  const issued = await store.issued(jti);
+  return issued !== undefined && issued.claims.task !== null && issued.claims.parents.includes(by.jti);
+}
+
+/** @throws {Problem} `request_invalid` unless `detail` is absent, `true` or `false`, so that a typo is reported */
+function wantsDetail(call: Call): boolean {
+  const values = parseTarget(call.env.incoming.url!).query.getAll("detail");
+  if (values.length > 1) {
+    throw new Problem(
+      "request_invalid",
+      `the query contains detail ${values.length} times; it may contain detail once`,
+    );
+  }
+  const [value = "false"] = values;
+  if (value === "true" || value === "false") return value === "true";
+  throw new Problem("request_invalid", `detail is ${JSON.stringify(value.slice(0, 100))}; it must be true or false`);
+}
+
+function record(usage: KeyReading, all: readonly KeyReading[], detail: boolean): Response {
+  return json(200, detail ? limitDetail(usage) : limitRecord(usage), rateLimitHeaders(all));
+}

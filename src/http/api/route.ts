@@ -1,0 +1,152 @@
+import type { IncomingMessage } from "node:http";
+
+import type { HttpBindings } from "@hono/node-server";
+import type { Context, Hono } from "hono";
+
+import type { Config } from "../../config.ts";
+import type { ContainerManager } from "../../containers/container-manager.ts";
+import { Problem } from "../../errors.ts";
+import type { Limiter } from "../../limits/limiter.ts";
+import type { PolicyStore } from "../../policies/store.ts";
+import type { Tasks } from "../../tasks/tasks.ts";
+import type { EgressCounts } from "../../telemetry/egress-counts.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { RunCounts } from "../../telemetry/run-counts.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import type { IssueRate } from "../../tokens/issue-rate.ts";
+import type { Tokens } from "../../tokens/token-service.ts";
+import type { Authenticator } from "../authenticator.ts";
+import type { Bodies } from "../bodies.ts";
+import { readCredential } from "../credential.ts";
+import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "../headers.ts";
+import { problemAnswer } from "../problem.ts";
+import type { Proxies } from "../proxies.ts";
+import { parseTarget } from "../target.ts";
+import { setOwner } from "../unread.ts";
+
+export interface ApiDependencies {
+  readonly config: Config;
+  readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly bodies: Bodies;
+  readonly proxies: Proxies;
+  readonly limiter: Limiter;
+  readonly issueRate: IssueRate;
+  readonly policies: PolicyStore;
+  readonly tasks: Tasks;
+  readonly containers: ContainerManager;
+  readonly log: Log;
+  readonly runCounts: RunCounts;
+  readonly egressCounts: Pick<EgressCounts, "refused">;
+  /** Returns why the service would refuse all runs now, or null if it accepts runs. */
+  readonly trouble: () => string | null;
+  /** The isolation level, and the reason why no stronger level is in use. */
+  readonly isolation: { readonly level: string; readonly fallbackReason: string | null };
+}
+
+export type Call = Context<{ Bindings: HttpBindings }>;
+export type Handler = (call: Call) => Promise<Response> | Response;
+export type Api = Hono<{ Bindings: HttpBindings }>;
+
+export function notFound(path: string): Problem {
+  return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`);
+}
+
+export function methodNotAllowed(method: string, allow: string): Problem {
+  return new Problem("method_not_allowed", `${method} is not allowed here; allowed methods: ${allow}`, {
+    headers: { Allow: allow },
+  });
+}
+
+export function incomingOf(options: unknown): IncomingMessage {
+  return (options as { env: HttpBindings }).env.incoming;
+}
+
+/** Adds a path with its methods. `OPTIONS` answers preflights; all other methods are answered with 405. */
+export function resource(api: Api, path: string, handlers: Readonly<Record<string, Handler>>): void {
+  const isApi = path.startsWith("/api/");
+  const methods = Object.keys(handlers).join(", ");
+  for (const [method, handler] of Object.entries(handlers)) {
+    api.on(method, path, (call) => {
+      // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
+      if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
+      return handler(call);
+    });
+  }
+  api.on("OPTIONS", path, () => answer(204, null, preflightHeaders(methods)));
+  api.all(path, (call) => {
+    throw methodNotAllowed(call.req.method, `${methods}, OPTIONS`);
+  });
+}
+
+export async function authenticate(call: Call, { authenticator, config, tokens }: ApiDependencies): Promise<Caller> {
+  const { query } = parseTarget(call.env.incoming.url!);
+  const { token } = readCredential(call.env.incoming, query, config.queryKey);
+  const caller = await authenticator.verify(token, call.env.incoming);
+  tokens.uses.seen(caller.claims);
+  setOwner(call.env.outgoing, caller.family);
+  return caller;
+}
+
+/** Logs a change: what was changed, which token changed it, and from which client address. */
+export function audit(
+  call: Call,
+  { log, proxies }: ApiDependencies,
+  what: string,
+  details: Readonly<Record<string, unknown>> & { readonly by: string },
+): void {
+  log.audit(what, { ...details, client: proxies.clientOf(call.env.incoming) });
+}
+
+/**
+ * Returns the last segment of the path as the client sent it. Hono would decode it before this code can validate it.
+ */
+export function lastSegment(call: Call): string {
+  const { path } = parseTarget(call.env.incoming.url!);
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+export function forbidden(): Problem {
+  return new Problem("token_forbidden", "the token does not permit this");
+}
+
+/** @param call null if the request could not be read */
+export function problem(call: Call | null, error: unknown): Response {
+  const { status, headers, body } = problemAnswer(error);
+  // If no code has read the request body, the listener reads and discards it.
+  return answer(status, call?.req.raw.method === "HEAD" ? null : body, [...headers, ...COMMON]);
+}
+
+export function json(status: number, body: unknown, headers: readonly string[] = []): Response {
+  return answer(status, JSON.stringify(body), ["Content-Type", "application/json", ...headers, ...COMMON]);
+}
+
+/** Returns 304: the client already has the current representation (RFC 9110, section 15.4.5). */
+export function notModified(headers: readonly string[]): Response {
+  return answer(304, null, [...headers, ...COMMON]);
+}
+
+/** Works as `json` does, for a body that is already JSON text. */
+export function jsonText(status: number, body: string): Response {
+  return answer(status, body, ["Content-Type", "application/json", ...COMMON]);
+}
+
+/** @param cache the `Cache-Control` of the answer (RFC 9111) if clients may cache it */
+export function text(status: number, body: string, type: string, cache?: string): Response {
+  return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);
+}
+
+function answer(status: number, body: string | null, headers: readonly string[]): Response {
+  // If a name occurs more than once, its last value applies.
+  const byName = new Headers();
+  for (let index = 0; index < headers.length; index += 2) byName.set(headers[index]!, headers[index + 1]!);
+  return new Response(body, { status, headers: byName });
+}
+
+const COMMON: readonly string[] = [
+  ...VERSION_HEADERS,
+  ...CORS_HEADERS,
+  ...["Cache-Control", "no-store"],
+  ...["X-Content-Type-Options", "nosniff"],
+  ...["Referrer-Policy", "no-referrer"],
+];

@@ -1,0 +1,53 @@
+import type { Caller } from "../../tokens/caller.ts";
+import { type Claims, permitsVerb } from "../../tokens/claims.ts";
+import { decode } from "../target.ts";
+import { readJson } from "./read-json.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  audit,
+  authenticate,
+  forbidden,
+  json,
+  lastSegment,
+  resource,
+} from "./route.ts";
+import { serveSecrets } from "./secret-routes.ts";
+import { inspectToken, listTokens, serveIntrospection } from "./token-inspection.ts";
+
+/** Serves issuing and revoking. Administrators may revoke all tokens, other tokens may revoke their descendants. */
+export function serveTokens(api: Api, dependencies: ApiDependencies): void {
+  const { tokens, config, issueRate } = dependencies;
+  const quotas = { familyTokens: config.familyTokens, admit: (by: Caller) => issueRate.admit(by) };
+  const mayRevoke = async (by: Claims, jti: string): Promise<boolean> => {
+    if (jti === by.jti) return by.selfRevoke;
+    return by.admin || ((await tokens.store.issued(jti))?.claims.parents.includes(by.jti) ?? false);
+  };
+  // Must be added before `/api/tokens/:jti`, which would read `introspect` as a jti.
+  serveIntrospection(api, dependencies);
+  serveSecrets(api, dependencies);
+  resource(api, "/api/tokens", {
+    GET: listTokens(dependencies),
+    POST: async (call) => {
+      const by = await authenticate(call, dependencies);
+      if (!permitsVerb(by.claims, "issue")) throw forbidden();
+      await issueRate.look(by);
+      const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
+      audit(call, dependencies, "token issued", { token: issued.jti, by: by.claims.jti });
+      return json(201, issued);
+    },
+  });
+  resource(api, "/api/tokens/:jti{[^/]*}", {
+    GET: inspectToken(dependencies),
+    DELETE: async (call) => {
+      const { claims: by } = await authenticate(call, dependencies);
+      const jti = decode(lastSegment(call)) ?? "";
+      if (!(await mayRevoke(by, jti))) throw forbidden();
+      // A token that another node signed may not be stored here. Its own `exp` limits the life of its revocation.
+      const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
+      // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
+      if (first) audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
+      return json(200, { jti, revoked: true });
+    },
+  });
+}

@@ -1,0 +1,161 @@
+import { Readable } from "node:stream";
+
+import type { RunListener } from "../../containers/guest/guest-run.ts";
+import type { Guest } from "../../containers/guest/guest.ts";
+import type { RunLogSink } from "../../containers/guest/run-log.ts";
+import type { Refusal } from "../../egress/faults.ts";
+import type { Problem } from "../../errors.ts";
+import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
+
+/** The outcome of a run: a buffered result, or the head and the streamed body of an answer. */
+export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: AnswerBody };
+
+/** A body whose producer waits for its consumer. */
+export interface AnswerBody extends Readable {
+  /** Returns the whole body if it is complete, otherwise null. May be called once, before the stream is read. */
+  takeWhole(): Buffer | null;
+  /** Called when the guest has sent the whole body. The client may not have read it yet. */
+  onComplete: (() => void) | null;
+}
+
+/** Receives the events of a run other than its outcome. */
+export interface RunObserver {
+  /**
+   * Called once, when the guest has finished the run. This is after the outcome for streams and for `waitUntil` work.
+   */
+  over(): void;
+  /** Called if a stream fails after its head. */
+  broke(problem: Problem): void;
+  /** Called if the egress policy refuses a destination to the task. */
+  refused(refusal: Refusal): void;
+  readonly logSink: RunLogSink;
+}
+
+/** The service's side of a run. Converts the frames of the guest to an outcome. */
+export class Execution implements RunListener {
+  readonly outcome: Promise<Outcome>;
+  readonly #resolve: (outcome: Outcome) => void;
+  readonly #reject: (problem: Problem) => void;
+  readonly #observer: RunObserver;
+  #guest: Guest | null = null;
+  #id = 0;
+  #body: Body | null = null;
+
+  constructor(observer: RunObserver) {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    this.outcome = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#observer = observer;
+  }
+
+  /** Sets the guest and the id of the run in this guest. */
+  begin(guest: Guest, id: number): void {
+    this.#guest = guest;
+    this.#id = id;
+  }
+
+  get logSink(): RunLogSink {
+    return this.#observer.logSink;
+  }
+
+  /** Abandons the run, because its client has disconnected and does not need the outcome any more. */
+  abandon(): void {
+    this.#guest?.abandon(this.#id);
+  }
+
+  /**
+   * Ends the run at any point. Its guest accepts no further runs and ends after its other runs, because only the end of
+   * the guest stops code that keeps running. The other runs are not at fault, so they may finish.
+   */
+  kill(problem: Problem): void {
+    this.#guest?.abort(this.#id, "gone");
+    this.#guest?.fail(this.#id, problem);
+    this.#guest?.retire();
+  }
+
+  result(json: Buffer): void {
+    this.#resolve({ json });
+  }
+
+  head(head: HeadMessage): void {
+    this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
+    this.#resolve({ head, body: this.#body });
+  }
+
+  data(bytes: Buffer): void {
+    this.#body?.add(bytes);
+  }
+
+  end(): void {
+    this.#body?.finish();
+  }
+
+  fault(problem: Problem): void {
+    // After the head no other answer is possible. The body is cut, so that the client sees that it is incomplete.
+    if (!this.#body) return this.#reject(problem);
+    this.#observer.broke(problem);
+    this.#body.destroy(problem);
+  }
+
+  over(): void {
+    this.#observer.over();
+  }
+
+  refused(refusal: Refusal): void {
+    this.#observer.refused(refusal);
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+/** How many times larger than a view its buffer may be. A larger buffer would waste memory, so the view is copied. */
+const MAX_BUFFER_RATIO = 4;
+
+/** A body that grants its bytes to the guest again after the client has read them. */
+class Body extends Readable implements AnswerBody {
+  onComplete: (() => void) | null = null;
+  readonly #grant: (bytes: number) => void;
+  #unread = 0;
+  #whole = false;
+
+  constructor(grant: (bytes: number) => void) {
+    // The stream must not read ahead. Node counts only bytes, so it would buffer 65 536 frames of single bytes.
+    super({ highWaterMark: 0 });
+    this.#grant = grant;
+    // The body may fail before it has a reader, and an unhandled error event would end the service.
+    this.on("error", () => {});
+  }
+
+  add(bytes: Buffer): void {
+    const cost = bytes.length + DATA_FRAME_COST_BYTES;
+    if (this.destroyed) return this.#grant(cost);
+    this.#unread += cost;
+    this.push(compact(bytes));
+  }
+
+  finish(): void {
+    this.#whole = true;
+    this.push(null);
+    this.onComplete?.();
+  }
+
+  takeWhole(): Buffer | null {
+    if (!this.#whole || this.destroyed) return null;
+    return (this.read() as Buffer | null) ?? EMPTY;
+  }
+
+  override _read(): void {
+    const bytes = this.#unread;
+    this.#unread = 0;
+    this.#grant(bytes);
+  }
+}
+
+/**
+ * Copies a small view of a large buffer. A guest can send a single byte of a body within a large chunk of other frames.
+ * The service would otherwise keep the chunk in memory until the client has read this byte.
+ */
+function compact(bytes: Buffer): Uint8Array {
+  // Buffer.from would use Node's pool, where one byte keeps the whole block of the pool in memory.
+  return bytes.length * MAX_BUFFER_RATIO < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes;
+}

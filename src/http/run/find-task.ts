@@ -1,0 +1,56 @@
+import { Problem } from "../../errors.ts";
+import type { LimitSubject } from "../../limits/limit-subject.ts";
+import type { Task } from "../../tasks/task.ts";
+import type { Tasks } from "../../tasks/tasks.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import type { Verifier } from "../../tokens/verify.ts";
+import { decode, isName } from "../target.ts";
+
+/** What the path of a run names, before it is decoded. */
+export interface RunTarget {
+  readonly container: string;
+  /** The name of a task, or null when the request supplies the code. */
+  readonly task: string | null;
+}
+
+/** Finds the task that a path names. @returns null when there is none, or when no task can have that name. */
+export async function findTask(tasks: Tasks, { container, task }: RunTarget): Promise<Task | null> {
+  const [inContainer, name] = [decode(container), decode(task ?? "")];
+  if (inContainer === null || name === null || !isName(inContainer) || !isName(name)) return null;
+  return await tasks.find(inContainer, name);
+}
+
+/**
+ * Requires a task that can run. Call it after the authorization: only a token that may run code in the container learns
+ * whether the task exists.
+ *
+ * @param bearer the token of the request, or null for a public task.
+ * @throws {Problem} `not_found`, `code_pinned`, `token_invalid`
+ */
+export function mustBeRunnable(task: Task | null, bearer: Caller | null, verifier: Verifier): Task {
+  if (!task) throw new Problem("not_found", "the container has no task with this name");
+  if (bearer?.claims.code) {
+    throw new Problem("code_pinned", "the token runs only its own code, and the path names a task", {
+      hint: "Leave the name of the task out, or use a token that is not pinned.",
+    });
+  }
+  mustNotHaveEnded(task, verifier);
+  return task;
+}
+
+/** @throws {Problem} `token_invalid` when the token of the task has ended, or one above it. */
+export function mustNotHaveEnded({ caller }: Task, verifier: Verifier): void {
+  const state = verifier.stateOf(caller);
+  if (state === "valid") return;
+  const problem = verifier.problem(state, caller);
+  throw new Problem("token_invalid", `the task has ended: for the token that it runs under, ${problem.message}`, {
+    hint: "A token with the verb tasks can PUT the task again.",
+    cause: problem,
+  });
+}
+
+/** A run of a task counts against the task's token, the token of the request, and all tokens above these two. */
+export async function subjectOfTask({ caller }: Task, bearer: Caller | null): Promise<LimitSubject> {
+  const own = await caller.limitSubject();
+  return bearer === null ? own : (await bearer.limitSubject()).ofTask(own);
+}

@@ -1,0 +1,202 @@
+import type { ServerResponse } from "node:http";
+import { pipeline } from "node:stream";
+
+import type { Start } from "../../containers/pool.ts";
+import type { Decision, KeyUsage } from "../../limits/store.ts";
+import type { HeadMessage } from "../../wire/messages.ts";
+import { CORS_HEADERS, VERSION_HEADERS } from "../headers.ts";
+import { problemAnswer } from "../problem.ts";
+import { rateLimitHeaders } from "../ratelimit-headers.ts";
+import { endAnswer } from "../read-body.ts";
+import { holdBytes, holdUnread } from "../unread.ts";
+import { isActing } from "./acting-headers.ts";
+import { announcedLength, requireLength } from "./body-length.ts";
+import type { AnswerBody, Outcome } from "./execution.ts";
+
+/** The response headers that a task may set. Bad headers are not listed, because that list would never be complete. */
+const ALLOWED =
+  /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-[a-z0-9-]+)$/;
+/** The `x-` headers that set a policy for the origin. The origin is the service's, so a task may not set them. */
+const ORIGIN_POLICIES =
+  /^x-(?:content-security-policy|webkit-csp|permitted-cross-domain-policies|xss-protection|frame-options|ua-compatible|dns-prefetch-control|download-options)/;
+/** The headers that the service sets itself, exactly once. */
+const SET_BY_SERVICE = new Set(["content-length", "x-content-type-options"]);
+const BODILESS = new Set([204, 304]);
+const JSON_TYPE = ["Content-Type", "application/json"];
+/** The sandbox gives a task's page no origin, so that it cannot act in the origin of the service and its console. */
+const SANDBOX = "sandbox allow-scripts allow-forms";
+/** The policy if the URL contains a token. Without scripts, the page cannot read it, even if the task is public. */
+const SANDBOX_OF_KEY = "sandbox allow-forms";
+
+const ignore = (): void => {};
+
+/**
+ * Resets a connection. In HTTP/1.0, which nginx uses by default, the end of the connection is the end of a body without
+ * a length. A normal close would make a cut body look complete. TLS distinguishes both cases itself.
+ */
+function reset(response: ServerResponse): void {
+  const { socket } = response;
+  if (socket && !("encrypted" in socket)) socket.resetAndDestroy();
+  else response.destroy();
+}
+
+/** The answer to an authorized run. All outcomes carry the headers of the run. */
+export class RunAnswer {
+  /** The id of the run. */
+  readonly run: string;
+  /** The use of the limits against which the run counts. */
+  usage: readonly KeyUsage[] = [];
+  readonly #response: ServerResponse;
+  /** The owner whose share of memory the answer uses until the client has read it. */
+  readonly #owner: string;
+  /** Whether the query of the request contains `key`. */
+  readonly #hasKey: boolean;
+  // The end of each step, on the clock of `performance.now()`; 0 before it.
+  readonly #arrivedMs: number;
+  #admittedMs = 0;
+  #isCounted = false;
+  #sentMs = 0;
+  #start: Start = "warm";
+
+  constructor(response: ServerResponse, run: string, owner: string, hasKey: boolean, arrivedMs: number) {
+    this.#response = response;
+    this.#owner = owner;
+    this.run = run;
+    this.#hasKey = hasKey;
+    this.#arrivedMs = arrivedMs;
+  }
+
+  get hasUsage(): boolean {
+    return this.usage.length > 0;
+  }
+
+  /** Whether the run counted against its limits. */
+  get isCounted(): boolean {
+    return this.#isCounted;
+  }
+
+  /** Records the limiter's decision and its time. */
+  decided({ admitted, usage }: Decision): void {
+    this.usage = usage;
+    this.#isCounted = admitted;
+    this.#admittedMs = performance.now();
+  }
+
+  /** Records that the service sends the run to its guest now. @returns the current time */
+  sent(start: Start): number {
+    this.#start = start;
+    this.#sentMs = performance.now();
+    return this.#sentMs;
+  }
+
+  /** @param streamMs the longest time in which the client must have read a streamed body; after it the body is cut */
+  send(outcome: Outcome, streamMs: number): void {
+    if ("json" in outcome) this.#sendJson(outcome.json);
+    else this.#sendStream(outcome.head, outcome.body, streamMs);
+  }
+
+  sendProblem(error: unknown): void {
+    const { status, headers, body } = problemAnswer(error, this.run);
+    const bytes = Buffer.byteLength(body);
+    const length = ["Content-Length", String(bytes)];
+    this.#response.writeHead(status, [...headers, ...this.#headers(), ...length, "Cache-Control", "no-store"]);
+    // The error of a task may be large.
+    holdUnread(this.#response, this.#owner, bytes);
+    endAnswer(this.#response, body);
+  }
+
+  #sendJson(json: Buffer): void {
+    const headers = this.#headers();
+    headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
+    this.#response.writeHead(200, headers);
+    // A big answer is in memory until the client has read it.
+    holdUnread(this.#response, this.#owner, json.length);
+    // A Latin-1 string has the same bytes. Node writes head and body in one piece if the body is a string.
+    this.#response.end(json.toString("latin1"), "latin1");
+  }
+
+  /** Limits the unread rest of a complete body. The run has ended, so the watchdog does not limit it any more. */
+  #holdRest(body: AnswerBody, untilMs: number): void {
+    const response = this.#response;
+    if (response.destroyed) return;
+    const cut = (): void => void (response.chunkedEncoding ? response.destroy() : reset(response));
+    const timer = setTimeout(cut, Math.max(0, untilMs - performance.now())).unref();
+    const release = holdBytes(this.#owner, body.readableLength + response.writableLength, cut);
+    response.once("close", () => {
+      clearTimeout(timer);
+      release();
+    });
+  }
+
+  #sendStream(head: HeadMessage, body: AnswerBody, streamMs: number): void {
+    const headers = this.#headers();
+    const response = this.#response;
+    let cacheControl = false;
+    for (let index = 0; index < head.headers.length; index += 2) {
+      const name = head.headers[index]!.toLowerCase();
+      if (!ALLOWED.test(name) || isActing(name) || ORIGIN_POLICIES.test(name) || SET_BY_SERVICE.has(name)) continue;
+      cacheControl ||= name === "cache-control";
+      headers.push(name, head.headers[index + 1]!);
+    }
+    if (!cacheControl) headers.push("Cache-Control", "no-store");
+    if (head.status > 299) headers.push("Caisson-Fault", "task");
+    if (BODILESS.has(head.status)) return this.#sendBodiless(head.status, headers, body);
+    // If the whole body has arrived already, its length is known, and the `Content-Length` of the task is ignored.
+    const whole = body.takeWhole();
+    const length = whole?.length ?? announcedLength(head.headers);
+    if (length !== null) headers.push("Content-Length", String(length));
+    // Without this header, nginx would buffer the stream.
+    if (!whole) headers.push("X-Accel-Buffering", "no");
+    response.writeHead(head.status, headers);
+    if (whole) {
+      holdUnread(response, this.#owner, whole.length);
+      return void response.end(whole);
+    }
+    response.flushHeaders();
+    const untilMs = performance.now() + streamMs;
+    body.onComplete = () => this.#holdRest(body, untilMs);
+    // A body that fails destroys the response, so the client sees a cut body and never a complete one.
+    if (length !== null) return void pipeline(body, requireLength(length), response, ignore);
+    // The body may have failed already.
+    if (!response.chunkedEncoding && body.destroyed) return reset(response);
+    if (!response.chunkedEncoding) body.once("error", () => reset(response));
+    pipeline(body, response, ignore);
+  }
+
+  /**
+   * Sends only a head (RFC 9110, sections 15.3.5 and 15.4.5). A body that the task writes nevertheless is discarded.
+   */
+  #sendBodiless(status: number, headers: string[], body: AnswerBody): void {
+    this.#response.writeHead(status, headers);
+    this.#response.end();
+    body.resume();
+  }
+
+  #headers(): string[] {
+    return [
+      "Caisson-Run",
+      this.run,
+      "Server-Timing",
+      this.#serverTiming(),
+      "X-Content-Type-Options",
+      "nosniff",
+      "Referrer-Policy",
+      "no-referrer",
+      "Content-Security-Policy",
+      this.#hasKey ? SANDBOX_OF_KEY : SANDBOX,
+      ...rateLimitHeaders(this.usage),
+      ...VERSION_HEADERS,
+      ...CORS_HEADERS,
+    ];
+  }
+
+  /** Returns the `Server-Timing` value (W3C), in milliseconds up to the head of the answer. */
+  #serverTiming(): string {
+    const nowMs = performance.now();
+    const queue = `queue;dur=${((this.#admittedMs || nowMs) - this.#arrivedMs).toFixed(2)}`;
+    if (this.#admittedMs === 0) return queue;
+    const start = `${queue}, start;dur=${((this.#sentMs || nowMs) - this.#admittedMs).toFixed(2)}`;
+    if (this.#sentMs === 0) return start;
+    return `${start};desc="${this.#start}", run;dur=${(nowMs - this.#sentMs).toFixed(2)}`;
+  }
+}

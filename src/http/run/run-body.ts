@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+
+import { Problem } from "../../errors.ts";
+import { checkJson } from "../../source/json.ts";
+import type { Bodies, MemoryOwner } from "../bodies.ts";
+import { hasBody, wantBody } from "../read-body.ts";
+
+export interface BodyLimits {
+  /** The largest body that is read before the run. */
+  readonly bytes: number;
+  /** The most levels of arrays and objects. */
+  readonly jsonDepth: number;
+}
+
+/** A body that a task reads. `release` gives back the memory that it holds. */
+export interface RunBody {
+  readonly source: Readable;
+  readonly release: () => void;
+}
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
+/**
+ * Opens the body of a run whose code does not come from the body. JSON and forms up to the limit are read before the run:
+ * a body that is not what its Content-Type states is refused before anything is counted. Every other body is read while the
+ * task reads it.
+ *
+ * @returns null when there is no body.
+ * @throws {Problem} `request_invalid` when the body ends early, or is not valid JSON.
+ */
+export async function openRunBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { bytes: limitBytes, jsonDepth }: BodyLimits,
+  bodies: Bodies,
+  owner: MemoryOwner,
+): Promise<RunBody | null> {
+  if (!hasBody(request)) return null;
+  const type = (request.headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
+  const isJson = JSON_TYPE.test(type);
+  const length = Number(request.headers["content-length"] ?? Infinity);
+  if (length > limitBytes || (!isJson && type !== FORM_TYPE)) {
+    wantBody(request, response);
+    return { source: request, release: () => {} };
+  }
+  const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner });
+  try {
+    if (isJson) await checkJson(bytes, jsonDepth, owner.name);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return { source: Readable.from([bytes]), release };
+}
+
+function tooLarge(): Problem {
+  return new Problem("request_invalid", "the body is too long");
+}

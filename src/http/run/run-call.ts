@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { IsolationGroup } from "../../containers/isolation-group.ts";
+import type { LimitSubject } from "../../limits/limit-subject.ts";
+import type { Task } from "../../tasks/task.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import type { Pin } from "../../tokens/claims.ts";
+import type { RunSecrets } from "../../tokens/secrets/vault.ts";
+import type { MemoryOwner } from "../bodies.ts";
+import type { Target } from "../target.ts";
+import type { RunAnswer } from "./run-answer.ts";
+
+/** A request whose token may run code in its container. */
+export interface RunCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: Target;
+  readonly container: string;
+  /** The token that the code runs under: the token of the request, or the token of the named task. */
+  readonly caller: Caller;
+  /** The token of the request; null when a public task runs without a token. */
+  readonly bearer: Caller | null;
+  readonly task: Task | null;
+  readonly taskUrl: string | null;
+  readonly subject: LimitSubject;
+  readonly group: IsolationGroup;
+  /** The only code that the token may run, or null. */
+  readonly pin: Pin | null;
+  /** The owner of the memory that the body and the answer take. */
+  readonly memory: MemoryOwner;
+  /** The secrets that the service passes to this code and to no other. */
+  readonly secrets: RunSecrets | null;
+  readonly answer: RunAnswer;
+}
+
+/** The tokens that the run is counted for. */
+export function callersOf({ caller, bearer }: RunCall): Caller[] {
+  return bearer === null || bearer === caller ? [caller] : [caller, bearer];
+}

@@ -1,0 +1,55 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+
+import type { Params } from "../../tokens/claims.ts";
+import type { RunContext } from "../../wire/messages.ts";
+import { publicTarget, type Target } from "../target.ts";
+
+/** Request headers that a task never receives: credentials, and headers that proxies add. */
+const HIDDEN = /^(?:authorization|cookie|forwarded|proxy-.*|x-forwarded-.*)$/;
+const HOLDS_KEY = /[?&]key=/i;
+
+/**
+ * Returns the payload of a run as JSON: its context, with its data and its secrets.
+ *
+ * @param data the data as JSON, or null
+ * @param secrets the secrets as JSON, or null
+ */
+export function contextText(context: RunContext, data: string | null, secrets: string | null = null): string {
+  const text = JSON.stringify(context);
+  if (data === null && secrets === null) return text;
+  const body = data === null ? "" : `,"body":${data}`;
+  return `${text.slice(0, -1)}${body}${secrets === null ? "" : `,"secrets":${secrets}`}}`;
+}
+
+/** Returns the facts about a request that its task receives. */
+export function runContext(
+  request: IncomingMessage,
+  target: Target,
+  run: { id: string; container: string; origin: string; params: Params },
+): RunContext {
+  const context: RunContext = {
+    runId: run.id,
+    container: run.container,
+    method: request.method!,
+    url: run.origin + publicTarget(target),
+    headers: publicHeaders(request.headers),
+  };
+  if (Object.keys(run.params).length > 0) context.params = run.params;
+  return context;
+}
+
+function publicHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const visible: Record<string, string> = Object.create(null);
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || HIDDEN.test(name)) continue;
+    const text = String(value);
+    if (name === "referer" && HOLDS_KEY.test(unescaped(text))) continue;
+    visible[name] = text;
+  }
+  return visible;
+}
+
+/** Replaces each escape by its character, because a query decoder also reads `%6Bey` as `key`. */
+function unescaped(text: string): string {
+  return text.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

@@ -1,0 +1,31 @@
+import type { Config } from "../../config.ts";
+import type { ContainerManager } from "../../containers/container-manager.ts";
+import type { Limiter } from "../../limits/limiter.ts";
+import type { Sources } from "../../source/fetch.ts";
+import type { Tasks } from "../../tasks/tasks.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { RunCounts } from "../../telemetry/run-counts.ts";
+import type { RunIds } from "../../telemetry/runs.ts";
+import type { Tokens } from "../../tokens/token-service.ts";
+import type { Authenticator } from "../authenticator.ts";
+import type { Bodies } from "../bodies.ts";
+import type { Proxies } from "../proxies.ts";
+import type { ActiveRuns } from "./active-runs.ts";
+
+/** The parts of the service that a run passes through. */
+export interface RunDependencies {
+  readonly config: Config;
+  readonly tokens: Tokens;
+  readonly tasks: Tasks;
+  readonly authenticator: Authenticator;
+  readonly bodies: Bodies;
+  readonly proxies: Proxies;
+  readonly limiter: Limiter;
+  readonly containers: ContainerManager;
+  readonly sources: Sources;
+  readonly runIds: RunIds;
+  readonly runCounts: RunCounts;
+  readonly log: Log;
+  /** Ends runs with their tokens (`--kill-revoked`); null when runs outlive their tokens. */
+  readonly running: ActiveRuns | null;
+}

@@ -1,0 +1,99 @@
+import type { RequestBody } from "../../containers/guest/upload.ts";
+import { Problem } from "../../errors.ts";
+import { readSubmission, type Submission } from "../../source/body.ts";
+import { isBlank, withoutPreamble } from "../../source/text.ts";
+import { hasBody } from "../read-body.ts";
+import { openRunBody } from "./run-body.ts";
+import type { RunCall } from "./run-call.ts";
+import type { RunDependencies } from "./run-dependencies.ts";
+
+/** Code as text, and what the guest must know to compile it. */
+export type CodeText = Omit<Submission, "data">;
+
+/** What a request supplies to its run. */
+export interface RunInput {
+  /** `null` when the service fetches the code. */
+  readonly code: CodeText | null;
+  /** `data` of an envelope as JSON, or null when there is none. */
+  readonly data: string | null;
+  /** The body of the request, if it is not the code; null when there is none. */
+  readonly body: RequestBody | null;
+  /** Gives back the memory that the body takes. */
+  readonly release: () => void;
+}
+
+/** An envelope may hold data besides its code, and escapes make code longer than it is. */
+const ENVELOPE_FACTOR = 4;
+
+type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
+
+/**
+ * Reads what a request supplies: its data, and its code unless the service fetches the code.
+ *
+ * @throws {Problem} `code_pinned`, `code_missing`, `code_ambiguous`, `code_too_large`, `request_invalid`, `overloaded`
+ */
+export async function readRunInput(call: RunCall, dependencies: InputDependencies): Promise<RunInput> {
+  const { task } = call;
+  if (call.pin?.url === undefined && !task) return await readCode(call, dependencies);
+  if (call.taskUrl !== null) {
+    const what = task ? "the path names a task" : "the token runs the code of one URL";
+    throw new Problem("code_pinned", `${what}, and task_url names other code`, {
+      hint: "Leave task_url out. The body of the request is data for the code.",
+    });
+  }
+  const { config, bodies, tasks } = dependencies;
+  const limits = { bytes: config.codeLimit * ENVELOPE_FACTOR, jsonDepth: config.jsonDepthLimit };
+  const found = await openRunBody(call.request, call.response, limits, bodies, call.memory);
+  const body = found && { source: found.source, mostHeld: limits.bytes };
+  const release = found ? found.release : nothing;
+  if (!task?.inline) return { code: null, data: null, body, release };
+  try {
+    const source = withoutPreamble(await tasks.codeOf(task));
+    return { code: { source, typescript: false, modules: null }, data: null, body, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Reads the code of the body, unless the service fetches it. */
+async function readCode(
+  { request, response, taskUrl: url, pin, memory }: RunCall,
+  { config: { codeLimit, jsonDepthLimit }, bodies }: InputDependencies,
+): Promise<RunInput> {
+  if (!hasBody(request)) return toFetch(url);
+  if (request.method === "GET" || request.method === "DELETE") {
+    throw new Problem("request_invalid", `${request.method} takes no body; it supplies code by task_url`);
+  }
+  const contentType = request.headers["content-type"];
+  const isEnvelope = contentType?.toLowerCase().startsWith("application/json");
+  const limitBytes = isEnvelope ? codeLimit * ENVELOPE_FACTOR : codeLimit;
+  const tooLarge = (): Problem => {
+    return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`);
+  };
+  const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner: memory });
+  try {
+    if (isBlank(bytes)) return toFetch(url);
+    if (url !== null) {
+      throw new Problem("code_ambiguous", "the request contains code in its body and names code by task_url", {
+        hint: "Give one of the two.",
+      });
+    }
+    const sha256 = pin?.sha256 ?? null;
+    const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
+    const { data, ...code } = await readSubmission(bytes, contentType, limits);
+    return { code, data, body: null, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function toFetch(url: string | null): RunInput {
+  if (url !== null) return { code: null, data: null, body: null, release: nothing };
+  throw new Problem("code_missing", "the request contains no code", {
+    hint: "Send code as the request body, or name it with task_url.",
+  });
+}
+
+function nothing(): void {}

@@ -1,0 +1,39 @@
+import { Problem } from "../../errors.ts";
+import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
+
+/** An admission without usage: what is left is unknown. */
+const UNCOUNTED: Decision = Object.freeze({ admitted: true, usage: [], retryAfterMs: 0, violations: [] });
+
+/** A store whose failure does not stop runs: while it is unreachable, runs are admitted and not counted. */
+export class FailOpenLimitStore implements LimitStore {
+  readonly #store: LimitStore;
+
+  constructor(store: LimitStore) {
+    this.#store = store;
+  }
+
+  async admit(charges: readonly Charge[]): Promise<Decision> {
+    try {
+      return await this.#store.admit(charges);
+    } catch (error) {
+      if (error instanceof Problem && error.code === "store_unavailable") return UNCOUNTED;
+      throw error;
+    }
+  }
+
+  read(charges: readonly Charge[]): Promise<KeyReading[]> {
+    return this.#store.read(charges);
+  }
+
+  reset(key: string): Promise<void> {
+    return this.#store.reset(key);
+  }
+
+  keys(prefix: string, after: string, count: number): Promise<string[]> {
+    return this.#store.keys(prefix, after, count);
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}

@@ -1,0 +1,36 @@
+import { closeSync, readdirSync, readFileSync } from "node:fs";
+
+/** O_CLOEXEC in the octal flags of /proc/self/fdinfo (proc(5)). */
+const CLOSE_ON_EXEC = 0o2000000;
+const LAST_STANDARD = 2;
+
+/**
+ * Closes all inherited descriptors except the standard streams. Every guest would inherit them, and could read a file of
+ * the host or write to a pipe. Node opens its own descriptors with close-on-exec. Call this before anything else is opened.
+ */
+export function closeInheritedDescriptors(): void {
+  if (process.platform !== "linux") return;
+  // Keep the IPC channel to a Node parent.
+  const channel = Number(process.env["NODE_CHANNEL_FD"] ?? -1);
+  for (const descriptor of readdirSync("/proc/self/fd").map(Number)) {
+    if (descriptor <= LAST_STANDARD || descriptor === channel || !isInherited(descriptor)) continue;
+    closeSync(descriptor);
+  }
+}
+
+function isInherited(descriptor: number): boolean {
+  try {
+    const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch {
+    // The descriptor of the folder that was read is already closed.
+    return false;
+  }
+}
+
+/** Returns the maximum number of descriptors of this process, or null if the kernel reports none. */
+export function descriptorLimit(): number | null {
+  if (process.platform !== "linux") return null;
+  const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+  return soft === undefined ? null : Number(soft);
+}

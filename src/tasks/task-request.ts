@@ -1,0 +1,110 @@
+import { z } from "zod";
+
+import { type MemberFault, membersProblem, readSound, schemaFaults } from "../members.ts";
+import { secretsMember } from "../tokens/secrets/member.ts";
+import { type NotCode, notCode } from "../wire/not-code.ts";
+
+/**
+ * The members of `PUT /api/tasks/{container}/{name}`. Members with type `unknown` are the same as those of a token, and are
+ * checked as such later.
+ */
+export interface TaskMembers {
+  readonly code?: string;
+  readonly url?: string;
+  readonly sha256?: string;
+  readonly public?: boolean;
+  readonly fresh?: boolean;
+  readonly net?: unknown;
+  readonly limits?: unknown;
+  readonly params?: unknown;
+  readonly secrets?: unknown;
+  readonly exp?: unknown;
+  readonly expiresIn?: unknown;
+}
+
+/** The maximum bytes of params, which the service holds in memory for every version and sends with each run. */
+const MAX_PARAMS_BYTES = 64 * 2 ** 10;
+
+/** The readable members of a task request, and the faults of the rest. */
+export interface ReadTask {
+  readonly members: TaskMembers;
+  readonly faults: readonly MemberFault[];
+}
+
+/** The subject in problems about the members of a task. */
+export const TASK = "the task";
+
+/** @throws {Problem} `request_invalid` when the input is not an object. */
+export function readTaskRequest(input: unknown, codeLimit: number): ReadTask {
+  const { data, faults } = readSound(schema, input);
+  if (data === null) throw membersProblem(TASK, faults);
+  return { members: data, faults: [...faults, ...combinedFaults(data, codeLimit)] };
+}
+
+/** The members of `POST /api/tasks/{container}/{name}/rollback`. */
+export interface RollBackMembers {
+  readonly version: number;
+  readonly secrets?: unknown;
+}
+
+/** @throws {Problem} `request_invalid` with all faults at once. */
+export function readRollBack(input: unknown): RollBackMembers {
+  const parsed = rollBackSchema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw membersProblem("the request to roll back", schemaFaults(parsed.error));
+}
+
+function* combinedFaults({ code, url, sha256, params }: TaskMembers, codeLimit: number): Generator<MemberFault> {
+  if (code !== undefined) yield* faultsOfCode(code, codeLimit);
+  if (code !== undefined && url !== undefined) {
+    yield { member: "url", detail: "contradicts code; leave one of them out" };
+  }
+  if (code !== undefined && sha256 !== undefined) {
+    yield { member: "sha256", detail: "applies to code from a URL; leave it out together with code" };
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(params ?? null));
+  if (bytes > MAX_PARAMS_BYTES) {
+    yield { member: "params", detail: `have ${bytes} bytes as JSON; at most ${MAX_PARAMS_BYTES} are allowed` };
+  }
+}
+
+function* faultsOfCode(code: string, codeLimit: number): Generator<MemberFault> {
+  const bytes = Buffer.byteLength(code);
+  if (bytes > codeLimit) yield { member: "code", detail: `has ${bytes} bytes; at most ${codeLimit} are allowed` };
+  if (code.trim() === "") yield { member: "code", detail: "is blank" };
+  const other = notCode(code);
+  // This checks only how the text begins. A guest checks whether it parses.
+  if (other) yield { member: "code", detail: NOT_CODE[other] };
+  if (!code.isWellFormed()) yield { member: "code", detail: "has a lone surrogate, which UTF-8 cannot hold" };
+}
+
+const NOT_CODE: Readonly<Record<NotCode, string>> = {
+  fence: "begins with a Markdown fence; send only the code between the fences",
+  page: "is an HTML page",
+  xml: "is an XML document",
+};
+
+const flag = z.exactOptional(z.boolean("must be true or false"));
+const any = z.exactOptional(z.unknown());
+
+const schema: z.ZodType<TaskMembers> = z.strictObject(
+  {
+    code: z.exactOptional(z.string("must be the code, as text")),
+    url: z.exactOptional(z.string("must be a URL, as text")),
+    sha256: z.exactOptional(z.string("must be a SHA-256 in 64 hexadecimal digits")),
+    public: flag,
+    fresh: flag,
+    net: any,
+    limits: any,
+    params: any,
+    secrets: any,
+    exp: any,
+    expiresIn: any,
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
+);
+
+const rollBackSchema: z.ZodType<RollBackMembers> = z.strictObject(
+  { version: z.int("must be the number of a stored version"), secrets: z.exactOptional(secretsMember) },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object such as {version: 3}" : undefined) },
+);

@@ -1,0 +1,22 @@
+import type { NetClaim } from "../egress/narrow.ts";
+import type { Params, Pin, TokenLimits, Verb } from "./claims.ts";
+import type { Secrets } from "./secrets/vault.ts";
+
+/** The checked content of a token that is about to be issued, with defaults. */
+export interface TokenRequest {
+  readonly admin: boolean;
+  readonly containers: readonly string[];
+  readonly can: readonly Verb[];
+  /** Unix seconds. */
+  readonly exp: number | null;
+  readonly nbf: number | null;
+  readonly limits: TokenLimits;
+  readonly net: NetClaim;
+  readonly code: Pin | null;
+  readonly params: Params;
+  readonly secrets: Secrets;
+  readonly secretsReadable: boolean;
+  readonly fresh: boolean;
+  readonly depth: number;
+  readonly selfRevoke: boolean;
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { capacityOf, type Machine } from "../src/capacity.ts";
+
+const GIB = 2 ** 30;
+const DEFAULTS = { maxContainers: null, tokenContainers: null, pool: 4 };
+const MACHINE: Machine = { freeBytes: 24 * GIB, descriptors: 65_536 };
+
+describe("the capacity of a service", () => {
+  it("grows with the free memory, and is never less than eight containers", () => {
+    assert.deepEqual([containers(24 * GIB), containers(GIB), containers(0)], [768, 32, 8]);
+  });
+
+  it("gives one token family at most half of the containers, and at most sixteen by default", () => {
+    assert.deepEqual([ofFamily(1_000), ofFamily(9), ofFamily(1), ofFamily(9, 9)], [16, 5, 1, 9]);
+  });
+
+  it("lets the pool grow to eight times its size while memory is free, and never below its size", () => {
+    assert.deepEqual([spares(4, 24 * GIB), spares(4, 2 * GIB), spares(4, 0.1 * GIB)], [32, 8, 4]);
+    assert.deepEqual([spares(0, 24 * GIB), spares(1, 24 * GIB)], [0, 8]);
+  });
+
+  it("leaves descriptors for guests beside the connections of clients and of tasks, or takes half of them", () => {
+    const { connections, egressConnections, ...guests } = capacityOf(DEFAULTS, MACHINE);
+    assert.equal(egressConnections, 4_096);
+    assert.ok(connections + egressConnections + (guests.containers + guests.spares) * 3 <= MACHINE.descriptors!);
+    const few = capacityOf(DEFAULTS, { ...MACHINE, descriptors: 1_024 });
+    assert.deepEqual([few.connections, few.egressConnections], [512, 256]);
+    assert.equal(capacityOf(DEFAULTS, { ...MACHINE, descriptors: null }).connections, Infinity);
+  });
+});
+
+const containers = (freeBytes: number): number => capacityOf(DEFAULTS, { ...MACHINE, freeBytes }).containers;
+const ofFamily = (maxContainers: number, tokenContainers: number | null = null): number =>
+  capacityOf({ ...DEFAULTS, maxContainers, tokenContainers }, MACHINE).containersOfFamily;
+const spares = (pool: number, freeBytes: number): number =>
+  capacityOf({ ...DEFAULTS, pool }, { ...MACHINE, freeBytes }).spares;

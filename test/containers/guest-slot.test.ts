@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { it, type TestContext } from "node:test";
+
+import { Container, GuestSlot } from "../../src/containers/guest-slot.ts";
+import type { Guest } from "../../src/containers/guest/guest.ts";
+import { Pool } from "../../src/containers/pool.ts";
+import { Problem } from "../../src/errors.ts";
+import { FREE, owner } from "./isolation-groups.ts";
+import { makeGuest } from "./puppet.ts";
+import { start } from "./recorder.ts";
+
+const MAX_AGE_MS = 20 * 60_000;
+
+function makeSlot(t: TestContext, launch: () => Promise<Guest> = async () => (await makeGuest(t)).guest): GuestSlot {
+  const pool = new Pool(launch, 0);
+  t.after(() => pool.close());
+  return new GuestSlot(new Container("demo"), FREE, owner(), pool);
+}
+
+it("a slot has no guest before its first run, and keeps the guest that arrived", async (t) => {
+  const slot = makeSlot(t);
+  assert.equal(slot.warm(performance.now()), null);
+  const { guest, start: kind } = await slot.arrive();
+  assert.equal(kind, "cold");
+  assert.deepEqual(slot.warm(performance.now()), { guest, start: "warm" });
+});
+
+it("runs that arrive while the guest is started wait for the same guest", async (t) => {
+  let launches = 0;
+  const slot = makeSlot(t, async () => {
+    launches++;
+    return (await makeGuest(t)).guest;
+  });
+  const taken = await Promise.all([slot.arrive(), slot.arrive(), slot.arrive()]);
+  assert.equal(new Set(taken.map(({ guest }) => guest)).size, 1);
+  assert.equal(launches, 1);
+});
+
+it("a guest that could not be started is reported to all waiting runs, and the next run tries again", async (t) => {
+  let fails = true;
+  const slot = makeSlot(t, async () => {
+    if (fails) throw new Problem("sandbox_failed", "no");
+    return (await makeGuest(t)).guest;
+  });
+  const waiting = [slot.arrive(), slot.arrive()];
+  for (const each of waiting) await assert.rejects(each, { code: "sandbox_failed" });
+  fails = false;
+  assert.equal((await slot.arrive()).guest.ended, false);
+});
+
+it("a guest that drains or has ended takes no run, and another guest replaces it", async (t) => {
+  const slot = makeSlot(t);
+  const { guest } = await slot.arrive();
+  start(guest, "a");
+  guest.retire();
+  assert.equal(guest.ended, false);
+  assert.equal(slot.warm(performance.now()), null);
+  assert.notEqual((await slot.arrive()).guest, guest);
+});
+
+it("a guest that replaces a lost guest is requested as a replacement, and the first guest is not", async (t) => {
+  const requests: boolean[] = [];
+  const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
+  t.after(() => pool.close());
+  const take = pool.take.bind(pool);
+  pool.take = (replaces) => (requests.push(replaces), take(replaces));
+  const slot = new GuestSlot(new Container("demo"), FREE, owner(), pool);
+  const { guest } = await slot.arrive();
+  guest.retire();
+  await slot.arrive();
+  assert.deepEqual(requests, [false, true]);
+});
+
+it("a guest is replaced after twenty minutes, once its runs have ended", async (t) => {
+  const slot = makeSlot(t);
+  const { guest } = await slot.arrive();
+  assert.equal(slot.warm(guest.startedMs + MAX_AGE_MS)?.guest, guest);
+  start(guest, "a");
+  assert.equal(slot.warm(guest.startedMs + MAX_AGE_MS + 1), null);
+  assert.deepEqual([guest.draining, guest.ended], [true, false]);
+});
+
+it("a guest is replaced after a hundred thousand runs", async (t) => {
+  const slot = makeSlot(t);
+  const { guest } = await slot.arrive();
+  guest.runs = 99_999;
+  assert.equal(slot.warm(guest.startedMs)?.guest, guest);
+  guest.runs++;
+  assert.equal(slot.warm(guest.startedMs), null);
+  assert.ok(guest.ended);
+});
+
+it("a closed slot ends its guest, and its runs receive container_restarted", async (t) => {
+  const slot = makeSlot(t);
+  const { guest } = await slot.arrive();
+  const run = start(guest, "a");
+  slot.close();
+  assert.equal(await run.outcome(), "container_restarted");
+  assert.ok(guest.ended);
+  assert.equal(slot.warm(performance.now()), null);
+});
+
+it("a guest with an overdue ping gets no run until it has answered", async (t) => {
+  const slot = makeSlot(t);
+  const { guest } = await slot.arrive();
+  const nowMs = performance.now();
+  guest.ping(nowMs);
+  assert.equal(slot.warm(nowMs)?.guest, guest);
+  assert.equal(slot.warm(nowMs + 251), null);
+  let waited = false;
+  const waiting = slot.arrive().then((taken) => {
+    waited = true;
+    return taken;
+  });
+  await new Promise(setImmediate);
+  assert.equal(waited, false);
+  guest.heartbeat.end();
+  assert.equal((await waiting).guest, guest);
+  assert.equal(slot.warm(performance.now())?.guest, guest);
+});
+
+it("a guest that died by its tasks counts for the wait, and a replaced guest does not", async (t) => {
+  const slot = makeSlot(t);
+  const nowMs = performance.now();
+  for (let turn = 0; turn < 10; turn++) {
+    (await slot.arrive()).guest.retire();
+    assert.equal(slot.backOffMs(nowMs), 0);
+  }
+  for (let turn = 0; turn < 5; turn++) {
+    (await slot.arrive()).guest.crash(new Problem("task_exited", "died"));
+  }
+  assert.equal(slot.isCold, true);
+  assert.ok(slot.backOffMs(performance.now()) > 0);
+  assert.equal(slot.backOffMs(performance.now() + 5_000), 0);
+});

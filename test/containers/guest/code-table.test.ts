@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import * as fc from "fast-check";
+
+import { type Code, codeOf, CodeTable } from "../../../src/containers/guest/code-table.ts";
+import { decodeCode, TO_GUEST } from "../../../src/wire/messages.ts";
+
+function code(source: string | Buffer, typescript = false, modules: Record<string, string> | null = null): Code {
+  return codeOf({ source: Buffer.from(source), typescript, modules });
+}
+
+/** Returns a table and the frames that it sends: `code` or `forget` with an id. */
+function table(): { codes: CodeTable; sent: string[]; payloads: Buffer[] } {
+  const sent: string[] = [];
+  const payloads: Buffer[] = [];
+  const codes = new CodeTable((frame) => {
+    sent.push(`${frame[4] === TO_GUEST.code ? "code" : "forget"} ${frame.readUInt32LE(5)}`);
+    payloads.push(frame.subarray(9));
+  });
+  return { codes, sent, payloads };
+}
+
+describe("codeOf", () => {
+  it("gives two codes the same key if and only if a guest sees no difference", () => {
+    const source = fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes));
+    const text = fc.string({ maxLength: 3, unit: fc.constantFrom("a", "Ā", "ā", '"', "{") });
+    const modules = fc.oneof(fc.constant(null), fc.dictionary(text, text, { maxKeys: 2 }));
+    const any = fc.tuple(source, fc.boolean(), modules);
+    fc.assert(
+      fc.property(any, any, (one, other) => {
+        const seen = ([bytes, typescript, files]: typeof one): string =>
+          JSON.stringify([bytes.toString("hex"), typescript, files]);
+        assert.equal(code(...one).key === code(...other).key, seen(one) === seen(other));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("does not confuse source text with the marks for TypeScript and modules", () => {
+    const keys = [
+      code("a").key,
+      code("a", true).key,
+      code("a\u{101}true").key,
+      code("a", false, {}).key,
+      code("a\u{100}{}").key,
+    ];
+    assert.equal(new Set(keys).size, keys.length);
+  });
+});
+
+describe("the codes that a guest holds", () => {
+  it("are sent as a whole at their first use, and not again while the guest holds them", () => {
+    const { codes, sent, payloads } = table();
+    const typed = code("let a: number = 1", true, { "./b.ts": "export {}" });
+    const known = codes.use(typed);
+    assert.equal(codes.use(code("let a: number = 1", true, { "./b.ts": "export {}" })), known);
+    assert.notEqual(codes.use(code("let a: number = 1")).id, known.id);
+    assert.equal(sent.length, 2);
+    const { source, ...rest } = decodeCode(payloads[0]!);
+    assert.equal(Buffer.from(source).toString(), "let a: number = 1");
+    assert.deepEqual(rest, { typescript: true, modules: { "./b.ts": "export {}" } });
+  });
+
+  it("need their context until the guest has reported otherwise for the same code", () => {
+    const { codes } = table();
+    const [one, other] = [codes.use(code("1")), codes.use(code("2"))];
+    codes.compiled(one.id, Buffer.of(0, 1));
+    codes.compiled(999, Buffer.of(0, 0));
+    assert.deepEqual([one.needsContext, other.needsContext], [false, true]);
+    codes.compiled(one.id, Buffer.of(1, 2));
+    assert.equal(codes.use(code("1")).needsContext, true);
+  });
+
+  it("answer by their value until the guest has reported another known form", () => {
+    const { codes } = table();
+    const known = codes.use(code("1"));
+    const reported = [Buffer.of(0, 1), Buffer.of(1, 2), Buffer.of(0, 9), Buffer.of(0)].map((payload) => {
+      codes.compiled(known.id, payload);
+      return known.answersBy;
+    });
+    assert.deepEqual(reported, ["callback", "response", "value", "value"]);
+  });
+
+  it("are at most a thousand: the oldest is forgotten before another is sent, and is sent again at its next use", () => {
+    const { codes, sent } = table();
+    for (let count = 0; count < 1_000; count++) codes.use(code(`${count}`));
+    assert.equal(sent.length, 1_000);
+    codes.use(code("one more"));
+    assert.deepEqual(sent.slice(1_000), ["forget 1", "code 1001"]);
+    codes.use(code("1"));
+    assert.equal(sent.length, 1_002);
+    codes.use(code("0"));
+    assert.deepEqual(sent.slice(1_002), ["forget 2", "code 1002"]);
+  });
+
+  it("are limited in bytes, whatever their number, but one code is always held", () => {
+    const { codes, sent } = table();
+    const large = Buffer.alloc(17 * 2 ** 20, "x");
+    for (const mark of ["a", "b"]) codes.use(code(Buffer.concat([large, Buffer.from(mark)])));
+    assert.deepEqual(sent, ["code 1", "forget 1", "code 2"]);
+    const larger = Buffer.alloc(40 * 2 ** 20, "x");
+    codes.use(code(larger));
+    assert.deepEqual(sent.slice(3), ["forget 2", "code 3"]);
+    codes.use(code(larger));
+    assert.equal(sent.length, 5);
+  });
+
+  it("ignore a report of a code that the guest should have forgotten", () => {
+    const { codes } = table();
+    const oldest = codes.use(code("0"));
+    for (let count = 1; count <= 1_000; count++) codes.use(code(`${count}`));
+    codes.compiled(oldest.id, Buffer.of(0, 0));
+    assert.equal(codes.use(code("0")).needsContext, true);
+  });
+});
