@@ -47,11 +47,11 @@ interface Use {
 async function hold(
   manager: ContainerManager,
   name: string,
-  token: TokenChain,
+  chain: TokenChain,
   atMs: number,
   group = FREE,
 ): Promise<Use> {
-  const reservation = manager.reserve(name, group, token, atMs);
+  const reservation = manager.reserve(name, group, chain, atMs);
   const { guest } = reservation.slot.warm(atMs) ?? (await reservation.slot.arrive());
   return { reservation, guest };
 }
@@ -59,18 +59,18 @@ async function hold(
 async function use(
   manager: ContainerManager,
   name: string,
-  token: TokenChain,
+  chain: TokenChain,
   atMs: number,
   group = FREE,
 ): Promise<Use> {
-  const used = await hold(manager, name, token, atMs, group);
+  const used = await hold(manager, name, chain, atMs, group);
   manager.release(used.reservation);
   return used;
 }
 
 /** Whether the container still has this guest for free code. */
-function isWarm(manager: ContainerManager, name: string, token: TokenChain, atMs: number, guest: Guest): boolean {
-  const reservation = manager.reserve(name, FREE, token, atMs);
+function isWarm(manager: ContainerManager, name: string, chain: TokenChain, atMs: number, guest: Guest): boolean {
+  const reservation = manager.reserve(name, FREE, chain, atMs);
   manager.release(reservation);
   return reservation.slot.warm(atMs)?.guest === guest;
 }
