@@ -1,12 +1,11 @@
-import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 import { Problem } from "../errors.ts";
-import { type MemberFault, refuseFaults } from "../members.ts";
+import { refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Caller } from "../tokens/caller.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
-import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { Tokens } from "../tokens/token-service.ts";
 import { hasExpired } from "../tokens/token-state.ts";
 import { ByteCache } from "./byte-cache.ts";
@@ -23,6 +22,7 @@ import {
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { type ReadTask, readTaskRequest, TASK } from "./task-request.ts";
+import { overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
 import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
@@ -193,14 +193,15 @@ export class Tasks {
       check,
     }: { condition: Condition; mayBeUnchanged: boolean; check?: CodeCheck | undefined },
   ): Promise<{ task: Task; change: Change }> {
+    const { vault } = this.#tokens;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const newest = await this.find(at.container, at.name);
       throwUnless(condition, newest);
       const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
       const change = await this.#changeOf(read, active);
       const definition = definitionOf(at, change, { newest, active }, by.claims, this.#nowMs());
-      const overriding = by.claims.admin ? [] : await this.#overriding(definition, active, by.claims);
-      const tooLarge = await this.#tooLarge(definition, active, by.claims);
+      const overriding = by.claims.admin ? [] : await overridingSecrets(vault, definition, active, by.claims);
+      const tooLarge = await oversizedSecrets(vault, definition, active, by.claims);
       refuseFaults(TASK, {
         invalid: [...definition.invalid, ...tooLarge],
         exceeding: [...definition.exceeding, ...overriding],
@@ -220,25 +221,6 @@ export class Tasks {
     return { ...members, code, sha256Of, faults };
   }
 
-  /** Returns faults of secrets that are too large. Secrets that stay are checked too: other secrets may be above them now. */
-  async #tooLarge(definition: Definition, active: Task | null, by: Claims): Promise<MemberFault[]> {
-    const { vault } = this.#tokens;
-    const staying = taskKeepingSecrets(definition, active, by);
-    const secrets = staying === null ? (definition.secrets ?? {}) : await vault.own(staying.owner);
-    return vault.faultsOfSize(by.admin ? null : by, secrets);
-  }
-
-  /** Returns faults of names that a token above already uses. */
-  async #overriding(definition: Definition, active: Task | null, by: Claims): Promise<MemberFault[]> {
-    const { vault } = this.#tokens;
-    const { params } = definition.request;
-    const staying = taskKeepingSecrets(definition, active, by);
-    // Secrets that stay below the same tokens were checked when they were set.
-    const isMoved = staying !== null && staying.caller.claims.parents[0] !== by.jti;
-    const secrets = isMoved ? await vault.own(staying.owner) : (definition.secrets ?? {});
-    return await vault.overriding(by, { secrets, params });
-  }
-
   /** @returns null if another change was stored first. Nothing has changed then. */
   async #write(at: TaskRef, definition: Definition, { newest, active }: Before, by: Caller): Promise<Task | null> {
     const payload = taskPayload(at, definition, active, by.claims, this.#nowMs());
@@ -249,7 +231,7 @@ export class Tasks {
     const { jti: byJti, admin } = by.claims;
     const kids = admin ? [] : by.kids;
     const staying = taskKeepingSecrets(definition, active, by.claims);
-    const secretsId = await this.#storeSecrets(definition, claims, staying);
+    const secretsId = await storeSecrets(vault, definition, claims, staying);
     const record: TaskRecord = {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
@@ -272,28 +254,6 @@ export class Tasks {
   #roomOf(by: Caller): TaskRoom {
     const { containerTasks, familyTasks, familyTaskBytes: familyBytes } = this.#options;
     return { containerTasks, family: by.quotaFamily, familyTasks, familyBytes };
-  }
-
-  /**
-   * Stores the secrets before their code is in force, with a new owner. So the old code never receives the new secrets, and the
-   * new code never receives the old ones.
-   *
-   * @param staying the task whose secrets stay, or null
-   * @returns the id of the owner.
-   */
-  async #storeSecrets(definition: Definition, claims: Claims, staying: Task | null): Promise<string> {
-    const { vault } = this.#tokens;
-    if (staying?.caller.claims.jti === claims.jti) {
-      // The secrets are deleted with the token, which may last longer now.
-      const mustMove = staying.caller.claims.exp !== claims.exp;
-      if (mustMove) await vault.set(ownerOf(staying.owner.jti, claims), await vault.own(staying.owner));
-      return staying.owner.jti;
-    }
-    const secrets: Secrets = staying ? await vault.own(staying.owner) : (definition.secrets ?? {});
-    const secretsId = randomUUID();
-    if (Object.keys(secrets).length === 0) return secretsId;
-    await vault.set(ownerOf(secretsId, claims), secrets);
-    return secretsId;
   }
 
   /** Ends the token of a task that no longer exists. A token without an end would otherwise be stored forever. */
