@@ -73,7 +73,7 @@ describe("a token family", () => {
     assert.equal((await service.request("DELETE", `/api/tokens/${last.jti}`, { token: head.token })).status, 200);
     for (const { token } of [head, child]) {
       const problem = assertProblem(await post(LEAF, token), 403, "quota_exceeded");
-      assert.match(problem.detail, /there are 5 unexpired tokens/);
+      assert.match(problem.detail, /has 5 unexpired tokens/);
       assert.match(problem.hint!, /--family-tokens/);
     }
     // A token that an administrator issues starts a new family.
@@ -94,7 +94,10 @@ describe("a token family", () => {
     const rest = ISSUES - ISSUES / 2 - 1;
     for (let count = 0; count < rest; count++) assert.ok([201, 403].includes((await post(LEAF, child.token)).status));
     const problem = assertProblem(await post(LEAF, head.token), 429, "token_limited");
-    assert.match(problem.detail, /issue tokens and change tasks and secrets 12 times a minute; the next fits in \d+ s/);
+    assert.match(
+      problem.detail,
+      /issue tokens and change tasks and secrets 12 times a minute; the next change fits in \d+ s/,
+    );
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
     assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");
     // The rate is checked before anything of the request is read.
@@ -228,7 +231,10 @@ describe("the secrets that a run receives", () => {
       400,
       "request_invalid",
     );
-    assert.match(String(violations![0]!["detail"]), /70000 bytes, 40000 of them inherited; at most 65536/);
+    assert.match(
+      String(violations![0]!["detail"]),
+      /70000 bytes, 40000 of them inherited; a run receives at most 65536/,
+    );
     const child = await issued({ ...LEAF, secrets: secretsOf(20_000, "L") }, head.token, unlimited);
     const set = (jti: string, json: object): Promise<Answer> => {
       return unlimited.request("PUT", `/api/tokens/${jti}/secrets`, { json });
