@@ -59,7 +59,7 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
       const jti = randomUUID();
       const large = { jti, parents: [], sealed: "x".repeat(100_000), forgetAt: null };
       await store.put(large, START_MS);
-      const reads = await Promise.all(Array.from({ length: 50 }, () => store.get(jti, [])));
+      const reads = await Promise.all(Array.from({ length: 50 }, async () => store.get(jti, [])));
       assert.ok(reads.every(([text]) => text === large.sealed));
       assert.deepEqual(await store.get(randomUUID(), [jti]), [null, large.sealed]);
     });
