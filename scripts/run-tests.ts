@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
@@ -91,9 +91,15 @@ function describeJobs(jobs: readonly Job[]): string {
   return `${jobs.flatMap(({ files }) => files).length} files`;
 }
 
-/** Returns the duration of a file in the last run, or an estimate from its size if the file is new. */
+/** Returns the duration of the files in the last run, or an estimate for those that are new. */
 function expectedMs({ files }: Job): number {
-  return files.reduce((sum, file) => sum + (durations.get(file) ?? statSync(path.join(root, file)).size), 0);
+  return files.reduce((sum, file) => sum + (durations.get(file) ?? estimateMs(file)), 0);
+}
+
+/** Larger files take longer, and those that start services take far longer. */
+function estimateMs(file: string): number {
+  const text = readFileSync(path.join(root, file), "utf8");
+  return text.length * (/\b(?:startService|openSandbox)\(/.test(text) ? 10 : 1);
 }
 
 async function runJobs(jobs: readonly Job[], atOnce: number): Promise<void> {
