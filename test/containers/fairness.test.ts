@@ -47,11 +47,11 @@ interface Use {
 async function hold(
   manager: ContainerManager,
   name: string,
-  token: TokenChain,
+  chain: TokenChain,
   atMs: number,
   group = FREE,
 ): Promise<Use> {
-  const reservation = manager.reserve(name, group, token, atMs);
+  const reservation = manager.reserve(name, group, chain, atMs);
   const { guest } = reservation.slot.warm(atMs) ?? (await reservation.slot.arrive());
   return { reservation, guest };
 }
@@ -59,18 +59,18 @@ async function hold(
 async function use(
   manager: ContainerManager,
   name: string,
-  token: TokenChain,
+  chain: TokenChain,
   atMs: number,
   group = FREE,
 ): Promise<Use> {
-  const used = await hold(manager, name, token, atMs, group);
+  const used = await hold(manager, name, chain, atMs, group);
   manager.release(used.reservation);
   return used;
 }
 
 /** Whether the container still has this guest for free code. */
-function isWarm(manager: ContainerManager, name: string, token: TokenChain, atMs: number, guest: Guest): boolean {
-  const reservation = manager.reserve(name, FREE, token, atMs);
+function isWarm(manager: ContainerManager, name: string, chain: TokenChain, atMs: number, guest: Guest): boolean {
+  const reservation = manager.reserve(name, FREE, chain, atMs);
   manager.release(reservation);
   return reservation.slot.warm(atMs)?.guest === guest;
 }
@@ -192,7 +192,7 @@ describe("the limits of one token", () => {
     const carol = await hold(manager, "carols", CAROL, IDLE_MS + 3);
     // The shared container counts for Carol since then, so it makes room for her new container.
     assert.deepEqual([shared.guest.ended, carol.guest.ended], [true, false]);
-    // No container counts for Bob now, so his next container replaces no other.
+    // No container counts for Bob now, so a new container of Bob replaces no other.
     await use(manager, "bobs", BOB, IDLE_MS + 4);
     assert.deepEqual([alice.guest.ended, carol.guest.ended], [false, false]);
   });
