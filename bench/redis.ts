@@ -68,13 +68,13 @@ async function report(name: string, inFlight: number, ask: Ask, budget = ""): Pr
 async function measure(inFlight: number, ask: Ask): Promise<{ cpuUs: number; perSecond: number }> {
   const before = await usedUs();
   const startedMs = performance.now();
-  let asked = 0;
+  let requested = 0;
   const caller = async (): Promise<void> => {
-    while (asked < decisions) await ask(asked++ % CONTAINERS);
+    while (requested < decisions) await ask(requested++ % CONTAINERS);
   };
   await Promise.all(Array.from({ length: inFlight }, caller));
   const seconds = (performance.now() - startedMs) / 1_000;
-  return { cpuUs: ((await usedUs()) - before) / asked, perSecond: asked / seconds };
+  return { cpuUs: ((await usedUs()) - before) / requested, perSecond: requested / seconds };
 }
 
 /** Returns the processor time of the server, in microseconds. */

@@ -42,7 +42,7 @@ interface Job {
 const startedMs = performance.now();
 const root = path.dirname(import.meta.dirname);
 const cache = path.join(root, "node_modules/.cache/caisson-tests");
-const kept = path.join(cache, "durations.json");
+const durationsFile = path.join(cache, "durations.json");
 const words = process.argv.slice(2);
 const flags = words.filter((word) => word.startsWith("--"));
 const named = words.filter((word) => !word.startsWith("--"));
@@ -65,7 +65,7 @@ await runJobs(beside, AT_ONCE);
 await runJobs(alone, 1);
 // The durations are stored only if all files have run.
 mkdirSync(cache, { recursive: true });
-writeFileSync(kept, JSON.stringify(Object.fromEntries([...durations, ...latest])));
+writeFileSync(durationsFile, JSON.stringify(Object.fromEntries([...durations, ...latest])));
 
 console.log(`\nthe ${SLOWEST} slowest files, in seconds:`);
 for (const [file, ms] of [...latest].toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST)) {
@@ -182,7 +182,7 @@ function end(pid: number, signal: NodeJS.Signals): void {
 
 function readDurations(): Map<string, number> {
   try {
-    return new Map(Object.entries(JSON.parse(readFileSync(kept, "utf8")) as Record<string, number>));
+    return new Map(Object.entries(JSON.parse(readFileSync(durationsFile, "utf8")) as Record<string, number>));
   } catch {
     return new Map();
   }

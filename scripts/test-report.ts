@@ -24,7 +24,7 @@ const IDLE_MS = Number(process.env["TEST_IDLE_MS"] ?? 60_000);
 const faults: string[] = [];
 
 // A signal alone does not call the `exit` handlers, in which a file ends what it started.
-process.once("SIGTERM", () => giveUp("it was told to end"));
+process.once("SIGTERM", () => giveUp("it received SIGTERM"));
 
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const durations: Record<string, number> = {};

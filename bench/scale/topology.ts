@@ -125,11 +125,11 @@ export async function startProxy(
   change: (config: string) => string = (config) => config,
 ): Promise<ChildProcess> {
   await mkdir(folder, { recursive: true });
-  const given = await readFile(path.join(ROOT, "deploy/nginx.conf"), "utf8");
-  const [first] = /^ *server caisson-1:7070(.*;)$/m.exec(given) ?? [];
+  const original = await readFile(path.join(ROOT, "deploy/nginx.conf"), "utf8");
+  const [first] = /^ *server caisson-1:7070(.*;)$/m.exec(original) ?? [];
   if (first === undefined) throw new Error("deploy/nginx.conf names no caisson-1:7070");
   const servers = nodes.map((node) => first.replace("caisson-1:7070", `127.0.0.1:${node}`));
-  const config = change(given)
+  const config = change(original)
     .replace(first, servers.join("\n"))
     .replaceAll(/^ *server caisson-\d+:7070.*\n/gm, "")
     .replace("listen 8080", `listen 127.0.0.1:${port}`)

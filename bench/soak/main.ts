@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { makeHome, type Service, startService } from "../../test/contract/service.ts";
 import { until } from "../../test/contract/until.ts";
-import { type Canaries, setOutCanaries } from "../../test/hostile/canaries.ts";
+import { type Canaries, createCanaries } from "../../test/hostile/canaries.ts";
 import { type HostTicks, hostShare, hostTicks } from "../host.ts";
 import { bombs } from "./bombing.ts";
 import { callers } from "./callers.ts";
@@ -44,7 +44,7 @@ const CORPUS_SLOTS = 2;
 const stopping = new AbortController();
 process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
 
-const canaries = await setOutCanaries();
+const canaries = await createCanaries();
 // The service has a separate process group: Ctrl-C reaches only this process, which then stops the service.
 await using home = { ...(await makeHome()), detached: true, nodeOptions: INSPECTABLE };
 const faults = await soak(await startService([...FLAGS, ...canaries.flags], home), canaries);

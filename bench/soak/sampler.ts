@@ -3,7 +3,7 @@ import path from "node:path";
 
 import type { Service } from "../../test/contract/service.ts";
 
-/** The resources of a service at one moment. Memory and descriptors are those of its own process. */
+/** The resources of a service at one moment. Memory and descriptors are those of the service's process, without guests. */
 export interface Sample {
   readonly rssMiB: number;
   readonly descriptors: number;

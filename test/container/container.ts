@@ -108,7 +108,7 @@ function makeVolume({ folder }: Bundle, image: Image, volume: string): string {
 /** Waits until the service has printed its address, or has ended. */
 export async function served(container: Container): Promise<void> {
   let code: number | null | undefined;
-  void container.ended.then((given) => (code = given));
+  void container.ended.then((exitCode) => (code = exitCode));
   await until(() => /^curl .*\n/m.test(container.stdout()) || code !== undefined, "the container serves", START_MS);
   if (code !== undefined) throw new Error(`the container ended with ${code}: ${container.stderr()}`);
 }

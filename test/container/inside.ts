@@ -8,7 +8,7 @@ import path from "node:path";
 import { request } from "../contract/http.ts";
 import { type Attacked, assault } from "../hostile/assault.ts";
 import { type Attack, readAttacks } from "../hostile/attack.ts";
-import { type Canaries, setOutCanaries } from "../hostile/canaries.ts";
+import { type Canaries, createCanaries } from "../hostile/canaries.ts";
 import type { Row } from "../hostile/table.ts";
 import { CHOSEN, type Verdict } from "./chosen.ts";
 
@@ -17,7 +17,7 @@ const AT_ONCE = 4;
 const PORT = 7070;
 
 const attacks = readAttacks("confined").filter(({ kind, name }) => CHOSEN[kind]?.includes(name));
-const canaries = await setOutCanaries();
+const canaries = await createCanaries();
 const service = connect();
 await Promise.all(Array.from({ length: AT_ONCE }, work));
 console.log(JSON.stringify({ error: faultOf(() => canaries.assertUntouched()) }));

@@ -148,9 +148,9 @@ it("a run that is refused because too many wait for guests does not close anothe
   const pool = new Pool(() => new Promise(() => {}), 0);
   t.after(() => pool.close());
   const warm = (await makeGuest(t)).guest;
-  let given = false;
+  let isTaken = false;
   const take = pool.take.bind(pool);
-  pool.take = () => (given ? take(false) : ((given = true), { guest: warm, start: "new" as const }));
+  pool.take = () => (isTaken ? take(false) : ((isTaken = true), { guest: warm, start: "new" as const }));
   const manager = new ContainerManager(pool, { ...OPTIONS, maxContainers: 1 });
   t.after(() => manager.close());
   const { slot, guest } = await used(manager, "settled", 0);

@@ -192,7 +192,7 @@ describe("the limits of one token", () => {
     const carol = await hold(manager, "carols", CAROL, IDLE_MS + 3);
     // The shared container counts for Carol since then, so it makes room for her new container.
     assert.deepEqual([shared.guest.ended, carol.guest.ended], [true, false]);
-    // No container counts for Bob now, so his next container replaces no other.
+    // No container counts for Bob now, so a new container of Bob replaces no other.
     await use(manager, "bobs", BOB, IDLE_MS + 4);
     assert.deepEqual([alice.guest.ended, carol.guest.ended], [false, false]);
   });

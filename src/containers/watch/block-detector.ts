@@ -28,9 +28,9 @@ const SAMPLE_MS = 100;
 const SLEEPS: ReadonlySet<string> = new Set(["S", "D", "T", "t"]);
 
 /**
- * Judges guests that owe an answer for longer than an honest step mostly takes. Such a guest gets the processor after all
- * others, until it answers or is blocked: its main thread burns the processor, or sleeps. If the main thread is runnable
- * and gets no processor, the guest has more time, until it has burned an eighth of the limit.
+ * Judges guests that owe an answer for longer than an honest step mostly takes. Each of these guests gets the processor
+ * after all others, until it answers or counts as blocked: its main thread burns the processor, or sleeps. If the main
+ * thread is runnable and gets no processor, the guest has more time, until it has burned an eighth of the limit.
  *
  * The processor time that no other guest wants may not be enough for that. So from a quarter of the limit on the guest has
  * its share back in turns (`stall-turns.ts`).

@@ -32,11 +32,11 @@ const RESTING_SAMPLES = 2;
 
 /**
  * Finds guests that keep using the processor, and not only now and then. A guest can do so and still answer every ping.
- * The service gives such a guest a lower share. The service samples a guest that has runs, and then until it is calm: so it
- * also finds a task that burns the processor after its answer.
+ * The service gives this guest a lower share. The service samples a guest while it has runs, and then until it is calm. So
+ * it also finds a task that burns the processor after its answer.
  *
- * Use alone says little when a guest gets little, so a main thread that keeps wanting a processor counts, too. Other threads
- * that burn the processor are found by their use alone. On a full machine they may not be found.
+ * The use shows little if a guest gets little, so a main thread that stays runnable counts, too. Other threads that burn the
+ * processor are found only by their use. On a full machine they may not be found.
  */
 export class CpuHogs {
   readonly #cores: number;

@@ -81,7 +81,7 @@ export class Judges {
       found.push(checked.finding);
     }
     if (forHogs) hog = this.#hogs.afterSample(hog, sample, guest.priority);
-    // The guest may have answered while the kernel was asked.
+    // The guest may have answered while the kernel collected the figures.
     if (pingedMs !== null && guest.heartbeat.pingedMs === pingedMs) {
       stall = this.#blocks.afterSample(stall, sample, pingedMs);
       if (this.#blocks.isBlocked(stall)) found.push("blocked");

@@ -34,7 +34,7 @@ export class ResourceMonitor {
   readonly #clock: () => number;
   readonly #processors: number;
   readonly #watched: WeakMap<Guest, Watched> = new WeakMap();
-  /** When turns were last given. */
+  /** When turns were last assigned. */
   #turnsMs = 0;
 
   constructor(limits: MonitorLimits, settings: MonitorSettings = {}) {

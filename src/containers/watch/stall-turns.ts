@@ -15,7 +15,7 @@ const TURN_MS = 500;
  * guests block at once, other guests compete with no more than these few. A guest that only computes for long ends its step
  * in its turn.
  *
- * @param sinceMs the time since turns were last given.
+ * @param sinceMs the time since turns were last assigned.
  * @returns the new state of each guest, in the order of `waiting`.
  */
 export function giveTurns(waiting: readonly Waiting[], sinceMs: number, processors: number): Waiting[] {

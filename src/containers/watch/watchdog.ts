@@ -15,7 +15,7 @@ const LATE_MS = 200;
  * they use.
  *
  * A task that reads the descriptor of its guest can answer pings instead of the event loop that it blocks. No figure of the
- * kernel distinguishes that loop from Node's. Such a task gains the time from its block limit to its deadline, in a guest
+ * kernel distinguishes that loop from Node's. The task gains the time from its block limit to its deadline, in a guest
  * that only its own isolation group uses, and then gets `task_timeout` instead of `task_blocked`.
  */
 export class Watchdog {

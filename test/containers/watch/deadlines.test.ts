@@ -36,7 +36,7 @@ describe("a run past its deadline", () => {
     const guest = await guests.make(t, { wallMs });
     const late = start(
       guest,
-      `(context) => new Promise(() => context.signal.addEventListener("abort", () => { globalThis.told = true }))`,
+      `(context) => new Promise(() => context.signal.addEventListener("abort", () => { globalThis.aborted = true }))`,
       () => CONTEXT,
     );
     // Started later, so that its own deadline is later.
@@ -44,13 +44,13 @@ describe("a run past its deadline", () => {
     assert.equal(await began.outcome(), "result null");
     const other = start(
       guest,
-      `await new Promise((end) => { const timer = setInterval(() => globalThis.told && end(clearInterval(timer)), 5) });
-       return "told"`,
+      `await new Promise((end) => { const timer = setInterval(() => globalThis.aborted && end(clearInterval(timer)), 5) });
+       return "aborted"`,
     );
     assert.equal(await late.outcome(), "task_timeout");
     assert.match(late.problems[0]!.message, /within 700ms/);
     assert.deepEqual([guest.draining, guest.ended], [true, false]);
-    assert.equal(await other.outcome(), 'result "told"');
+    assert.equal(await other.outcome(), 'result "aborted"');
     await guest.process.exited;
     assert.deepEqual(late.events, ["task_timeout"]);
   });

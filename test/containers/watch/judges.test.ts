@@ -19,8 +19,8 @@ function facts(figures: Partial<GuestFacts> = {}): GuestFacts {
 function afterFirst(judges: Judges, guest: GuestFacts, atMs: number): GuestStates {
   const due = judges.due(NO_STATES, guest, 0, atMs)!;
   assert.deepEqual([due.forLimits, due.pingedMs], [true, PINGED_MS]);
-  const asked = judges.afterRequest(NO_STATES, due, 1, atMs);
-  return judges.afterSample(asked, due, sampleAt(atMs), guest).states;
+  const requested = judges.afterRequest(NO_STATES, due, 1, atMs);
+  return judges.afterSample(requested, due, sampleAt(atMs), guest).states;
 }
 
 it("the gravest finding is a limit, then a block, then growth", () => {

@@ -35,8 +35,8 @@ describe("the next check of a guest's limits", () => {
   it("is due at once if it is the first, and not at once again if the guest had no process", () => {
     const check = new LimitCheck(UNHELD);
     assert.equal(check.dueMs(null, facts(0, 0), 0), 0);
-    const asked = check.afterRequest(null, 10_000, 0);
-    assert.equal(check.dueMs(asked, facts(0, 0), 0), 10_250);
+    const requested = check.afterRequest(null, 10_000, 0);
+    assert.equal(check.dueMs(requested, facts(0, 0), 0), 10_250);
   });
 });
 

@@ -80,9 +80,9 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     const silent = Promise.withResolvers<void>();
     let cpuMs = 0;
     let burns = false;
-    let looks = 0;
+    let samples = 0;
     puppet.status = () => {
-      if (++looks === 8) silent.resolve();
+      if (++samples === 8) silent.resolve();
       if (burns) cpuMs = performance.now();
       return { ...IDLE, state: "R", cpuMs };
     };
@@ -142,11 +142,11 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
   it("is not a guest that gets processor time after a long wait, because it is judged by its whole silence", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const judged = Promise.withResolvers<void>();
-    let looks = 0;
+    let samples = 0;
     puppet.status = () => {
       const { pingedMs } = guest.heartbeat;
       const silentMs = pingedMs === null ? 0 : performance.now() - pingedMs;
-      if (silentMs > 3 * BLOCK_MS && ++looks === 8) judged.resolve();
+      if (silentMs > 3 * BLOCK_MS && ++samples === 8) judged.resolve();
       // A quarter of the limit, all at once.
       return { ...IDLE, state: "R", cpuMs: silentMs > 2 * BLOCK_MS ? BLOCK_MS / 4 : 0 };
     };
@@ -159,10 +159,10 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
   it("is also a guest that sleeps for most of the time and burns a little meanwhile", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const sinceMs = performance.now();
-    let looks = 0;
+    let samples = 0;
     puppet.status = () => {
       const cpuMs = (performance.now() - sinceMs) / 20;
-      return { ...IDLE, state: ++looks % 3 === 0 ? "R" : "S", cpuMs };
+      return { ...IDLE, state: ++samples % 3 === 0 ? "R" : "S", cpuMs };
     };
     const run = start(guest, "a");
     watch(t, guest);
