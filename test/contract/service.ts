@@ -173,7 +173,8 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
     ...(home.uid === undefined ? {} : { uid: home.uid, gid: home.uid }),
     stdio: ["ignore", "pipe", "pipe"],
   });
-}
+} /** A step that takes milliseconds on an idle machine takes seconds on one that runs other tests. */
+const LONG_STEPS = ["--block-limit", "20s"];
 
 /**
  * Flags for most tests, which use more container names than a tenant may, and more tokens than a client has. Flags
@@ -190,6 +191,7 @@ function launch(flags: readonly string[], home: Home): ChildProcess {
     "0",
     ...MANY_CONTAINERS,
     ...(flags.includes("--auth-limit") ? [] : MANY_CHECKS),
+    ...(flags.includes("--block-limit") ? [] : LONG_STEPS),
     ...flags,
   );
 }
