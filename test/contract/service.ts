@@ -173,7 +173,9 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
     ...(home.uid === undefined ? {} : { uid: home.uid, gid: home.uid }),
     stdio: ["ignore", "pipe", "pipe"],
   });
-} /** A step that takes milliseconds on an idle machine takes seconds on one that runs other tests. */
+}
+
+/** A step that takes milliseconds on an idle machine takes seconds on one that runs other tests. */
 const LONG_STEPS = ["--block-limit", "20s"];
 
 /**
