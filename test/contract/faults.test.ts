@@ -23,7 +23,11 @@ let unhurried: Service;
 let unblocked: Service;
 
 function startWith(limits: object): Promise<Service> {
-  return startService(Object.entries(limits).flatMap(([name, value]) => [`--${name}-limit`, String(value)]));
+  return startService([
+    "--pool",
+    "1",
+    ...Object.entries(limits).flatMap(([name, value]) => [`--${name}-limit`, String(value)]),
+  ]);
 }
 
 before(async () => {
@@ -43,7 +47,7 @@ async function harm(container: string, code: string, on = service, wallMs = WALL
   const harmful = on.run(container, code).finally(() => (over = true));
   await until(
     async () => {
-      assert.equal((await on.run(`beside-${container}`, "6 * 7")).text, "42");
+      assert.equal((await on.run("beside", "6 * 7")).text, "42");
       // Ten neighbours a second prove as much as fifty, and use less of the machine.
       await Promise.race([harmful.catch(() => null), pause(80)]);
       return over;
