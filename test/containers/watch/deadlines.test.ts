@@ -22,9 +22,9 @@ describe("work that a run passed to waitUntil", () => {
     await run.isOver.promise;
     await run.receivedLate("log 1 aborted");
     assert.deepEqual(run.events.toSorted(), [
+      "late error the work that the task passed to waitUntil did not end by the deadline of its run",
       "log 1 aborted",
       "result 1",
-      "late error the work that the task passed to waitUntil did not end by the deadline of its run",
     ]);
     assert.ok(guest.draining);
   });
