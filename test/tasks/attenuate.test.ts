@@ -225,25 +225,28 @@ class World {
   }
 }
 
+const MAX_SERIES = 10;
+
 describe("no sequence of issues, tasks, versions and revocations ever extends", () => {
   test("the permissions of a task, or what its code receives", async (t) => {
     const newWorld = await worldFactory(t);
     const seen = { below: 0, kept: 0 };
-    await fc.assert(
-      fc.asyncProperty(anyHead, anySteps, async (head, steps) => {
-        const world = await newWorld(head);
-        for (const step of steps) {
-          await world.take(step);
-          for (const name of ["one", "two"]) {
-            const task = await world.live(name);
-            if (task) world.checkClaims(task);
-          }
+    const property = fc.asyncProperty(anyHead, anySteps, async (head, steps) => {
+      const world = await newWorld(head);
+      for (const step of steps) {
+        await world.take(step);
+        for (const name of ["one", "two"]) {
+          const task = await world.live(name);
+          if (task) world.checkClaims(task);
         }
-        seen.below += world.seen.below;
-        seen.kept += world.seen.kept;
-      }),
-      { numRuns: isLong ? 2_000 : 40 },
-    );
+      }
+      seen.below += world.seen.below;
+      seen.kept += world.seen.kept;
+    });
+    // A short series may miss the rarest case, so there are more series until it has occurred.
+    for (let series = 0; series < MAX_SERIES && (series === 0 || seen.kept === 0); series++) {
+      await fc.assert(property, { numRuns: isLong ? 2_000 : 40 });
+    }
     assert.ok(seen.below > 100, `${seen.below} tasks below other tokens prove little`);
     assert.ok(seen.kept > 0, `${seen.kept} secrets that stayed with other callers prove little`);
   });
