@@ -9,7 +9,7 @@ import { pause, until } from "./until.ts";
 let service: Service;
 
 before(async () => {
-  service = await startService(["--log-level", "debug", "--wall-limit", "3s"]);
+  service = await startService(["--log-level", "debug", "--wall-limit", "6s"]);
 });
 after(() => service.stop());
 

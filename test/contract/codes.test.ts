@@ -16,7 +16,7 @@ const CODE_LIMIT = 65_536;
 const LIMITS = ["--code-limit", "64KiB", "--family-secrets", "1KiB"];
 /** Room for one run in a container, and for one container. */
 const CROWDED = [...NO_WALL, "--concurrency", "1", "--max-containers", "1", "--token-containers", "9"];
-const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "3s"];
+const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "6s"];
 const WAITS = "(context) => new Promise((resolve) => context.signal.addEventListener('abort', resolve))";
 
 let service: Service;
