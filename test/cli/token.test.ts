@@ -130,7 +130,7 @@ describe("token issue", () => {
       [["--depth", "x", "--container", "a"], /--depth must be a whole number/],
       [["--container", "-"], /container name/],
       [[], /--container .* or --admin/],
-      [["--admin", "--container", "a"], /containers narrows/],
+      [["--admin", "--container", "a"], /containers contradicts admin/],
     ] as const) {
       const { code, stdout, stderr } = await issue(...args);
       assert.deepEqual([code, stdout], [1, ""]);
