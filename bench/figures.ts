@@ -1,4 +1,4 @@
-/** Times in milliseconds, asked for by percentile. */
+/** Collects times in milliseconds, and returns percentiles. */
 export class Times {
   readonly #values: number[] = [];
 
@@ -10,7 +10,7 @@ export class Times {
     return this.#values.length;
   }
 
-  /** NaN when there is none. @param share from 0 to 1, which is the longest. */
+  /** Returns a percentile, or NaN if there are no times. @param share from 0 to 1; 1 is the longest time. */
   percentile(share: number): number {
     const sorted = this.#values.toSorted((one, other) => one - other);
     return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

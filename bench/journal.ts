@@ -1,6 +1,6 @@
 /**
- * Measures what keeping the counts on disk costs: the service with its journal, with `--fsync`, and with counts in memory
- * only, each in turn in every round. A figure counts as a ratio, the median of the rounds.
+ * Measures the cost of counts on disk: the service with its journal, with `--fsync`, and with counts in memory only. Each
+ * round measures all three. A figure is a ratio, the median of the rounds.
  *
  *   npm run bench:journal [-- <rounds> <seconds>]
  */
@@ -25,7 +25,7 @@ const subjects = [without, journal, fsync] as const;
 for (const subject of subjects) await measure(subject);
 const results: Figures[][] = subjects.map(() => []);
 for (let round = 0; round < rounds; round++) {
-  // Not always in the same order: whoever follows another might find the machine warmer, or busier.
+  // The order changes, because the machine may be warmer or busier for a later measurement.
   for (let turn = 0; turn < subjects.length; turn++) {
     const at = (round + turn) % subjects.length;
     results[at]!.push(await measure(subjects[at]!));

@@ -8,9 +8,9 @@ export interface Load {
   readonly connections: number;
   readonly seconds: number;
   readonly token: string;
-  /** Every request brings code that was never seen. */
+  /** Whether every request has new code. */
   readonly newCode?: boolean;
-  /** Spread over so many containers. */
+  /** The number of containers that the requests are spread over. */
   readonly containers?: number;
 }
 
@@ -20,7 +20,7 @@ export interface LoadResult {
   readonly requests: number;
 }
 
-/** About 200 bytes of code, as people send it. */
+/** About 200 bytes of typical code. */
 const CODE = `// Six of the one and half a dozen of the other: a small function as a customer would paste it.
 const price = 6;
 const pieces = 7;
@@ -28,7 +28,7 @@ const total = price * pieces;
 if (total < 0) throw new Error("no");
 return total;`;
 
-/** Loads a server with wrk, which takes one processor less than whole; the server has the other. */
+/** Loads a server with wrk, which uses almost one processor. The server has the other. */
 export async function load(
   url: string,
   { connections, seconds, token, newCode, containers = 1 }: Load,
@@ -61,7 +61,7 @@ end
 
 function parse(report: string): LoadResult {
   const failed = /Non-2xx or 3xx responses: (\d+)/.exec(report);
-  if (failed) throw new Error(`${failed[1]} requests were not answered 200`);
+  if (failed) throw new Error(`${failed[1]} requests did not receive 200`);
   const [, value, unit] = /50%\s+([\d.]+)(us|ms|s)/.exec(report)!;
   return {
     requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(report)![1]),

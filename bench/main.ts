@@ -1,6 +1,6 @@
 /**
- * Measures the service against a bare `node:http` server in the same minutes. Machines are shared and noisy: a figure
- * counts as a ratio, the median of several rounds.
+ * Measures the service against a bare `node:http` server in the same minutes. Machines are shared and noisy, so a figure
+ * is a ratio, the median of several rounds.
  *
  *   npm run bench [-- <rounds> <seconds>]
  */
@@ -13,7 +13,7 @@ import { cpuMs, type Measured, type MeasuredService, startBare, startService } f
 
 const [rounds = 5, seconds = 3] = process.argv.slice(2).map(Number);
 const NEW_CONTAINERS = 40;
-/** Long enough for the pool to be full again. */
+/** The time until the pool is full again. */
 const REFILL_MS = 200;
 
 await using bare = await startBare();
@@ -79,7 +79,7 @@ async function timeNewContainers(): Promise<void> {
   );
 }
 
-/** What a blank guest for every run costs: with the pool at rest, and when no pool can keep up. */
+/** Measures the cost of an unused guest for every run: with the pool at rest, and under a load above the rate of starts. */
 async function compareFresh(): Promise<void> {
   const claims = JSON.stringify({ containers: ["*"], fresh: true });
   const answer = await fetch(`${service.url}/api/tokens`, {
@@ -92,8 +92,8 @@ async function compareFresh(): Promise<void> {
   for (let index = 0; index < NEW_CONTAINERS; index++) {
     await setTimeout(REFILL_MS);
     times.warm.push((await timeRun(service, "bench0")).ms);
-    const blank = await timeRun({ url: service.url, token: fresh }, "bench0");
-    if (blank.start === "new") times.fresh.push(blank.ms);
+    const timed = await timeRun({ url: service.url, token: fresh }, "bench0");
+    if (timed.start === "new") times.fresh.push(timed.ms);
   }
   const [warmMs, freshMs] = [median(times.warm), median(times.fresh)];
   console.log(
@@ -104,11 +104,11 @@ async function compareFresh(): Promise<void> {
   const raw: string[] = [];
   for (let round = 0; round < rounds; round++) {
     const warm = await load(`${service.url}/`, { connections: 8, seconds, token });
-    const blank = await load(`${service.url}/`, { connections: 8, seconds, token: fresh });
-    ratios.push(warm.requestsPerSecond / blank.requestsPerSecond);
-    raw.push(`  ${blank.requestsPerSecond.toFixed(1)}/s against ${warm.requestsPerSecond.toFixed(0)}/s`);
+    const unused = await load(`${service.url}/`, { connections: 8, seconds, token: fresh });
+    ratios.push(warm.requestsPerSecond / unused.requestsPerSecond);
+    raw.push(`  ${unused.requestsPerSecond.toFixed(1)}/s against ${warm.requestsPerSecond.toFixed(0)}/s`);
   }
-  console.log(`fresh runs, 8 connections without a pause: one for every ${median(ratios).toFixed(0)} warm ones`);
+  console.log(`fresh runs, 8 connections without a pause: one for every ${median(ratios).toFixed(0)} warm runs`);
   for (const line of raw) console.log(line);
 }
 
@@ -123,7 +123,7 @@ function timeRun(
       const start = /desc="(\w+)"/.exec(String(response.headers["server-timing"]))?.[1] ?? "";
       response.resume().on("end", () => {
         if (response.statusCode === 200) resolve({ ms: performance.now() - startedMs, start });
-        else reject(new Error(`a run was answered ${response.statusCode}`));
+        else reject(new Error(`a run received ${response.statusCode}`));
       });
     })
       .on("error", reject)

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 
-/** A server under measurement, in a process of its own. */
+/** A server under measurement, in a separate process. */
 export interface Measured extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
 }
 
-/** Plain `node:http` that reads the body and answers at once: what every figure is set against. */
+/** A plain `node:http` server that reads the body and answers at once. All ratios refer to it. */
 export async function startBare(): Promise<Measured> {
   const child = run([path.join(import.meta.dirname, "bare.ts")]);
   return { url: await lineFrom(child, /^http\S+$/), pid: child.pid!, [Symbol.asyncDispose]: () => end(child) };
@@ -19,7 +19,7 @@ export async function startBare(): Promise<Measured> {
 
 export interface MeasuredService extends Measured {
   readonly token: string;
-  /** From the start of the process to its banner. */
+  /** The time from the start of the process to its banner. */
   readonly startMs: number;
 }
 
@@ -27,7 +27,7 @@ export function startService(...flags: string[]): Promise<MeasuredService> {
   return start([], flags);
 }
 
-/** Starts a service into which a module was loaded first, which changes it. */
+/** Starts a service with a preloaded module that changes it. */
 export function startChanged(module: string, ...flags: string[]): Promise<MeasuredService> {
   return start(["--import", path.join(import.meta.dirname, module)], flags);
 }
@@ -50,7 +50,7 @@ async function start(options: readonly string[], flags: readonly string[]): Prom
   };
 }
 
-/** Processor time that a process has used, in milliseconds (proc(5)). */
+/** Returns the processor time that a process has used, in milliseconds (proc(5)). */
 export async function cpuMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

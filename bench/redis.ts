@@ -1,6 +1,6 @@
 /**
- * Measures the decisions of a Redis by the processor time that it says it has used: how many a second of its one core.
- * That holds on a machine that is busy with other work, too; what the clock says stands beside it.
+ * Measures how many decisions a Redis makes in a second of its one core, by the processor time that it reports. The figure
+ * is valid on a busy machine, too. The figure by the wall clock is printed in addition.
  *
  *   npm run bench:redis [-- <rounds> <decisions>]
  */
@@ -11,18 +11,18 @@ import { startRedis } from "../test/redis/server.ts";
 import { median } from "./figures.ts";
 
 const [rounds = 5, decisions = 40_000] = process.argv.slice(2).map(Number);
-/** Decisions a second of one core. */
+/** The budget: decisions in a second of one core. */
 const BUDGET = 30_000;
 const CONTAINERS = 50;
 
-/** Of a container and of a token, as of most runs; none of them is reached. */
+/** The limits of a container and of a token, as most runs have them. No run reaches them. */
 const MANY = 1_000_000_000;
 const ALL = { second: MANY, minute: MANY, hour: MANY, day: MANY, week: MANY, month: MANY };
 const SHAPES = {
   "a window each": [limitVector({ minute: MANY }), limitVector({ day: MANY })],
   "six windows each": [limitVector(ALL), limitVector(ALL)],
 } as const;
-/** Busy nodes ask for many decisions in one turn of theirs, and the budget is theirs; idle ones ask for each by itself. */
+/** A busy node requests many decisions in one turn of its event loop, and the budget applies to it. An idle node requests one. */
 const BUSY = 64;
 
 await using server = await startRedis();
@@ -47,7 +47,7 @@ async function decide(number: number, container: LimitVector, token: LimitVector
     { key: `c:container-${number}`, class: "container", limits: container },
     { key: `t:token-${number}`, class: "token", limits: token },
   ]);
-  if (!admitted) throw new Error("a run was refused that no limit forbids");
+  if (!admitted) throw new Error("a run was refused although no limit was reached");
 }
 
 type Ask = (number: number) => Promise<unknown>;
@@ -64,20 +64,20 @@ async function report(name: string, inFlight: number, ask: Ask, budget = ""): Pr
   console.log(`  rounds ${raw} µs; ${perSecond.toFixed(0)} a second by the clock, with the node on this machine`);
 }
 
-/** @param ask is given the number of the container. */
+/** @param ask receives the number of the container. */
 async function measure(inFlight: number, ask: Ask): Promise<{ cpuUs: number; perSecond: number }> {
   const before = await usedUs();
   const startedMs = performance.now();
-  let asked = 0;
+  let requested = 0;
   const caller = async (): Promise<void> => {
-    while (asked < decisions) await ask(asked++ % CONTAINERS);
+    while (requested < decisions) await ask(requested++ % CONTAINERS);
   };
   await Promise.all(Array.from({ length: inFlight }, caller));
   const seconds = (performance.now() - startedMs) / 1_000;
-  return { cpuUs: ((await usedUs()) - before) / asked, perSecond: asked / seconds };
+  return { cpuUs: ((await usedUs()) - before) / requested, perSecond: requested / seconds };
 }
 
-/** Processor time of the server, in microseconds. */
+/** Returns the processor time of the server, in microseconds. */
 async function usedUs(): Promise<number> {
   const info = await server.client.info("cpu");
   const seconds = (name: string): number => Number(new RegExp(`^${name}:(\\S+)`, "m").exec(info)![1]);

@@ -1,8 +1,8 @@
 /**
- * Measures what a wall adds to the start of a guest: until it says that it is ready, against a bare Node that loads the
- * same program behind no wall. By turns, in another order each round, and with a rest between two, because what a guest
- * leaves is removed after its end. Machines are shared and noisy: what counts is what lies between the two, and all of it
- * at several quantiles.
+ * Measures what each isolation level adds to the start of a guest, until the guest is ready. The reference is a bare Node
+ * that loads the same program without isolation. Each round starts all of them in another order. A pause follows each start,
+ * because a guest's files are removed after its end. Machines are shared and noisy, so the result is the difference, at
+ * several quantiles.
  *
  *   npm run bench:start [-- <rounds>]
  */
@@ -23,7 +23,7 @@ import { Times } from "./figures.ts";
 
 const [rounds = 60] = process.argv.slice(2).map(Number);
 if (!(rounds >= 1)) throw new TypeError("usage: npm run bench:start [-- <rounds>]");
-/** Of the walls that need no privilege. */
+/** The maximum addition, in ms, of the isolation levels that need no privilege. */
 const BUDGET_MS = 4;
 const REST_MS = 120;
 const QUANTILES = [0.1, 0.25, 0.5] as const;
@@ -39,7 +39,7 @@ const LIMITS: GuestResources = {
   logs: { bytes: MIB, linesPerSecond: 1_000 },
 };
 
-/** Starts one, waits until it is ready, and ends it. @returns how long the first two took, in milliseconds. */
+/** Starts a guest, waits until it is ready, and ends it. @returns the time until it was ready, in milliseconds. */
 type Start = () => Promise<number>;
 
 const folder = await prepareRunFolder();
@@ -50,7 +50,7 @@ report(await measure());
 for (const wall of walls.values()) await wall.close();
 await folder.remove();
 
-/** Those that this machine and this user can have. */
+/** Returns the isolation levels that this machine and this user support. */
 async function openWalls(): Promise<ReadonlyMap<string, LocalSandbox>> {
   const opened = new Map<string, LocalSandbox>();
   const add = async (name: string, open: (own: RunFolder) => Promise<LocalSandbox>): Promise<void> => {
@@ -59,7 +59,7 @@ async function openWalls(): Promise<ReadonlyMap<string, LocalSandbox>> {
       opened.set(name, await open(own));
     } catch (error) {
       await own.remove();
-      console.log(`${name}: cannot be had here: ${(error as Error).message}`);
+      console.log(`${name}: not supported here: ${(error as Error).message}`);
     }
   };
   await add("namespaces", (own) => openNamespaces(own, LIMITS));
@@ -72,7 +72,7 @@ async function openWalls(): Promise<ReadonlyMap<string, LocalSandbox>> {
 
 async function measure(): Promise<ReadonlyMap<string, Times>> {
   const times = new Map([...contestants.keys()].map((name) => [name, new Times()]));
-  // The first of each is for the caches of the kernel.
+  // The first start of each fills the caches of the kernel, and is not measured.
   for (let round = -1; round < rounds; round++) {
     for (const [name, start] of shuffled([...contestants])) {
       await setTimeout(REST_MS);
@@ -121,14 +121,14 @@ function report(times: ReadonlyMap<string, Times>): void {
     });
     console.log(`  ${name.padEnd(36)} ${cells.join("   ")}`);
   }
-  console.log(`  budget of what is confined: ${BUDGET_MS} ms more than bare Node`);
+  console.log(`  budget of the confined level: ${BUDGET_MS} ms more than bare Node`);
 }
 
 function signed(ms: number): string {
   return (ms < 0 ? "" : "+") + ms.toFixed(1);
 }
 
-/** After Fisher and Yates. */
+/** Shuffles a list (Fisher and Yates). */
 function shuffled<Item>(items: Item[]): Item[] {
   for (let at = items.length - 1; at > 0; at--) {
     const other = Math.floor(Math.random() * (at + 1));

@@ -1,7 +1,7 @@
 /**
- * Measures what it costs to take a token that was checked lately, as each request brings it: a text that is new to V8, cut
- * out of a header. Beside it what the same tokens cost when they were never seen, and what a signature alone costs, in
- * the same round; a figure counts as a ratio to that, the median of the rounds.
+ * Measures the cost of a token that was checked lately. As in each request, the token is a new text to V8, cut out of a
+ * header. The same round also measures new tokens and a signature alone. A figure is a ratio to the signature, the median of
+ * the rounds.
  *
  *   npm run bench:tokens [-- <rounds>]
  */
@@ -17,7 +17,7 @@ import { median } from "./figures.ts";
 
 const [rounds = 15] = process.argv.slice(2).map(Number);
 const BUDGET_US = 1;
-/** Of how many tokens each round takes some. The cache holds ten thousand. */
+/** The numbers of tokens that each round selects from. The cache holds ten thousand. */
 const HOLDERS = [1, 100, 5_000];
 const WARM = 20_000;
 const NEW = 200;
@@ -53,7 +53,7 @@ async function main({ keys, store: registry, issue }: Tokens): Promise<void> {
   for (let round = -1; round < rounds; round++) {
     const figures = groups.map(({ headers }) => warmUs(verifier, headers));
     const [bare, all] = [signatureUs(signature), await unseenUs(new Verifier(keys, registry), groups.at(-2)!.headers)];
-    // The first is for V8 to compile what is measured.
+    // The first round lets V8 compile the measured code, and is not measured.
     if (round < 0) continue;
     for (const [at, { us }] of groups.entries()) us.push(figures[at]!);
     alone.push(bare);
@@ -64,12 +64,12 @@ async function main({ keys, store: registry, issue }: Tokens): Promise<void> {
   for (const { name, us } of groups) report(`${name} (budget ${BUDGET_US} µs)`, us, alone);
 }
 
-/** As it comes from the network. */
+/** Returns a header as it arrives from the network. */
 function header(token: string): Buffer {
   return Buffer.from(`Bearer ${token}`, "latin1");
 }
 
-/** As a request gives it: a new text each time, of which the token is a part. */
+/** Returns a header as a request has it: a new text each time, which contains the token. */
 function tokenIn(bytes: Buffer): string {
   return /^Bearer +(\S+) *$/i.exec(bytes.toString("latin1"))![1]!;
 }
@@ -87,13 +87,13 @@ async function youngest(issue: Tokens["issue"], verifier: Verifier): Promise<str
 }
 
 function warmUs(verifier: Verifier, headers: readonly Buffer[]): number {
-  // Made before the clock starts: reading a header is not what is measured.
+  // Created before the clock starts, because reading a header is not measured.
   const texts = Array.from({ length: WARM }, (_, at) => tokenIn(headers[at % headers.length]!));
   const begin = performance.now();
   let sum = 0;
   for (const text of texts) {
     const caller = verifier.verify(text);
-    if (caller instanceof Promise) throw new Error("it was not found");
+    if (caller instanceof Promise) throw new Error("the token was not in the cache");
     sum += caller.claims.iat;
   }
   const us = ((performance.now() - begin) * 1_000) / WARM;

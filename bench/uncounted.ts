@@ -1,6 +1,7 @@
 /**
- * Loaded before the service, this takes the journal out of it: nothing is encoded, summed or written, and all else is as
- * it was, a decision's wait for the end of its turn included (which makes runs faster: they reach their guest together).
+ * Preloaded into the service, this module disables the journal: nothing is encoded, summed or written. Everything else is
+ * unchanged, also the wait of a decision for the end of its turn. That wait makes runs faster, because they reach their
+ * guest together.
  */
 import { Journal } from "../src/limits/stores/embedded/journal.ts";
 

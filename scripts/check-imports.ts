@@ -1,6 +1,6 @@
 /**
- * Checks the direction of imports: a room uses only the rooms that are listed for it, a folder only those that it is not to
- * stay apart from, and no files import each other in a circle.
+ * Checks the direction of imports. A room may import only the rooms that are listed for it. A folder must not import the
+ * folders that it is separated from. Files must not import each other in a circle.
  */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -53,7 +53,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["wire", ...LEAVES],
   redaction: ["errors"],
   redis: [...LEAVES],
-  // The guest stands alone: what it imports is what submitted code can reach.
+  // The guest imports only `wire`, because submitted code can reach everything that the guest imports.
   guest: ["wire"],
   wire: [],
   database: [],
@@ -66,7 +66,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   units: [],
 };
 
-/** Folders of a room that do not use another folder of the same room. */
+/** Folders of a room that must not import another folder of the same room. */
 const APART: readonly (readonly [user: string, used: string])[] = [["src/http/api", "src/http/run"]];
 
 const importsOf = new Map(globSync("src/**/*.ts").map((file) => [file, readImports(file)]));
@@ -85,14 +85,14 @@ process.exitCode = faults.length > 0 ? 1 : 0;
 function foreignRooms(file: string, targets: readonly string[]): string[] {
   const room = roomOf(file);
   const allowed = ROOMS[room];
-  if (!allowed) return [`${file}: there is no room ${room} in this check`];
+  if (!allowed) return [`${file}: the room ${room} is not listed in this check`];
   return targets
     .map((target) => ({ target, other: roomOf(target) }))
     .filter(({ other }) => other !== room && !allowed.includes(other))
     .map(({ target }) => `${file} imports ${target}: ${room} may use ${allowed.join(", ") || "nothing"}`);
 }
 
-/** Each circle once, from its first file by name. Types count: a circle of types cannot be read in one direction either. */
+/** Returns each circle once, from its first file by name. Imports of types count, because a circle of types is hard to read, too. */
 function circles(): string[][] {
   const found = new Map<string, string[]>();
   const done = new Set<string>();
@@ -122,7 +122,7 @@ function roomOf(file: string): string {
   return rest.length > 0 ? first! : path.basename(first!, ".ts");
 }
 
-/** Relative imports, static and dynamic, of values and of types. */
+/** Returns the relative imports of a file, static and dynamic, of values and of types. */
 function readImports(file: string): string[] {
   const matches = readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+\.ts)"/g);
   return [...matches].map(([, target]) => path.join(path.dirname(file), target!));

@@ -1,26 +1,26 @@
 /**
- * Counts words in comments and Markdown that make a reader guess who acts or what is meant (see AGENTS.md), and fails when
- * there are more than the budget, or fewer: then the budget is lowered, so that it only shrinks.
+ * Counts words in comments and Markdown that hide the actor or the meaning of a sentence (see AGENTS.md). Fails if there are
+ * more than the budget. Fails also if there are fewer, so that the budget is lowered and only shrinks.
  *
- * `--list` prints every place.
+ * `--list` prints every finding.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** The places that are left. Lower it with each change; it ends at 0. */
+/** The maximum number of findings. Lower it with each change; it ends at 0. */
 const BUDGET = 0;
 
 const WORDS: readonly string[] = [
   ...["whoever", "whomever", "whom", "nobody", "somebody", "anybody", "anew", "mend", "mends", "mended", "mending"],
   ...["hears", "heard", "hearing", "tells", "knows", "he", "him", "his", "comes to", "at the most", "all the same"],
-  ...["by and by", "of its own", "in place of", "of those that", "such a", "such as these"],
+  ...["by and by", "of its own", "in place of", "beside", "of those that", "such a", "such as these"],
 ];
-/** Words that are wrong only where a sentence begins. */
-const OPENERS: readonly string[] = ["who", "those", "such", "what is no", "where", "else"];
+/** Words that are wrong only at the start of a sentence. */
+const OPENERS: readonly string[] = ["who", "those", "such", "one that", "one who", "what is no", "where", "else"];
 
 const WORD = new RegExp(`\\b(?:${WORDS.join("|")})\\b`, "gi");
 const OPENER = new RegExp(`(?:^|[.:;] )(?:${OPENERS.join("|")})\\b`, "gi");
-/** Not ours: the licence. Generated: the errors and the settings, whose texts are in the code. */
+/** Excluded files: the licence, which has foreign text, and the generated pages, whose texts are in the code. */
 const LEFT_OUT = /^(?:LICENSE|package-lock\.json|docs\/reference\/(?:errors|settings)\.md$)/;
 
 interface Find {
@@ -49,14 +49,14 @@ function findIn(file: string): Find[] {
   });
 }
 
-/** The comment of a line of code: a line that is all comment, or what follows `//` behind code. */
+/** Returns the comment of a line of code: a whole-line comment, or the text after `//`. */
 function commentOf(line: string): string {
   const text = line.trim();
   if (/^(?:\/\/|\/\*|\*)/.test(text)) return text.replace(/^[/* ]+/, "");
   return / \/\/ (.*)$/.exec(line)?.[1] ?? "";
 }
 
-/** Markdown without code, which quotes programs and their output. */
+/** Returns Markdown without code, which contains programs and their output. */
 function proseOfMarkdown(lines: readonly string[]): string[] {
   let isCode = false;
   return lines.map((line) => {

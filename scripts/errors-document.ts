@@ -30,11 +30,11 @@ The header \`Caisson-Fault\` names the cause: \`caller\`, \`task\`, \`limit\` or
 | -------------------- | ------------------------------------------------------------------------------------------ |
 | \`name\`, \`message\`    | of the error                                                                               |
 | \`stack\`              | in lines and columns of the submitted code (\`task.js\`, \`task.ts\`, or the name of a module) |
-| \`cause\`              | the error's cause, with causes of its own, up to 8                                         |
+| \`cause\`              | the error's cause, and the causes of that, up to 8                                         |
 | \`errors\`             | the errors of an \`AggregateError\`, up to 16                                                |
 | its own JSON members | own enumerable properties that are JSON of at most 4 KiB, 16 KiB together                  |
 
-The members \`config\`, \`request\` and \`response\` are left out, because HTTP clients keep credentials in them. Every caller that may run
+The members \`config\`, \`request\` and \`response\` are left out, because HTTP clients keep credentials in them. Every client that may run
 a task sees what the task throws: keep secrets out of errors.
 
 A task can choose the status of its answer: it throws an error, or calls back with one, that has an integer \`status\` or \`statusCode\`
@@ -48,7 +48,7 @@ const FAULTS: Readonly<Record<Fault, string>> = {
   service: "fault of the service",
 };
 
-/** The page that documents every code. */
+/** Returns the page that documents every code. */
 export function errorsDocument(): string {
   const byStatus = Map.groupBy(Object.entries(PROBLEMS), ([, { status }]) => status);
   const parts = [...byStatus].map(([status, problems]) => {

@@ -1,39 +1,37 @@
 /**
- * Runs the tests that are named, or all of them, in two passes: most files side by side, and those alone that another file
- * beside them would disturb. Prints the slowest files, and as its last line the counts.
+ * Runs the named tests, or all tests, in two passes: most files in parallel, and then each file alone that other files
+ * would disturb. Prints the slowest files, and the counts in the last line.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 
 import type { Report } from "./test-report.ts";
 
-/** They start nothing and share nothing: no process, no port, no folder, no clock. One process runs them all. */
+/** Files that start and share nothing: no process, no port, no folder, no clock. One process runs all of them. */
 const IN_ONE_PROCESS = [
   "test/*.test.ts",
   "test/{config,http,policies,redaction,source,telemetry,tasks,tokens,wire}/**/*.test.ts",
   "test/limits/*.test.ts",
 ];
-/** They compare times, fill the machine, or look at what the whole machine has. */
+/** Files that compare times, fill the machine, or read figures of the whole machine. */
 const ALONE = [
-  "test/contract/{abuse,crash-loop,durability,faults,full-disk,kill,launcher,limits-hit,nothing-left,redis,redis-promise,shares,streams,worst-cases}.test.ts",
   "test/hostile/corpus.test.ts",
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
-  "test/deploy/scale.test.ts",
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
-/** Files wait for processes that start, for limits and for servers more than they compute. */
+/** The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. */
 const AT_ONCE = 2 * Math.min(availableParallelism(), 4);
 const IS_LONG = process.env["LONG"] === "1";
 
 const SLOWEST = 10;
 const MINUTE_MS = 60_000;
-/** Of a test, and of a file. What takes more chances takes longer for it. The test of this file sets a short one. */
+/** The maximum time of a test, and of a file. Randomized tests that run for longer need more. The test of this script sets a short time. */
 const TIMEOUT_MS = Number(process.env["TEST_TIMEOUT_MS"] ?? (IS_LONG ? 60 : 5) * MINUTE_MS);
-/** In which a file ends what it has started. */
+/** The time in which a file must end what it has started. */
 const GRACE_MS = Number(process.env["TEST_GRACE_MS"] ?? 10_000);
 
 interface Job {
@@ -44,7 +42,7 @@ interface Job {
 const startedMs = performance.now();
 const root = path.dirname(import.meta.dirname);
 const cache = path.join(root, "node_modules/.cache/caisson-tests");
-const kept = path.join(cache, "durations.json");
+const durationsFile = path.join(cache, "durations.json");
 const words = process.argv.slice(2);
 const flags = words.filter((word) => word.startsWith("--"));
 const named = words.filter((word) => !word.startsWith("--"));
@@ -65,9 +63,9 @@ const [beside, alone] = plan();
 console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(beside)} side by side, ${describeJobs(alone)} alone`);
 await runJobs(beside, AT_ONCE);
 await runJobs(alone, 1);
-// A run of some files shows the others nothing new.
+// The durations are stored only if all files have run.
 mkdirSync(cache, { recursive: true });
-writeFileSync(kept, JSON.stringify(Object.fromEntries([...durations, ...latest])));
+writeFileSync(durationsFile, JSON.stringify(Object.fromEntries([...durations, ...latest])));
 
 console.log(`\nthe ${SLOWEST} slowest files, in seconds:`);
 for (const [file, ms] of [...latest].toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST)) {
@@ -77,7 +75,7 @@ console.log(`in all ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
-/** What runs side by side, the longest first, so that at the end no long one is left alone; and what runs alone. */
+/** Returns the parallel jobs, the longest first so that no long job is left at the end, and the jobs that run alone. */
 function plan(): [Job[], Job[]] {
   const chosen = filesOf(named.length > 0 ? named : ["test/**/*.test.ts"]);
   const lone = new Set(filesOf(ALONE));
@@ -93,9 +91,15 @@ function describeJobs(jobs: readonly Job[]): string {
   return `${jobs.flatMap(({ files }) => files).length} files`;
 }
 
-/** What the last run took; a file that is new is the longer the more it is. */
+/** Returns the duration of the files in the last run, or an estimate for those that are new. */
 function expectedMs({ files }: Job): number {
-  return files.reduce((sum, file) => sum + (durations.get(file) ?? statSync(path.join(root, file)).size), 0);
+  return files.reduce((sum, file) => sum + (durations.get(file) ?? estimateMs(file)), 0);
+}
+
+/** Larger files take longer, and those that start services take far longer. */
+function estimateMs(file: string): number {
+  const text = readFileSync(path.join(root, file), "utf8");
+  return text.length * (/\b(?:startService|openSandbox)\(/.test(text) ? 10 : 1);
 }
 
 async function runJobs(jobs: readonly Job[], atOnce: number): Promise<void> {
@@ -107,7 +111,7 @@ async function runJobs(jobs: readonly Job[], atOnce: number): Promise<void> {
   await Promise.all(Array.from({ length: atOnce }, work));
 }
 
-/** @param isSeen what it prints is printed as it comes, and not when it has ended. */
+/** @param isSeen whether the output of the job is printed at once, and not after its end. */
 async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
   if (isSeen) console.log(`\n${name}`);
   const begunMs = performance.now();
@@ -115,9 +119,9 @@ async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
   const child = spawn(process.execPath, [...argumentsOf(files, result), ...files], {
     cwd: root,
     stdio: ["ignore", isSeen ? "inherit" : "pipe", isSeen ? "inherit" : "pipe"],
-    // A group of its own, which can be ended with all that it has started.
+    // A separate process group, which can be ended with everything that the job has started.
     detached: true,
-    // What was stripped and compiled once is not stripped and compiled by each of the processes.
+    // A compile cache, so that not every process strips and compiles the same files.
     env: { ...process.env, NODE_COMPILE_CACHE: cache },
   });
   const printed: Buffer[] = [];
@@ -135,7 +139,7 @@ async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
   count(name, report, code ?? signal);
   const own = Object.entries(report?.durations ?? {});
   for (const [file, ms] of own) latest.set(path.relative(root, file), ms);
-  // With its start and its end, where they are its alone.
+  // The duration of a job with one file includes its start and end.
   if (files.length === 1) latest.set(files[0]!, performance.now() - begunMs);
 }
 
@@ -145,7 +149,7 @@ function count(name: string, report: Report | null, ended: number | string | nul
   counts.failed += report?.failed ?? 0;
   if (report !== null && (ended === 0 || report.failed > 0)) return;
   counts.failed += 1;
-  console.log(`✖ ${name} ended with ${ended}${report === null ? " before it had reported" : ""}`);
+  console.log(`✖ ${name} ended with ${ended}${report === null ? " before it wrote its report" : ""}`);
 }
 
 function argumentsOf(files: readonly string[], result: string): string[] {
@@ -172,19 +176,19 @@ function end(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // It has ended.
+    // The group has already ended.
   }
 }
 
 function readDurations(): Map<string, number> {
   try {
-    return new Map(Object.entries(JSON.parse(readFileSync(kept, "utf8")) as Record<string, number>));
+    return new Map(Object.entries(JSON.parse(readFileSync(durationsFile, "utf8")) as Record<string, number>));
   } catch {
     return new Map();
   }
 }
 
-/** A clock or a variable that a test replaces, and a hook of a whole file, would be there for all tests of the process. */
+/** Whether a file replaces a clock or a variable or has a hook, which would affect all tests of the process. */
 function sharesNothing(file: string): boolean {
   return !/\bmock\b|process\.env\[[^\]]+\] =|\.\.\/redis\/server|^(?:before|after)(?:Each)?\(/m.test(
     readFileSync(path.join(root, file), "utf8"),

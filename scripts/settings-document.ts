@@ -19,7 +19,7 @@ Durations have a unit (\`500ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`), sizes too (
 be given several times; in a variable, commas separate its values. \`--no-query-key\` sets \`CAISSON_QUERY_KEY\` to \`false\`.
 `;
 
-/** The page that documents every setting. */
+/** Returns the page that documents every setting. */
 export function settingsDocument(): string {
   const parts = Object.entries(SETTING_GROUPS).map(([title, settings]) => {
     const rows = Object.entries(settings).map(([key, setting]) => row(key, setting));
@@ -47,12 +47,12 @@ function fallbackText({ flag, fallback }: Setting<unknown>): string {
   return `\`${fallback}\``;
 }
 
-/** A star would begin emphasis, a bar would begin a cell. */
+/** Escapes stars, which start emphasis, and bars, which start a cell. */
 function escaped(text: string): string {
   return text.replaceAll(/[*|]/g, String.raw`\$&`);
 }
 
-/** Padded as the formatter of this project pads tables. */
+/** Formats a table like the formatter of this project. */
 function table(rows: readonly string[][]): string {
   const all = [["flag", "variable", "default", "meaning"], ...rows];
   const widths = all[0]!.map((_, column) => Math.max(...all.map((cells) => cells[column]!.length)));

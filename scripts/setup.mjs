@@ -1,4 +1,4 @@
-// Makes a bare machine ready, and does nothing on one that is. Runs on Node 20, before anything is installed.
+// Installs what a machine needs, and does nothing if everything is installed. Runs on Node 20, before anything is installed.
 //   node scripts/setup.mjs --for start|test|bench
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -18,20 +18,20 @@ if (process.platform === "linux") {
     installProgram("nginx", "nginx-light");
   }
   if (purpose === "test") {
-    // The assemblers that tests hold the player's machine code against.
+    // The assemblers, with which tests compare the stub's machine code.
     installProgram("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu");
     installProgram("aarch64-linux-gnu-as", "binutils-aarch64-linux-gnu");
-    // What stands in for a container engine.
+    // Emulates a container engine.
     installProgram("crun", "crun");
     installProgram("ip", "iproute2");
-    // What starts a service with a wrong clock.
+    // Starts a service with a wrong clock.
     installProgram("faketime", "faketime");
-    // What makes certificates.
+    // Creates certificates.
     installProgram("openssl", "openssl");
   }
 }
 
-/** `npm ci`, unless what is installed came from this very lock file. */
+/** Runs `npm ci`, unless the installed packages came from the same lock file. */
 function installDependencies() {
   const lock = createHash("sha256")
     .update(readFileSync(path.join(root, "package-lock.json")))
@@ -52,7 +52,7 @@ function checkRuntime() {
   fail(`caisson needs Node 24 or newer, and this system has ${version.trim()}: install it from https://nodejs.org`);
 }
 
-/** A program of the system: installed where that needs no password, named with its command where it does. */
+/** Installs a program of the system if that needs no password, otherwise prints the command. */
 function installProgram(program, debianPackage) {
   if (onPath(program)) return;
   const install = `apt-get install -y ${debianPackage}`;

@@ -10,21 +10,21 @@ export interface Report {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** By file, in milliseconds: how long its tests took. */
+  /** The duration of each file's tests, in milliseconds. */
   readonly durations: Readonly<Record<string, number>>;
 }
 
 /**
- * A hook that fails may leave open what it had opened, and then the process would never end: no time limit of `node:test` is
- * for that. So long may a file take between two tests, and to its end after the last one: it stops services and servers.
+ * The maximum time between two tests, and after the last test, in which a file stops services and servers. A failed hook may
+ * leave a resource open, and then the process would never end. `node:test` has no time limit for that.
  */
 const IDLE_MS = Number(process.env["TEST_IDLE_MS"] ?? 60_000);
 
-/** What went wrong so far: the reporter for people tells that at the very end. */
+/** The failures so far. The human-readable reporter prints them only at the end. */
 const faults: string[] = [];
 
-// What a file started ends in its handlers of `exit`, which a signal alone does not call.
-process.once("SIGTERM", () => giveUp("it was told to end"));
+// A signal alone does not call the `exit` handlers, in which a file ends what it started.
+process.once("SIGTERM", () => giveUp("it received SIGTERM"));
 
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const durations: Record<string, number> = {};
@@ -32,7 +32,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   let idle: NodeJS.Timeout | undefined;
   for await (const { type, data } of events) {
     clearTimeout(idle);
-    // A test within another that is not run at all completes and never begins.
+    // A nested test that is not run at all completes without a start.
     if (type === "test:dequeue" && data.nesting === 0) running += 1;
     if (type === "test:complete" && data.nesting === 0) running -= 1;
     if (running === 0) idle = startTimer(() => giveUp(`its tests have been over for ${IDLE_MS} ms`), IDLE_MS).unref();
@@ -40,7 +40,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     if ((type === "test:pass" || type === "test:fail") && data.nesting === 0 && data.file !== undefined) {
       durations[data.file] = (durations[data.file] ?? 0) + data.details.duration_ms;
     }
-    // That of all files together is the last.
+    // The summary of all files together is the last.
     if (type === "test:summary") {
       const { tests, passed, skipped, todo } = data.counts;
       const failed = tests - passed - skipped - todo;

@@ -1,51 +1,51 @@
 import type { Config } from "./config.ts";
 
-/** How much of the machine one service takes: the counts that no setting gives, or that a setting may leave open. */
+/** The share of the machine that one service uses: counts that no setting determines, or that a setting may leave open. */
 export interface Capacity {
-  /** Guests that are alive for containers. */
+  /** The maximum number of live guests of containers. */
   readonly containers: number;
-  /** Guests that are alive for the containers of one token family. */
+  /** The maximum number of live guests in the containers of one token family. */
   readonly containersOfFamily: number;
-  /** Spare guests that the pool grows to while many containers come. */
+  /** The maximum number of spare guests, to which the pool grows when many containers are created. */
   readonly spares: number;
-  /** Guests of the sandbox, those that are ending and those of the self-test included. */
+  /** The maximum number of guests in the sandbox, including ending guests and those of the self-test. */
   readonly guests: number;
-  /** Connections of clients to the service. */
+  /** The maximum number of client connections. */
   readonly connections: number;
-  /** Connections of all guests and of `task_url`. */
+  /** The maximum number of connections of all guests and of `task_url`. */
   readonly egressConnections: number;
 }
 
 export interface Machine {
   readonly freeBytes: number;
-  /** File descriptors of the service's process; `null` for no limit. */
+  /** The maximum number of file descriptors of the service's process; `null` for no limit. */
   readonly descriptors: number | null;
 }
 
-/** Memory of a container that does nothing. */
+/** The memory of an idle container. */
 const CONTAINER_BYTES = 32 * 2 ** 20;
 const LEAST_CONTAINERS = 8;
-/** Containers of one family, on a machine that has room for more than twice as many. */
+/** The containers of one family, on a machine with room for more than twice as many. */
 const CONTAINERS_OF_FAMILY = 16;
 /**
- * Times its size that the pool grows to at most. A family may have sixteen containers, whose guests it can end all at once:
- * the next family that needs a guest must find one.
+ * How many times its size the pool may grow to. A family may have sixteen containers and can end all their guests at once. The
+ * next family that needs a guest must still find a spare.
  */
 const SPARES_PER_SIZE = 8;
 const SPARE_BYTES = 30 * 2 ** 20;
-/** The part of the free memory that spares beyond the pool's size may take. */
+/** The share of free memory that spares beyond the pool's size may use. */
 const SPARE_MEMORY_SHARE = 1 / 16;
-/** Guests that are ending may be as many as the guests that replace them. */
+/** The factor for ending guests: as many guests may be ending as replace them. */
 const ENDING = 2;
-/** Guests of the self-test, which run before any other. */
+/** The number of guests of the self-test, which run before any other. */
 const PROBES = 16;
-/** The frames and the stderr of a guest, and one descriptor more while it starts. */
+/** The descriptors of a guest: its frames and its stderr, and one more while it starts. */
 const GUEST_DESCRIPTORS = 3;
 const OWN_DESCRIPTORS = 64;
-/** The connections of all guests together: each may buffer some hundred thousand bytes in the service. */
+/** The maximum number of connections of all guests. Each may buffer some hundred thousand bytes in the service. */
 const MAX_EGRESS_CONNECTIONS = 4_096;
 
-/** Computes what a service with these settings takes of this machine. */
+/** Computes the share of this machine that a service with these settings uses. */
 export function capacityOf(
   { maxContainers, tokenContainers, pool }: Pick<Config, "maxContainers" | "tokenContainers" | "pool">,
   { freeBytes, descriptors: limit }: Machine,
@@ -54,7 +54,7 @@ export function capacityOf(
   const grown = Math.min(pool * (SPARES_PER_SIZE - 1), Math.floor((freeBytes * SPARE_MEMORY_SHARE) / SPARE_BYTES));
   const spares = pool + grown;
   const descriptors = limit ?? Infinity;
-  // What tasks connect to must leave descriptors for callers and for guests.
+  // Connections of tasks must leave descriptors for callers and guests.
   const egressConnections = Math.min(MAX_EGRESS_CONNECTIONS, Math.floor(descriptors / 4));
   const others = OWN_DESCRIPTORS + (containers + spares) * GUEST_DESCRIPTORS + egressConnections;
   return {
@@ -62,7 +62,7 @@ export function capacityOf(
     containersOfFamily: tokenContainers ?? Math.min(CONTAINERS_OF_FAMILY, Math.ceil(containers / 2)),
     spares,
     guests: (containers + spares) * ENDING + PROBES,
-    // A client needs no token to hold a connection, and a service without a free descriptor can start no guest.
+    // A client needs no token to hold a connection, and without a free descriptor the service can start no guest.
     connections: Math.max(Math.floor(descriptors / 2), descriptors - others),
     egressConnections,
   };

@@ -8,7 +8,7 @@ const SQLITE_BUSY = 5;
 /**
  * References to the open databases. The garbage collector would close an unreferenced database and release its lock.
  */
-const held = new Set<DatabaseSync>();
+const openLocks = new Set<DatabaseSync>();
 
 /**
  * Locks the data folder until this process ends in any way. Two services that count in one folder would each admit the
@@ -23,7 +23,7 @@ export function lockDataFolder(folder: string, name: string = folder, createFile
   return lockFile(path.join(folder, "lock"), busy, 0, createFile);
 }
 
-/** Runs a function that creates the file of a lock, as the user that shall own the file. */
+/** Runs a function that creates the file of a lock, as the user that must own the file. */
 export type CreateFile = (create: () => void) => void;
 
 export interface Lock {
@@ -40,10 +40,10 @@ export interface Lock {
  */
 export function lockFile(file: string, busy: string, waitMs = 0, createFile: CreateFile = createAsThisUser): Lock {
   const database = openLocked(file, busy, waitMs, createFile);
-  held.add(database);
+  openLocks.add(database);
   return {
     release: () => {
-      held.delete(database);
+      openLocks.delete(database);
       database.close();
     },
   };

@@ -40,25 +40,25 @@ import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import type { Caller } from "./tokens/caller.ts";
 import { IssueRate } from "./tokens/issue-rate.ts";
-import type { KeyNews } from "./tokens/keys/watch-keys.ts";
+import type { KeyEvents } from "./tokens/keys/watch-keys.ts";
 import { openTokens, type Tokens } from "./tokens/token-service.ts";
 
 export interface Service {
-  /** Where it listens, as a URL. */
+  /** The URL at which the service listens. */
   readonly url: string;
   readonly isolation: SandboxFacts;
   readonly adminTokenFile: string;
-  /** Resolves when it cannot go on. */
+  /** Resolves when the service cannot continue. */
   readonly lost: Promise<Error>;
-  /** Takes no new run, lets those in flight end, and gives up everything it holds. */
+  /** Accepts no new run, lets active runs end, and releases all resources. */
   stop(): Promise<void>;
 }
 
 const ADMIN_TOKEN = "admin.token";
-/** A server that is slow holds a place of its caller's container for no longer; redirects hide where code is from. */
+/** The limits of a fetch: a slow server blocks a slot of its caller's container, and many redirects would hide the source. */
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 
-/** The one place that wires everything. @throws {Error} when something that is needed is not there. */
+/** Wires everything. @throws {Error} when a required resource is missing. */
 export async function startService(config: Config): Promise<Service> {
   closeInheritedDescriptors();
   const closers = new AsyncDisposableStack();
@@ -75,7 +75,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const lost = Promise.withResolvers<Error>();
   const resources = sandboxOptions(config);
   const capacity = capacityOf(config, { freeBytes: freemem(), descriptors: descriptorLimit() });
-  // Begun here and awaited below: it takes longer than any other step.
+  // Started here and awaited below, because it takes longer than any other step.
   const opening = openSandbox({ ...resources, mostGuests: capacity.guests }, lost.resolve);
   // Awaited below; until then, suppress the unhandled-rejection warning.
   opening.catch(ignore);
@@ -84,12 +84,12 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const isRoot = isPrivileged();
   if (isRoot && existsSync(data)) await refuseLinks(await realpath(data));
   closers.adopt(lockDataFolder(data), (held) => held.release());
-  // By relative paths a user reaches the folder that root gives it, wherever below root's own folders it lies.
+  // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const onKeys = keyNews(log, () => tokens, path.join(folder, ADMIN_TOKEN));
+  const onKeys = keyEvents(log, () => tokens, path.join(folder, ADMIN_TOKEN));
   const tokens: Tokens = closers.adopt(
     await openTokens(folder, config.keys ?? undefined, {
       registry: shared?.registry,
@@ -117,7 +117,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const egress = openEgress(config, capacity.egressConnections, () => listeningPorts(server));
   const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources }, egress);
   const { level, held, layers } = sandbox.facts;
-  // Where there is no wall nothing is claimed that could be proven.
+  // At isolation level "none" the service promises no isolation, so there is nothing to test.
   if (level !== "none") {
     const promised = { ...resources, level, held, layers };
     refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
@@ -177,7 +177,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
-  // Before the first byte of the network is read. Ports below 1024, certificates and the launcher needed it.
+  // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
   return {
     url: urlOf(server, config.tlsCert !== null),
@@ -192,18 +192,20 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-function keyNews(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyNews {
+function keyEvents(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
   return {
     changed: () => {
       const { signing, held } = tokens().keys;
       log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
     },
     settle: async () => {
-      // Where its key was revoked it is worth nothing any more, and the commands on this machine need it.
+      // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.
       await ensureAdminToken(adminTokenFile, tokens());
     },
-    unsettled: (error) => log.pino.error(`${ADMIN_TOKEN} is not renewed yet after its key has gone: ${error.message}`),
-    failed: (error) => log.pino.error(`the keys in force stay, though their file has changed: ${error.message}`),
+    unsettled: (error) =>
+      log.pino.error(`${ADMIN_TOKEN} could not be renewed after its key was removed: ${error.message}`),
+    failed: (error) =>
+      log.pino.error(`the keys in force stay, because their changed file cannot be used: ${error.message}`),
   };
 }
 
@@ -222,7 +224,7 @@ async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
   }
 }
 
-/** The way out, which all guests share, and `task_url` with them. @param ownPorts where the service itself listens. */
+/** Returns the egress that all guests and `task_url` share. @param ownPorts returns the ports on which the service listens */
 function openEgress(config: Config, maxConnections: number, ownPorts: () => number[]): Egress {
   const { egress: mode, egressAllow: allow, egressPorts: ports } = config;
   const ownPlaces = config.redis?.hosts ?? [];
@@ -234,7 +236,7 @@ function openEgress(config: Config, maxConnections: number, ownPorts: () => numb
   };
 }
 
-/** What `task_url` is fetched by. */
+/** Returns the fetcher of `task_url`. */
 function openSources(config: Config, policy: EgressPolicy): Sources {
   const { codeLimit: maxBytes, taskUrlLimit: urlMaxLength } = config;
   return new Sources(
@@ -251,7 +253,7 @@ function listeningPorts(server: Server | null): number[] {
 
 function ignore(): void {}
 
-/** Waits until the kernel has taken them away, so that their control groups can go too. */
+/** Ends all guests, and waits until the kernel has removed them, so that their control groups can be removed too. */
 async function endAll(guests: Set<Guest>): Promise<void> {
   const exits = [...guests].map((guest) => {
     guest.end(new Problem("container_restarted", "the service stopped before the run had ended"));

@@ -74,6 +74,6 @@ describe("the runner of the tests", () => {
     const endless = 'it("a", () => { for (;;); });';
     const { code, counts, output } = await run({ TEST_TIMEOUT_MS: "3000", TEST_GRACE_MS: "300" }, endless);
     assert.deepEqual([code, counts], [1, "0 passed, 1 failed, 0 skipped"], output);
-    assert.match(output, /ended with SIGKILL before it had reported/);
+    assert.match(output, /ended with SIGKILL before it wrote its report/);
   });
 });

@@ -1,18 +1,18 @@
 import { createHash, randomInt } from "node:crypto";
 
 export interface Seeded {
-  /** To be told when a test fails. */
+  /** The seed, for the report of a failed test. */
   readonly seed: string;
-  /** A whole number from 0 up to the bound, without it. */
+  /** Returns a whole number from 0 to `bound - 1`. */
   below(bound: number): number;
   pick<T>(list: readonly T[]): T;
 }
 
-/** Random numbers that come again with the same seed, which `SEED` gives. */
+/** Returns random numbers that are equal for equal seeds. The environment variable `SEED` sets the seed. */
 export function seeded(seed: string = process.env["SEED"] ?? String(randomInt(2 ** 32))): Seeded {
-  let drawn = 0;
+  let count = 0;
   const below = (bound: number): number => {
-    const digest = createHash("sha256").update(`${seed} ${drawn++}`).digest();
+    const digest = createHash("sha256").update(`${seed} ${count++}`).digest();
     return digest.readUInt32LE() % bound;
   };
   return { seed, below, pick: (list) => list[below(list.length)]! };

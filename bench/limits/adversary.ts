@@ -1,6 +1,6 @@
 import { type Algorithm, type Candidate, LIMIT, WINDOW_MS } from "./algorithms.ts";
 
-/** So many attempts, the first at this time after the start, the others at this distance. In milliseconds. */
+/** A series of attempts: their number, the time of the first after the start, and the interval. In milliseconds. */
 interface Volley {
   readonly atMs: number;
   readonly runs: number;
@@ -8,9 +8,9 @@ interface Volley {
 }
 
 export interface WorstCase {
-  /** The most runs admitted in one half-open interval as long as the window. */
+  /** The maximum number of runs admitted in a half-open interval as long as the window. */
   readonly worst: number;
-  /** When they were admitted, in the attack that brought it about; after the start of a window of the clock. */
+  /** When the runs of that attack were admitted, after the start of a clock window. */
   readonly times: readonly number[];
 }
 
@@ -21,8 +21,8 @@ const PART_MS = WINDOW_MS / 64;
 const START_MS = WINDOW_MS * 30_000_000;
 
 /**
- * Looks for the attempts that get the most runs past an algorithm: the same random attacks for each, and then the best of
- * them changed again and again. The search is the same at each start.
+ * Searches for the attempts that get the most runs past an algorithm. It tries the same random attacks for each algorithm,
+ * and then variants of the best attacks. The search is the same at each start.
  */
 export function worstCase({ make }: Candidate): WorstCase {
   const random = seeded(20_260_101);
@@ -70,7 +70,7 @@ function attackWith(attack: readonly Volley[], algorithm: Algorithm): number[] {
   return attempts.toSorted((one, other) => one - other).filter((time) => algorithm.admit(START_MS + time));
 }
 
-/** The most of these times, which ascend, in any half-open interval as long as the window. */
+/** Returns the maximum number of these ascending times in any half-open interval as long as the window. */
 export function mostInWindow(times: readonly number[]): number {
   let most = 0;
   let first = 0;
@@ -81,7 +81,7 @@ export function mostInWindow(times: readonly number[]): number {
   return most;
 }
 
-/** Numbers from 0 to 1 that are the same at each start (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that are the same at each start (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -2,17 +2,17 @@ import { CellLog } from "../../src/limits/cell-log.ts";
 import { decide } from "../../src/limits/decide.ts";
 import { limitVector } from "../../src/limits/windows.ts";
 
-/** Every algorithm is asked to let no more than so many runs through in so long. */
+/** The limit of every algorithm: this number of runs in this window. */
 export const LIMIT = 1_000;
 export const WINDOW_MS = 60_000;
 
-/** How many parts those that cut a window into parts cut it into. */
+/** The number of parts, for algorithms that divide a window into parts. */
 const PARTS = 64;
 
-/** One way to keep a limit. Time is in milliseconds, and never goes back. */
+/** An algorithm that enforces a limit. Times are in milliseconds and ascend. */
 export interface Algorithm {
   admit(now: number): boolean;
-  /** How many numbers it has to remember now. */
+  /** The number of numbers that it stores now. */
   numbers(): number;
 }
 
@@ -22,7 +22,7 @@ export interface Candidate {
   readonly make: () => Algorithm;
 }
 
-/** Those that services are throttled by, and ours at the end. */
+/** The usual algorithms, and at the end the algorithm of this service. */
 export const CANDIDATES: readonly Candidate[] = [
   { name: "fixed window", usedBy: "envoyproxy/ratelimit, rate-limiter-flexible", make: fixedWindow },
   { name: "two weighted buckets", usedBy: "Cloudflare (2017), Upstash, Kong", make: weightedBuckets },
@@ -32,7 +32,7 @@ export const CANDIDATES: readonly Candidate[] = [
   { name: "cell log", usedBy: "caisson", make: cellLog },
 ];
 
-/** One counter, which starts anew at each full window of the clock. */
+/** A counter that is reset at each full window of the clock. */
 function fixedWindow(): Algorithm {
   let window = -1;
   let count = 0;
@@ -47,7 +47,7 @@ function fixedWindow(): Algorithm {
   };
 }
 
-/** The counters of this window and the one before, that one in proportion to how much of it is still within reach. */
+/** The counters of this window and of the last. The last counts in proportion to the part of it that is still in the window. */
 function weightedBuckets(): Algorithm {
   let window = -1;
   let before = 0;
@@ -82,7 +82,7 @@ function gcra(): Algorithm {
   };
 }
 
-/** A counter for each part of the window, which is forgotten as soon as the window has left its beginning. */
+/** A counter for each part of the window. It is forgotten as soon as its start is outside of the window. */
 function subWindows(): Algorithm {
   const counts = new Map<number, number>();
   let total = 0;
@@ -103,7 +103,7 @@ function subWindows(): Algorithm {
   };
 }
 
-/** The time of every run. */
+/** A list of the times of all runs. */
 function slidingLog(): Algorithm {
   const times: number[] = [];
   let first = 0;
@@ -118,7 +118,7 @@ function slidingLog(): Algorithm {
   };
 }
 
-/** The service's own, as it decides about one key with a limit a minute. It counts the other five windows beside it. */
+/** The algorithm of this service, for one key with a limit a minute. It also counts the other five windows. */
 function cellLog(): Algorithm {
   const log = new CellLog();
   const charges = [{ key: "", class: "container", limits: limitVector({ minute: LIMIT }) }] as const;

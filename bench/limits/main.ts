@@ -1,10 +1,10 @@
 /**
- * The limits' own figures: what the worst caller gets past each of the usual algorithms and past ours, what a decision
- * takes, and what the counts take in memory.
+ * Measures the limits: what the worst client gets past each of the usual algorithms and past ours, the time of a decision,
+ * and the memory of the counts.
  *
  *   npm run bench:limits [-- --write]
  *
- * With `--write` the table and the picture of docs/explanation/limits.md are written again.
+ * With `--write` it updates the table and the picture of docs/explanation/limits.md.
  */
 import { execFile } from "node:child_process";
 import path from "node:path";

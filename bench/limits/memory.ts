@@ -1,5 +1,5 @@
 /**
- * What the counts take, in a process of its own that can collect its garbage when it is told to: prints one line of JSON.
+ * Measures the memory of the counts in a separate process that can force a garbage collection. It prints one line of JSON.
  *
  *   node --expose-gc bench/limits/memory.ts
  */
@@ -22,16 +22,16 @@ const DECISIONS = 1_000_000;
 const limits = limitVector({ second: 1e9, minute: 1e9, hour: 1e9, day: 1e9, week: 1e9, month: 1e9 });
 
 export interface MemoryFigures {
-  /** The most that the process had in memory with so many keys, beyond what it had before them, in bytes. */
+  /** The maximum memory of the process with this number of keys, minus its memory before them, in bytes. */
   readonly keys: number;
   readonly keysBytes: number;
-  /** How many are held when their windows have passed and as many decisions about one other key were made. */
+  /** The number of keys that are left after their windows have passed and the same number of decisions about another key. */
   readonly keysLeft: number;
-  /** What of the heap is in use then, beyond what was before. V8 gives the rest back to the system when it likes. */
+  /** The used heap then, minus the used heap before. V8 returns the rest to the system at any time. */
   readonly bytesLeft: number;
-  /** Of one key that is used a million times a day, evenly. */
+  /** The bytes of one key that is used a million times a day, evenly. */
   readonly busyBytes: number;
-  /** Of one decision about all windows of two such keys, with its charges, in microseconds. */
+  /** The time of one decision about all windows of two such keys, with its charges, in microseconds. */
   readonly decisionUs: number;
 }
 
@@ -51,7 +51,7 @@ async function manyKeys(): Promise<Pick<MemoryFigures, "keys" | "keysBytes" | "k
     }
   };
   const before = { heap: heap(), resident: process.memoryUsage().rss };
-  // As long as the names of tokens are.
+  // As long as the names of tokens.
   await admit(KEYS, (run) => `t:${String(run).padStart(36, "0")}`);
   const keysBytes = process.resourceUsage().maxRSS * 1_024 - before.resident;
   const keys = store.size;

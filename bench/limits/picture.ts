@@ -11,12 +11,12 @@ const COLUMNS = 3;
 const PANEL = { width: 300, height: 190, left: 46, top: 44, right: 14, bottom: 30 };
 const HEAD = 64;
 const FOOT = 34;
-/** A dot for every so many units of the picture's width. */
+/** The distance of two dots, in units of the picture's width. */
 const STEP = 0.5;
 const WINDOWS = 4;
 const TICKS = [0, 0.5, 1, 1.5, 2];
 
-/** A picture of what the adversary did to each algorithm: how many runs the last window held, at every moment. */
+/** Draws the effect of the adversary on each algorithm: the number of runs in the last window, at every moment. */
 export function picture(panels: readonly Panel[]): string {
   const width = COLUMNS * PANEL.width;
   const height = HEAD + Math.ceil(panels.length / COLUMNS) * PANEL.height + FOOT;
@@ -64,10 +64,10 @@ function draw({ name, worst, times }: Panel, id: number): string {
   ].join("");
 }
 
-/** Steps: how many of the times lie in the window that ends at each dot. */
+/** Returns steps: the number of times in the window that ends at each dot. */
 function outline(times: readonly number[], x: (ms: number) => number, y: (runs: number) => number): string {
   const stepMs = (STEP * WINDOWS * WINDOW_MS) / (x(WINDOWS * WINDOW_MS) - x(0));
-  // The attack is put half a window from the left.
+  // The attack is drawn half a window from the left.
   const shift = (times[0] ?? 0) - WINDOW_MS / 2;
   const words: string[] = [];
   let before = 0;
@@ -80,7 +80,7 @@ function outline(times: readonly number[], x: (ms: number) => number, y: (runs: 
   return [...words, `H${round(x(WINDOWS * WINDOW_MS))}`].join("");
 }
 
-/** The most that a window held which ended in this span: what is seen of a moment is its peak. */
+/** Returns the maximum number of times in a window that ends in this span, because a dot shows the peak of its span. */
 function peak(times: readonly number[], fromMs: number, toMs: number): number {
   const held = (end: number): number => times.filter((time) => time > end - WINDOW_MS && time <= end).length;
   return Math.max(

@@ -1,18 +1,18 @@
 import { type Candidate, CANDIDATES, WINDOW_MS } from "./algorithms.ts";
 
-/** How an endless queue of callers asks: once in so many milliseconds. */
+/** The intervals of requests from an endless queue of clients, in milliseconds. */
 const PACES_MS = [3, 7, 20, 59];
 const WINDOWS = 10;
 const START_MS = WINDOW_MS * 30_000_000;
 
 export interface Saturation {
-  /** What it lets through at its worst pace, of what a list of all times lets through at that pace. */
+  /** Its throughput at its worst pace, in proportion to the throughput of a list of all times at that pace. */
   readonly throughput: number;
-  /** The most numbers that it held. */
+  /** The maximum number of numbers that it stored. */
   readonly numbers: number;
 }
 
-/** What an algorithm does when more is asked for than it allows, for several windows. */
+/** Measures an algorithm under more requests than it allows, for several windows. */
 export function saturate({ make }: Candidate): Saturation {
   let throughput = Infinity;
   let numbers = 0;

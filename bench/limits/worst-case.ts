@@ -12,13 +12,13 @@ const PICTURE = path.join(DOCS, "limits-worst-case.svg");
 const MARKS = ["<!-- npm run bench:limits -- --write: -->\n", "<!-- . -->"] as const;
 
 export interface WorstCases {
-  /** For Markdown. */
+  /** A Markdown table. */
   readonly table: string;
-  /** SVG. */
+  /** An SVG image. */
   readonly picture: string;
 }
 
-/** Holds every algorithm against the same adversary. The same at each start. */
+/** Tests every algorithm against the same adversary. The result is the same at each start. */
 export function worstCases(): WorstCases {
   const rows: string[][] = [["algorithm (who uses it)", "worst", "least throughput", "numbers held"]];
   const panels: Panel[] = [];
@@ -32,7 +32,7 @@ export function worstCases(): WorstCases {
   return { table: markdown(rows), picture: picture(panels) };
 }
 
-/** What the page and the picture beside it say now. */
+/** The current contents of the page and of its picture. */
 export async function documented(): Promise<WorstCases> {
   const page = await readFile(PAGE, "utf8");
   return { table: page.split(MARKS[0])[1]!.split(MARKS[1])[0]!, picture: await readFile(PICTURE, "utf8") };
@@ -45,7 +45,7 @@ export async function document({ table, picture: drawn }: WorstCases): Promise<v
   await writeFile(PICTURE, drawn);
 }
 
-/** As the formatter of this project would write it. */
+/** Formats a table like the formatter of this project. */
 function markdown(rows: readonly string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[], fill: string): string => {

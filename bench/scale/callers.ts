@@ -1,13 +1,13 @@
 import { request } from "../../test/contract/http.ts";
 
-/** What came of the requests of one span of time. */
+/** The results of the requests in a span of time. */
 export interface Span {
-  /** By status; 0 for none at all. */
+  /** The number of responses by status; 0 means no response. */
   readonly answers: ReadonlyMap<number, number>;
   readonly longestMs: number;
 }
 
-/** Callers that each wait for an answer, and ask again. */
+/** Clients that each wait for a response and then send the next request. */
 export class Callers {
   readonly #port: number;
   readonly #token: string;
@@ -27,22 +27,22 @@ export class Callers {
     this.#callers = Array.from({ length: callers }, (_, number) => this.#call(number));
   }
 
-  /** Runs that were answered as done, by container. */
+  /** The number of successful runs, by container. */
   get admitted(): ReadonlyMap<string, number> {
     return this.#admitted;
   }
 
-  /** When a run was last done, or refused by its limit, as `performance.now()` tells it. */
+  /** When a run last succeeded or was refused by its limit, on the clock of `performance.now()`. */
   get lastDecidedMs(): number {
     return this.#lastDecidedMs;
   }
 
-  /** When a run was last neither, by the same clock. */
+  /** When a run last had another result, on the same clock. */
   get lastLostMs(): number {
     return this.#lastLostMs;
   }
 
-  /** What came since the last time that this was asked. */
+  /** Returns the results since the last call. */
   take(): Span {
     const span = { answers: this.#answers, longestMs: this.#longestMs };
     this.#answers = new Map();

@@ -1,17 +1,17 @@
 /**
- * Starts what `deploy/` describes from the programs of this machine: nodes behind nginx, on one Redis. Loads it, takes away
- * one part after the other, and prints what came of it.
+ * Starts the deployment of `deploy/` with the programs of this machine: nodes behind nginx, on one Redis. Loads it, stops
+ * one part after the other, and prints the results.
  *
  *   npm run scale [-- <nodes> <seconds of quiet around each fault>]
  */
 import { startTopology } from "./topology.ts";
 import { STOPPED, tryFaults } from "./trial.ts";
 
-/** No client waits longer because a node is stopped. */
+/** The maximum wait of a client while a node is stopped. */
 const STOP_WAIT_MS = 1_000;
 
 const [count = 2, quietSeconds = 3] = process.argv.slice(2).map(Number);
-if (count < 2) throw new TypeError("at least two nodes are needed, as one is taken away");
+if (count < 2) throw new TypeError("at least two nodes are needed, because one is stopped");
 
 await using topology = await startTopology(count);
 console.log(`${count} nodes behind nginx at http://127.0.0.1:${topology.port}, on ${topology.redis.url}`);
@@ -34,12 +34,12 @@ const stop = phases.find(({ name }) => name === STOPPED)!;
 const lost = [...stop.answers.keys()].filter((status) => status !== 200 && status !== 429);
 if (stop.longestMs > STOP_WAIT_MS || lost.length > 0) {
   faults++;
-  console.log(`${STOPPED}: somebody waited for more than ${STOP_WAIT_MS} ms, or had no answer  WRONG`);
+  console.log(`${STOPPED}: a client waited for more than ${STOP_WAIT_MS} ms, or had no answer  WRONG`);
 }
 for (const { container, answered, counted, limit } of counts) {
   const wrong = counted > limit || answered > counted;
   if (wrong) faults++;
   console.log(`${container}: ${answered} answered, ${counted} counted, ${limit} allowed${wrong ? "  WRONG" : ""}`);
 }
-console.log(faults === 0 ? "never more than allowed, and none that was answered is missing" : `${faults} WRONG`);
+console.log(faults === 0 ? "never more runs than allowed, and every answered run is counted" : `${faults} WRONG`);
 process.exitCode = faults === 0 ? 0 : 1;

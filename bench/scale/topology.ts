@@ -11,20 +11,20 @@ import { freePort, type RedisServer, startRedis } from "../../test/redis/server.
 const ROOT = path.join(import.meta.dirname, "../..");
 const START_MS = 60_000;
 
-/** One service process, which may come and go on one port. */
+/** A service process, which may be stopped and started again on one port. */
 export interface Node {
   readonly port: number;
   start(): Promise<void>;
-  /** Resolves when it has ended. */
+  /** Resolves when the process has ended. */
   signal(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   pause(): void;
   resume(): void;
   readonly stderr: string;
 }
 
-/** What `deploy/` describes, on this machine: nodes behind nginx, on one Redis. */
+/** The deployment of `deploy/` on this machine: nodes behind nginx, on one Redis. */
 export interface Topology extends AsyncDisposable {
-  /** Of nginx, on loopback. */
+  /** The port of nginx, on loopback. */
   readonly port: number;
   readonly redis: RedisServer;
   readonly nodes: readonly Node[];
@@ -32,7 +32,7 @@ export interface Topology extends AsyncDisposable {
   readonly admin: string;
 }
 
-/** @throws {Error} when one of them does not come up. */
+/** @throws {Error} if a part of it does not start. */
 export async function startTopology(count: number, flags: readonly string[] = []): Promise<Topology> {
   const closers = new AsyncDisposableStack();
   try {
@@ -44,7 +44,7 @@ export async function startTopology(count: number, flags: readonly string[] = []
     const nodes: ServiceNode[] = [];
     for (let number = 1; number <= count; number++) {
       const data = path.join(folder, `node-${number}`);
-      // The first makes the keys that all sign with.
+      // The first node creates the keys that all nodes sign with.
       const shared = number === 1 ? [] : ["--keys", keys];
       const words = ["--data", data, "--redis", redis.url, "--trust-proxy", "127.0.0.1/32", ...shared, ...flags];
       const node = new ServiceNode(await freePort(), words);
@@ -114,9 +114,9 @@ class ServiceNode implements Node {
 }
 
 /**
- * With the configuration of `deploy/`, in which only places and ports are other ones.
+ * Starts nginx with the configuration of `deploy/`, with other paths and ports.
  *
- * @param change what a test would otherwise have to wait for
+ * @param change shortens times that a test would otherwise wait for.
  */
 export async function startProxy(
   folder: string,
@@ -125,11 +125,11 @@ export async function startProxy(
   change: (config: string) => string = (config) => config,
 ): Promise<ChildProcess> {
   await mkdir(folder, { recursive: true });
-  const given = await readFile(path.join(ROOT, "deploy/nginx.conf"), "utf8");
-  const [first] = /^ *server caisson-1:7070(.*;)$/m.exec(given) ?? [];
+  const original = await readFile(path.join(ROOT, "deploy/nginx.conf"), "utf8");
+  const [first] = /^ *server caisson-1:7070(.*;)$/m.exec(original) ?? [];
   if (first === undefined) throw new Error("deploy/nginx.conf names no caisson-1:7070");
   const servers = nodes.map((node) => first.replace("caisson-1:7070", `127.0.0.1:${node}`));
-  const config = change(given)
+  const config = change(original)
     .replace(first, servers.join("\n"))
     .replaceAll(/^ *server caisson-\d+:7070.*\n/gm, "")
     .replace("listen 8080", `listen 127.0.0.1:${port}`)
@@ -153,7 +153,7 @@ export async function startProxy(
   return child;
 }
 
-/** Ends a process of the topology, and waits until it has. */
+/** Ends a process of the topology, and waits for its end. */
 export async function end(child: ChildProcess | null, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
   if (!child || child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, "exit");

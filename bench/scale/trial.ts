@@ -6,37 +6,37 @@ import type { Topology } from "./topology.ts";
 export interface TrialOptions {
   readonly callers: number;
   readonly containers: number;
-  /** Of each container, in the whole trial. */
+  /** The limit of each container, in the whole trial. */
   readonly limit: number;
-  /** Before and after each fault. */
+  /** The time before and after each fault. */
   readonly quietMs: number;
-  /** How long what is paused stands still. */
+  /** The time for which a process is paused. */
   readonly pausedMs: number;
 }
 
 export interface Phase extends Span {
   readonly name: string;
-  /** From the end of the fault until a run was done, or refused by its limit, again. */
+  /** The time from the end of the fault until a run succeeded or was refused by its limit. */
   readonly recoveredMs: number;
-  /** How often a node found that Redis did not answer in time, as it does when the machine stands still, too. */
+  /** How often a node reported that Redis did not answer in time, which also happens when the machine stands still. */
   readonly storeLosses: number;
 }
 
 export interface Trial {
   readonly phases: readonly Phase[];
-  /** By container: runs that were answered as done, runs that count, and the limit. */
+  /** For each container: the successful runs, the counted runs, and the limit. */
   readonly counts: readonly { container: string; answered: number; counted: number; limit: number }[];
 }
 
-/** Longer than a node waits between two attempts to reach Redis. */
+/** Longer than the time between two attempts of a node to reach Redis. */
 const SETTLED_MS = 1_000;
 
-/** In the words of the log. */
+/** A part of the log line. */
 const STORE_LOST = "does not answer; on-store-loss";
 
 export const STOPPED = "a node is stopped (SIGTERM)";
 
-/** Loads the nodes, and takes away one part after the other. */
+/** Loads the nodes, and stops one part after the other. */
 export async function tryFaults(topology: Topology, options: TrialOptions): Promise<Trial> {
   const { port, admin, redis, nodes } = topology;
   const limits = { container: { day: options.limit } };
@@ -52,10 +52,10 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
     const lossesBefore = losses();
     await pause(options.quietMs);
     await fault();
-    const mendedMs = performance.now();
-    await until(() => callers.lastDecidedMs > mendedMs, `runs are decided after: ${name}`);
-    const recoveredMs = performance.now() - mendedMs;
-    // Another node may still refuse, until it asks Redis again: that is not the next fault's.
+    const fixedMs = performance.now();
+    await until(() => callers.lastDecidedMs > fixedMs, `runs are decided after: ${name}`);
+    const recoveredMs = performance.now() - fixedMs;
+    // Another node may still refuse until it tries Redis again. That must not count for the next fault.
     await until(() => performance.now() - callers.lastLostMs > SETTLED_MS, `no run is lost after: ${name}`);
     await pause(options.quietMs);
     phases.push({ name, recoveredMs, storeLosses: losses() - lossesBefore, ...callers.take() });
@@ -69,22 +69,22 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
   try {
     await phase("nothing", () => Promise.resolve());
     await phase("Redis is killed, and started again", () => redis.restart());
-    await phase("Redis stands still", () =>
+    await phase("Redis is paused", () =>
       halted(
         () => process.kill(redis.pid, "SIGSTOP"),
         () => process.kill(redis.pid, "SIGCONT"),
       ),
     );
     await phase(STOPPED, () => second!.signal("SIGTERM"));
-    await phase("it is started again", () => second!.start());
-    await phase("it stands still", () =>
+    await phase("the node is started again", () => second!.start());
+    await phase("the node is paused", () =>
       halted(
         () => second!.pause(),
         () => second!.resume(),
       ),
     );
-    await phase("it is killed (SIGKILL)", () => second!.signal("SIGKILL"));
-    await phase("it is started again", () => second!.start());
+    await phase("the node is killed (SIGKILL)", () => second!.signal("SIGKILL"));
+    await phase("the node is started again after the kill", () => second!.start());
   } finally {
     await callers.end();
   }

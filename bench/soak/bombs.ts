@@ -1,12 +1,12 @@
 /**
- * Attacks on what a container has of the machine, each with what ends it: `block` and `wall` are deadlines, by which the
- * answer has to come; `itself` ends within the wall deadline by its own doing or by a limit that it hits.
+ * Attacks on the resources of a container, each with its end. `block` and `wall` are deadlines, by which the answer must
+ * arrive. `itself` means that the attack ends before the wall deadline, or hits a limit.
  */
 export interface Bomb {
   readonly kind: string;
   readonly code: string;
   readonly ends: "block" | "wall" | "itself";
-  /** Codes of problems, or `200`. */
+  /** The accepted answers: codes of problems, or `200`. */
   readonly answers: readonly string[];
 }
 

@@ -3,21 +3,21 @@ import { setTimeout } from "node:timers/promises";
 
 import type { Answer, RequestOptions } from "../../test/contract/http.ts";
 import type { Service } from "../../test/contract/service.ts";
-import type { Ground } from "./ground.ts";
+import type { SoakContext } from "./soak-context.ts";
 import { isTurnedAway } from "./tally.ts";
 
-/** Those who harm the service itself, one after the other. */
-export async function callers({ service, tally }: Ground, signal: AbortSignal): Promise<void> {
+/** Runs the clients that attack the service itself, one after the other. */
+export async function callers({ service, tally }: SoakContext, signal: AbortSignal): Promise<void> {
   for (let n = 0; !signal.aborted; n++) {
     const { name, act } = CALLERS[n % CALLERS.length]!;
     const fault = await act(service);
     tally.bad.add("callers");
-    if (fault !== null) tally.fault(`a caller that ${name} was answered ${fault}`);
+    if (fault !== null) tally.fault(`a client that ${name} received ${fault}`);
     await setTimeout(PAUSE_MS);
   }
 }
 
-/** A caller who does harm to the service itself. */
+/** A client that attacks the service itself. */
 interface Caller {
   readonly name: string;
   /** @returns what is wrong with the answer, or null. */
@@ -25,9 +25,9 @@ interface Caller {
 }
 
 const PAUSE_MS = 50;
-/** How long those who leave stay. */
+/** The time before a client leaves. */
 const STAY_MS = 100;
-const TOLD = 300;
+const MAX_EXCERPT = 300;
 const ENDLESS =
   "new ReadableStream({ async pull(c) { await new Promise((end) => setTimeout(end, 5)); c.enqueue('x'.repeat(9999)) } })";
 const JSON_TYPE = { "content-type": "application/json" };
@@ -47,7 +47,7 @@ const CALLERS: readonly Caller[] = [
       return breakOff(service, head(service, code.length) + code);
     },
   },
-  { name: "speaks no HTTP", act: (service) => raw(service, "\u0016\u0003\u0001 no HTTP\r\n\r\n", 400) },
+  { name: "does not send HTTP", act: (service) => raw(service, "\u0016\u0003\u0001 no HTTP\r\n\r\n", 400) },
   {
     name: "sends a head without end",
     act: (service) => raw(service, `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431),
@@ -71,12 +71,14 @@ async function run(service: Service, code: string, options: RequestOptions, stat
 }
 
 async function raw(service: Service, text: string, status: number): Promise<string | null> {
-  const said = await service.raw(text);
-  return said.startsWith(`HTTP/1.1 ${status} `) ? null : said.slice(0, TOLD);
+  const response = await service.raw(text);
+  return response.startsWith(`HTTP/1.1 ${status} `) ? null : response.slice(0, MAX_EXCERPT);
 }
 
 function faultOf(answer: Answer, status: number): string | null {
-  return answer.status === status || isTurnedAway(answer) ? null : `${answer.status} ${answer.text.slice(0, TOLD)}`;
+  return answer.status === status || isTurnedAway(answer)
+    ? null
+    : `${answer.status} ${answer.text.slice(0, MAX_EXCERPT)}`;
 }
 
 async function leave(service: Service, code: string): Promise<null> {
@@ -105,7 +107,7 @@ function head(service: Service, length: number): string {
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** The last letters of a signature that is not the token's. */
+/** Returns the token with a wrong end of its signature. */
 function forged(token: string): string {
   return token.slice(0, -8) + (token.endsWith("A") ? "B" : "A").repeat(8);
 }

@@ -3,29 +3,29 @@ import { setTimeout } from "node:timers/promises";
 import type { Answer } from "../../test/contract/http.ts";
 import { type Attack, readAttacks, type Step } from "../../test/hostile/attack.ts";
 import { assertAnswer } from "../../test/hostile/expectation.ts";
-import { type Ground, waitAsAsked } from "./ground.ts";
+import { type SoakContext, waitForRetry } from "./soak-context.ts";
 import { codeOf, isTurnedAway } from "./tally.ts";
 
-/** The next run is tried for so long after an attack that strikes later. */
+/** The maximum time to retry the next run after an attack that strikes later. */
 const AGAIN_MS = 30_000;
 const AGAIN_STEP_MS = 20;
 
-/** The corpus of attacks, each judged by what it says itself. */
-export async function corpus(ground: Ground, signal: AbortSignal, slot: number, slots: number): Promise<void> {
-  const token = await ground.service.issue({ containers: ["*"] });
+/** Runs the corpus of attacks. Each file has its expected answers. */
+export async function corpus(context: SoakContext, signal: AbortSignal, slot: number, slots: number): Promise<void> {
+  const token = await context.service.issue({ containers: ["*"] });
   const attacks = readAttacks("namespaces").filter((_, index) => index % slots === slot);
   for (let n = 0; !signal.aborted; n++) {
     const attack = attacks[n % attacks.length]!;
     for (const [index, step] of attack.steps.entries()) {
-      if (!(await submit(ground, signal, token, attack, step, index))) break;
+      if (!(await submit(context, signal, token, attack, step, index))) break;
     }
-    await answersAgain(ground, signal, token, attack);
+    await answersAgain(context, signal, token, attack);
   }
 }
 
-/** @returns whether the attack goes on. */
+/** Submits a step of an attack. @returns whether the attack continues. */
 async function submit(
-  { service, canaries, tally }: Ground,
+  { service, canaries, tally }: SoakContext,
   signal: AbortSignal,
   token: string,
   attack: Attack,
@@ -38,15 +38,15 @@ async function submit(
   const answer = await service.run(container, canaries.fill(step.text, service.port), { token, headers });
   if (isTurnedAway(answer)) {
     tally.turnedAway++;
-    await waitAsAsked(answer, signal);
+    await waitForRetry(answer, signal);
     return false;
   }
-  const known = tally.of(attack.kind);
-  known.took.add(performance.now() - startMs);
-  known.outcomes.add(codeOf(answer));
+  const figures = tally.of(attack.kind);
+  figures.took.add(performance.now() - startMs);
+  figures.outcomes.add(codeOf(answer));
   tally.bad.add("attacks of the corpus");
   if (`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret)) {
-    tally.escapes.add(`${container} was told the secret`);
+    tally.escapes.add(`${container} received the secret`);
   }
   tally.judgeAttack(attack.kind, `the attack ${container}`, answer, fits(answer, step));
   return true;
@@ -62,7 +62,7 @@ function fits(answer: Answer, { expected }: Step): boolean {
 }
 
 async function answersAgain(
-  { service, tally }: Ground,
+  { service, tally }: SoakContext,
   signal: AbortSignal,
   token: string,
   attack: Attack,

@@ -3,27 +3,27 @@ import { once } from "node:events";
 import type { Service } from "../../test/contract/service.ts";
 import { until } from "../../test/contract/until.ts";
 
-/** For the service's Node: where its inspector listens once it is asked for. */
+/** An option for the service's Node: the address of its inspector, which a signal opens. */
 export const INSPECTABLE = "--inspect-port=127.0.0.1:0";
 
 /**
- * What a service's heap holds that is alive. Its size says little: V8 collects when there is need, and as long as there is
- * memory there is none.
+ * Measures the live objects in a service's heap. The size of the heap shows little, because V8 does not collect garbage
+ * while there is enough memory.
  */
 export class LiveHeap {
   readonly #socket: WebSocket;
   readonly #gone: Promise<never>;
-  #asked = 0;
+  #lastId = 0;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
     this.#gone = once(socket, "close").then(() => {
-      throw new Error("the service and its inspector are gone");
+      throw new Error("the service and its inspector have ended");
     });
     this.#gone.catch(() => {});
   }
 
-  /** Has the service open its inspector (https://chromedevtools.github.io/devtools-protocol/v8/). */
+  /** Opens the service's inspector by a signal (https://chromedevtools.github.io/devtools-protocol/v8/). */
   static async open(service: Service): Promise<LiveHeap> {
     process.kill(service.pid, "SIGUSR1");
     const find = (): string | undefined => /^Debugger listening on (ws:\S+)$/m.exec(service.stderr())?.[1];
@@ -33,10 +33,10 @@ export class LiveHeap {
     return new LiveHeap(socket);
   }
 
-  /** Collects, and says what is left: objects and buffers. Holds the service up for some tens of milliseconds. */
+  /** Collects garbage, and returns the size of live objects and buffers. This blocks the service for tens of milliseconds. */
   async mib(): Promise<number> {
-    await this.#ask("HeapProfiler.collectGarbage");
-    const usage = (await this.#ask("Runtime.getHeapUsage")) as { usedSize: number; backingStorageSize: number };
+    await this.#send("HeapProfiler.collectGarbage");
+    const usage = (await this.#send("Runtime.getHeapUsage")) as { usedSize: number; backingStorageSize: number };
     return (usage.usedSize + usage.backingStorageSize) / 2 ** 20;
   }
 
@@ -44,8 +44,8 @@ export class LiveHeap {
     this.#socket.close();
   }
 
-  async #ask(method: string): Promise<unknown> {
-    const id = ++this.#asked;
+  async #send(method: string): Promise<unknown> {
+    const id = ++this.#lastId;
     this.#socket.send(JSON.stringify({ id, method }));
     for (;;) {
       const [event] = (await Promise.race([once(this.#socket, "message"), this.#gone])) as [MessageEvent];

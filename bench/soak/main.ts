@@ -1,6 +1,6 @@
 /**
- * Soaks a service: honest runs and attacks at once, for minutes. Holds that every answer is right, that nothing gets out,
- * that nothing is left, and prints the figures that the contract promises.
+ * Soaks a service: honest runs and attacks at once, for minutes. Checks that every answer is right, that no secret escapes
+ * and that nothing is left behind. Prints the figures that the contract promises.
  *
  *   npm run soak [-- <minutes>]
  */
@@ -8,23 +8,23 @@ import { setTimeout } from "node:timers/promises";
 
 import { makeHome, type Service, startService } from "../../test/contract/service.ts";
 import { until } from "../../test/contract/until.ts";
-import { type Canaries, setOutCanaries } from "../../test/hostile/canaries.ts";
+import { type Canaries, createCanaries } from "../../test/hostile/canaries.ts";
 import { type HostTicks, hostShare, hostTicks } from "../host.ts";
 import { bombs } from "./bombing.ts";
 import { callers } from "./callers.ts";
 import { corpus } from "./corpus.ts";
-import type { Ground } from "./ground.ts";
 import { good, neighbour } from "./honest.ts";
 import { INSPECTABLE, LiveHeap } from "./live-heap.ts";
 import { report } from "./report.ts";
 import { type Sample, sample } from "./sampler.ts";
+import type { SoakContext } from "./soak-context.ts";
 import { Tally } from "./tally.ts";
 import { TimedRuns } from "./timed-runs.ts";
 
 const [minutes = 10] = process.argv.slice(2).map(Number);
 if (!(minutes > 0)) throw new TypeError("usage: npm run soak [-- <minutes>]");
 const TOTAL_MS = minutes * 60_000;
-/** What is measured without attacks, in the same run. */
+/** The time of measurement without attacks, in the same soak. */
 const QUIET_MS = Math.min(60_000, TOTAL_MS / 4);
 const PROGRESS_MS = 10_000;
 const SAMPLE_MS = 2_000;
@@ -44,8 +44,8 @@ const CORPUS_SLOTS = 2;
 const stopping = new AbortController();
 process.once("SIGINT", () => stopping.abort()).once("SIGTERM", () => stopping.abort());
 
-const canaries = await setOutCanaries();
-// Of its own process group: Ctrl-C is for this process, which then stops the service.
+const canaries = await createCanaries();
+// The service has a separate process group: Ctrl-C reaches only this process, which then stops the service.
 await using home = { ...(await makeHome()), detached: true, nodeOptions: INSPECTABLE };
 const faults = await soak(await startService([...FLAGS, ...canaries.flags], home), canaries);
 await canaries[Symbol.asyncDispose]();
@@ -55,7 +55,7 @@ process.exitCode = faults.length === 0 ? 0 : 1;
 async function soak(service: Service, set: Canaries): Promise<string[]> {
   const tally = new Tally();
   const timed = await TimedRuns.open(service.port);
-  const ground = { service, timed, canaries: set, tally, blockMs: BLOCK_MS, wallMs: WALL_MS };
+  const context = { service, timed, canaries: set, tally, blockMs: BLOCK_MS, wallMs: WALL_MS };
   const { signal } = stopping;
   try {
     const heap = await LiveHeap.open(service);
@@ -64,21 +64,21 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
     const ended = new AbortController();
     const over = AbortSignal.any([signal, ended.signal]);
     let broken: unknown = null;
-    // A loop that fails ends the soak: the service has died, or is not what it was.
+    // A loop that fails ends the soak: the service has died or is damaged.
     const watched = (loop: Promise<void>): Promise<void> =>
       loop.catch((error: unknown) => {
         broken ??= error;
         ended.abort();
       });
     let isQuiet = true;
-    const loops = [tell(ground, over, samples, () => isQuiet), neighbour(ground, over, () => isQuiet)];
-    for (let n = 0; n < GOOD_LOOPS; n++) loops.push(good(ground, over, n));
+    const loops = [reportProgress(context, over, samples, () => isQuiet), neighbour(context, over, () => isQuiet)];
+    for (let n = 0; n < GOOD_LOOPS; n++) loops.push(good(context, over, n));
     const running = loops.map(watched);
     const host = [await hostTicks()];
     await wait(QUIET_MS, over);
     isQuiet = false;
     host.push(await hostTicks());
-    running.push(...attack(ground, over).map(watched));
+    running.push(...attack(context, over).map(watched));
     const attackMs = TOTAL_MS - QUIET_MS;
     await wait(attackMs / 4, over);
     const early = await heap.mib();
@@ -96,29 +96,34 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
     const wrong = report({ minutes, wallMs: WALL_MS, tally, samples, before, after, live: [early, late], hostShares });
     return [...wrong, ...faultOf(() => set.assertUntouched()), ...(await stopped(service))];
   } catch (error) {
-    return [`the soak broke off: ${(error as Error).message}`, ...tally.faults, ...(await stopped(service))];
+    return [`the soak failed: ${(error as Error).message}`, ...tally.faults, ...(await stopped(service))];
   }
 }
 
-function attack(ground: Ground, signal: AbortSignal): Promise<void>[] {
+function attack(context: SoakContext, signal: AbortSignal): Promise<void>[] {
   return [
-    callers(ground, signal),
-    ...Array.from({ length: BOMB_SLOTS }, (_, slot) => bombs(ground, signal, slot)),
-    ...Array.from({ length: CORPUS_SLOTS }, (_, slot) => corpus(ground, signal, slot, CORPUS_SLOTS)),
+    callers(context, signal),
+    ...Array.from({ length: BOMB_SLOTS }, (_, slot) => bombs(context, signal, slot)),
+    ...Array.from({ length: CORPUS_SLOTS }, (_, slot) => corpus(context, signal, slot, CORPUS_SLOTS)),
   ];
 }
 
-/** Takes samples, and says now and then how it goes. */
-async function tell(ground: Ground, signal: AbortSignal, samples: Sample[], isQuiet: () => boolean): Promise<void> {
-  const { service, canaries: set, tally } = ground;
+/** Takes samples, and prints the progress from time to time. */
+async function reportProgress(
+  context: SoakContext,
+  signal: AbortSignal,
+  samples: Sample[],
+  isQuiet: () => boolean,
+): Promise<void> {
+  const { service, canaries: set, tally } = context;
   const startMs = performance.now();
-  for (let toldMs = startMs; !signal.aborted; await wait(SAMPLE_MS, signal)) {
+  for (let reportedMs = startMs; !signal.aborted; await wait(SAMPLE_MS, signal)) {
     const taken = await sample(service);
     if (!isQuiet()) samples.push(taken);
     for (const escape of faultOf(() => set.assertUntouched())) tally.escapes.add(escape);
     const nowMs = performance.now();
-    if (nowMs - toldMs < PROGRESS_MS) continue;
-    toldMs = nowMs;
+    if (nowMs - reportedMs < PROGRESS_MS) continue;
+    reportedMs = nowMs;
     const { rssMiB, descriptors, guests, groups } = taken;
     console.log(
       `${((nowMs - startMs) / 1_000).toFixed(0)} s${isQuiet() ? ", quiet" : ""}: ${tally.right} right, ${tally.wrong} wrong; ` +
@@ -127,17 +132,17 @@ async function tell(ground: Ground, signal: AbortSignal, samples: Sample[], isQu
   }
 }
 
-/** What is left when the containers are closed that nobody uses any more: the pool, and nothing else. */
+/** Waits until all unused containers are closed, and returns a sample. Only the pool should be left. */
 async function rest(service: Service): Promise<Sample> {
-  // Before that none is closed, and a pool that is being filled could make up the number.
+  // No container is closed before that time, and a pool that is being filled could have the expected number by chance.
   await setTimeout(IDLE_MS);
   const isBack = async (): Promise<boolean> => {
     const { guests, groups } = await sample(service);
     return guests === POOL && [0, POOL].includes(groups);
   };
-  // Where it never comes to that, the report says so.
+  // If other guests are left, the report shows it.
   await until(isBack, "only the pool is left", WALL_MS + 4 * IDLE_MS).catch(() => {});
-  // Its parts are counted one after the other: of those that found it so the first may be from before.
+  // A sample counts one part after the other, so the last one may contain an older count. Take another one.
   return sample(service);
 }
 

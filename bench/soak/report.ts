@@ -2,21 +2,21 @@ import { median, type Times } from "../figures.ts";
 import type { Sample } from "./sampler.ts";
 import type { Tally } from "./tally.ts";
 
-/** Of section 6 of the contract, and of what it takes to keep its word. */
+/** The budgets of section 6 of the contract, and further budgets that support it. */
 const BUDGETS = { neighbourRatio: 3, neighbourFloorMs: 20, lateMs: 250, nextMs: 50 };
-/** Growth that a soak of some minutes may show without being a leak: of what comes and goes with the load. */
+/** The maximum growth of figures that vary with the load. A larger growth is a leak. */
 const SLACK: Omit<Sample, "rssMiB"> = { descriptors: 24, processes: 40, guests: 20, groups: 20, files: 1 };
-/** Of what is alive in the service's heap. */
+/** The maximum growth of live objects in the service's heap. */
 const LIVE_SLACK_MIB = 8;
-/** The heap may grow to four times what is alive before it is collected; a leak beside it goes on for as long as the soak. */
+/** The maximum growth of RSS. The heap may grow to four times its live size before a collection; a leak grows without end. */
 const RSS_SLACK_MIB = 96;
-/** What may differ between the quiet before and the quiet after. */
+/** The maximum difference between the quiet before and the quiet after. */
 const REST_SLACK: Partial<Sample> = { descriptors: 4, processes: 0, guests: 0, groups: 0, files: 0 };
 
-/** In less than this the service is still warming up, and its growth says nothing. */
+/** The minimum length of a soak whose growth is judged. A shorter soak measures the warm-up of the service. */
 const JUDGED_FROM_MINUTES = 5;
 
-/** Of one class, by a deadline that was not what they are for. */
+/** The maximum part of the attacks of a class that a deadline ends although they should end otherwise. */
 const MOST_OVERDUE = 1 / 2;
 const JUDGED_FROM_ATTACKS = 20;
 
@@ -25,23 +25,22 @@ export interface Soak {
   /** The deadline of every run. */
   readonly wallMs: number;
   readonly tally: Tally;
-  /** Taken under attack, in order. */
+  /** The samples that were taken under attack, in order. */
   readonly samples: readonly Sample[];
-  /** Before the first run, and when all that was made has gone again. */
+  /** A sample before the first run. */
   readonly before: Sample;
+  /** A sample when all unused containers are closed. */
   readonly after: Sample;
-  /** What was alive in the heap when the attacks had gone on for a quarter of their time, and at their end. */
+  /** The size of live objects after a quarter of the attacks' time, and at their end, in MiB. */
   readonly live: readonly [early: number, late: number];
-  /** Of the machine, from 0 to 1. */
+  /** The part of the machine that its host took, from 0 to 1. */
   readonly hostShares: readonly [quiet: number, attacked: number];
 }
 
-/** Prints the figures. @returns what is wrong: a wrong answer, an escape, a leak. A budget that is missed is only said. */
+/** Prints the figures. @returns wrong answers, escapes and leaks. A missed budget is only printed. */
 export function report(soak: Soak): string[] {
   const { tally } = soak;
-  console.log(
-    `\nruns: ${tally.right} answered as they should be, ${tally.wrong} wrong, ${tally.turnedAway} turned away`,
-  );
+  console.log(`\nruns: ${tally.right} with the expected answer, ${tally.wrong} wrong, ${tally.turnedAway} turned away`);
   console.log(`  good: ${tally.good.inWords()}`);
   console.log(`  bad: ${tally.bad.inWords()}`);
   console.log(`escapes: ${tally.escapes.size}`);
@@ -53,7 +52,7 @@ export function report(soak: Soak): string[] {
   return [...tally.faults, ...tally.escapes, ...reportOverdue(soak), ...reportGrowth(soak)];
 }
 
-/** Whatever an attack is for, its run has a deadline; and it should come to what it is for before that, but now and then. */
+/** Each run of an attack has a deadline. An attack should take effect before it, except on a very busy machine. */
 function reportOverdue({ tally: { classes }, wallMs }: Soak): string[] {
   const faults: string[] = [];
   const late: string[] = [];
@@ -66,15 +65,15 @@ function reportOverdue({ tally: { classes }, wallMs }: Soak): string[] {
     if (ended > 0) overdue.push(`${kind} ${ended}`);
     if (took.count >= JUDGED_FROM_ATTACKS && ended > took.count * MOST_OVERDUE) {
       faults.push(
-        `${ended} of ${took.count} attacks of the class ${kind} were ended by a deadline, and not by what they took`,
+        `${ended} of ${took.count} attacks of the class ${kind} were ended by a deadline, and not by their own limit`,
       );
     }
   }
   const most = `${wallMs} ms, the deadline of every run, and ${BUDGETS.lateMs} ms`;
   console.log(
-    `\nattacks of all classes that were answered later than ${most} after they were sent, of ${all} (a stream has as long from its head on): ${listed(late)}`,
+    `\nattacks of all classes whose answer came later than ${most} after they were sent, of ${all} (a stream has this time from its head on): ${listed(late)}`,
   );
-  console.log(`attacks that a deadline ended before they had come to what they are for: ${listed(overdue)}`);
+  console.log(`attacks that a deadline ended before they took effect: ${listed(overdue)}`);
   return faults;
 }
 
@@ -86,7 +85,7 @@ function reportClasses({ classes }: Tally): void {
   const sorted = [...classes].toSorted(([one], [other]) => one.localeCompare(other));
   console.log("\nattacks, from submission to answer:");
   for (const [kind, { outcomes, took }] of sorted) console.log(`  ${kind}: ${took.inWords()}; ${outcomes.inWords()}`);
-  console.log("\nattacks that only a deadline ends, from it to the answer:");
+  console.log("\nattacks that only a deadline ends, from the deadline to the answer:");
   for (const [kind, { late }] of sorted) {
     if (late.count > 0) budget(`  ${kind}`, late, BUDGETS.lateMs);
   }
@@ -121,7 +120,7 @@ function reportGrowth({ minutes, samples, before, after, live }: Soak): string[]
   const [early, late] = live;
   const isLevel = !isJudged || late - early <= LIVE_SLACK_MIB;
   console.log(`  alive in the heap, MiB: ${early.toFixed(1)} and ${late.toFixed(1)}: ${isLevel ? "flat" : "GROWS"}`);
-  if (!isLevel) faults.push(`what is alive in the heap grew under attack from ${early} to ${late} MiB`);
+  if (!isLevel) faults.push(`live objects in the heap grew under attack from ${early} to ${late} MiB`);
   const rss = [first, last].map((part) => median(part.map(({ rssMiB }) => rssMiB)));
   const [rssFirst, rssLast] = rss as [number, number];
   const isBounded = !isJudged || rssLast - rssFirst <= RSS_SLACK_MIB;

@@ -3,7 +3,7 @@ import path from "node:path";
 
 import type { Service } from "../../test/contract/service.ts";
 
-/** What a service has at one moment. Memory and descriptors are those of its own process. */
+/** The resources of a service at one moment. Memory and descriptors are those of the service's process, without guests. */
 export interface Sample {
   readonly rssMiB: number;
   readonly descriptors: number;
@@ -13,7 +13,7 @@ export interface Sample {
   readonly files: number;
 }
 
-/** @throws {Error} when the service's process is no more. */
+/** @throws {Error} if the service's process has ended. */
 export async function sample({ pid, trail }: Service): Promise<Sample> {
   const [status, descriptors, processes, files] = await Promise.all([
     readFile(`/proc/${pid}/status`, "latin1"),

@@ -1,9 +1,9 @@
 import type { Answer, RequestOptions } from "../../test/contract/http.ts";
 
-/** One kind of honest run: what is sent, and what has to come back, whatever happens next door. */
+/** A kind of honest run: the request, and the answer that it must receive, whatever other containers do. */
 export interface Shape {
   readonly name: string;
-  /** @param n a number that no other run has. */
+  /** @param n a unique number of the run. */
   readonly send: (n: number) => string | RequestOptions;
   readonly holds: (answer: Answer, n: number) => boolean;
 }

@@ -3,74 +3,75 @@ import { outcomeOf } from "../../test/hostile/expectation.ts";
 import { Times } from "../figures.ts";
 import { Counts } from "./counts.ts";
 
-/** Told in full; of the rest only how many. */
-const TOLD = 20;
+/** The maximum number of faults that are printed. Further faults are only counted. */
+const MAX_FAULTS = 20;
 
 const DEADLINES: ReadonlySet<string> = new Set(["task_timeout", "task_blocked"]);
 
-/** What is known of one class of attacks. */
+/** The figures of one class of attacks. */
 export class ClassTally {
-  /** As answered. */
+  /** The answers by code. */
   readonly outcomes: Counts = new Counts();
-  /** From the submission to the end of the answer. */
+  /** The times from the submission to the end of the answer. */
   readonly took: Times = new Times();
-  /** From the deadline to the end of the answer, of those that only a deadline ends. */
+  /** The times from the deadline to the end of the answer, for attacks that only a deadline ends. */
   readonly late: Times = new Times();
-  /** Those that a deadline ended before they had come to what they are for: on a machine that is very busy, a few. */
+  /** The number of attacks that a deadline ended before they took effect. A very busy machine causes a few. */
   overdue = 0;
 }
 
 /** All figures of one soak. */
 export class Tally {
-  /** The neighbour's runs before the first attack, and after it. */
+  /** The times of the neighbour's runs before the first attack. */
   readonly quiet: Times = new Times();
+  /** The times of the neighbour's runs after the first attack. */
   readonly attacked: Times = new Times();
-  /** From the answer of an attack that cost its guest to that of the next run of its container. */
+  /** The times of the next run of a container after an attack that ended its guest. */
   readonly next: Times = new Times();
   readonly good: Counts = new Counts();
   readonly bad: Counts = new Counts();
   readonly classes: Map<string, ClassTally> = new Map();
-  /** Turned away with a wait: 429 and 503. They are right answers, and say nothing else. */
+  /** The number of runs that were refused with a wait, by 429 or 503. These answers are right. */
   turnedAway = 0;
   right = 0;
   wrong = 0;
-  /** The first of them, in words. */
+  /** The descriptions of the first faults. */
   readonly faults: string[] = [];
-  /** What got out of the sandbox. */
+  /** Descriptions of what escaped from the sandbox. */
   readonly escapes: Set<string> = new Set();
 
   of(kind: string): ClassTally {
-    const known = this.classes.get(kind) ?? new ClassTally();
-    this.classes.set(kind, known);
-    return known;
+    const figures = this.classes.get(kind) ?? new ClassTally();
+    this.classes.set(kind, figures);
+    return figures;
   }
 
   fault(what: string): void {
     this.wrong++;
-    if (this.faults.length < TOLD) this.faults.push(what);
+    if (this.faults.length < MAX_FAULTS) this.faults.push(what);
   }
 
-  /** As `judge`, for an attack of a class: one that got too little of the machine may also end by a deadline. */
+  /** Counts the answer of an attack. An attack that got too little of the machine may also end by a deadline. */
   judgeAttack(kind: string, what: string, answer: Answer, isRight: boolean): void {
     if (!isRight && DEADLINES.has(codeOf(answer))) this.of(kind).overdue++;
     else this.judge(what, answer, isRight);
   }
 
-  /** A run that was answered as it should be, or not. */
+  /** Counts a run by whether its answer is right. */
   judge(what: string, answer: Answer, isRight: boolean): void {
     if (isRight) this.right++;
     else if (isTurnedAway(answer)) this.turnedAway++;
-    else this.fault(`${what} was answered ${outcomeOf(answer)}: ${answer.text.slice(0, 300)}`);
+    else this.fault(`${what} received ${outcomeOf(answer)}: ${answer.text.slice(0, 300)}`);
   }
 }
 
-/** Of a problem, else the status. */
+/** Returns the code of a problem, otherwise the status. */
 export function codeOf(answer: Answer): string {
   const isProblem = answer.headers["content-type"]?.startsWith("application/problem+json");
   return isProblem ? outcomeOf(answer).split(" ")[1]! : `${answer.status}`;
 }
 
-/** The service has no room, and says when to come again. */
+/** Whether the service refused the run and named a wait. */
 export function isTurnedAway(answer: Answer): boolean {
   return [429, 503].includes(answer.status) && "retry-after" in answer.headers;
 }

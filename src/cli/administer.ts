@@ -9,15 +9,15 @@ import { requestService, tokenOf, unreached } from "./reach.ts";
 const ANSWER_MS = 10_000;
 
 /**
- * Asks the service that listens where these settings say, as an administrator.
+ * Sends a request to the service at the address of these settings, as an administrator.
  *
- * @returns what it answered, read as JSON
- * @throws {Error} with what the service has against it, or why it was not asked.
+ * @returns the answer, parsed as JSON
+ * @throws {Error} with the problem that the service reports, or with the reason why it was not reached.
  */
 export async function administer(config: Config, method: string, target: string, body?: unknown): Promise<unknown> {
   const headers = { Authorization: `Bearer ${tokenOf(config)}` };
   const request = requestService(config, { method, path: target, headers, timeout: ANSWER_MS });
-  request.on("timeout", () => request.destroy(new Error(`it has not answered for ${ANSWER_MS / 1_000} s`)));
+  request.on("timeout", () => request.destroy(new Error(`it did not answer within ${ANSWER_MS / 1_000} s`)));
   request.end(body === undefined ? undefined : JSON.stringify(body));
   let answer: string;
   let status: number;
@@ -31,8 +31,8 @@ export async function administer(config: Config, method: string, target: string,
   const value = parse(answer);
   if (status >= 200 && status < 300) return value;
   const { detail, hint, violations } = (value ?? {}) as { detail?: unknown; hint?: unknown; violations?: unknown };
-  const told = [detail, ...faultLines(violations), hint].filter((line) => typeof line === "string");
-  throw new Error(told.length > 0 ? told.join("\n") : `the service answered ${status}`);
+  const messages = [detail, ...faultLines(violations), hint].filter((line) => typeof line === "string");
+  throw new Error(messages.length > 0 ? messages.join("\n") : `the service answered with status ${status}`);
 }
 
 function parse(answer: string): unknown {

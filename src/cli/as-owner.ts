@@ -3,22 +3,22 @@ import { statSync } from "node:fs";
 import type { CreateFile } from "../data-lock.ts";
 
 /**
- * Goes to the folder, and as root becomes its owner for good: what is made there must be the service's, and root
- * follows no link that somebody else may have put there.
+ * Enters the folder, and, as root, becomes its owner permanently. New files there must belong to the service, and root
+ * must not follow a link that another user may have planted there.
  *
- * @param begin is done just before, when private folders on the way can still be passed, and gives what is returned.
- *   What it makes in the folder it makes by its argument, as the owner.
+ * @param begin runs as root before the change of user, because only root may pass private parent folders. It creates
+ *   files in the folder with its argument, as the owner. Its return value is returned.
  */
-export function enterAsOwner<T>(folder: string, begin: (made: CreateFile) => T): T {
+export function enterAsOwner<T>(folder: string, begin: (createFile: CreateFile) => T): T {
   process.chdir(folder);
   const { uid, gid } = statSync(".");
-  if (process.getuid?.() !== 0 || uid === 0) return begin((make) => make());
+  if (process.getuid?.() !== 0 || uid === 0) return begin((create) => create());
   process.setgroups!([]);
-  const begun = begin((make) => {
+  const result = begin((create) => {
     process.setegid!(gid);
     process.seteuid!(uid);
     try {
-      make();
+      create();
     } finally {
       process.seteuid!(0);
       process.setegid!(0);
@@ -26,5 +26,5 @@ export function enterAsOwner<T>(folder: string, begin: (made: CreateFile) => T):
   });
   process.setgid!(gid);
   process.setuid!(uid);
-  return begun;
+  return result;
 }

@@ -10,8 +10,10 @@ import { addSettings, settingsOf } from "./settings.ts";
 
 export function doctorCommand(): Command {
   const command = new Command("doctor")
-    .description("prove the wall that a service with these settings would have, and say how to mend what is missing")
-    .option("--json", "print an object that programs can read");
+    .description(
+      "test the sandbox that a service with these settings would have, and print the fix for each missing layer",
+    )
+    .option("--json", "print an object for programs");
   addSettings(command, Object.keys(SETTINGS) as (keyof Config)[]);
   return command.action(async () => {
     try {
@@ -26,7 +28,7 @@ export function doctorCommand(): Command {
   });
 }
 
-/** Additions to it are optional members. */
+/** The members are stable for programs. New members are optional. */
 function reportJson({ ok, isolation, findings }: Report, config: Config): string {
   const layers = findings.map(({ layer, state, proof, remedy }) => {
     return { layer, ok: state !== "open", weak: state === "weak", proof, ...(remedy === undefined ? {} : { remedy }) };

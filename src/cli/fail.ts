@@ -2,9 +2,9 @@ import { ConfigError } from "../config/read.ts";
 import { Problem } from "../errors.ts";
 
 /**
- * Ends the command: with the faults of its settings (exit code 2), or with what went wrong (1).
+ * Ends the command with an error: exit code 2 for invalid settings, otherwise 1.
  *
- * @param exitCode in place of those two.
+ * @param exitCode replaces these exit codes.
  */
 export function fail(error: unknown, exitCode: number = error instanceof ConfigError ? 2 : 1): never {
   const message = error instanceof Error ? error.message : String(error);
@@ -16,7 +16,7 @@ export function fail(error: unknown, exitCode: number = error instanceof ConfigE
   process.exit(exitCode);
 }
 
-/** A line for each fault of a problem that has several; the one of another stands in its detail. */
+/** Returns a line for each fault of a problem with several faults. The detail contains a single fault. */
 export function faultLines(violations: unknown): string[] {
   if (!Array.isArray(violations) || violations.length < 2) return [];
   return violations.map((violation: unknown) => {

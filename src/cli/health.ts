@@ -4,10 +4,10 @@ import { askHealth } from "../doctor/ask.ts";
 import { fail } from "./fail.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
-/** For those who watch a service and have no HTTP client beside it, such as a container's engine. */
+/** For monitors without an HTTP client, such as a container engine. */
 export function healthCommand(): Command {
   const command = new Command("health").description(
-    "ask the service that listens where these settings say: exit code 0 when it takes runs",
+    "ask the service at the address of these settings: exit code 0 if it accepts runs",
   );
   addSettings(command, ["host", "port", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"]);
   return command.action(async () => {

@@ -10,17 +10,17 @@ import { missing, readKeyFile } from "../tokens/keys/key-file.ts";
 import { makeKeys, revokeKey, rotateKeys, signingKey } from "../tokens/keys/key-rotation.ts";
 import { enterAsOwner } from "./as-owner.ts";
 
-/** A service looks at its keys twice a second. */
-const TAKEN_MS = 10_000;
+/** The milliseconds until a service must have loaded a change. It checks its keys twice a second. */
+const LOADED_MS = 10_000;
 const ASK_MS = 100;
-/** For another command that changes the same keys. */
+/** The milliseconds to wait for another command that changes the same keys. */
 const BUSY_MS = 5_000;
 
 export interface Listed {
   readonly kid: string;
-  /** `ended` when the service holds it no more, because nothing valid is signed with it. */
+  /** `ended` if the service has removed it, because no valid token is signed with it. */
   readonly state: "waits" | "signs" | "verifies" | "ended";
-  /** ISO 8601, or null when it is not known. */
+  /** ISO 8601, or null if unknown. */
   readonly made: string | null;
   readonly signsFrom: string | null;
 }
@@ -29,43 +29,43 @@ export async function list(config: Config): Promise<Listed[]> {
   const file = fileOf(config);
   const keys = await readKeyFile(file);
   if (keys === undefined) throw missing(file);
-  const held = await askKeys(config);
+  const servedKids = await askKeys(config);
   const { kid: signing } = signingKey(keys, Date.now());
   const at = keys.findIndex(({ kid }) => kid === signing);
   return keys.map(({ kid, iat, nbf }, index) => {
-    // Where it has another file nothing can be told from what it holds.
-    const ended = index > at && held?.includes(signing) && !held.includes(kid);
+    // If the service has another file, its keys say nothing about this file.
+    const ended = index > at && servedKids?.includes(signing) && !servedKids.includes(kid);
     const state = index < at ? "waits" : index === at ? "signs" : ended ? "ended" : "verifies";
     return { kid, state, made: timeOf(iat), signsFrom: timeOf(nbf ?? iat) };
   });
 }
 
-/** Makes a first key and prints its name. */
+/** Creates the first key and prints its name. */
 export async function make(config: Config): Promise<void> {
-  const kid = await alone(fileOf(config), (file) => makeKeys(file, Date.now()));
+  const kid = await withLock(fileOf(config), (file) => makeKeys(file, Date.now()));
   process.stdout.write(`${kid}\n`);
-  await taken(config, (kids) => kids.includes(kid));
+  await awaitLoaded(config, (kids) => kids.includes(kid));
 }
 
-/** Makes a further key and prints its name. @param after how long it waits before it signs, with its unit. */
+/** Creates another key and prints its name. @param after the delay until the key signs, with its unit. */
 export async function rotate(config: Config, after: string | undefined): Promise<void> {
   const nowMs = Date.now();
   const fromS = after === undefined ? undefined : Math.ceil((nowMs + delay(after)) / 1_000);
   const kid = await change(config, (file) => rotateKeys(file, nowMs, fromS));
   process.stdout.write(`${kid}\n`);
-  await taken(config, (kids) => kids.includes(kid));
+  await awaitLoaded(config, (kids) => kids.includes(kid));
 }
 
-/** Takes a key away, and prints the name of the one that is made where it was the last. */
+/** Removes a key. Prints the name of the key that replaces it, if it was the last key. */
 export async function revoke(config: Config, kid: string): Promise<void> {
   const made = await change(config, (file) => revokeKey(file, kid, Date.now()));
   if (made !== null) process.stdout.write(`${made}\n`);
-  await taken(config, (kids) => !kids.includes(kid) && (made === null || kids.includes(made)));
+  await awaitLoaded(config, (kids) => !kids.includes(kid) && (made === null || kids.includes(made)));
 }
 
-function delay(given: string): number {
+function delay(text: string): number {
   try {
-    return duration(0)(given);
+    return duration(0)(text);
   } catch (error) {
     throw new Error(`--after: ${(error as Error).message}`, { cause: error });
   }
@@ -75,19 +75,19 @@ function fileOf({ keys, data }: Config): string {
   return keys ?? path.join(path.resolve(data), "keys.json");
 }
 
-/** Changes the file as whoever its folder belongs to, and alone. */
+/** Changes an existing file with a lock, as the owner of its folder. */
 async function change<T>(config: Config, work: (file: string) => Promise<T>): Promise<T> {
   const file = fileOf(config);
   if (!existsSync(file)) throw missing(file);
-  return await alone(file, work);
+  return await withLock(file, work);
 }
 
-/** Its folder must be there. */
-async function alone<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
+/** Runs work with a lock, as the owner of the file's folder. The folder must exist. */
+async function withLock<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
   if (!existsSync(path.dirname(file))) throw missing(file);
   const name = path.basename(file);
-  const busy = "another command changes the keys; try again";
-  const lock = enterAsOwner(path.dirname(file), (made) => lockFile(`${name}.lock`, busy, BUSY_MS, made));
+  const busy = "another command is changing the keys; try again";
+  const lock = enterAsOwner(path.dirname(file), (createFile) => lockFile(`${name}.lock`, busy, BUSY_MS, createFile));
   try {
     return await work(name);
   } finally {
@@ -99,23 +99,26 @@ function timeOf(unixS: number | undefined): string | null {
   return unixS === undefined ? null : new Date(unixS * 1_000).toISOString().replace(".000", "");
 }
 
-/** Says whether the service has taken the change. What is only in a file is worth nothing to who revokes a stolen key. */
-async function taken(config: Config, isTaken: (kids: readonly string[]) => boolean): Promise<void> {
+/**
+ * Waits until the service has loaded the change, and reports it. A change of the file alone does not stop the use of a
+ * stolen key.
+ */
+async function awaitLoaded(config: Config, isLoaded: (kids: readonly string[]) => boolean): Promise<void> {
   const { host, port } = placeOf(config);
-  for (const giveUpMs = performance.now() + TAKEN_MS; performance.now() < giveUpMs; await pause(ASK_MS)) {
+  for (const giveUpMs = performance.now() + LOADED_MS; performance.now() < giveUpMs; await pause(ASK_MS)) {
     const kids = await askKeys(config);
     if (kids === null) {
       process.stderr.write(
-        `caisson: no service answers at port ${port} of ${host}; one that starts takes these keys\n`,
+        `caisson: no service answers at port ${port} of ${host}; a service that starts loads these keys\n`,
       );
       return;
     }
-    if (isTaken(kids)) {
-      process.stderr.write(`caisson: the service at port ${port} of ${host} has taken the change\n`);
+    if (isLoaded(kids)) {
+      process.stderr.write(`caisson: the service at port ${port} of ${host} has loaded the change\n`);
       return;
     }
   }
   throw new Error(
-    `the file is changed, but the service at port ${port} of ${host} has not taken it; see its log, or restart it`,
+    `the file is changed, but the service at port ${port} of ${host} has not loaded it; see its log, or restart it`,
   );
 }

@@ -6,7 +6,7 @@ import { fail } from "./fail.ts";
 import { repairCommand } from "./repair.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
-/** One window as `?detail=true` tells it. */
+/** A window in the answer to `?detail=true`. */
 interface WindowDetail {
   readonly limit: number | null;
   readonly remaining: number | null;
@@ -14,27 +14,27 @@ interface WindowDetail {
   readonly resetSeconds: number | null;
 }
 
-/** What says where the service listens, and where its administrative token is. */
-const PLACE = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
+/** The settings for the address of the service and for its administrative token. */
+const SERVICE_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
 
 const HEAD = ["window", "limit", "used", "left", "more in"];
 
 export function limitsCommand(): Command {
-  const command = new Command("limits").description("what a running service counts and allows");
-  command.addCommand(ask("show", "GET", "what is allowed, used and left in each window"));
+  const command = new Command("limits").description("read and change the counts and limits of a running service");
+  command.addCommand(ask("show", "GET", "print what is allowed, used and left in each window"));
   command.addCommand(setCommand());
-  command.addCommand(ask("reset", "DELETE", "set the use of all six windows back to nothing"));
+  command.addCommand(ask("reset", "DELETE", "reset the use of all six windows"));
   command.addCommand(repairCommand());
   return command;
 }
 
 function ask(verb: string, method: string, description: string): Command {
   const command = new Command(verb)
-    .description(`${description}; asks the service that listens where these settings say`)
-    .addArgument(new Argument("<kind>", "what is limited").choices(["container", "token"]))
+    .description(`${description}, at the service of these settings`)
+    .addArgument(new Argument("<kind>", "the kind of limit").choices(["container", "token"]))
     .argument("<name>", "the container, or the jti of the token")
-    .option("--json", "print the answer as the service gives it");
-  addSettings(command, PLACE);
+    .option("--json", "print the answer of the service");
+  addSettings(command, SERVICE_SETTINGS);
   return command.action(async (kind: string, name: string) => {
     try {
       const target = `/api/limits/${kind}/${encodeURIComponent(name)}?detail=true`;
@@ -47,18 +47,20 @@ function ask(verb: string, method: string, description: string): Command {
   });
 }
 
-/** The whole policy is replaced, as by the `PUT` that it sends: what is not named has no limit of the container's own. */
+/**
+ * Replaces the whole policy, as the `PUT` that it sends. A window that is not named then has no limit of the container.
+ */
 function setCommand(): Command {
   const command = new Command("set")
-    .description("set the limits of a container, in place of those it had; asks the service that listens there")
-    .addArgument(new Argument("<kind>", "what is limited").choices(["container"]))
+    .description("set the limits of a container, which replace the previous ones, at the service of these settings")
+    .addArgument(new Argument("<kind>", "the kind of limit").choices(["container"]))
     .argument("<name>", "the container")
-    .argument("[window=runs...]", "such as minute=60 day=1000; none takes all limits of the container away");
-  addSettings(command, PLACE);
-  return command.action(async (kind: string, name: string, given: readonly string[]) => {
+    .argument("[window=runs...]", "such as minute=60 day=1000; without any, all limits of the container are removed");
+  addSettings(command, SERVICE_SETTINGS);
+  return command.action(async (kind: string, name: string, windows: readonly string[]) => {
     try {
       const target = `/api/${kind}s/${encodeURIComponent(name)}`;
-      const policy = await administer(settingsOf(command), "PUT", target, { limits: limits(given) });
+      const policy = await administer(settingsOf(command), "PUT", target, { limits: limits(windows) });
       process.stdout.write(`${JSON.stringify(policy)}\n`);
     } catch (error) {
       fail(error);

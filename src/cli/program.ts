@@ -9,7 +9,7 @@ import { runCommand } from "./run.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
 
-/** The command line: one file a verb. */
+/** Creates the command line. Each command has its own file. */
 export function program(): Command {
   return new Command("caisson")
     .description(

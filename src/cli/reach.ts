@@ -8,34 +8,39 @@ import { placeOf } from "../doctor/ask.ts";
 
 const TOKEN_VARIABLE = "CAISSON_TOKEN";
 
-/** Begins a request to the service that listens on this machine where these settings say. */
+/** Starts a request to the service on this machine at the address of these settings. */
 export function requestService(config: Config, options: RequestOptions): ClientRequest {
   const all = { ...placeOf(config), ...options, agent: false } as const;
   if (config.tlsCert === null) return requestHttp(all);
-  // The token goes to whoever holds the key of this very certificate, whatever name it is for.
+  // Only the holder of this certificate's key receives the token, so the name in the certificate does not matter.
   const ca = readFileSync(config.tlsCert);
   return requestHttps({ ...all, ca, allowPartialTrustChain: true, checkServerIdentity: () => undefined });
 }
 
-/** The token of the environment, or undefined. Not by a flag: everybody on the machine can read those. */
-export function givenToken(): string | undefined {
+/**
+ * Returns the token of the environment, or undefined. No flag sets it, because all users of the machine can read flags.
+ */
+export function tokenOfEnvironment(): string | undefined {
   return process.env[TOKEN_VARIABLE] || undefined;
 }
 
-/** The token of the environment, or else the administrative one of the data folder. @throws {Error} when there is none. */
+/**
+ * Returns the token of the environment, or the administrative token of the data folder. @throws {Error} if both are
+ * absent.
+ */
 export function tokenOf({ data }: Config): string {
-  const given = givenToken();
-  if (given !== undefined) return given;
+  const token = tokenOfEnvironment();
+  if (token !== undefined) return token;
   const file = path.resolve(data, "admin.token");
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
-    const message = `no administrative token: ${file} cannot be read; give --data, or the token in ${TOKEN_VARIABLE}`;
+    const message = `no administrative token: ${file} cannot be read; set --data, or the token in ${TOKEN_VARIABLE}`;
     throw new Error(message, { cause: error });
   }
 }
 
-/** Says why there was no answer. */
+/** Returns an error with the reason why there was no answer. */
 export function unreached(config: Config, error: unknown): Error {
   const { host, port } = placeOf(config);
   const message = `no caisson answers at port ${port} of ${host}: ${(error as Error).message}`;

@@ -10,22 +10,22 @@ import { fail } from "./fail.ts";
 import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
-/** The way out when damaged files stop the start of a service. */
+/** Repairs damaged counts, which stop the start of a service. */
 export function repairCommand(): Command {
   const command = new Command("repair")
-    .description("tell what can be read of damaged counts in the data folder, which no service may use meanwhile")
-    .option("--yes", "go on with what can be read; the files are kept as they were");
+    .description("report what can be read of damaged counts in the data folder, which no service may use meanwhile")
+    .option("--yes", "continue with the readable counts, and keep the damaged files");
   addSettings(command, ["data"]);
   return command.action(async () => {
     try {
       const data = path.resolve(settingsOf(command).data);
       if (!existsSync(path.join(data, "limits"))) throw new Error(`there are no counts in the data folder ${data}`);
       const { salvage } = await load(import("../limits/stores/embedded/repair.ts"));
-      const lock = enterAsOwner(data, (made) => lockDataFolder(".", data, made));
-      const found = salvage("limits");
-      process.stdout.write(describe(found));
-      if (found.losses.length > 0) {
-        process.exitCode = await rewrite(found, command.opts<{ yes?: true }>().yes ?? false);
+      const lock = enterAsOwner(data, (createFile) => lockDataFolder(".", data, createFile));
+      const salvaged = salvage("limits");
+      process.stdout.write(describe(salvaged));
+      if (salvaged.losses.length > 0) {
+        process.exitCode = await rewrite(salvaged, command.opts<{ yes?: true }>().yes ?? false);
       }
       lock.release();
     } catch (error) {
@@ -34,13 +34,13 @@ export function repairCommand(): Command {
   });
 }
 
-async function rewrite(found: Salvage, agreed: boolean): Promise<number> {
-  if (!agreed) {
-    process.stdout.write("nothing was changed; with --yes the service starts without what is lost\n");
+async function rewrite(salvaged: Salvage, confirmed: boolean): Promise<number> {
+  if (!confirmed) {
+    process.stdout.write("nothing was changed; with --yes the service starts without the lost counts\n");
     return 1;
   }
-  const backup = await found.rewrite();
-  process.stdout.write(`repaired; the files as they were are in ${backup}\n`);
+  const backup = await salvaged.rewrite();
+  process.stdout.write(`repaired; the damaged files are in ${backup}\n`);
   return 0;
 }
 
@@ -48,6 +48,6 @@ function describe({ losses, keys }: Salvage): string {
   const lines = losses.map(({ file, at, bytes, what }) => {
     return `${path.resolve(file)}: ${bytes > 0 ? `${bytes} bytes from byte ${at} on cannot be read; ` : ""}lost: ${what}`;
   });
-  const rest = losses.length > 0 ? "what can be read holds" : "nothing is damaged: there are";
-  return [...lines, `${rest} the counts of ${keys} keys`, ""].join("\n");
+  const rest = losses.length > 0 ? "readable" : "nothing is damaged";
+  return [...lines, `${rest}: the counts of ${keys} keys`, ""].join("\n");
 }

@@ -13,29 +13,32 @@ import { sendRun } from "./run/send.ts";
 import { showAnswer } from "./run/show.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
-/** Where the service listens, and where its administrative token is. */
-const PLACE = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
+/** The settings for the address of the service and for its administrative token. */
+const SERVICE_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
 const EXITS_HELP = `
-Exit codes: 0 the code came to a result; 1 it failed, or answered with a status other than 2xx; 2 what was given is wrong: a
-flag, the file, the code's syntax, the token; 3 a limit is used up; 4 the service failed, or was not reached.`;
+Exit codes: 0 the code gave a result; 1 the task failed, or answered with a status other than 2xx; 2 invalid input: a flag,
+the file, the syntax of the code, the token; 3 rate limited; 4 service error, or the service was not reached.`;
 
 export function runCommand(): Command {
   const command = new Command("run")
     .description(
-      "run a file's code on the service that listens where these settings say, and print the result; the token is that of " +
-        "CAISSON_TOKEN, or the administrative one of the data folder",
+      "run a file's code on the service of these settings, and print the result; the token is in CAISSON_TOKEN, or is the " +
+        "administrative token of the data folder",
     )
-    .argument("<file>", "JavaScript or TypeScript; - is what comes on stdin")
-    .argument("[flags...]", "after --, flags of your own for esbuild")
-    .option("--container <name>", "where it runs", "demo")
-    .option("--input <json>", "data for the code, which finds it in context.body")
-    .option("--query <name=value>", "for the code, which finds it in context.query; may be repeated", gather)
-    .option("--bundle", "make one file of it and what it imports, by its project's esbuild; it has to export its code")
-    .option("--esbuild <program>", "bundle it by this esbuild")
+    .argument("<file>", "JavaScript or TypeScript; - reads stdin")
+    .argument("[flags...]", "flags for esbuild, after --")
+    .option("--container <name>", "the container of the run", "demo")
+    .option("--input <json>", "data for the code, in context.body")
+    .option("--query <name=value>", "for the code, in context.query; can be repeated", gather)
+    .option(
+      "--bundle",
+      "bundle the file with its imports, by the esbuild of its project; the file must export its code",
+    )
+    .option("--esbuild <program>", "bundle with this esbuild")
     .option("--url <url>", "a service elsewhere, such as https://caisson.example; needs CAISSON_TOKEN")
     .addHelpText("after", EXITS_HELP);
-  addSettings(command, PLACE);
-  // Commander's own faults are those of who gave the flags.
+  addSettings(command, SERVICE_SETTINGS);
+  // Commander's own errors are faults of the caller.
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXITS.caller));
   return command.action(async (file: string, esbuildFlags: readonly string[]) => {
     process.exitCode = await run(command, file, esbuildFlags);

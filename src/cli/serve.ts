@@ -10,9 +10,10 @@ import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /**
- * V8 collects the whole heap when it has grown to some twice what is alive, and counts the buffers in it that sockets are
- * read into. Some 25 MiB are alive here, so a few large results a second made it collect one and a half times a second, for a
- * tenth of a second of processor time each, most of it in threads that hold guests up. Up to four times, it is a fifth of that.
+ * By default V8 collects the whole heap when it has grown to about twice its live size, including the buffers into
+ * which sockets are read. About 25 MiB are live here, so a few large results a second caused one and a half collections
+ * a second. Each took a tenth of a second of processor time, mostly in threads that delay guests. With growth to four
+ * times the live size, the cost is a fifth of that.
  */
 const HEAP_GROWTH = "--heap-growing-percent=300";
 
@@ -35,12 +36,11 @@ export function serveCommand(): Command {
   });
 }
 
-const NO_WALL = [
+const NO_ISOLATION = [
   "isolation: none",
   "*".repeat(100),
-  "*  WARNING: THERE IS NO WALL. Tasks can read this machine, reach its network and attack each other.".padEnd(99) +
-    "*",
-  "*  For development only: run no code here that you have not written.".padEnd(99) + "*",
+  "*  WARNING: NO ISOLATION. Tasks can read this machine, reach its network and attack each other.".padEnd(99) + "*",
+  "*  For development only: run only code that you have written.".padEnd(99) + "*",
   "*".repeat(100),
 ];
 
@@ -51,8 +51,8 @@ function banner({ url, isolation, adminTokenFile }: Service): string {
   return [
     `caisson ${VERSION} serves at ${url}`,
     ...(level === "none"
-      ? NO_WALL
-      : [`isolation: ${level} (${mechanisms}), attacked from inside and held`, ...instead]),
+      ? NO_ISOLATION
+      : [`isolation: ${level} (${mechanisms}), verified by attacks from inside`, ...instead]),
     `resources: ${resources}`,
     `administrative token: ${adminTokenFile}`,
     "try:",
@@ -61,18 +61,18 @@ function banner({ url, isolation, adminTokenFile }: Service): string {
   ].join("\n");
 }
 
-/** For a POSIX shell, also within double quotes of a `$(…)`. */
+/** Quotes a text for a POSIX shell, also within double quotes of a `$(…)`. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The first signal lets runs end, the second does not. */
+/** Stops the service at a signal. The first signal lets runs end, the second ends the process at once. */
 function stopOnSignal(service: Service): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) process.exit(1);
     stopping = true;
-    process.stderr.write(`caisson: ${signal}: no new runs; those in flight have 30 s\n`);
+    process.stderr.write(`caisson: ${signal}: no new runs; runs in flight have 30 s to end\n`);
     service.stop().then(
       () => process.exit(0),
       (error: unknown) => fail(error),
@@ -81,7 +81,7 @@ function stopOnSignal(service: Service): void {
   process.on("SIGTERM", stop).on("SIGINT", stop);
 }
 
-/** Without its launcher it could only turn runs away; whoever started it may start it again. */
+/** Stops a service that has lost its launcher and could only refuse runs. Its supervisor may start it again. */
 async function stopWhenLost(service: Service): Promise<void> {
   const error = await service.lost;
   process.stderr.write(`caisson: ${error.message}; the service stops\n`);

@@ -10,7 +10,7 @@ import { formatDuration, formatSize } from "../units.ts";
 /** Adds to a command a flag for each of these settings, under the heading of its group, and `--config`. */
 export function addSettings(command: Command, keys: readonly (keyof Config)[]): Command {
   command.addOption(
-    new Option("--config <file>", "JSON file of settings; flags and variables win over it").env("CAISSON_CONFIG"),
+    new Option("--config <file>", "JSON file of settings; flags and variables have precedence").env("CAISSON_CONFIG"),
   );
   const wanted = new Set<string>(keys);
   for (const [title, settings] of Object.entries(SETTING_GROUPS)) {
@@ -23,26 +23,31 @@ export function addSettings(command: Command, keys: readonly (keyof Config)[]): 
 
 function optionFor(key: string, setting: Setting<unknown>): Option {
   const option = new Option(setting.flag, `${setting.help} (${describe(setting, key)})`);
-  // Commander collects the texts; `readConfig` reads them, so that all faults are reported at once, with their source.
+  // Commander only collects the texts. `readConfig` parses them, so that all faults are reported at once with their
+  // source.
   if (setting.repeatable) option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value]);
   return option;
 }
 
-/** @throws {ConfigError} naming every fault. */
+/** @throws {ConfigError} with every fault. */
 export function settingsOf(command: Command): Config {
   const { config: file, ...flags } = command.opts<Record<string, unknown>>();
-  // Commander sets what a `--no-` flag negates to true by itself.
-  const given = Object.fromEntries(
+  // Commander itself sets the option of a `--no-` flag to true.
+  const fromCommandLine = Object.fromEntries(
     Object.entries(flags).filter(([key]) => command.getOptionValueSource(key) === "cli"),
   );
-  return readConfig({ flags: given, environment: process.env, file: typeof file === "string" ? readFile(file) : {} });
+  return readConfig({
+    flags: fromCommandLine,
+    environment: process.env,
+    file: typeof file === "string" ? readFile(file) : {},
+  });
 }
 
 function readFile(file: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-    throw new TypeError("it holds no object");
+    throw new TypeError("it is not a JSON object");
   } catch (error) {
     throw new ConfigError(`--config ${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }

@@ -22,10 +22,10 @@ export interface IssueFlags extends SecretFlags {
 }
 
 /**
- * The members of `POST /api/tokens` that the flags ask for. Whether they may be so is for the service to say; here is only
- * read what has a form of its own on the command line.
+ * Converts the flags into the members of `POST /api/tokens`. The service checks most members; this function checks only
+ * members with a special form on the command line.
  *
- * @throws {Error} with a line for each flag that cannot be read, and for what is wrong with the others.
+ * @throws {Error} with a line for each invalid flag, and for each other fault that the service would report.
  */
 export async function tokenMembers(
   flags: IssueFlags,
@@ -36,14 +36,15 @@ export async function tokenMembers(
     faults.set(member, [...(faults.get(member) ?? []), text]);
   };
   if (!flags.admin && !flags.container) {
-    fault("containers", "give --container for a token that reaches some, or --admin for an administrative one");
+    fault("containers", "--container is required, or --admin for an administrative token");
   }
   const { codeUrl: url, codeSha256: sha256 } = flags;
   const members = {
     admin: flags.admin,
     containers: flags.container,
     can: flags.can?.flatMap((list) => list.split(",")),
-    // Nobody wants an administrator's token to end after a day without a word.
+    // Without --expires, an administrative token has no end, because an operator would not expect it to end after a
+    // day.
     ...(flags.admin && flags.expires === undefined ? { exp: null } : { expiresIn: flags.expires }),
     nbf: wholeNumber(flags.nbf, (text) => fault("nbf", `--nbf ${text}`)),
     limits: limitsOf(flags.limit, (text) => fault("limits", `--limit ${text}`)),
@@ -56,27 +57,30 @@ export async function tokenMembers(
     depth: wholeNumber(flags.depth, (text) => fault("depth", `--depth ${text}`)),
     selfRevoke: flags.selfRevoke === false ? false : undefined,
   };
-  if (flags.offline && flags.net) fault("net", "--offline leaves no place for --net; give one of them");
-  const given = JSON.parse(JSON.stringify(members)) as Record<string, unknown>;
-  if (faults.size > 0) throw new Error([...[...faults.values()].flat(), ...faultsOfOthers(given, faults)].join("\n"));
-  return given;
+  if (flags.offline && flags.net) fault("net", "--offline and --net exclude each other");
+  const request = JSON.parse(JSON.stringify(members)) as Record<string, unknown>;
+  if (faults.size > 0) throw new Error([...[...faults.values()].flat(), ...faultsOfOthers(request, faults)].join("\n"));
+  return request;
 }
 
-/** The service is not asked for half of what is meant, and would only then tell these. */
-function faultsOfOthers(given: Record<string, unknown>, known: ReadonlyMap<string, unknown>): string[] {
-  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !known.has(name)));
+/**
+ * Returns the faults of the other members, because an incomplete request is not sent to the service, which would report
+ * them.
+ */
+function faultsOfOthers(request: Record<string, unknown>, known: ReadonlyMap<string, unknown>): string[] {
+  const others = Object.fromEntries(Object.entries(request).filter(([name]) => !known.has(name)));
   const { invalid } = judgeTokenRequest(others, Date.now(), null, [...known.keys()]);
   return invalid.map(({ member, detail }) => `${member} ${detail}`);
 }
 
-/** `container.minute=60`, `token.day=1000`. */
-function limitsOf(given: readonly string[] | undefined, fault: (text: string) => void): object | undefined {
-  if (given === undefined) return undefined;
+/** Parses limits such as `container.minute=60` and `token.day=1000`. */
+function limitsOf(texts: readonly string[] | undefined, fault: (text: string) => void): object | undefined {
+  if (texts === undefined) return undefined;
   const classes: Record<string, Record<string, number>> = {};
-  for (const text of given) {
+  for (const text of texts) {
     const [, kind, window] = /^(container|token)\.(.*)$/s.exec(text) ?? [];
     if (kind === undefined || window === undefined) {
-      fault(`must be such as container.minute=60 or token.day=1000, and not ${JSON.stringify(text)}`);
+      fault(`must be like container.minute=60 or token.day=1000, not ${JSON.stringify(text)}`);
       continue;
     }
     try {
@@ -88,22 +92,22 @@ function limitsOf(given: readonly string[] | undefined, fault: (text: string) =>
   return classes;
 }
 
-function pairsOf(given: readonly string[] | undefined, fault: (text: string) => void): object | undefined {
-  if (given === undefined) return undefined;
-  const pairs = given.map((text): [string, string] => {
+function pairsOf(texts: readonly string[] | undefined, fault: (text: string) => void): object | undefined {
+  if (texts === undefined) return undefined;
+  const pairs = texts.map((text): [string, string] => {
     const at = text.indexOf("=");
     if (at < 1) fault("must be KEY=VALUE");
     return [text.slice(0, at), text.slice(at + 1)];
   });
   const keys = pairs.map(([key]) => key);
   for (const key of new Set(keys.filter((name, at) => keys.indexOf(name) !== at))) {
-    fault(`gives ${JSON.stringify(key)} more than once`);
+    fault(`sets ${JSON.stringify(key)} more than once`);
   }
   return Object.fromEntries(pairs);
 }
 
 function wholeNumber(text: string | undefined, fault: (text: string) => void): number | undefined {
   if (text === undefined || /^\d{1,12}$/.test(text)) return text === undefined ? undefined : Number(text);
-  fault(`must be a whole number, and not ${JSON.stringify(text)}`);
+  fault(`must be a whole number, not ${JSON.stringify(text)}`);
   return undefined;
 }

@@ -10,43 +10,43 @@ import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 import type { IssueFlags } from "./token-members.ts";
 
-/** Where the service listens, and what is read when it is not asked. */
-const PLACE = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
-const OFFLINE = ["keys", "secretsKey", "redis", "redisPasswordFile", "redisCa", "realm"] as const;
+/** The settings for the address of the service, and for a token that is issued without the service. */
+const SERVICE_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
+const OFFLINE_SETTINGS = ["keys", "secretsKey", "redis", "redisPasswordFile", "redisCa", "realm"] as const;
 
 export function tokenCommand(): Command {
-  return new Command("token").description("tokens").addCommand(issueCommand());
+  return new Command("token").description("issue tokens").addCommand(issueCommand());
 }
 
 function issueCommand(): Command {
   const command = new Command("issue")
     .description(
-      "issue a token; it is printed once, to stdout. --admin reads the data folder, and the Redis that nodes share; for " +
-        "others the service is asked that listens where these settings say",
+      "issue a token and print it once, to stdout; --admin reads the data folder, and the Redis that nodes share; other " +
+        "tokens are issued by the service of these settings",
     )
     .option("--admin", "an administrative token")
-    .option("--container <name>", "a container that it reaches, or a beginning such as acme-*; may be repeated", gather)
-    .option("--can <verbs>", "what it may do there, such as run,limits,issue", gather)
-    .option("--limit <class.window=runs>", "such as container.minute=60 or token.day=1000; may be repeated", gather)
-    .option("--expires <duration>", "how long it is valid, such as 12h; without it a day, with --admin until revoked")
-    .option("--nbf <seconds>", "the Unix time from which on it is valid")
+    .option("--container <name>", "a container that it permits, or a prefix such as acme-*; can be repeated", gather)
+    .option("--can <verbs>", "what it permits there, such as run,limits,issue", gather)
+    .option("--limit <class.window=runs>", "such as container.minute=60 or token.day=1000; can be repeated", gather)
+    .option("--expires <duration>", "how long it is valid, such as 12h; default: a day, with --admin until revoked")
+    .option("--nbf <seconds>", "the Unix time from which it is valid")
     .option(
       "--secret <key[=value]>",
-      "a secret for its code, without a value that of the environment variable of its name; may be repeated. A value stands " +
-        "in the list of processes and in the history of the shell",
+      "a secret for its code; without a value, the value of the environment variable of this name; can be repeated. A value " +
+        "on the command line is visible in the list of processes and in the shell history",
       gather,
     )
-    .option("--secret-file <key=path>", "a secret for its code, from a file or - for stdin; may be repeated", gather)
-    .option("--secrets-readable", "code that others choose may read the secrets")
-    .option("--param <key=value>", "a readable value for its code; may be repeated", gather)
-    .option("--code-url <url>", "the only code that it runs")
-    .option("--code-sha256 <digest>", "the digest of the only code that it runs")
-    .option("--net <host>", "a place that its code reaches, and no other; may be repeated", gather)
-    .option("--offline", "its code reaches no place")
-    .option("--fresh", "every run in a guest that nobody has used")
-    .option("--depth <generations>", "how many generations it may issue below it")
+    .option("--secret-file <key=path>", "a secret for its code, from a file or - for stdin; can be repeated", gather)
+    .option("--secrets-readable", "code that the caller chooses may read the secrets")
+    .option("--param <key=value>", "a readable value for its code; can be repeated", gather)
+    .option("--code-url <url>", "the URL of the only code that it permits")
+    .option("--code-sha256 <digest>", "the SHA-256 of the only code that it permits")
+    .option("--net <host>", "a destination that its code may reach; all others are denied; can be repeated", gather)
+    .option("--offline", "its code has no network")
+    .option("--fresh", "every run has a guest that no run has used")
+    .option("--depth <generations>", "how many generations of tokens may exist below it")
     .option("--no-self-revoke", "it cannot revoke itself");
-  addSettings(command, [...PLACE, ...OFFLINE]);
+  addSettings(command, [...SERVICE_SETTINGS, ...OFFLINE_SETTINGS]);
   return command.action(async () => {
     try {
       const flags = command.opts<IssueFlags>();
@@ -64,7 +64,7 @@ async function ask(config: Config, members: object): Promise<string> {
   return ((await administer(config, "POST", "/api/tokens", members)) as { token: string }).token;
 }
 
-/** Also where no service runs, or none that takes the token of its folder any more. */
+/** Issues a token without the service, which may be stopped or may reject the token of its folder. */
 async function issueOffline(config: Config, members: object): Promise<string> {
   const { openRedis, openShared } = await load(import("../stores.ts"));
   const { openTokens } = await load(import("../tokens/token-service.ts"));

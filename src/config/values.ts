@@ -17,97 +17,97 @@ export function text(value: string): string {
 }
 
 /** Makes a path absolute, because the service may change its working directory. */
-export function file(given: string): string {
-  return path.resolve(text(given));
+export function file(input: string): string {
+  return path.resolve(text(input));
 }
 
-export function boolean(given: string): boolean {
-  return choice("true", "false")(given) === "true";
+export function boolean(input: string): boolean {
+  return choice("true", "false")(input) === "true";
 }
 
-export function choice<const T extends string>(...choices: T[]): (given: string) => T {
-  return (given) => {
-    const found = choices.find((each) => each === given);
-    if (found === undefined) throw new TypeError(`${JSON.stringify(given)} is not one of ${choices.join(", ")}`);
+export function choice<const T extends string>(...choices: T[]): (input: string) => T {
+  return (input) => {
+    const found = choices.find((each) => each === input);
+    if (found === undefined) throw new TypeError(`${JSON.stringify(input)} is not one of ${choices.join(", ")}`);
     return found;
   };
 }
 
-export function decimal(least: number, most: number): (given: string) => number {
-  return (given) => {
-    const value = /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
+export function decimal(least: number, most: number): (input: string) => number {
+  return (input) => {
+    const value = /^\d+(\.\d+)?$/.test(input) ? Number(input) : Number.NaN;
     if (!(value >= least && value <= most)) {
-      throw new TypeError(`${JSON.stringify(given)} is not a number from ${least} to ${most}`);
+      throw new TypeError(`${JSON.stringify(input)} is not a number from ${least} to ${most}`);
     }
     return value;
   };
 }
 
-export function integer(least: number, most: number): (given: string) => number {
-  return (given) => {
-    if (!/^\d+$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is not a whole number`);
-    return decimal(least, most)(given);
+export function integer(least: number, most: number): (input: string) => number {
+  return (input) => {
+    if (!/^\d+$/.test(input)) throw new TypeError(`${JSON.stringify(input)} is not a whole number`);
+    return decimal(least, most)(input);
   };
 }
 
-export function duration(leastMs: number): (given: string) => number {
-  return (given) => {
-    const value = parseDuration(given);
+export function duration(leastMs: number): (input: string) => number {
+  return (input) => {
+    const value = parseDuration(input);
     // Node's timers have 31 bits; a longer limit would fire at once.
-    if (value < leastMs || value > 2 ** 31 - 1) throw new TypeError(`${given} is not between ${leastMs}ms and 24d`);
+    if (value < leastMs || value > 2 ** 31 - 1) throw new TypeError(`${input} is not between ${leastMs}ms and 24d`);
     return value;
   };
 }
 
-export function size(leastBytes: number): (given: string) => number {
-  return (given) => {
-    const value = parseSize(given);
-    if (value < leastBytes) throw new TypeError(`${given} is less than the minimum of ${leastBytes} bytes`);
+export function size(leastBytes: number): (input: string) => number {
+  return (input) => {
+    const value = parseSize(input);
+    if (value < leastBytes) throw new TypeError(`${input} is less than the minimum of ${leastBytes} bytes`);
     return value;
   };
 }
 
 /** Parses ranges of addresses in CIDR notation. */
 export function cidrs(texts: readonly string[]): string[] {
-  return texts.flatMap((given) => given.split(",")).map((given) => cidr(given.trim()));
+  return texts.flatMap((input) => input.split(",")).map((input) => cidr(input.trim()));
 }
 
-function cidr(given: string): string {
-  const [address = "", prefix = "", ...rest] = given.split("/");
+function cidr(input: string): string {
+  const [address = "", prefix = "", ...rest] = input.split("/");
   // An address with a zone is valid on one link only, and is in no range.
   const longest = address.includes("%") ? -1 : { 0: -1, 4: 32, 6: 128 }[isIP(address)]!;
   if (rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > longest) {
-    throw new TypeError(`${JSON.stringify(given)} is not a CIDR range such as 10.0.0.0/8`);
+    throw new TypeError(`${JSON.stringify(input)} is not a CIDR range such as 10.0.0.0/8`);
   }
-  return given;
+  return input;
 }
 
 /** Parses a realm. It is part of each key in Redis, where braces would select the node. */
-export function realm(given: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(given)) return given;
+export function realm(input: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(input)) return input;
   throw new TypeError(
-    `${JSON.stringify(given)} is not 1 to 64 letters, digits and _.- characters that begin with a letter or digit`,
+    `${JSON.stringify(input)} is not 1 to 64 letters, digits and _.- characters that begin with a letter or digit`,
   );
 }
 
 export function hostPorts(texts: readonly string[]): HostPort[] {
-  return texts.map((given) => {
-    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(given.trim());
-    if (!match) throw new TypeError(`${JSON.stringify(given)} is not host:port`);
+  return texts.map((input) => {
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(input.trim());
+    if (!match) throw new TypeError(`${JSON.stringify(input)} is not host:port`);
     return { host: (match[1] ?? match[2])!, port: integer(1, 65_535)(match[3]!) };
   });
 }
 
 export function ports(texts: readonly string[]): number[] {
-  return texts.flatMap((given) => given.split(",")).map((given) => integer(1, 65_535)(given.trim()));
+  return texts.flatMap((input) => input.split(",")).map((input) => integer(1, 65_535)(input.trim()));
 }
 
 export function limits(texts: readonly string[]): WindowLimits {
   const windows = choice("second", "minute", "hour", "day", "week", "month");
   return Object.fromEntries(
-    texts.map((given) => {
-      const [window, runs, ...rest] = given.trim().split("=");
-      if (runs === undefined || rest.length > 0) throw new TypeError(`${JSON.stringify(given)} is not window=runs`);
+    texts.map((input) => {
+      const [window, runs, ...rest] = input.trim().split("=");
+      if (runs === undefined || rest.length > 0) throw new TypeError(`${JSON.stringify(input)} is not window=runs`);
       return [windows(window!), integer(1, 2 ** 31 - 1)(runs)];
     }),
   );

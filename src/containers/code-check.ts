@@ -5,9 +5,9 @@ import type { RunListener } from "./guest/guest-run.ts";
 import type { TokenChain } from "./token-quotas.ts";
 
 /**
- * Has a guest find out whether code can be read: a parser is what hostile text attacks first, and none is used in this
- * process. Nothing of the code is evaluated. The guest belongs to the token in this container, is used for nothing else, and
- * counts as one of its containers. Where there is no place for it, or it comes to no answer, the code may be anything.
+ * Parses code in a guest, because hostile text attacks the parser first. The service's own process parses no code. The
+ * code is not evaluated. The guest belongs to the token in this container, has no other use, and counts as one of the
+ * token's containers. The check passes if there is no room for the guest, or if the guest fails for any other reason.
  *
  * @throws {Problem} `code_syntax`
  */
@@ -17,10 +17,10 @@ export async function checkCode(
   token: TokenChain,
   text: Buffer,
 ): Promise<void> {
-  const place = reserve(containers, name, token);
-  if (!place) return;
+  const reservation = reserve(containers, name, token);
+  if (!reservation) return;
   try {
-    const { slot } = place;
+    const { slot } = reservation;
     const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
     const code = { ...codeOf({ source: text, typescript: false, modules: null }), parseOnly: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export async function checkCode(
   } catch (error) {
     if (error instanceof Problem && error.code === "code_syntax") throw error;
   } finally {
-    containers.release(place);
+    containers.release(reservation);
   }
 }
 
@@ -47,17 +47,17 @@ function reserve(containers: Pick<ContainerManager, "reserve">, name: string, to
   }
 }
 
-const nothing = (): void => {};
+const ignore = (): void => {};
 
 function listener(resolve: () => void, reject: (problem: Problem) => void): RunListener {
   return {
     result: resolve,
     fault: reject,
     over: resolve,
-    head: nothing,
-    data: nothing,
-    end: nothing,
-    refused: nothing,
-    logSink: { log: nothing, lateError: nothing },
+    head: ignore,
+    data: ignore,
+    end: ignore,
+    refused: ignore,
+    logSink: { log: ignore, lateError: ignore },
   };
 }

@@ -2,42 +2,49 @@ import { freemem } from "node:os";
 
 import { Problem } from "../errors.ts";
 import { formatDuration } from "../units.ts";
-import { leastRecent, ownRoom, roomFor } from "./eviction.ts";
-import { GuestSlot } from "./guest-slot.ts";
-import { Container } from "./guest-slot.ts";
+import { chooseEviction, leastRecent, leastRecentOf } from "./eviction.ts";
+import { Container, GuestSlot } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool } from "./pool.ts";
-import { type TokenCaps, type TokenChain, type TokenLineage, TokenQuotas } from "./token-quotas.ts";
+import {
+  publicProblem,
+  publicShare,
+  type TokenCaps,
+  type TokenChain,
+  type TokenLineage,
+  TokenQuotas,
+} from "./token-quotas.ts";
 
 export interface ContainerManagerOptions {
-  /** Runs in flight, a container. */
+  /** The maximum number of runs in flight in each container. */
   readonly concurrency: number;
-  /** Alive at once. Each isolation group in a container, and each fresh guest, is one. */
+  /** The maximum number of live slots. Each isolation group in a container is one, and each fresh guest. */
   readonly maxContainers: number;
-  /** Isolation groups that have a guest in one container. */
+  /** The maximum number of isolation groups that have a guest in one container. */
   readonly containerParties: number;
-  /** A container that has not been used for so long is closed. */
+  /** A slot that was not used for this time is closed. */
   readonly idleMs: number;
-  /** When the machine has less than this left, idle guests go and no new ones come. */
+  /** If the machine has less free memory than this, the service ends idle guests and starts no new guest. */
   readonly memoryReserveBytes: number;
-  /** Of one token. */
+  /** The limits of each token. */
   readonly caps: TokenCaps;
-  /** What the machine has left, in bytes. */
+  /** Returns the free memory of the machine in bytes. */
   readonly availableMemory?: () => number;
 }
 
-/** What one run has reserved before it is charged: a place in a container, and the right to a guest. */
+/** What a run reserves before it is charged: a share of a container's concurrency, and the right to a guest. */
 export interface Reservation {
   readonly slot: GuestSlot;
   readonly lineage: TokenLineage;
+  readonly isPublic: boolean;
 }
 
 const SWEEP_MS = 1_000;
-/** Runs are short: a place is free again after some milliseconds, but nobody can say which. */
+/** Most runs end within milliseconds, but the service cannot predict when the next run ends. */
 const BUSY_RETRY_MS = 1_000;
 const BUSY = { retryAfterMs: BUSY_RETRY_MS };
 
-/** The containers that are alive, and who holds them. */
+/** The live containers, and the tokens that they count for. */
 export class ContainerManager {
   readonly #containers: Map<string, Container> = new Map();
   readonly #pool: Pool;
@@ -58,58 +65,74 @@ export class ContainerManager {
     this.#sweeper = setInterval(() => this.#sweep(performance.now()), Math.min(SWEEP_MS, options.idleMs)).unref();
   }
 
-  /** Runs that hold a place. */
+  /** The number of runs that hold a reservation. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Of the containers that are alive. */
+  /** The names of the live containers. */
   names(): Iterable<string> {
     return this.#containers.keys();
   }
 
-  /** How many isolation groups have a guest in a container, and how many of its runs are in flight. */
+  /** The number of isolation groups that have a guest in a container, and the number of its runs in flight. */
   activity(name: string): { parties: number; running: number } {
     const container = this.#containers.get(name);
     return { parties: container?.slots.size ?? 0, running: container?.taken ?? 0 };
   }
 
-  /** Takes no new run. */
+  /** Refuses new runs from now on. */
   drain(): void {
     this.#draining = true;
   }
 
   /**
-   * Takes a place in a container, and the right to a guest, before anything is charged for it. A refusal changes nothing:
-   * room is made only when nothing else is in the way.
+   * Reserves a slot for a run before the run is charged. A refusal changes nothing: other guests are ended to make room
+   * only after all other checks have passed.
    *
+   * @param isPublic whether the client sent no token: all these clients together get half of the slots of the container and
+   *   half of the caps of the token
    * @throws {Problem} `container_busy`, `overloaded`, `draining`.
    */
-  reserve(name: string, group: IsolationGroup, token: TokenChain, nowMs: number): Reservation {
+  reserve(
+    name: string,
+    group: IsolationGroup,
+    token: TokenChain,
+    nowMs: number,
+    isPublic: boolean = false,
+  ): Reservation {
     if (this.#draining) throw new Problem("draining", "the service is stopping", BUSY);
     const lineage = this.#quotas.lineageOf(token);
     const container = this.#containers.get(name);
-    const known = group.fresh ? undefined : container?.slots.get(group.isolationKey);
-    const cold = known?.isCold ?? true;
+    const existing = group.fresh ? undefined : container?.slots.get(group.isolationKey);
+    const cold = existing?.isCold ?? true;
     if (cold && this.#pool.full) throw new Problem("overloaded", "too many containers wait to be started", BUSY);
-    if (container && container.taken >= this.#options.concurrency) throw placesProblem(container);
-    this.#quotas.admitRun(lineage);
-    if (known && cold) refuseCrashLoop(known, nowMs);
-    const slot = known ?? this.#open(name, group, lineage, nowMs);
+    if (container) this.#admitTo(container, isPublic);
+    this.#quotas.admitRun(lineage, isPublic);
+    if (existing && cold) refuseCrashLoop(existing, nowMs);
+    const slot = existing ?? this.#open(name, group, lineage, nowMs, isPublic);
     this.#taken++;
     slot.container.taken++;
+    if (isPublic) slot.container.publicTaken++;
     slot.taken++;
     slot.usedMs = nowMs;
-    this.#hold(slot, lineage, nowMs);
-    for (const load of lineage.members) load.inFlight++;
-    return { slot: slot, lineage };
+    this.#updateOwner(slot, lineage, nowMs);
+    for (const load of lineage.members) {
+      load.inFlight++;
+      if (isPublic) load.publicInFlight++;
+    }
+    return { slot, lineage, isPublic };
   }
 
-  release({ slot, lineage }: Reservation): void {
+  release({ slot, lineage, isPublic }: Reservation): void {
     this.#taken--;
     slot.container.taken--;
+    if (isPublic) slot.container.publicTaken--;
     slot.taken--;
-    for (const load of lineage.members) load.inFlight--;
+    for (const load of lineage.members) {
+      load.inFlight--;
+      if (isPublic) load.publicInFlight--;
+    }
     if (slot.group.fresh) this.#remove(slot);
   }
 
@@ -119,65 +142,80 @@ export class ContainerManager {
     this.#containers.clear();
   }
 
-  /**
-   * Who made a container come alive holds it, and whoever uses it later does not take it over: else a neighbour could be
-   * made to hold what it only looked into. A holder that has not come back for the idle time has left it to whoever did,
-   * if that one may have another: else nobody could get rid of what others keep alive.
-   */
-  #hold(slot: GuestSlot, lineage: TokenLineage, nowMs: number): void {
-    if (slot.holder.members[0] !== lineage.members[0]) {
-      if (nowMs - slot.holderUsedMs <= this.#options.idleMs || this.#quotas.full(lineage)) return;
-      for (const load of slot.holder.members) load.live--;
-      for (const load of lineage.members) load.live++;
-      slot.holder = lineage;
-    }
-    slot.holderUsedMs = nowMs;
+  #admitTo(container: Container, isPublic: boolean): void {
+    const { name, taken, publicTaken } = container;
+    const { concurrency } = this.#options;
+    if (taken >= concurrency) throw concurrencyProblem(container);
+    if (!isPublic || publicTaken < publicShare(concurrency)) return;
+    throw publicProblem(`container "${name}"`, publicTaken, "runs");
   }
 
-  #open(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): GuestSlot {
+  /**
+   * Keeps or changes the token that a slot counts for. A slot counts for the token that opened it. A later user does not
+   * become its owner, because otherwise a token could be charged for a container that it only looked into. If the owner
+   * has not used the slot for the idle time, the slot counts for the next user that may have another container. Otherwise
+   * an owner could not get rid of a slot that other tokens keep alive.
+   */
+  #updateOwner(slot: GuestSlot, lineage: TokenLineage, nowMs: number): void {
+    if (slot.owner.members[0] !== lineage.members[0]) {
+      if (nowMs - slot.ownerUsedMs <= this.#options.idleMs || this.#quotas.full(lineage)) return;
+      countLive(slot, -1);
+      slot.owner = lineage;
+      countLive(slot, 1);
+    }
+    slot.ownerUsedMs = nowMs;
+  }
+
+  #open(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number, isPublic: boolean): GuestSlot {
     const isStart = !group.fresh || this.#quotas.isNewFor(lineage, name, nowMs);
     if (isStart) this.#quotas.admitStart(lineage, nowMs);
-    for (const each of this.#makeRoom(name, group, lineage, nowMs)) this.#remove(each);
-    // Only now: it may have gone with its last slot.
+    for (const each of this.#makeRoom(name, group, lineage, nowMs, isPublic)) this.#remove(each);
+    // Looked up after room was made: the container is deleted with its last slot.
     let container = this.#containers.get(name);
     if (!container) this.#containers.set(name, (container = new Container(name)));
-    const slot = new GuestSlot(container, group, lineage, this.#pool);
-    slot.holderUsedMs = nowMs;
+    const slot = new GuestSlot(container, group, lineage, this.#pool, isPublic);
+    slot.ownerUsedMs = nowMs;
     this.#alive++;
-    for (const load of lineage.members) {
-      load.live++;
-      if (isStart) load.starts.push(nowMs);
-    }
+    countLive(slot, 1);
+    if (isStart) for (const load of lineage.members) load.starts.push(nowMs);
     if (group.fresh && isStart) lineage.head.freshIn.set(name, nowMs);
     if (!group.fresh) container.slots.set(group.isolationKey, slot);
     return slot;
   }
 
-  /** @returns what is to go for one more; nothing when there is room. */
-  #makeRoom(name: string, group: IsolationGroup, lineage: TokenLineage, nowMs: number): readonly GuestSlot[] {
+  /** Returns the slots that must be closed to make room for a new slot; empty if there is room. */
+  #makeRoom(
+    name: string,
+    group: IsolationGroup,
+    lineage: TokenLineage,
+    nowMs: number,
+    isPublic: boolean,
+  ): readonly GuestSlot[] {
     const { maxContainers, containerParties } = this.#options;
     const container = this.#containers.get(name);
-    const going: GuestSlot[] = [];
-    const full = this.#quotas.full(lineage);
+    const evicted: GuestSlot[] = [];
+    const fullOfPublic = isPublic ? this.#quotas.fullOfPublic(lineage) : null;
+    const full = fullOfPublic ?? this.#quotas.full(lineage);
     if (full) {
-      const own = ownRoom(full, this.#all());
+      const own = leastRecentOf(full, this.#all(), fullOfPublic !== null);
+      if (!own && fullOfPublic) throw publicProblem("the token", fullOfPublic.publicLive, "guests");
       if (!own) throw this.#quotas.fullProblem(full);
-      going.push(own);
+      evicted.push(own);
     }
     const crowded = !group.fresh && container !== undefined && container.slots.size >= containerParties;
-    if (crowded && going[0]?.container !== container) {
-      const room = leastRecent(container.slots.values());
-      if (!room) {
-        const detail = `container "${name}" serves ${containerParties} parties, all at work, and may serve no more`;
+    if (crowded && evicted[0]?.container !== container) {
+      const idle = leastRecent(container.slots.values());
+      if (!idle) {
+        const detail = `container "${name}" serves ${containerParties} isolation groups, all at work, which is its limit`;
         throw new Problem("container_busy", detail, BUSY);
       }
-      going.push(room);
+      evicted.push(idle);
     }
-    if (going.length > 0 || (this.#alive < maxContainers && !this.#memoryShort)) return going;
-    const room = roomFor(lineage, this.#all(), nowMs);
-    if (room) return [room];
-    const what = this.#memoryShort ? "the machine is short of memory" : `${this.#alive} containers are at work`;
-    throw new Problem("overloaded", `${what}, and there is room for no more`, BUSY);
+    if (evicted.length > 0 || (this.#alive < maxContainers && !this.#memoryShort)) return evicted;
+    const idle = chooseEviction(lineage, this.#all(), nowMs);
+    if (idle) return [idle];
+    const reason = this.#memoryShort ? "the machine is short of memory" : `${this.#alive} containers are in use`;
+    throw new Problem("overloaded", `${reason}, so no new container can be started`, BUSY);
   }
 
   *#all(): Generator<GuestSlot> {
@@ -189,23 +227,31 @@ export class ContainerManager {
       if (slot.taken === 0 && slot.usedMs < nowMs - this.#options.idleMs) this.#remove(slot);
     }
     this.#memoryShort = this.#availableMemory() < this.#options.memoryReserveBytes;
-    const largest = this.#memoryShort ? roomFor(null, this.#all(), nowMs) : null;
+    const largest = this.#memoryShort ? chooseEviction(null, this.#all(), nowMs) : null;
     if (largest) this.#remove(largest);
     this.#quotas.sweep(nowMs);
   }
 
   #remove(slot: GuestSlot): void {
-    const { container, group, holder } = slot;
+    const { container, group } = slot;
     if (container.slots.get(group.isolationKey) === slot) container.slots.delete(group.isolationKey);
     if (container.slots.size === 0 && container.taken === 0) this.#containers.delete(container.name);
     this.#alive--;
-    for (const load of holder.members) load.live--;
+    countLive(slot, -1);
     slot.close();
   }
 }
 
-function placesProblem({ name, taken }: Container): Problem {
-  return new Problem("container_busy", `container "${name}" has ${taken} runs in flight, and may have no more`, BUSY);
+/** Counts a slot for its owner, or removes it from the counts. */
+function countLive({ owner, isPublic }: GuestSlot, change: 1 | -1): void {
+  for (const load of owner.members) {
+    load.live += change;
+    if (isPublic) load.publicLive += change;
+  }
+}
+
+function concurrencyProblem({ name, taken }: Container): Problem {
+  return new Problem("container_busy", `container "${name}" has ${taken} runs in flight, which is its limit`, BUSY);
 }
 
 function refuseCrashLoop(slot: GuestSlot, nowMs: number): void {
@@ -213,8 +259,8 @@ function refuseCrashLoop(slot: GuestSlot, nowMs: number): void {
   if (retryAfterMs <= 0) return;
   const { name } = slot.container;
   const wait = formatDuration(retryAfterMs);
-  throw new Problem("container_busy", `container "${name}" ended again and again; it may try anew in ${wait}`, {
+  throw new Problem("container_busy", `container "${name}" ended again and again; it may start again in ${wait}`, {
     retryAfterMs,
-    hint: "Its tasks end their process, block it or exhaust its memory. The answers to those runs say which.",
+    hint: "Its tasks end their process, block it or exhaust its memory. The responses to these runs give the cause.",
   });
 }

@@ -1,27 +1,32 @@
 import type { GuestSlot } from "./guest-slot.ts";
 import type { TokenLineage, TokenLoad } from "./token-quotas.ts";
 
-/** A guest used within so long stays warm for a small holder, whoever wants its room. */
-const SPARED_MS = 10_000;
+/** A guest that was used within this time is not evicted for an owner that would then be larger than its own. */
+const RECENT_USE_MS = 10_000;
 
 /**
- * Which slot makes room for one more: of the largest holder the one that nobody has used for the longest time.
+ * Chooses the slot that is closed to make room for a new slot: the least recently used slot of the owner with the most
+ * slots. A slot that has runs is never chosen.
  *
- * Never one at work. One that was used just now goes only for a holder that would not be larger than its own: whoever walks
- * through a thousand names walks over his own containers, and no neighbour finds his cold.
+ * A slot that was used just now is chosen only for an owner that would not have more slots than its own. So a client that
+ * opens a thousand containers closes its own containers, and not the warm containers of other clients.
  *
- * @param asking is who wants the room, or null when the machine does.
- * @returns null when there is none.
+ * @param requester the lineage that needs the room, or null if the machine is short of memory.
+ * @returns the slot, or null if no slot may be closed.
  */
-export function roomFor(asking: TokenLineage | null, among: Iterable<GuestSlot>, nowMs: number): GuestSlot | null {
+export function chooseEviction(
+  requester: TokenLineage | null,
+  slots: Iterable<GuestSlot>,
+  nowMs: number,
+): GuestSlot | null {
   let found: GuestSlot | null = null;
   let foundSize = 0;
-  for (const each of among) {
+  for (const each of slots) {
     if (each.taken > 0) continue;
-    const { head } = each.holder;
-    const own = head === asking?.head;
+    const { head } = each.owner;
+    const own = head === requester?.head;
     const size = head.live + (own ? 1 : 0);
-    if (asking && !own && size <= asking.head.live && nowMs - each.usedMs < SPARED_MS) continue;
+    if (requester && !own && size <= requester.head.live && nowMs - each.usedMs < RECENT_USE_MS) continue;
     if (found && (size < foundSize || (size === foundSize && each.usedMs >= found.usedMs))) continue;
     found = each;
     foundSize = size;
@@ -29,19 +34,27 @@ export function roomFor(asking: TokenLineage | null, among: Iterable<GuestSlot>,
   return found;
 }
 
-/** The one of a holder's own that nobody has used for the longest time and that is not at work. */
-export function ownRoom(load: TokenLoad, among: Iterable<GuestSlot>): GuestSlot | null {
-  return leastRecent(among, (each) => each.holder.members.includes(load));
+/**
+ * Returns the least recently used slot that counts for a token and has no runs.
+ *
+ * @param isPublic whether only slots count that runs without a token opened
+ */
+export function leastRecentOf(
+  load: TokenLoad,
+  slots: Iterable<GuestSlot>,
+  isPublic: boolean = false,
+): GuestSlot | null {
+  return leastRecent(slots, (each) => each.owner.members.includes(load) && (each.isPublic || !isPublic));
 }
 
-/** The one that nobody has used for the longest time and that is not at work. */
+/** Returns the least recently used slot that passes the filter and has no runs. */
 export function leastRecent(
-  among: Iterable<GuestSlot>,
-  counts: (each: GuestSlot) => boolean = () => true,
+  slots: Iterable<GuestSlot>,
+  filter: (each: GuestSlot) => boolean = () => true,
 ): GuestSlot | null {
   let found: GuestSlot | null = null;
-  for (const each of among) {
-    if (each.taken === 0 && counts(each) && (!found || each.usedMs < found.usedMs)) found = each;
+  for (const each of slots) {
+    if (each.taken === 0 && filter(each) && (!found || each.usedMs < found.usedMs)) found = each;
   }
   return found;
 }

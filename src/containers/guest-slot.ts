@@ -5,21 +5,23 @@ import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool, Taken } from "./pool.ts";
 import type { TokenLineage } from "./token-quotas.ts";
 
-/** A guest is replaced after this many runs or this long, whatever it looks like from outside. */
+/** A guest is replaced after this many runs or this time, because damage inside it is not visible from outside. */
 const MAX_RUNS = 100_000;
 const MAX_AGE_MS = 20 * 60_000;
 
-/** By then a guest that is blocked has been ended; one that is not is on a machine too busy to tell. */
-const HELD_MS = 10_000;
+/** The time that new runs wait for a silent guest. By then the watchdog has ended a blocked guest, or the machine is too busy. */
+const SILENT_WAIT_MS = 10_000;
 const MAX_DRAINING = 2;
 const CLOSED = new Problem("container_restarted", "the container was closed");
 
-/** One container: the places in it, and what each isolation group has of it. */
+/** A container: its runs in flight, and the slot of each isolation group. */
 export class Container {
   readonly name: string;
-  /** Places taken by runs of all groups, from before they are admitted until they are answered. */
+  /** The number of reservations of all groups. A run holds its reservation from before its admission until its end. */
   taken = 0;
-  /** By the key of their isolation group; those of fresh guests, which nobody looks for, are not among them. */
+  /** The reservations of runs without a token. */
+  publicTaken = 0;
+  /** The slots by isolation key, without those of fresh guests, which are never looked up. */
   readonly slots: Map<string, GuestSlot> = new Map();
 
   constructor(name: string) {
@@ -27,33 +29,40 @@ export class Container {
   }
 }
 
-/** The share that one isolation group has of a container: its guest, if there is one, and the token it counts for. */
+/** The part of a container that belongs to one isolation group: its guest, if there is one, and the token it counts for. */
 export class GuestSlot {
   readonly container: Container;
   readonly group: IsolationGroup;
-  /** Whose container it counts as: the token that made it come alive, until that has left it to others. */
-  holder: TokenLineage;
-  /** When the holder last used it, and when anybody did. On the clock of `performance.now()`. */
-  holderUsedMs = 0;
+  /** The token that the slot counts for: first the token that opened it (see `ContainerManager`). */
+  owner: TokenLineage;
+  /** Whether a run without a token opened the slot. */
+  readonly isPublic: boolean;
+  /** When the owner last used the slot, on the clock of `performance.now()`. */
+  ownerUsedMs = 0;
+  /** When any token last used the slot, on the same clock. */
   usedMs = 0;
-  /** Runs that have a place in it. */
+  /** The number of reservations of the slot. */
   taken = 0;
   readonly #pool: Pool;
   readonly #crashes = new CrashLoop();
   #warm: Taken | null = null;
-  /** 0 as long as it has had none. */
+  /** When the slot received its latest guest; 0 before the first guest. */
   #warmSinceMs = 0;
   #arriving: Promise<Taken> | null = null;
   #draining: Guest[] = [];
 
-  constructor(container: Container, group: IsolationGroup, holder: TokenLineage, pool: Pool) {
+  constructor(container: Container, group: IsolationGroup, owner: TokenLineage, pool: Pool, isPublic: boolean = false) {
     this.container = container;
+    this.isPublic = isPublic;
     this.group = group;
-    this.holder = holder;
+    this.owner = owner;
     this.#pool = pool;
   }
 
-  /** The guest that may take a run now, if there is one. What it was sent while it is blocked would end with it. */
+  /**
+   * Returns the guest that may take a run now, or null. A guest that is late with a ping takes none, because the watchdog
+   * may end it together with its runs.
+   */
   warm(nowMs: number): Taken | null {
     if (!this.#warm) return null;
     const { guest } = this.#warm;
@@ -63,12 +72,12 @@ export class GuestSlot {
     return null;
   }
 
-  /** Whether a run would have to wait for a guest that nobody has asked for yet. */
+  /** Whether the slot has no guest and has not requested one from the pool. */
   get isCold(): boolean {
     return this.#arriving === null && (this.#warm?.guest.draining ?? true);
   }
 
-  /** Milliseconds for which it gets no other guest, because its own have died at once again and again; 0 for none. */
+  /** The time in milliseconds until the slot may have another guest after repeated deaths; 0 if it may have one now. */
   backOffMs(nowMs: number): number {
     if (!this.isCold) return 0;
     if (this.#warm) this.#letGo(this.#warm.guest);
@@ -76,37 +85,38 @@ export class GuestSlot {
   }
 
   /**
-   * Its guest once that answers again, else one from the pool; runs that come meanwhile wait for the same one.
+   * Returns the guest of the slot when it answers pings again, otherwise a guest from the pool. Runs that arrive meanwhile
+   * wait for the same guest.
    *
-   * @throws {Problem} when there is none.
+   * @throws {Problem} if no guest could be started.
    */
   async arrive(): Promise<Taken> {
     const silent = this.#warm;
     if (silent && !silent.guest.draining) {
-      await settledWithin(silent.guest, HELD_MS);
+      await settledWithin(silent.guest, SILENT_WAIT_MS);
       if (!silent.guest.draining) return silent;
     }
     if (this.#warm?.guest.draining) this.#letGo(this.#warm.guest);
-    // Another run that waited was here first.
+    // Another run that waited has already taken a new guest.
     if (this.#warm) return this.#warm;
     this.#arriving ??= this.#take();
     return this.#arriving;
   }
 
-  /** Ends what is left of it. */
+  /** Ends the guests of the slot. */
   close(): void {
     for (const guest of [...this.#draining, this.#warm?.guest]) guest?.close(CLOSED);
     this.#draining = [];
     this.#warm = null;
   }
 
-  /** Lets a guest go that takes no new run. */
+  /** Removes a guest that takes no new run, and lets it finish its runs. */
   #letGo(guest: Guest): void {
     this.#warm = null;
     if (guest.crashedMs !== null) {
       this.#crashes.died(guest.crashedMs, guest.crashedMs - this.#warmSinceMs, guest.answered > 0);
     }
-    // Guests that drain are beside those that are counted; a task that keeps its own from ending must not gather them.
+    // Draining guests are not counted as containers. So a task that keeps its guests from ending must not collect them.
     this.#draining = [...this.#draining.filter((each) => !each.ended), guest];
     if (this.#draining.length > MAX_DRAINING) this.#draining.shift()!.end(CLOSED);
   }
@@ -114,7 +124,7 @@ export class GuestSlot {
   async #take(): Promise<Taken> {
     try {
       const taken = await this.#pool.take(this.#warmSinceMs > 0);
-      // Before it gets any code.
+      // Set before the guest receives any code.
       taken.guest.net = this.group.net;
       this.#warm = { guest: taken.guest, start: "warm" };
       this.#warmSinceMs = performance.now();

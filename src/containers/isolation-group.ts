@@ -1,14 +1,14 @@
 import type { NetClaim } from "../egress/narrow.ts";
 
 /**
- * The runs that share a guest: in one container they find what earlier runs of the group left behind, and can forge what
- * the others of it send. So everything that one run receives and another does not makes another group.
+ * The runs that share a guest. In one container they find what earlier runs of the group left behind, and can forge the
+ * messages of other runs in it. So two runs belong to different groups if one receives something that the other does not.
  */
 export interface IsolationGroup {
-  /** The same text for the same group, and for no other. */
+  /** A text that is unique to the group. */
   readonly isolationKey: string;
-  /** Each run gets a guest that no run has used, and that ends with the run. */
+  /** Whether each run gets an unused guest that ends with the run. */
   readonly fresh: boolean;
-  /** What all tokens of the group leave of the egress policy. */
+  /** The egress that all tokens of the group allow, within the egress policy. */
   readonly net: NetClaim;
 }

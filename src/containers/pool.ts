@@ -2,7 +2,7 @@ import { Problem } from "../errors.ts";
 import { REPLACED } from "./guest/exit-causes.ts";
 import type { Guest } from "./guest/guest.ts";
 
-/** How a guest was come by, as `Server-Timing` says it. */
+/** The source of a guest, as `Server-Timing` reports it: the slot's own guest, a spare, or a guest started for the run. */
 export type Start = "warm" | "new" | "cold";
 
 export interface Taken {
@@ -10,48 +10,48 @@ export interface Taken {
   readonly start: Start;
 }
 
-interface Asked {
+interface Demand {
   readonly atMs: number;
-  /** Whether in place of a guest that its container has lost. */
+  /** Whether the guest replaces a guest that its container has lost. */
   readonly replaces: boolean;
 }
 
-interface Waiter extends PromiseWithResolvers<Taken>, Pick<Asked, "replaces"> {}
+interface Waiter extends PromiseWithResolvers<Taken>, Pick<Demand, "replaces"> {}
 
-/** More at once only slow each other down: a start is mostly processor time. */
+/** The maximum number of starts at once. More would only slow each other down, because a start is mostly processor time. */
 const STARTS_AT_ONCE = 2;
-/** Spawning blocks for a millisecond or two: the run that took the blank is answered first. */
+/** The delay before a refill. A spawn blocks for one or two milliseconds, and the run that took the spare goes first. */
 const REFILL_DELAY_MS = 10;
-/** Between attempts to refill after a start has failed and nobody waits. */
+/** The time between attempts to refill after a start has failed, if no run waits. */
 const RETRY_MS = 1_000;
-/** More waiting than this could not be served within a patient client's time. */
+/** The maximum number of waiting runs. More could not be served before a patient client gives up. */
 const MAX_WAITING = 256;
 
-/** Time between two checks for spare guests that the demand no longer needs, as a part of the window of demand. */
+/** The time between two checks for spares that the demand no longer needs, as a part of the window of demand. */
 const TRIM_PART = 1 / 6;
 /**
- * As many blanks as lately took the place of a lost guest are kept for such, up to this part of what is wanted: who opens
- * containers by the dozen then waits for starts, and not who had one that a task has ended.
+ * The pool reserves as many spares for replacements as it lately gave to them, up to this part of all spares. So a client
+ * that opens many containers at once waits for starts, and a client that lost its guest does not.
  */
-const MOST_KEPT = 1 / 2;
-/** Of runs that were counted, and so are not told that they can be tried again for nothing. */
+const MAX_RESERVED_PART = 1 / 2;
+/** The runs that receive this were counted, so its code must not promise that a retry is free. */
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
 
 export interface PoolOptions {
-  /** The most blanks while many are asked for. */
+  /** The maximum number of spares under high demand. */
   readonly most?: number;
   /**
-   * While many guests are asked for, as many lie ready as were asked for in this time. Demand comes in bursts, and a container
-   * that finds no blank waits for a start, which takes a tenth of a second and more on a busy machine.
+   * The window of demand, in milliseconds. The pool keeps as many spares as guests were taken in this time. Demand comes in
+   * bursts, and a container that finds no spare waits for a start: a tenth of a second, and longer on a busy machine.
    */
   readonly demandMs?: number;
-  /** In milliseconds that never go back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * Blank guests, kept warm so that a container that comes need not wait for a process to start. They are more while many
- * are asked for, be it that many containers come or that tasks end theirs.
+ * Spares: warm guests without a container, so that a new container need not wait for the start of a process. The pool grows
+ * with the demand, both from new containers and from containers whose tasks ended their guests.
  */
 export class Pool {
   readonly #launch: () => Promise<Guest>;
@@ -59,15 +59,15 @@ export class Pool {
   readonly #most: number;
   readonly #demandMs: number;
   readonly #spares: Guest[] = [];
-  /** The latest last. */
-  readonly #asked: Asked[] = [];
+  /** The latest demand, oldest first. */
+  readonly #demand: Demand[] = [];
   readonly #waiting: Waiter[] = [];
   #starting = 0;
   #closed = false;
-  #later: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
+  #nextFill: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
   readonly #now: () => number;
 
-  /** @param size the blanks that lie ready in any case. */
+  /** @param size the minimum number of spares. */
   constructor(
     launch: () => Promise<Guest>,
     size: number,
@@ -80,34 +80,34 @@ export class Pool {
     this.#now = now;
   }
 
-  /** Whether so many wait for a guest already that one more could not be served in time. */
+  /** Whether too many runs already wait for a guest. */
   get full(): boolean {
     return this.#waiting.length >= MAX_WAITING;
   }
 
   /**
-   * @param replaces says that the container has lost the guest that it had: it comes before those that had none.
-   * @returns a blank, or the promise of one that is started for the caller. @throws {Problem} `sandbox_failed`.
+   * @param replaces whether the container has lost its guest. It then comes before containers that had none.
+   * @returns a spare, or the promise of a guest that is started for the caller. @throws {Problem} `sandbox_failed`.
    */
   take(replaces: boolean): Taken | Promise<Taken> {
     if (this.#closed) throw STOPPED;
-    this.#asked.push({ atMs: this.#now(), replaces });
-    const kept = replaces ? 0 : this.#reserved();
-    while (this.#spares.length > kept) {
-      // The oldest first: it is the warmest.
+    this.#demand.push({ atMs: this.#now(), replaces });
+    const reserved = replaces ? 0 : this.#reserved();
+    while (this.#spares.length > reserved) {
+      // The oldest spare is the warmest.
       const guest = this.#spares.shift()!;
       if (guest.ended) continue;
       this.#fillLater();
       return { guest, start: "new" };
     }
     const waiter = { ...Promise.withResolvers<Taken>(), replaces };
-    const ahead = replaces ? this.#waiting.findIndex((each) => !each.replaces) : -1;
-    this.#waiting.splice(ahead < 0 ? this.#waiting.length : ahead, 0, waiter);
+    const index = replaces ? this.#waiting.findIndex((each) => !each.replaces) : -1;
+    this.#waiting.splice(index < 0 ? this.#waiting.length : index, 0, waiter);
     this.fill();
     return waiter.promise;
   }
 
-  /** Starts what is missing, and ends what was wanted only while many came. */
+  /** Starts missing guests, and ends spares that the demand no longer needs. */
   fill(): void {
     while (this.#missing() < 0) this.#spares.pop()!.end(REPLACED);
     while (!this.#closed && this.#starting < STARTS_AT_ONCE && this.#starting < this.#missing()) {
@@ -119,7 +119,7 @@ export class Pool {
 
   close(): void {
     this.#closed = true;
-    if (this.#later) clearTimeout(this.#later.timer);
+    if (this.#nextFill) clearTimeout(this.#nextFill.timer);
     for (const waiter of this.#waiting.splice(0)) waiter.reject(STOPPED);
     for (const guest of this.#spares.splice(0)) guest.end(STOPPED);
   }
@@ -130,14 +130,14 @@ export class Pool {
 
   #wanted(): number {
     const sinceMs = this.#now() - this.#demandMs;
-    const old = this.#asked.findIndex(({ atMs }) => atMs >= sinceMs);
-    this.#asked.splice(0, old < 0 ? this.#asked.length : old);
-    return Math.min(Math.max(this.#size, this.#asked.length), this.#most);
+    const expired = this.#demand.findIndex(({ atMs }) => atMs >= sinceMs);
+    this.#demand.splice(0, expired < 0 ? this.#demand.length : expired);
+    return Math.min(Math.max(this.#size, this.#demand.length), this.#most);
   }
 
   #reserved(): number {
-    const most = Math.floor(this.#wanted() * MOST_KEPT);
-    return Math.min(most, this.#asked.filter(({ replaces }) => replaces).length);
+    const most = Math.floor(this.#wanted() * MAX_RESERVED_PART);
+    return Math.min(most, this.#demand.filter(({ replaces }) => replaces).length);
   }
 
   async #start(): Promise<void> {
@@ -159,12 +159,12 @@ export class Pool {
 
   #fillLater(delayMs: number = REFILL_DELAY_MS): void {
     const atMs = this.#now() + delayMs;
-    if (this.#closed || (this.#later && this.#later.atMs <= atMs)) return;
-    clearTimeout(this.#later?.timer);
+    if (this.#closed || (this.#nextFill && this.#nextFill.atMs <= atMs)) return;
+    clearTimeout(this.#nextFill?.timer);
     const timer = setTimeout(() => {
-      this.#later = null;
+      this.#nextFill = null;
       this.fill();
     }, delayMs);
-    this.#later = { timer, atMs };
+    this.#nextFill = { timer, atMs };
   }
 }

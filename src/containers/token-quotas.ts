@@ -1,39 +1,43 @@
 import { Problem } from "../errors.ts";
 
-/** What one token may have of the machine at a time, together with all tokens that descend from it. */
+/** The limits of one token, together with all tokens that descend from it. */
 export interface TokenCaps {
-  /** Containers alive that it made come alive; each isolation group in a container, and each fresh guest, is one. */
+  /** Live containers that it started. Each isolation group in a container is one, and each fresh guest. */
   readonly containers: number;
   /** Runs in flight. */
   readonly concurrency: number;
-  /** Containers that it makes come alive, in any minute. */
+  /** Containers that it starts in any minute. */
   readonly newContainers: number;
 }
 
-/** A token, and the tokens above it, nearest first. It is the same object in every run of the token. */
+/** A token, and its ancestors, nearest first. Every run of the token has the same object. */
 export interface TokenChain {
   readonly jti: string;
   readonly ancestors: readonly { readonly jti: string }[];
-  /** Where the quotas keep the lineage of the chain. */
+  /** The lineage of the chain, which `TokenQuotas` caches here. */
   lineage?: unknown;
 }
 
-/** What one token has of the machine. */
+/** What one token uses now. */
 export class TokenLoad {
   inFlight = 0;
+  /** The runs in flight that clients without a token requested. */
+  publicInFlight = 0;
   live = 0;
-  /** When containers came alive for it within the last minute, oldest first. */
+  /** The live slots that runs without a token opened. */
+  publicLive = 0;
+  /** When it started containers within the last minute, oldest first. */
   readonly starts: number[] = [];
-  /** Containers in which it had fresh guests, by name, and when that was first counted as one that came alive. */
+  /** The containers in which it had fresh guests, by name, and when each was counted as started. */
   readonly freshIn: Map<string, number> = new Map();
 }
 
-/** A token with all above it: what it does is counted for each, so that issuing tokens never multiplies a cap. */
+/** A token with its ancestors. What the token uses counts for each member, so that issuing tokens never multiplies a limit. */
 export class TokenLineage {
   readonly members: readonly TokenLoad[];
-  /** The topmost: it stands for the size of them all. */
+  /** The root token. It counts what all its descendants use. */
   readonly head: TokenLoad;
-  /** The epoch of the quotas when this was made. */
+  /** The epoch of the quotas when this lineage was created. */
   readonly epoch: object;
 
   constructor(members: readonly TokenLoad[], epoch: object) {
@@ -43,15 +47,29 @@ export class TokenLineage {
   }
 }
 
+/**
+ * Returns the part of a limit that clients without a token may take together. Otherwise these clients could take the whole
+ * limit of the owner of a public task: of its container, and of its token.
+ */
+export function publicShare(places: number): number {
+  return Math.max(1, Math.floor(places / 2));
+}
+
+/** Returns the refusal of a run without a token. @param what the unit of the limit, such as "runs" */
+export function publicProblem(subject: string, count: number, what: string): Problem {
+  const message = `${subject} has ${count} ${what} of clients without a token, which is their limit`;
+  return new Problem("container_busy", message, { retryAfterMs: RETRY_MS });
+}
+
 const MINUTE_MS = 60_000;
-/** Runs are short: one ends within some milliseconds, but nobody can say which. */
+/** Most runs end within milliseconds, but the service cannot predict when the next run ends. */
 const RETRY_MS = 1_000;
 
-/** Whose containers and runs there are, by token. */
+/** Counts containers and runs by token, and enforces the limits of tokens. */
 export class TokenQuotas {
   readonly #caps: TokenCaps;
   readonly #byJti: Map<string, TokenLoad> = new Map();
-  /** Another object after tokens were forgotten: lineages of an earlier epoch are made again. */
+  /** Replaced when tokens are forgotten: lineages of an earlier epoch are created again. */
   #epoch: object = {};
 
   constructor(caps: TokenCaps) {
@@ -59,28 +77,31 @@ export class TokenQuotas {
   }
 
   lineageOf(chain: TokenChain): TokenLineage {
-    const { lineage: known } = chain;
-    if (known instanceof TokenLineage && known.epoch === this.#epoch) return known;
+    const { lineage: cached } = chain;
+    if (cached instanceof TokenLineage && cached.epoch === this.#epoch) return cached;
     const members = [this.#loadOf(chain.jti), ...chain.ancestors.map(({ jti }) => this.#loadOf(jti))];
     const lineage = new TokenLineage(members, this.#epoch);
     chain.lineage = lineage;
     return lineage;
   }
 
-  /** @throws {Problem} `container_busy` when one more run is too many. */
-  admitRun(lineage: TokenLineage): void {
-    for (const { inFlight } of lineage.members) {
+  /** @throws {Problem} `container_busy` if the token has its maximum number of runs in flight. */
+  admitRun(lineage: TokenLineage, isPublic: boolean = false): void {
+    for (const { inFlight, publicInFlight } of lineage.members) {
+      if (isPublic && publicInFlight >= publicShare(this.#caps.concurrency)) {
+        throw publicProblem("the token", publicInFlight, "runs");
+      }
       if (inFlight < this.#caps.concurrency) continue;
-      throw new Problem("container_busy", `the token has ${inFlight} runs in flight, and may have no more`, {
+      throw new Problem("container_busy", `the token has ${inFlight} runs in flight, which is its limit`, {
         retryAfterMs: RETRY_MS,
       });
     }
   }
 
-  /** @throws {Problem} `container_busy` with the exact wait when one more container this minute is too many. */
+  /** @throws {Problem} `container_busy` with the exact wait if the token may start no more containers in this minute. */
   admitStart(lineage: TokenLineage, nowMs: number): void {
     for (const { starts } of lineage.members) {
-      // Half-open, as the windows of the limits are: after exactly a minute it is over.
+      // Half-open, like the windows of the limits: a start counts for less than a minute.
       while (starts.length > 0 && starts[0]! + MINUTE_MS <= nowMs) starts.shift();
       const most = this.#caps.newContainers;
       if (starts.length < most) continue;
@@ -88,15 +109,15 @@ export class TokenQuotas {
       const wait = Math.ceil(retryAfterMs / 1_000);
       throw new Problem(
         "container_busy",
-        `the token makes at most ${most} containers come alive a minute; the next fits in ${wait} s`,
+        `the token may start ${most} containers a minute; the next fits in ${wait} s`,
         { retryAfterMs },
       );
     }
   }
 
   /**
-   * Whether a fresh guest counts as a container that comes alive: once a minute for each name. A fresh guest is gone with its
-   * run, which other limits count; but each name is kept by the limits for a month, and a token could walk through any number.
+   * Whether a fresh guest counts as a started container: once a minute for each name. The guest ends with its run, which
+   * other limits count. But the limits store each name for a month, and a token could otherwise use any number of names.
    */
   isNewFor({ head: { freshIn } }: TokenLineage, container: string, nowMs: number): boolean {
     for (const [name, sinceMs] of freshIn) {
@@ -106,19 +127,24 @@ export class TokenQuotas {
     return !freshIn.has(container);
   }
 
-  /** The member of the lineage that has as many containers alive as it may, and must give one up for another. */
+  /** Returns the member of the lineage that has its maximum of live containers, and must close one to start another; or null. */
   full(lineage: TokenLineage): TokenLoad | null {
     return lineage.members.find(({ live }) => live >= this.#caps.containers) ?? null;
   }
 
-  /** A member has all its containers at work. */
+  /** Returns the member of the lineage whose live slots for clients without a token have reached their limit, or null. */
+  fullOfPublic(lineage: TokenLineage): TokenLoad | null {
+    return lineage.members.find(({ publicLive }) => publicLive >= publicShare(this.#caps.containers)) ?? null;
+  }
+
+  /** Returns the refusal for a member of which all containers are at work. */
   fullProblem({ live }: TokenLoad): Problem {
-    return new Problem("container_busy", `the token has ${live} containers alive, all at work, and may have no more`, {
+    return new Problem("container_busy", `the token has ${live} containers alive, all at work, which is its limit`, {
       retryAfterMs: RETRY_MS,
     });
   }
 
-  /** Forgets tokens that have nothing and had nothing lately, so that memory does not grow with those of the past. */
+  /** Forgets tokens that use nothing and started nothing in the last minute, so that memory does not grow. */
   sweep(nowMs: number): void {
     let forgotten = false;
     for (const [jti, { inFlight, live, starts }] of this.#byJti) {
@@ -126,7 +152,7 @@ export class TokenQuotas {
       this.#byJti.delete(jti);
       forgotten = true;
     }
-    // A lineage with one of them would count where no other lineage looks.
+    // An old lineage would count in a `TokenLoad` that no other lineage reads.
     if (forgotten) this.#epoch = {};
   }
 

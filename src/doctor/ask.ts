@@ -5,35 +5,36 @@ import { json } from "node:stream/consumers";
 
 import type { Config } from "../config.ts";
 
+/** The maximum time of a request, in milliseconds. The service is on this machine. */
 const ANSWER_MS = 2_000;
-/** What a service listens on that listens on every address, and where it is then found. */
+/** The addresses that stand for every address, and the address on which to reach a service that listens on them. */
 const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 export interface Health {
-  /** `ok`, or why it takes no runs. */
+  /** `ok`, or why the service accepts no runs. */
   readonly status: string;
   readonly isolation: string;
   readonly version: string;
 }
 
-/** What a caisson that listens where this configuration says tells of itself (`/healthz`), or null. */
+/** Requests the health (`/healthz`) of a service with this configuration. @returns null if no caisson answers. */
 export async function askHealth(config: Config): Promise<Health | null> {
-  const { status, version, isolation } = await ask(config, "/healthz");
+  const { status, version, isolation } = await getJson(config, "/healthz");
   if (typeof status !== "string" || typeof version !== "string" || typeof isolation !== "string") return null;
   return { status, version, isolation };
 }
 
-/** The names of the keys that it takes tokens of, the one that was made last first; or null when none answers. */
+/** Requests the ids of the keys that the service accepts, newest first. @returns null if no caisson answers. */
 export async function askKeys(config: Config): Promise<readonly string[] | null> {
-  const { keys } = await ask(config, "/.well-known/jwks.json");
+  const { keys } = await getJson(config, "/.well-known/jwks.json");
   return Array.isArray(keys) ? keys.map(({ kid }: { kid?: unknown }) => String(kid)) : null;
 }
 
-/** What stands in the object that is answered; nothing when there is no answer. */
-async function ask(config: Config, path: string): Promise<Record<string, unknown>> {
+/** Sends a GET request. @returns the members of the JSON object in the answer, or an empty object if there is no answer. */
+async function getJson(config: Config, path: string): Promise<Record<string, unknown>> {
   const options = { ...placeOf(config), path, timeout: ANSWER_MS };
   try {
-    // Its certificate may be for a name that this machine does not go by; nothing secret is sent.
+    // The certificate may be for another name than the loopback address. The request has no secrets.
     const request = config.tlsCert === null ? getHttp(options) : getHttps({ ...options, rejectUnauthorized: false });
     request.on("timeout", () => request.destroy(new Error("timeout")));
     const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -43,7 +44,7 @@ async function ask(config: Config, path: string): Promise<Record<string, unknown
   }
 }
 
-/** Where a service with this configuration is found from this machine. */
+/** Returns the address of a service with this configuration, as seen from this machine. */
 export function placeOf({ host, port }: Config): { host: string; port: number } {
   return { host: LOOPBACK[host] ?? host, port };
 }

@@ -2,7 +2,7 @@ import { bubblewrapVersion, findBubblewrap, INSTALL_BUBBLEWRAP, tryNamespaces } 
 import { userNamespaceRemedy } from "../sandbox/user-namespaces.ts";
 import type { Finding } from "./finding.ts";
 
-/** The program that makes the namespaces, and whether the kernel lets it. */
+/** Examines bubblewrap, which creates the namespaces, and whether the kernel permits it to create them. */
 export async function examineBubblewrap(): Promise<Finding[]> {
   const layer = "bubblewrap";
   const bwrap = await findBubblewrap().catch(() => null);
@@ -20,7 +20,7 @@ async function examineUserNamespaces(bwrap: string): Promise<Finding> {
   const layer = "user namespaces";
   try {
     await tryNamespaces(bwrap);
-    return { layer, state: "held", proof: "bubblewrap has made them, as the user that a guest would be" };
+    return { layer, state: "held", proof: "bubblewrap created them, as a guest's user" };
   } catch (error) {
     return { layer, state: "open", proof: (error as Error).message, remedy: await userNamespaceRemedy() };
   }

@@ -6,32 +6,34 @@ import type { Finding } from "./finding.ts";
 
 const OTHERS = 0o077;
 
-/** Looks at the data folder and never opens what is in it: a service may be at work there. */
+/** Examines the data folder without opening a file in it, because a service may be using it. */
 export async function examineDataFolder(folder: string, keys: string | null): Promise<Finding> {
   const found = await stat(folder).catch(() => null);
   if (!found) return examineMissing(folder);
-  if (!found.isDirectory()) return fault("open", `${folder} is no folder`, "move it away, or give --data");
+  if (!found.isDirectory()) return fault("open", `${folder} is not a folder`, "move it away, or give --data");
   if (!(await mayWrite(folder))) {
-    return fault("open", `${folder} may not be written by this user`, "give it to the service's user, or give --data");
+    const remedy = "make the service's user its owner, or give --data";
+    return fault("open", `this user may not write to ${folder}`, remedy);
   }
   const files = [folder, ...(await readdir(folder, { recursive: true })).map((name) => path.join(folder, name))];
   const shared = await openToOthers(keys === null ? files : [...files, keys]);
   if (shared.length > 0) {
     const remedy = `run: chmod go= ${shared.join(" ")}`;
-    return fault("weak", `others than its owner have access to ${shared.join(", ")}`, remedy);
+    return fault("weak", `users other than the owner have access to ${shared.join(", ")}`, remedy);
   }
   const user = await holderOfLock(path.join(folder, "lock"));
-  const inUse = user === null ? "no service uses it now" : `process ${user} serves from it`;
-  return { layer: "data folder", state: "held", proof: `${folder}, writable, closed to others; ${inUse}` };
+  const inUse = user === null ? "no service uses it now" : `process ${user} uses it`;
+  return { layer: "data folder", state: "held", proof: `${folder}, writable, closed to other users; ${inUse}` };
 }
 
 async function examineMissing(folder: string): Promise<Finding> {
   let parent = path.dirname(folder);
   while (parent !== path.dirname(parent) && !(await stat(parent).catch(() => null))) parent = path.dirname(parent);
-  const proof = `${folder} is not there yet`;
+  const proof = `${folder} does not exist yet`;
   if (await mayWrite(parent))
-    return { layer: "data folder", state: "held", proof: `${proof}; the first start makes it` };
-  return fault("open", `${proof}, and may not be made in ${parent}`, "make it for the service's user, or give --data");
+    return { layer: "data folder", state: "held", proof: `${proof}; the first start creates it` };
+  const remedy = "create it for the service's user, or give --data";
+  return fault("open", `${proof}, and this user may not create it in ${parent}`, remedy);
 }
 
 function fault(state: "weak" | "open", proof: string, remedy: string): Finding {
@@ -50,7 +52,7 @@ async function openToOthers(files: readonly string[]): Promise<string[]> {
   return files.filter((_, index) => ((stats[index]?.mode ?? 0) & OTHERS) !== 0);
 }
 
-/** The process that has locked a file, by the kernel's list (proc_locks(5)): trying the lock could keep a start from it. */
+/** Returns the process that locks a file, by the kernel's list (proc_locks(5)). Trying the lock could make a start fail. */
 async function holderOfLock(file: string): Promise<number | null> {
   const found: Stats | null = await stat(file).catch(() => null);
   const locks = await readFile("/proc/locks", "latin1").catch(() => "");

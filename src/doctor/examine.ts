@@ -11,19 +11,19 @@ import { examineNode, examinePlatform } from "./machine.ts";
 import { examinePort } from "./port.ts";
 import { examineRedis } from "./redis.ts";
 import { examineRoot } from "./root.ts";
-import { examineWall } from "./wall.ts";
+import { examineSandbox } from "./sandbox.ts";
 
 export interface Report {
-  /** Whether the configured level holds, and nothing else stands in the way of a start. */
+  /** Whether the configured level holds, and nothing else prevents a start. */
   readonly ok: boolean;
-  /** The level that was opened, or null when none could be. */
+  /** The level that was opened, or null if no level could be opened. */
   readonly isolation: IsolationLevel | null;
   readonly findings: readonly Finding[];
 }
 
 /**
- * Looks at all that a service with this configuration would stand on, by doing what it would do. It changes nothing, and
- * may run beside a service on the same data folder; started as root, this process gives that up for good.
+ * Examines everything that a service with this configuration needs, by the same steps as a start. It changes nothing on the
+ * machine, and may run while a service uses the same data folder. If this process has root, it gives up root permanently.
  */
 export async function examine(config: Config): Promise<Report> {
   closeInheritedDescriptors();
@@ -31,17 +31,17 @@ export async function examine(config: Config): Promise<Report> {
   const machine = [examinePlatform(), examineNode()];
   const mayUseBubblewrap = ["auto", "namespaces"].includes(config.isolation);
   const examined = mayUseBubblewrap ? await examineBubblewrap() : [];
-  const { level, findings: wall } = await examineWall(config);
+  const { level, findings: sandbox } = await examineSandbox(config);
   const bubblewrap = level === "confined" ? examined.map(asReplaced) : examined;
   const folder = await examineDataFolder(data, config.keys);
-  const place = [await examineEgress(config), folder, ...(await examineRedis(config)), await examinePort(config)];
-  // Last: it is done and not only looked at, and all else may need root.
+  const others = [await examineEgress(config), folder, ...(await examineRedis(config)), await examinePort(config)];
+  // Last, because it gives up root, which the other examinations may need.
   const root = await examineRoot(config.user, data);
-  const findings = [...machine, ...bubblewrap, ...wall, root, ...place];
+  const findings = [...machine, ...bubblewrap, ...sandbox, root, ...others];
   return { ok: findings.every(({ state }) => state !== "open"), isolation: level, findings };
 }
 
-/** What is missing of a level that another stands in for. */
+/** Turns an open finding into a weak one, for a level that another level replaces. */
 function asReplaced(finding: Finding): Finding {
   return finding.state === "open" ? { ...finding, state: "weak" } : finding;
 }

@@ -1,10 +1,10 @@
-/** What was found of one layer. */
+/** The result for one layer. */
 export interface Finding {
   readonly layer: string;
-  /** `weak`: it works, by a means that is less than the best. `open`: no start, or no wall. */
+  /** `weak`: it works, but not by the strongest mechanism. `open`: the service cannot start, or has no sandbox. */
   readonly state: "held" | "weak" | "open";
-  /** How it is known. */
+  /** The observation that shows the state. */
   readonly proof: string;
-  /** What to install or set; there is one whenever the layer is not held. */
+  /** What to install or set. Always present if the layer is not held. */
   readonly remedy?: string;
 }

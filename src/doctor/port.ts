@@ -5,11 +5,11 @@ import type { Config } from "../config.ts";
 import { askHealth } from "./ask.ts";
 import type { Finding } from "./finding.ts";
 
-/** Whether the service could listen, or does. */
+/** Examines whether the service can listen on its port, or already does. */
 export async function examinePort(config: Config): Promise<Finding> {
   const { host, port } = config;
   const layer = "port";
-  if (port === 0) return { layer, state: "held", proof: "any that is free" };
+  if (port === 0) return { layer, state: "held", proof: "any free port" };
   const server = createServer();
   try {
     server.listen(port, host);
@@ -24,15 +24,15 @@ export async function examinePort(config: Config): Promise<Finding> {
     const service = await askHealth(config);
     if (service !== null) {
       const { version, isolation } = service;
-      const proof = `${port} of ${host}: caisson ${version}, isolation ${isolation}, serves there`;
+      const proof = `${port} of ${host}: in use by caisson ${version}, isolation ${isolation}`;
       return { layer, state: "held", proof };
     }
-    const remedy = "give another with --port, or stop what uses it";
+    const remedy = "give another port with --port, or stop the program that uses it";
     return { layer, state: "open", proof: `${port} of ${host} is in use by another program`, remedy };
   }
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
   EACCES: "give --port 1024 or more, start it as root, or give it CAP_NET_BIND_SERVICE",
-  EADDRNOTAVAIL: "give with --host an address that this machine has",
+  EADDRNOTAVAIL: "set --host to an address of this machine",
 };

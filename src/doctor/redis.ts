@@ -8,10 +8,10 @@ import { evictionWarning, type Keeping, keepingOf, persistenceWarning } from "..
 import { openRedis } from "../stores.ts";
 import type { Finding } from "./finding.ts";
 
-/** Looked at and never charged, so that it makes no state. */
-const NOBODY = { key: "doctor", class: "container", limits: limitVector({ second: 1 }) } as const;
+/** A limit that is only read and never charged, so that it creates no state. */
+const UNUSED_LIMIT = { key: "doctor", class: "container", limits: limitVector({ second: 1 }) } as const;
 
-/** What nodes would share, where a Redis is configured: reached, asked for a count, and looked at. */
+/** Examines the configured Redis, if any: connects, reads a count, and checks its security and its persistence. */
 export async function examineRedis(config: Config): Promise<Finding[]> {
   const { redis } = config;
   if (redis === null) return [];
@@ -19,38 +19,43 @@ export async function examineRedis(config: Config): Promise<Finding[]> {
   try {
     link = (await openRedis(config, null))!;
   } catch (error) {
-    const remedy = "start it, or mend --redis, --redis-password-file or --redis-ca";
+    const remedy = "start it, or correct --redis, --redis-password-file or --redis-ca";
     return [{ layer: "Redis", state: "open", proof: (error as Error).message, remedy }];
   }
   try {
     const sentMs = performance.now();
-    await new RedisLimitStore(link).read([NOBODY]);
+    await new RedisLimitStore(link).read([UNUSED_LIMIT]);
     const tookMs = performance.now() - sentMs;
     const keeping = await keepingOf(link);
     const version = keeping.version === null ? "" : ` ${keeping.version},`;
-    const proof = `${describePlace(redis)}:${version} it answered with a count in ${tookMs.toFixed(1)} ms`;
+    const proof = `${describePlace(redis)}:${version} it answered in ${tookMs.toFixed(1)} ms`;
     const hasPassword = redis.password !== null || config.redisPasswordFile !== null;
-    return [{ layer: "Redis", state: "held", proof }, wayTo(redis, hasPassword), persistence(keeping), memory(keeping)];
+    return [
+      { layer: "Redis", state: "held", proof },
+      connection(redis, hasPassword),
+      persistence(keeping),
+      memory(keeping),
+    ];
   } catch (error) {
     const { message, cause } = error as Error;
-    const proof = `${describePlace(redis)} counts nothing: ${cause instanceof Error ? cause.message : message}`;
-    const remedy = "it has to be a Redis 7 or a Valkey that may be written, with scripts permitted to this user";
+    const proof = `${describePlace(redis)} cannot count: ${cause instanceof Error ? cause.message : message}`;
+    const remedy = "use a writable Redis 7 or Valkey, and permit this user to run scripts";
     return [{ layer: "Redis", state: "open", proof, remedy }];
   } finally {
     link.close();
   }
 }
 
-/** Who on the way could read or change what is shared, or enter like a node. */
-function wayTo({ hosts, tls }: RedisPlace, hasPassword: boolean): Finding {
-  const layer = "way to Redis";
+/** Checks whether an attacker on the network could read or change the shared data, or connect like a node. */
+function connection({ hosts, tls }: RedisPlace, hasPassword: boolean): Finding {
+  const layer = "Redis connection";
   const proof = `${tls ? "TLS" : "no TLS"}, ${hasPassword ? "with a password" : "no password"}`;
   if (hosts.every(({ host }) => isLoopback(host))) {
     return { layer, state: "held", proof: `${proof}; it does not leave this machine` };
   }
   const remedies = [
-    ...(tls ? [] : ["use rediss://, or a network that only nodes are in"]),
-    ...(hasPassword ? [] : ["give it a password: who enters can take runs back"]),
+    ...(tls ? [] : ["use rediss://, or a network that has only nodes"]),
+    ...(hasPassword ? [] : ["set a password: a program that can connect can undo counted runs"]),
   ];
   if (remedies.length === 0) return { layer, state: "held", proof };
   return { layer, state: "weak", proof, remedy: remedies.join("; ") };
@@ -62,7 +67,8 @@ function persistence(keeping: Keeping): Finding {
   const warning = persistenceWarning(keeping);
   const remedy = "appendonly yes, appendfsync always";
   if (warning !== null) return { layer, state: "weak", proof: warning, remedy };
-  if (appendOnly === null) return { layer, state: "weak", proof: UNSAID, remedy: `see to it that it has ${remedy}` };
+  if (appendOnly === null)
+    return { layer, state: "weak", proof: UNREPORTED, remedy: `make sure that it has ${remedy}` };
   return { layer, state: "held", proof: `appendonly yes${fsync === null ? "" : `, appendfsync ${fsync}`}` };
 }
 
@@ -72,11 +78,11 @@ function memory(keeping: Keeping): Finding {
   const remedy = "maxmemory-policy noeviction";
   if (warning !== null) return { layer, state: "weak", proof: warning, remedy };
   if (keeping.eviction === null)
-    return { layer, state: "weak", proof: UNSAID, remedy: `see to it that it has ${remedy}` };
+    return { layer, state: "weak", proof: UNREPORTED, remedy: `make sure that it has ${remedy}` };
   return { layer, state: "held", proof: remedy };
 }
 
-const UNSAID = "this Redis does not say";
+const UNREPORTED = "this Redis does not report it";
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "../sandbox/privilege.ts";
 import type { Finding } from "./finding.ts";
 
-/** Gives root up as a start does, for good, where there is any. */
+/** Gives up root permanently, as a start does, if this process has it. */
 export async function examineRoot(user: string | null, data: string): Promise<Finding> {
   const layer = "root given up";
   if (!isPrivileged()) {
@@ -11,15 +11,16 @@ export async function examineRoot(user: string | null, data: string): Promise<Fi
     if (uid !== 0) return { layer, state: "held", proof: `user ${uid}: there is nothing to give up` };
     const remedy =
       "start the service as a user, or give root CAP_SETUID, CAP_SETGID, CAP_CHOWN and CAP_KILL to become one";
-    return { layer, state: "weak", proof: "this root may not become anybody else", remedy };
+    return { layer, state: "weak", proof: "this root may not change to another user", remedy };
   }
   try {
     const exists = await stat(data).catch(() => null);
-    // A folder that is not there yet is made by root, whom that of all folders belongs to as well.
+    // If the folder does not exist, a start creates it as root. `/` also belongs to root, so it gives the same result.
     const identity = await serviceIdentity(user, exists ? data : "/");
     giveUpRoot(identity);
-    return { layer, state: "held", proof: `done: now user ${identity.uid} with no capability; a launcher keeps it` };
+    const proof = `done: now user ${identity.uid} without capabilities; a launcher keeps root`;
+    return { layer, state: "held", proof };
   } catch (error) {
-    return { layer, state: "open", proof: (error as Error).message, remedy: "name with --user whom to become" };
+    return { layer, state: "open", proof: (error as Error).message, remedy: "name another user with --user" };
   }
 }

@@ -101,7 +101,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
     if (addresses.every((address) => isPublicAddress(address) && !isOwn(address, own))) return;
     throw new EgressDenied(host, "address", "resolves to an address that is not public");
   };
-  /** The owner of an allowed name can point it at this machine. Such a name must not give access to the service. */
+  /** The owner of an allowed name can point it at this machine. That name must not give access to the service. */
   const mustNotBeSelf = (host: string, name: string, port: number, addresses: readonly string[]): void => {
     if (isNamedExactly(name) || !ownPorts().includes(port)) return;
     const own = canonical(ownAddresses());

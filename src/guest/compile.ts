@@ -189,7 +189,7 @@ const NOT_CODE_FAULTS: Readonly<Record<NotCode, { what: string; hint: string }>>
   },
   xml: {
     what: "the code is an XML document",
-    hint: "Check the URL that the code came from; it may return an error of the file's storage.",
+    hint: "Check the URL that the code came from; it may return an error of the file storage.",
   },
 };
 

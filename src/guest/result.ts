@@ -95,7 +95,7 @@ function serialize(value: unknown): string | undefined {
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
     const { message } = error;
-    if (message.startsWith("Invalid string length")) throw tooLarge("longer than the longest string");
+    if (message.startsWith("Invalid string length")) throw tooLarge("longer than the maximum length of a string");
     if (/^Converting circular|^Do not know how to serialize a BigInt|^Maximum call stack/.test(message)) {
       throw unserializable(message);
     }

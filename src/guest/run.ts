@@ -66,7 +66,7 @@ export class Run {
   onAbort: (() => void) | null = null;
   /** Called before the result is sent. Returns an error that the run has not handled and should fail with, or null. */
   pendingError: (() => Error | null) | null = null;
-  /** Whether the service has released the run, or soon will. The run then sends no more frames that need an answer. */
+  /** Whether the service has forgotten the run, or soon will. Later frames of the run are only log lines and late errors. */
   released = false;
   /** The body of the request if the service streams it; otherwise the body is part of the context. */
   readonly requestBody: RequestBody | null;
@@ -220,7 +220,7 @@ export class Run {
     this.#releaseIfDone();
   }
 
-  /** Sends the head in a microtask or with the first bytes. The service learns the length of a body that follows in one write. */
+  /** Sends the head in a microtask or with the first bytes. If the whole body is in the same write, the service can send its length. */
   readonly #sendHead = (): void => {
     if (this.#head && !this.over) send(this.#head);
     this.#dropHead();

@@ -1,10 +1,10 @@
 import { isIPv4, isIPv6 } from "node:net";
 
 /**
- * An address in its one spelling: IPv6 after RFC 5952, but without dots, and IPv4 as such where IPv6 wraps it
- * (`::ffff:0:0/96`), which is how a socket that listens on both tells it.
+ * Returns the canonical spelling of an address: IPv6 as in RFC 5952, but without dots. An IPv4-mapped IPv6 address
+ * (`::ffff:0:0/96`) becomes its IPv4 address, because a socket that listens on both reports IPv4 clients in this form.
  *
- * @returns null when the text is no address. One with a zone is none: the zone means something on one link only.
+ * @returns null if the text is not an address, or has a zone, which has a meaning on one link only
  */
 export function canonicalAddress(text: string): string | null {
   if (isIPv4(text)) return text;
@@ -17,10 +17,10 @@ export function canonicalAddress(text: string): string | null {
 }
 
 /**
- * What one client has: an IPv4 address, or of an IPv6 one its /64, in which a single machine may take any address
- * (RFC 4291, section 2.5.4; RFC 8981).
+ * Returns the network that belongs to one client: the address itself for IPv4, its /64 for IPv6. A single machine may
+ * use any address of its /64 (RFC 4291, section 2.5.4; RFC 8981).
  *
- * @param address in its one spelling.
+ * @param address the address in its canonical spelling
  */
 export function clientNetwork(address: string): string {
   if (!address.includes(":")) return address;
@@ -28,7 +28,7 @@ export function clientNetwork(address: string): string {
   const groups = left === "" ? [] : left.split(":");
   if (right !== undefined) {
     const after = right === "" ? 0 : right.split(":").length;
-    // The address may be short on both sides of the gap, and its first half may lie beyond it.
+    // Groups may be missing in the middle, so the end of the first half may come from the text after `::`.
     while (groups.length + after < 8) groups.push("0");
     if (right !== "") groups.push(...right.split(":"));
   }

@@ -9,12 +9,12 @@ import type { Verifier } from "../tokens/verify.ts";
 import { clientNetwork } from "./address.ts";
 import type { Proxies } from "./proxies.ts";
 
-/** Addresses held at once. Each takes some hundred bytes, and a few thousand while it is at its limit. */
+/** The most addresses in memory. Each takes a few hundred bytes, and a few thousand bytes while it is at its limit. */
 const MAX_ADDRESSES = 65_536;
 
 /**
- * Checks tokens for strangers, each so many by address: a signature costs more than all else that can be asked for
- * without a token. One that was checked lately costs nothing, and is never refused for what its address has sent.
+ * Checks tokens, and limits the checks of each client address: checking a signature is the most expensive work that a
+ * client without a valid token can cause. A recently checked token costs nothing, so no limit applies to it.
  */
 export class Authenticator {
   readonly #verifier: Verifier;
@@ -22,7 +22,7 @@ export class Authenticator {
   readonly #throttle: Throttle;
   readonly #log: Log;
 
-  /** @param limits checks of an address */
+  /** @param limits the checks that one address may cause in each window */
   constructor(verifier: Verifier, proxies: Proxies, limits: Limits, log: Log) {
     this.#verifier = verifier;
     this.#proxies = proxies;
@@ -31,9 +31,9 @@ export class Authenticator {
   }
 
   /**
-   * The caller that a valid token stands for: at once when it was checked lately.
+   * Returns the caller that a valid token identifies. Returns it without a promise if the token was checked recently.
    *
-   * @throws {Problem} `token_invalid`, `auth_limited`, thrown or as a rejection.
+   * @throws {Problem} `token_invalid`, `auth_limited`, thrown or as a rejection
    */
   verify(token: string, request: IncomingMessage): Caller | Promise<Caller> {
     return this.#verifier.verify(token, () => this.#countCheck(request));
@@ -44,16 +44,16 @@ export class Authenticator {
     const throttled = this.#throttle.take(clientNetwork(client));
     if (!throttled) return;
     const { violations, retryAfterMs, first } = throttled;
-    // Once until it is let through again: a flood must not fill the log.
-    if (first) this.#log.pino.info({ client, code: "auth_limited" }, "token checks of an address throttled");
+    // Logged once until a check of the address is admitted again, because a flood must not fill the log.
+    if (first) this.#log.pino.info({ client, code: "auth_limited" }, "token checks of a client address are throttled");
     const worst = violations.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a));
-    const tokens = worst.limit === 1 ? "token" : "tokens";
+    const checks = worst.limit === 1 ? "token check" : "token checks";
     throw new Problem(
       "auth_limited",
-      `an address may have ${worst.limit} ${tokens} checked a ${worst.window}; the next check fits in ` +
+      `a client address is allowed ${worst.limit} ${checks} per ${worst.window}; the next check fits in ` +
         `${Math.ceil(retryAfterMs / 1_000)} s`,
       {
-        hint: "Tokens that were accepted lately are not checked anew, and pass.",
+        hint: "Recently accepted tokens are not checked again and are still accepted.",
         retryAfterMs,
         violations: violations.map((violation) => ({ class: "address", remaining: 0, ...violation })),
       },

@@ -1,44 +1,45 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { Problem } from "../errors.ts";
-import { ByteCollector } from "./byte-collector.ts";
+import { ByteCollector, MIN_BYTES_A_CHUNK } from "./byte-collector.ts";
 import { FairShare, type Hold } from "./fair-share.ts";
 import { readInTurns, wantBody } from "./read-body.ts";
 
-/** Whose memory a body takes. */
+/** The owner whose share of memory a body uses. */
 export interface MemoryOwner {
   readonly name: string;
-  /** It is of a run that needs no token. */
+  /** Whether the run needs no token. */
   readonly isPublic: boolean;
 }
 
 export interface BodyOptions {
   readonly limitBytes: number;
-  /** Makes the error for a body beyond the limit. */
+  /** Returns the error for a body that exceeds the limit. */
   readonly tooLarge: () => Problem;
   readonly owner: MemoryOwner;
 }
 
-/** A body that was read, and its share of the memory until it is released. */
+/** A body in memory. It counts against its owner until `release` is called. */
 export interface HeldBody {
   readonly bytes: Buffer;
   readonly release: () => void;
 }
 
-/** For all bodies that are read or wait for their runs: stops connections that together fill the memory. */
+/** The most bytes of all bodies that are read or wait for their runs: stops connections that fill the memory. */
 const MAX_BYTES = 256 * 2 ** 20;
-/** For all bodies without a token: stops strangers from taking the memory of callers with a token. */
+/** The most bytes of all bodies without a token: stops clients that take the memory of callers with a token. */
 const MAX_PUBLIC_BYTES = 32 * 2 ** 20;
-/** The one owner that all runs without a token are, beside the callers that have one. */
+/** The common owner of all bodies without a token in the memory that they share with other callers. */
 const PUBLIC = "public";
 
-/** A body that drips in more slowly than this holds memory and a connection for nothing. */
+/** The lowest average rate of a body. A slower body would occupy memory and a connection for too long. */
 const MIN_BYTES_A_SECOND = 4_096;
-/** From the first look for the body: a client may have to wait for its own disk or line. */
+/** The time before the rate counts, from the start of reading: a client may have to wait for its own disk or line. */
 const GRACE_MS = 15_000;
+/** The interval between two checks for slow bodies. */
 const SWEEP_MS = 1_000;
 
-/** Reads the bodies of requests into memory, each up to a limit, all within a share of it, and none too slowly. */
+/** Reads request bodies into memory. Limits the size and the time of each body, and the memory of all bodies. */
 export class Bodies {
   readonly #all: FairShare;
   readonly #public: FairShare;
@@ -52,8 +53,10 @@ export class Bodies {
   }
 
   /**
-   * @throws what `tooLarge` makes; {Problem} `request_invalid` when the body breaks off or comes too slowly, `overloaded`
-   * when its owner has the most of a memory that is full.
+   * Reads a body.
+   *
+   * @throws the error of `tooLarge`; {Problem} `request_invalid` if the body is incomplete or too slow, `overloaded` if
+   *   the memory is full and the owner of the body uses most of it
    */
   async read(request: IncomingMessage, response: ServerResponse, options: BodyOptions): Promise<HeldBody> {
     const { limitBytes, tooLarge } = options;
@@ -61,10 +64,10 @@ export class Bodies {
     wantBody(request, response);
     const { promise, resolve, reject } = Promise.withResolvers<HeldBody>();
     const collected = new ByteCollector();
-    let over = false;
+    let isSettled = false;
     const settle = (): boolean => {
-      if (over) return false;
-      over = true;
+      if (isSettled) return false;
+      isSettled = true;
       this.#readings.delete(reading);
       return true;
     };
@@ -77,16 +80,16 @@ export class Bodies {
       release();
       reject(error);
     };
-    const holds = this.#hold(options.owner, () => refuse(full()));
+    const holds = this.#hold(options.owner, () => refuse(memoryFull()));
     const reading: Reading = { sinceMs: performance.now(), bytes: 0, refuse };
     this.#readings.add(reading);
     request.on("data", (chunk: Buffer) => {
-      // What comes after a refusal is not kept.
-      if (over) return;
+      // Bytes that arrive after a refusal are discarded.
+      if (isSettled) return;
       const grown = collected.add(chunk);
       reading.bytes += chunk.length;
       if (reading.bytes > limitBytes) return refuse(tooLarge());
-      if (collected.isDribble) return refuse(dribble());
+      if (collected.isFragmented) return refuse(fragmented());
       if (grown > 0) for (const hold of holds) hold.grow(grown);
     });
     readInTurns(request);
@@ -95,13 +98,15 @@ export class Bodies {
       if (holds.every((hold) => hold.pin())) return resolve({ bytes: collected.bytes, release });
       collected.clear();
       release();
-      reject(full());
+      reject(memoryFull());
     });
-    request.on("error", () => refuse(new Problem("request_invalid", "the request's body broke off")));
+    request.on("error", () =>
+      refuse(new Problem("request_invalid", "the request body broke off before it was complete")),
+    );
     return await promise;
   }
 
-  /** Refuses the bodies that come too slowly. @param nowMs on the clock of `performance.now()`. */
+  /** Refuses all bodies that arrive too slowly. @param nowMs the current time of `performance.now()` */
   refuseSlow(nowMs: number): void {
     for (const { sinceMs, bytes, refuse } of this.#readings) {
       const lateMs = nowMs - sinceMs - GRACE_MS;
@@ -118,34 +123,30 @@ export class Bodies {
   }
 }
 
-/** A body that has not come whole. */
+/** A body that has not arrived completely. */
 interface Reading {
   readonly sinceMs: number;
   bytes: number;
   readonly refuse: (problem: Problem) => void;
 }
 
-function full(): Problem {
-  return new Problem(
-    "overloaded",
-    "the service reads as many bodies as it has room for, most of them from this caller",
-    {
-      retryAfterMs: 1_000,
-      hint: "Send fewer large bodies at a time.",
-    },
-  );
+function memoryFull(): Problem {
+  return new Problem("overloaded", "the memory for request bodies is full, and this caller uses most of it", {
+    retryAfterMs: 1_000,
+    hint: "Send fewer large bodies at a time.",
+  });
 }
 
-function dribble(): Problem {
-  return new Problem("request_invalid", "the request's body comes in chunks of a few bytes", {
-    hint: "Send it in larger chunks, of 64 bytes or more.",
+function fragmented(): Problem {
+  return new Problem("request_invalid", "the request body arrives in chunks of a few bytes", {
+    hint: `Send the body in chunks of at least ${MIN_BYTES_A_CHUNK} bytes.`,
   });
 }
 
 function tooSlow(bytes: number, ms: number): Problem {
   const seconds = Math.round(ms / 1_000);
-  return new Problem("request_invalid", `of the request's body ${bytes} bytes came in ${seconds} s`, {
+  return new Problem("request_invalid", `only ${bytes} bytes of the request body arrived in ${seconds} s`, {
     status: 408,
-    hint: `After ${GRACE_MS / 1_000} s, at least ${MIN_BYTES_A_SECOND} bytes a second are expected.`,
+    hint: `After the first ${GRACE_MS / 1_000} s, a client must send at least ${MIN_BYTES_A_SECOND} bytes a second.`,
   });
 }

@@ -1,4 +1,7 @@
-/** A body that is made of its chunks. One buffer that grows: a list of a million chunks of one byte takes half a gigabyte. */
+/**
+ * Joins the chunks of a body in one growing buffer. A list of chunks would take too much memory: half a gigabyte for a
+ * million chunks of one byte.
+ */
 export class ByteCollector {
   #bytes: Buffer = EMPTY;
   #length = 0;
@@ -8,12 +11,12 @@ export class ByteCollector {
     return this.#length;
   }
 
-  /** Whether the chunks are so small that reading them costs far more than what they bring. */
-  get isDribble(): boolean {
-    return isDribble(this.#chunks, this.#length);
+  /** Whether the chunks are so small that they are an attack: see `isFragmented`. */
+  get isFragmented(): boolean {
+    return isFragmented(this.#chunks, this.#length);
   }
 
-  /** @returns how many bytes of memory it takes more. */
+  /** @returns how many more bytes of memory the collector uses now */
   add(chunk: Buffer): number {
     const before = this.#bytes.length;
     this.#chunks += 1;
@@ -21,7 +24,7 @@ export class ByteCollector {
     if (before === 0) this.#bytes = chunk;
     else {
       if (length > before || this.#chunks === 2) {
-        // Not from the pool of small buffers, and never into the first chunk, which is Node's.
+        // The buffer is not from Node's pool of small buffers. The first chunk belongs to Node and is not written to.
         const grown = Buffer.allocUnsafeSlow(Math.max(MIN_BYTES, 2 * length));
         this.#bytes.copy(grown, 0, 0, this.#length);
         this.#bytes = grown;
@@ -32,7 +35,7 @@ export class ByteCollector {
     return this.#bytes.length - before;
   }
 
-  /** All that was added. */
+  /** All bytes that were added. */
   get bytes(): Buffer {
     return this.#bytes.length === this.#length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
@@ -43,12 +46,13 @@ export class ByteCollector {
   }
 }
 
-/** A sender may begin as it likes, and has to bring as many bytes with a chunk after that. Each chunk costs as much as a packet. */
+/** The number of chunks that may be of any size, because an honest client may start with a few small chunks. */
 const FREE_CHUNKS = 2_000;
-const MIN_BYTES_A_CHUNK = 64;
+/** The bytes that each further chunk must contain on average. Each chunk costs the service as much as a packet. */
+export const MIN_BYTES_A_CHUNK: number = 64;
 
-/** Whether a body comes in chunks that are so small that they are an attack on the time of the one thread. */
-export function isDribble(chunks: number, bytes: number): boolean {
+/** Whether the chunks of a body are so small that they are an attack on the time of the service's only thread. */
+export function isFragmented(chunks: number, bytes: number): boolean {
   return chunks > FREE_CHUNKS + bytes / MIN_BYTES_A_CHUNK;
 }
 

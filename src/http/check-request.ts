@@ -2,19 +2,20 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { Problem } from "../errors.ts";
 
-/** uri-host and port of RFC 3986, section 3.2, either of which may be empty. */
+/** The uri-host and port of RFC 3986, section 3.2. Both may be empty. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Checks what Node's parser lets through: target, Host and framing. Puts a target in absolute form into origin form.
+ * Checks what Node's parser does not check: version, framing, Host and target. Converts a target in absolute form to
+ * origin form.
  *
- * Closes the connection after requests behind which the next one cannot be found with certainty.
+ * Closes the connection after a request if the start of the next request is not certain.
  *
- * @throws {Problem} `request_invalid`.
+ * @throws {Problem} `request_invalid`
  */
 export function checkRequest(request: IncomingMessage, response: ServerResponse): void {
-  // Node's parser drops all that follows on a connection that asks for another protocol, even if it does not get it.
+  // After a request to upgrade the connection, Node's parser drops all further bytes, even if no upgrade happens.
   if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
   try {
     checkVersion(request);
@@ -26,38 +27,50 @@ export function checkRequest(request: IncomingMessage, response: ServerResponse)
   }
 }
 
-/** Node's parser also takes 0.9 and 2.0, of which the service speaks neither in this form (RFC 9110, section 15.6.6). */
+/**
+ * Node's parser also accepts the versions 0.9 and 2.0, which the service does not support (RFC 9110, section 15.6.6).
+ */
 function checkVersion({ httpVersion }: IncomingMessage): void {
   if (httpVersion === "1.1" || httpVersion === "1.0") return;
-  throw new Problem("request_invalid", `the request is of HTTP/${httpVersion}; HTTP/1.1 and HTTP/1.0 are taken`, {
-    status: 505,
-  });
+  throw new Problem(
+    "request_invalid",
+    `the request uses HTTP/${httpVersion}; only HTTP/1.1 and HTTP/1.0 are supported`,
+    {
+      status: 505,
+    },
+  );
 }
 
-/** RFC 9112, section 6.1. A proxy that reads it in another way would see other requests on the connection. */
+/**
+ * A proxy that interprets the framing differently would see other requests on the connection (RFC 9112, section 6.1).
+ */
 function checkFraming({ headers, httpVersion }: IncomingMessage): void {
   const coding = headers["transfer-encoding"];
   if (coding === undefined) return;
   if (httpVersion !== "1.1") {
-    throw new Problem("request_invalid", `HTTP/${httpVersion} has no Transfer-Encoding; send Content-Length`);
+    throw new Problem("request_invalid", `HTTP/${httpVersion} does not support Transfer-Encoding; send Content-Length`);
   }
   if (coding.toLowerCase() === "chunked") return;
-  throw new Problem("request_invalid", `Transfer-Encoding is ${shown(coding)}, where only chunked is taken`, {
+  throw new Problem("request_invalid", `Transfer-Encoding is ${quote(coding)}; only chunked is supported`, {
     status: 501,
   });
 }
 
-/** RFC 9112, sections 3.2 and 3.2.2: exactly one Host, which may be empty; the target's own wins over it. */
+/**
+ * Requires exactly one Host header, which may be empty. The host of a target in absolute form replaces it (RFC 9112,
+ * sections 3.2 and 3.2.2).
+ */
 function checkHost(request: IncomingMessage): void {
   const { headers, rawHeaders, httpVersion, url } = request;
   if (headers.host === undefined && httpVersion === "1.1") {
     throw new Problem("request_invalid", "the request has no Host header");
   }
-  if (rawHeaders.filter(isHost).length > 1) throw new Problem("request_invalid", "the request has two Host headers");
+  if (rawHeaders.filter(isHost).length > 1)
+    throw new Problem("request_invalid", "the request has more than one Host header");
   checkAuthority(headers.host ?? "");
   if (url!.startsWith("/") || url === "*") return;
   const [start, authority] = ABSOLUTE.exec(url!) ?? [];
-  if (!authority) throw new Problem("request_invalid", "the target of the request is neither a path nor an http URL");
+  if (!authority) throw new Problem("request_invalid", "the request target is neither a path nor an http or https URL");
   checkAuthority(authority);
   headers.host = authority;
   const rest = url!.slice(start!.length);
@@ -65,13 +78,13 @@ function checkHost(request: IncomingMessage): void {
 }
 
 function checkAuthority(host: string): void {
-  if (!HOST.test(host)) throw new Problem("request_invalid", `${shown(host)} is not a host`);
+  if (!HOST.test(host)) throw new Problem("request_invalid", `${quote(host)} is not a valid host`);
 }
 
 function isHost(text: string, index: number): boolean {
   return index % 2 === 0 && text.length === "host".length && text.toLowerCase() === "host";
 }
 
-function shown(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text).slice(0, 100);
 }

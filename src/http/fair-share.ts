@@ -1,27 +1,27 @@
-/** Memory that a request holds. */
+/** The memory that one request uses. */
 export interface Hold {
-  /** Takes more. It may cut this very hold. */
+  /** Adds bytes. The share may then cut this hold itself. */
   readonly grow: (bytes: number) => void;
   /**
-   * From now on it is not cut, because nothing would be freed by that.
+   * Excludes the hold from cuts, because a cut would not free its memory any more.
    *
-   * @returns false, and then nothing has changed, where the owner has too much that is not cut.
+   * @returns false, without an effect, if the owner has pinned too much memory
    */
   readonly pin: () => boolean;
-  /** Gives back all of it. Further calls do nothing. */
+  /** Releases all bytes. Further calls have no effect. */
   readonly release: () => void;
 }
 
 /**
- * Memory that all requests of one kind share. When they hold too much together, the owner of the most of it loses its
- * oldest: so no number of connections fills the memory, and no owner takes it from the others.
+ * The memory that all requests of one kind share. If they exceed it together, the owner with the most bytes loses its
+ * oldest hold. So connections cannot fill the memory, however many there are, and no owner can take it from the others.
  *
- * What is pinned cannot be cut, so an owner pins at most half of the memory, and less if others have pinned some: as much
- * as then remains for everything else. Without that, one owner could pin all of it, and every other would be cut instead.
- * The first of an owner is always pinned.
+ * Pinned holds cannot be cut. So an owner may pin at most half of the memory, and less if others have pinned some: its
+ * pinned bytes must fit into the memory that is not pinned. Otherwise one owner could pin all memory, and the holds of
+ * all others would be cut. The first hold of an owner may always be pinned.
  *
- * An owner is a token together with all tokens below it, or the network of a client that has no token: what is counted for
- * a single token is multiplied by issuing more of them.
+ * An owner is a token together with all its descendants, or the network of a client without a token. A limit on a
+ * single token would be useless, because its holder can issue more tokens.
  */
 export class FairShare {
   readonly #maxBytes: number;
@@ -34,61 +34,61 @@ export class FairShare {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param cut ends what holds the memory; it is given back by then. */
+  /** @param cut ends the request that uses the memory; called after the share has released the hold */
   hold(name: string, cut: () => void): Hold {
     let owner = this.#owners.get(name);
     if (!owner) this.#owners.set(name, (owner = { name, bytes: 0, pinnedBytes: 0, holds: new Set() }));
-    const held: Held = { bytes: 0, cut };
-    owner.holds.add(held);
+    const entry: Entry = { bytes: 0, cut };
+    owner.holds.add(entry);
     this.#holds += 1;
     return {
       grow: (bytes) => {
-        if (!owner.holds.has(held)) return;
-        held.bytes += bytes;
+        if (!owner.holds.has(entry)) return;
+        entry.bytes += bytes;
         owner.bytes += bytes;
         this.#bytes += bytes;
         this.#cutTheLargest();
       },
-      pin: () => this.#pin(owner, held),
-      release: () => this.#release(owner, held),
+      pin: () => this.#pin(owner, entry),
+      release: () => this.#release(owner, entry),
     };
   }
 
-  #pin(owner: Owner, held: Held): boolean {
-    if (!held.cut) return true;
-    const mine = owner.pinnedBytes + held.bytes;
-    const all = this.#pinnedBytes + held.bytes;
-    if (owner.pinnedBytes > 0 && mine + all > this.#maxBytes) return false;
-    held.cut = null;
-    owner.pinnedBytes = mine;
-    this.#pinnedBytes = all;
+  #pin(owner: Owner, entry: Entry): boolean {
+    if (!entry.cut) return true;
+    const ofOwner = owner.pinnedBytes + entry.bytes;
+    const ofAll = this.#pinnedBytes + entry.bytes;
+    if (owner.pinnedBytes > 0 && ofOwner + ofAll > this.#maxBytes) return false;
+    entry.cut = null;
+    owner.pinnedBytes = ofOwner;
+    this.#pinnedBytes = ofAll;
     return true;
   }
 
   #cutTheLargest(): void {
-    // What is alone is never too much.
+    // The only hold is never cut, however large it is.
     while (this.#bytes > this.#maxBytes && this.#holds > 1) {
-      let largest: { owner: Owner; held: Held } | null = null;
+      let largest: { owner: Owner; entry: Entry } | null = null;
       for (const owner of this.#owners.values()) {
         if (largest && owner.bytes <= largest.owner.bytes) continue;
-        const held = oldestOf(owner);
-        if (held) largest = { owner, held };
+        const entry = oldestOf(owner);
+        if (entry) largest = { owner, entry };
       }
       if (!largest) return;
-      const { cut } = largest.held;
-      this.#release(largest.owner, largest.held);
+      const { cut } = largest.entry;
+      this.#release(largest.owner, largest.entry);
       cut!();
     }
   }
 
-  #release(owner: Owner, held: Held): void {
-    if (!owner.holds.delete(held)) return;
+  #release(owner: Owner, entry: Entry): void {
+    if (!owner.holds.delete(entry)) return;
     this.#holds -= 1;
-    this.#bytes -= held.bytes;
-    owner.bytes -= held.bytes;
-    if (!held.cut) {
-      this.#pinnedBytes -= held.bytes;
-      owner.pinnedBytes -= held.bytes;
+    this.#bytes -= entry.bytes;
+    owner.bytes -= entry.bytes;
+    if (!entry.cut) {
+      this.#pinnedBytes -= entry.bytes;
+      owner.pinnedBytes -= entry.bytes;
     }
     if (owner.holds.size === 0 && this.#owners.get(owner.name) === owner) this.#owners.delete(owner.name);
   }
@@ -97,19 +97,20 @@ export class FairShare {
 interface Owner {
   readonly name: string;
   bytes: number;
-  /** Of these, what is not cut. */
+  /** The bytes of pinned holds, which `bytes` includes. */
   pinnedBytes: number;
-  /** Oldest first. */
-  readonly holds: Set<Held>;
+  /** The holds, oldest first. */
+  readonly holds: Set<Entry>;
 }
 
-interface Held {
+interface Entry {
   bytes: number;
-  /** Null where it is not cut. */
+  /** Null if the hold is pinned. */
   cut: (() => void) | null;
 }
 
-function oldestOf({ holds }: Owner): Held | null {
-  for (const held of holds) if (held.cut && held.bytes > 0) return held;
+/** Returns the oldest hold of an owner that can be cut. */
+function oldestOf({ holds }: Owner): Entry | null {
+  for (const entry of holds) if (entry.cut && entry.bytes > 0) return entry;
   return null;
 }

@@ -1,41 +1,47 @@
 import { canonicalAddress } from "./address.ts";
 
-/** One hop as a proxy tells it: who sent the request to that proxy. */
+/** A hop that a proxy reports: the sender from which the proxy received the request. */
 export interface Hop {
-  /** In its one spelling, or null when the proxy does not say it or nobody can read it. */
+  /** The sender's address in its canonical spelling, or null if the proxy reports no address or a malformed one. */
   readonly address: string | null;
-  /** What that sender asked for, where the proxy says it. */
+  /** The scheme that the sender used, or an empty string if the proxy does not report it. */
   readonly scheme: string;
+  /** The host that the sender addressed, or an empty string if the proxy does not report it. */
   readonly host: string;
 }
 
 const UNREADABLE: Hop = { address: null, scheme: "", host: "" };
 
 /**
- * One parameter and the semicolon after it: a value with a colon is no token (RFC 9110, section 5.6.2) and must be quoted.
- * It is matched where the last one ended, so that a fault ends the reading: a stranger may have written this.
+ * A parameter and the semicolon after it. A value with a colon is not a token (RFC 9110, section 5.6.2) and must be
+ * quoted. The pattern is sticky, so parsing stops at the first fault: an untrusted client may have written the header.
  */
 const PAIR = /\s*(?:([!#$%&'*+.^_`|~\dA-Za-z-]+)=(?:([!#$%&'*+.^_`|~\dA-Za-z-]+)|"((?:[^"\\]|\\.)*)")\s*)?(?:;|$)/sy;
-/** RFC 7239, section 6: an address, IPv6 in brackets, and perhaps a port, which may be a made-up one. */
+/** An address, IPv6 in brackets, and optionally a port, which may be an obfuscated name (RFC 7239, section 6). */
 const NODE = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(?:\d{1,5}|_[\w.-]+))?$/;
 
 /**
- * The hops of a `Forwarded` header (RFC 7239), the nearest first, which is the last one. Each is read by itself and from
- * the end, because only the end is written by somebody we know: nothing before it can change how it is read. White space
- * around a semicolon, which the RFC does not have and people write, is taken.
+ * Returns the hops of a `Forwarded` header (RFC 7239). The nearest hop comes first; it is the last one in the header.
+ *
+ * Elements are parsed separately and from the end, because only the end is written by a trusted proxy: earlier text
+ * cannot change how it is parsed. White space around a semicolon is accepted, although the RFC does not allow it,
+ * because some proxies write it.
  */
 export function* forwardedHops(header: string): Generator<Hop> {
   for (const element of elementsFromEnd(header)) yield forwardedHop(element);
 }
 
-/** The same of `X-Forwarded-For`, which no standard describes: addresses, IPv6 with brackets or without, ports or none. */
+/**
+ * Returns the hops of an `X-Forwarded-For` header, the nearest first. No standard describes this header. It lists
+ * addresses, IPv6 with or without brackets, each with or without a port.
+ */
 export function* forwardedForHops(header: string): Generator<Hop> {
   for (const element of elementsFromEnd(header)) {
     yield { ...UNREADABLE, address: canonicalAddress(element) ?? nodeAddress(element) };
   }
 }
 
-/** Splits at commas that are not within quotes. Empty elements say nothing (RFC 9110, section 5.6.1.2). */
+/** Splits the header at commas outside quotes. Empty elements are ignored (RFC 9110, section 5.6.1.2). */
 function* elementsFromEnd(header: string): Generator<string> {
   let end = header.length;
   let quoted = false;
@@ -54,7 +60,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** An element with a fault says nothing at all: who knows which half of it is wrong. */
+/** Parses an element. An element with a fault yields no values at all, because the other half may be wrong too. */
 function forwardedHop(element: string): Hop {
   const values = new Map<string, string>();
   PAIR.lastIndex = 0;
@@ -74,7 +80,7 @@ function forwardedHop(element: string): Hop {
   };
 }
 
-/** Names that a proxy made up (`_hidden`) and `unknown` are no addresses. */
+/** Returns the address of a node, or null for obfuscated names (`_hidden`) and `unknown`. */
 function nodeAddress(node: string): string | null {
   const match = NODE.exec(node);
   if (!match) return null;

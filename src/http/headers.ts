@@ -2,7 +2,7 @@ import packageJson from "../../package.json" with { type: "json" };
 
 export const VERSION: string = packageJson.version;
 
-/** On every answer of the service. Raw: name, value, name, value. */
+/** The headers of every answer of the service, as name, value, name, value. */
 export const VERSION_HEADERS: readonly string[] = ["Caisson-Version", VERSION];
 
 const EXPOSED = [
@@ -16,7 +16,7 @@ const EXPOSED = [
   "ETag",
 ].join(", ");
 
-/** Any origin may ask (Fetch standard, CORS protocol): a token travels as a bearer token, never as a cookie. */
+/** The CORS headers (Fetch standard). All origins are allowed, because a token is never sent as a cookie. */
 export const CORS_HEADERS: readonly string[] = [
   "Access-Control-Allow-Origin",
   "*",
@@ -24,7 +24,7 @@ export const CORS_HEADERS: readonly string[] = [
   EXPOSED,
 ];
 
-/** The answer to a preflight for a path with these methods. */
+/** Returns the headers of the answer to a preflight request for a path with these methods. */
 export function preflightHeaders(methods: string): string[] {
   return [
     ...VERSION_HEADERS,

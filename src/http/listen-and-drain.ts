@@ -5,20 +5,22 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 
 import type { Config } from "../config.ts";
 
-/** The runs that are served, as far as an end has to wait for them. */
-export interface Served {
-  /** Places that runs hold. */
+/** The runs for which the service waits before it stops. */
+export interface RunsInFlight {
+  /** The number of slots that runs occupy. */
   readonly taken: number;
-  /** Takes no new ones. */
+  /** Refuses new runs from now on. */
   drain(): void;
 }
 
+/** The longest time for all runs and answers to finish. */
 const DRAIN_MS = 30_000;
+/** The interval between two checks whether they have finished. */
 const DRAIN_STEP_MS = 20;
-/** For those who are connected when the service is told to stop, and have not sent all of their request. */
-const LAST_ORDERS_MS = 2_000;
+/** The time in which clients that are connected when the service begins to stop may still start runs. */
+const LAST_REQUESTS_MS = 2_000;
 
-/** @throws {Error} that says what to do where the port is taken. */
+/** @throws {Error} if the port is in use; the message names the flag to change it */
 export async function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<void> {
   try {
     server.listen(port, host);
@@ -26,11 +28,11 @@ export async function listen(server: Server, { host, port }: Pick<Config, "host"
     await once(server, "listening");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    throw new Error(`port ${port} of ${host} is in use; give another with --port`, { cause: error });
+    throw new Error(`port ${port} of ${host} is in use; choose another port with --port`, { cause: error });
   }
 }
 
-/** Where it listens, as a URL that this machine reaches it by. */
+/** Returns a URL at which this machine reaches the server. */
 export function urlOf(server: Server, secure: boolean): string {
   const { address, port, family } = server.address() as AddressInfo;
   const everywhere = address === "0.0.0.0" || address === "::";
@@ -39,25 +41,26 @@ export function urlOf(server: Server, secure: boolean): string {
 }
 
 /**
- * Lets nobody in any more, serves those who are in, and waits until every answer has been read, not only made: a slow
- * client is in flight too. So is what a run gave to `waitUntil`, which holds its place.
+ * Stops accepting connections, serves the clients that are connected, and waits until the clients have read all
+ * answers. It also waits for work that a run passed to `waitUntil`, because this work keeps its slot.
  */
-export async function drained(server: Server, containers: Served): Promise<void> {
+export async function drained(server: Server, containers: RunsInFlight): Promise<void> {
   const closed = once(server, "close");
   const idle = Promise.withResolvers<void>();
-  // The kernel resets what waits to be accepted when the listener is closed. Right after a look at it that is nothing.
+  // The kernel resets connections that wait to be accepted when the listener is closed. After two turns of the event
+  // loop Node has just accepted all of them.
   await setImmediate();
   await setImmediate();
   server.close();
   const sweep = setInterval(() => {
-    // A connection that is kept alive is idle as soon as its answer has been read.
+    // A keep-alive connection is idle as soon as its client has read the answer.
     server.closeIdleConnections();
     if (containers.taken === 0) idle.resolve();
   }, DRAIN_STEP_MS);
-  // Whoever was let in has asked by then; one that never pauses would else keep the service from its end.
-  const late = globalThis.setTimeout(() => containers.drain(), LAST_ORDERS_MS);
+  // Connected clients have sent their requests by then. A client that never pauses must not keep the service running.
+  const lastRequests = globalThis.setTimeout(() => containers.drain(), LAST_REQUESTS_MS);
   await Promise.race([Promise.all([closed, idle.promise]), setTimeout(DRAIN_MS, undefined, { ref: false })]);
-  clearTimeout(late);
+  clearTimeout(lastRequests);
   containers.drain();
   clearInterval(sweep);
 }

@@ -20,15 +20,18 @@ import type { RunTarget } from "./run/find-task.ts";
 import type { RunDependencies } from "./run/run-dependencies.ts";
 import { RunEndpoint } from "./run/run.ts";
 import { parseTarget } from "./target.ts";
-import { holdWhatIsWritten } from "./unread.ts";
+import { holdWrites } from "./unread.ts";
 
 const RUN_PATH = "/api/run/";
 const RUN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/** A request that drips in slower than this holds a connection for nothing. */
+/**
+ * The time for a TLS handshake, and for the head of a request. A slower client would occupy a connection for too long.
+ */
 const HEADERS_TIMEOUT_MS = 15_000;
+/** The interval at which Node checks for connections that exceed this time. */
 const CHECK_MS = 5_000;
 
-/** The HTTP server: runs go straight to their story, everything else to the API. */
+/** Creates the HTTP server. Requests for runs go directly to the `RunEndpoint`, all other requests to the API. */
 export function createListener(config: Config, dependencies: RunDependencies & ApiDependencies): Server {
   const runs = new RunEndpoint(dependencies);
   const api = getRequestListener(makeApi(dependencies).fetch, {
@@ -40,18 +43,18 @@ export function createListener(config: Config, dependencies: RunDependencies & A
 
   const { proxies } = dependencies;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    proxies.notice(request);
+    proxies.reportIgnoredHeader(request);
     checkRequest(request, response);
     if (request.url === "*" && request.method === "OPTIONS") {
       response.writeHead(204, preflightHeaders(RUN_METHODS.join(", "))).end();
       return;
     }
     const target = parseTarget(request.url!);
-    const place = runPlace(target.path);
-    if (!place) {
+    const runTarget = parseRunPath(target.path);
+    if (!runTarget) {
       if (hasBody(request)) lingerAtEnd(response);
-      holdWhatIsWritten(response, () => clientNetwork(proxies.clientOf(request)));
-      // The adapter makes a URL of Host and target, and not of each Host that is legal. The API reads the target alone.
+      holdWrites(response, () => clientNetwork(proxies.clientOf(request)));
+      // The adapter makes a URL of Host and target, which fails for some legal hosts. The API reads only the target.
       request.headers.host = "localhost";
       void api(request, response);
       return;
@@ -61,13 +64,13 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       return;
     }
     const running = RUN_METHODS.includes(request.method!)
-      ? runs.handle(request, response, target, place)
+      ? runs.handle(request, response, target, runTarget)
       : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (!pipelining.admits(request, response)) return;
-    malformed.began(request, response);
+    malformed.track(request, response);
     try {
       answer(request, response);
     } catch (error) {
@@ -78,11 +81,12 @@ export function createListener(config: Config, dependencies: RunDependencies & A
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // The head has its own time. A body that is read has a minimum rate (`bodies.ts`), a body that a run reads its deadline.
+    // `headersTimeout` limits the head. `bodies.ts` requires a minimum rate of bodies that it reads. The deadline of a
+    // run limits a body that the run reads.
     requestTimeout: 0,
     connectionsCheckingInterval: CHECK_MS,
     noDelay: true,
-    // Checked here, for the sake of a clear answer.
+    // `checkRequest` checks the header, so that the answer names the fault.
     requireHostHeader: false,
   };
   const { tlsCert, tlsKey } = config;
@@ -95,30 +99,33 @@ export function createListener(config: Config, dependencies: RunDependencies & A
         handshakeTimeout: HEADERS_TIMEOUT_MS,
       })
     : createServer(options);
-  const meet = (socket: Socket): void => proxies.meet(socket);
+  const recordPeer = (socket: Socket): void => proxies.recordPeer(socket);
   return server
-    .on("connection", meet)
-    .on("secureConnection", meet)
-    .on(withTls ? "secureConnection" : "connection", (socket: Socket) => pipelining.meet(socket))
+    .on("connection", recordPeer)
+    .on("secureConnection", recordPeer)
+    .on(withTls ? "secureConnection" : "connection", (socket: Socket) => pipelining.attach(socket))
     .on("request", handle)
     .on("checkContinue", (request, response) => {
       expectBody(response);
       handle(request, response);
     })
     .on("checkExpectation", (request, response) => {
-      malformed.began(request, response);
-      // The client may have sent its body in any case, and would not read the answer if that were not read.
+      malformed.track(request, response);
+      // The client may have sent its body anyway. It could not read the answer if the service did not read this body.
       delete request.headers.expect;
       response.shouldKeepAlive = false;
-      const detail = "the header Expect asks for something other than 100-continue";
+      const detail = "the header Expect has a value other than 100-continue";
       answerProblem(new Problem("request_invalid", detail, { status: 417 }), response, dependencies);
     })
     .on("connect", (request: IncomingMessage) => malformed.refuseConnect(request))
     .on("clientError", (error, socket) => malformed.refuse(error, socket));
 }
 
-/** What a path asks to be run: code in a container, or a task in it, whatever follows its name; null for other paths. */
-function runPlace(path: string): RunTarget | null {
+/**
+ * Returns the container of a run path, and the name of its task if the path contains one. Segments after the name are
+ * ignored. Returns null for other paths.
+ */
+function parseRunPath(path: string): RunTarget | null {
   if (!path.startsWith(RUN_PATH)) return null;
   const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
   if (task === "") return null;
@@ -134,10 +141,10 @@ function answerProblem(error: unknown, response: ServerResponse, { log }: RunDep
   endAnswer(response, body);
 }
 
-/** @param error of the API's adapter, which makes a URL of the target before it asks the API. */
+/** @param error the error of the adapter, which makes a URL of the target before it calls the API */
 function refuseTarget(error: unknown, { log }: ApiDependencies): Response {
   if (error instanceof RequestError) {
-    return problem(null, new Problem("request_invalid", "the target of the request is not a URL"));
+    return problem(null, new Problem("request_invalid", "the request target is not a valid URL"));
   }
   log.pino.error({ err: error }, "request failed");
   return problem(null, error);

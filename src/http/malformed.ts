@@ -6,36 +6,37 @@ import { VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 
 export const MAX_HEADER_BYTES: number = 16 * 2 ** 10;
-/** The most header fields that Node's parser takes, whatever `maxHeaderSize` is. */
+/** The most header fields that Node's parser accepts, whatever `maxHeaderSize` is. */
 const MAX_HEADERS = 1_000;
-/** How long the client may take to read the last answer of a connection. */
+/** How long a client may take to read the last answer of a connection, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/** The last exchange of a connection, and the response before it if that one is not over. */
+/** The last response of a connection, and the response before it if that has not been sent completely. */
 interface Exchange {
   readonly response: ServerResponse;
   readonly previous: ServerResponse | null;
 }
 
 /**
- * Refuses what the parser of HTTP refuses: answers it with a problem and closes the connection, because where the next
- * request begins cannot be known. The answers to earlier requests of the connection come first, and stay whole.
+ * Answers requests that Node's HTTP parser rejects with a problem document. Then it closes the connection, because the
+ * start of the next request cannot be determined. Answers to earlier requests of the connection are sent first, and
+ * completely.
  */
 export class MalformedRequests {
   readonly #last = new WeakMap<Duplex, Exchange>();
   readonly #refused = new WeakSet<Duplex>();
 
-  /** Must be called for each request, before it is answered. */
-  began({ socket }: IncomingMessage, response: ServerResponse): void {
+  /** Records a request. Must be called for each request before it is answered. */
+  track({ socket }: IncomingMessage, response: ServerResponse): void {
     const last = this.#last.get(socket)?.response;
-    // Node answers in order, so that the last one is over only after all others.
+    // Node sends answers in order, so all earlier answers have been sent when the last answer has.
     this.#last.set(socket, { response, previous: last && !last.closed ? last : null });
   }
 
-  /** @param error of Node's `clientError`: of the parser, of a timeout, or of the connection itself. */
+  /** @param error from Node's `clientError` event: an error of the parser, a timeout, or an error of the connection. */
   refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (!socket.writable || !isOfProtocol(error)) return void socket.destroy();
-    // The parser reports each chunk that follows the first malformed one.
+    if (!socket.writable || !isProtocolError(error)) return void socket.destroy();
+    // The parser reports an error again for each chunk after the first malformed chunk.
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     const [status, reason, detail] = malformed(error.code);
@@ -46,39 +47,43 @@ export class MalformedRequests {
     });
   }
 
-  /** `CONNECT`, for which Node gives up the connection's parser. */
+  /** Answers `CONNECT` requests, for which Node removes its parser from the connection. */
   refuseConnect({ socket }: IncomingMessage): void {
     socket.on("error", () => {});
     socket.resume();
     const allow = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
-    const problem = new Problem("method_not_allowed", `the service is no proxy; ${allow} apply`, {
+    const problem = new Problem("method_not_allowed", `the service is not a proxy; allowed methods: ${allow}`, {
       headers: { Allow: allow },
     });
     this.#afterAnswers(socket, () => answerRaw(socket, "Method Not Allowed", problem));
   }
 
-  /** @param then gets the response whose request is the malformed one, if its head was good. */
+  /**
+   * Calls `then` after the earlier answers of the connection have been sent.
+   *
+   * @param then receives the response to the malformed request if the head of this request was valid; otherwise null
+   */
   #afterAnswers(socket: Duplex, then: (broken: ServerResponse | null) => void): void {
     const last = this.#last.get(socket);
     if (!last || last.response.closed) return then(null);
     const { response, previous } = last;
     const isBroken = !response.req.complete;
-    // An answer that is made is sent also if the rest of its request is malformed.
-    const awaited = isBroken && !response.writableEnded ? previous : response;
-    if (!awaited || awaited.closed) return then(isBroken ? response : null);
-    const left = (): unknown => socket.destroy();
-    // As for any other request: a client that has closed its end does not wait for answers.
-    if (socket.readableEnded) return void left();
-    socket.once("end", left);
-    awaited.once("close", () => {
-      socket.off("end", left);
+    // A finished answer is sent even if the rest of its request is malformed.
+    const pending = isBroken && !response.writableEnded ? previous : response;
+    if (!pending || pending.closed) return then(isBroken ? response : null);
+    const onClientEnd = (): unknown => socket.destroy();
+    // As for any other request, a client that has closed its end of the connection does not wait for answers.
+    if (socket.readableEnded) return void onClientEnd();
+    socket.once("end", onClientEnd);
+    pending.once("close", () => {
+      socket.off("end", onClientEnd);
       if (socket.writable) then(isBroken ? response : null);
     });
   }
 }
 
-/** Errors of a connection, such as ECONNRESET and those of TLS, are no requests. */
-function isOfProtocol({ code }: NodeJS.ErrnoException): boolean {
+/** Returns false for errors of the connection, such as ECONNRESET and TLS errors: no request needs an answer. */
+function isProtocolError({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && (code.startsWith("HPE_") || code === "ERR_HTTP_REQUEST_TIMEOUT");
 }
 
@@ -88,12 +93,12 @@ function malformed(code: string | undefined): [status: number, reason: string, d
       return [
         431,
         "Request Header Fields Too Large",
-        `the headers are longer than ${MAX_HEADER_BYTES} bytes, or more than ${MAX_HEADERS}`,
+        `the request has more than ${MAX_HEADER_BYTES} bytes of headers, or more than ${MAX_HEADERS} headers`,
       ];
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return [408, "Request Timeout", "the request did not come whole in time"];
+      return [408, "Request Timeout", "the request did not arrive completely in time"];
     default:
-      return [400, "Bad Request", "the request is not HTTP/1.1"];
+      return [400, "Bad Request", "the request is not valid HTTP/1.1"];
   }
 }
 
@@ -105,11 +110,12 @@ function answerRaw(socket: Duplex, reason: string, problem: Problem): void {
   close(socket, `${head}\r\n${body}`);
 }
 
-/** Closes a connection when the client has read what was written to it, or after a while. */
+/** Closes a connection when the client has read all data that was written to it, or after `CLOSE_MS`. */
 function close(socket: Duplex, last?: string): void {
   if (last === undefined) socket.end();
   else socket.end(last);
-  // Node reports a connection once. A client that does not close its end would keep it for ever, and needs no token.
+  // Node reports a broken connection once. Without this timer, a client without a token could keep the connection
+  // forever by not closing its end.
   const timer = setTimeout(() => socket.destroy(), CLOSE_MS).unref();
   socket.once("close", () => clearTimeout(timer));
 }

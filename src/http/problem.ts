@@ -1,7 +1,7 @@
 import { PROBLEMS } from "../error-codes.ts";
 import { Problem } from "../errors.ts";
 
-/** An answer that is not a success, ready to be written. */
+/** An error answer, ready to be written. */
 export interface ProblemAnswer {
   readonly status: number;
   /** Name, value, name, value. */
@@ -9,20 +9,20 @@ export interface ProblemAnswer {
   readonly body: string;
 }
 
-/** RFC 6750, section 3.1. A request without a token gets no error code, as that section asks. */
+/** The `WWW-Authenticate` values. As RFC 6750, section 3.1 requires, a request without a token gets no error code. */
 const CHALLENGES: Readonly<Record<string, string>> = {
   token_missing: 'Bearer realm="caisson"',
   token_invalid: 'Bearer realm="caisson", error="invalid_token"',
   token_forbidden: 'Bearer realm="caisson", error="insufficient_scope"',
-  // An administrator's token has no quota.
+  // A token with a wider scope would help: an administrator's token has no quota.
   quota_exceeded: 'Bearer realm="caisson", error="insufficient_scope"',
 };
 
 /**
- * The problem document (RFC 9457) of an error. What is no `Problem` is a defect of the service, and says nothing about
- * itself to strangers.
+ * Returns the answer with the problem document (RFC 9457) of an error. Any error that is not a `Problem` is a bug in
+ * the service; clients do not see its details.
  *
- * @param run the id of the run that it is about, once there is one.
+ * @param run the id of the run, if a run has begun
  */
 export function problemAnswer(error: unknown, run?: string): ProblemAnswer {
   const problem = asProblem(error);
@@ -51,5 +51,5 @@ export function problemAnswer(error: unknown, run?: string): ProblemAnswer {
 
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem("internal_error", "the service failed, and has logged why", { cause: error });
+  return new Problem("internal_error", "the service failed; its log contains the reason", { cause: error });
 }

@@ -6,55 +6,56 @@ import { forwardedForHops, forwardedHops, type Hop } from "./forwarded.ts";
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/;
 
-/** Who is at the other end of a connection. */
+/** The other end of a connection. */
 interface Peer {
-  /** In its one spelling. */
+  /** The address in its canonical spelling. */
   readonly address: string;
   readonly trusted: boolean;
 }
 
 /**
- * Who sent a request, and what they addressed, through the proxies that the operator named.
+ * Determines which client sent a request and which origin it addressed, behind the proxies that the operator trusts.
  *
- * What anybody else forwards is a caller's own words, loopback not excepted: a proxy on this machine is to be named too.
+ * Forwarding headers of all other peers are ignored, because any client can send them. This includes loopback: the
+ * operator must name a proxy on this machine too.
  */
 export class Proxies {
   readonly #trusted = new BlockList();
   readonly #anyTrusted: boolean;
   readonly #peers = new WeakMap<Socket, Peer>();
-  #report: ((ignored: string) => void) | null;
+  #onIgnored: ((message: string) => void) | null;
 
   /**
-   * @param trusted addresses of proxies, in CIDR notation
-   * @param report told once, when the first header is seen that would have counted if it had come from such a proxy
+   * @param trusted the addresses of the trusted proxies, in CIDR notation
+   * @param onIgnored called once, for the first forwarding header that is ignored because its peer is not trusted
    */
-  constructor(trusted: readonly string[], report: (ignored: string) => void) {
+  constructor(trusted: readonly string[], onIgnored: (message: string) => void) {
     for (const range of trusted) {
       const [address, prefix] = range.split("/");
       this.#trusted.addSubnet(address!, Number(prefix), isIPv6(address!) ? "ipv6" : "ipv4");
     }
     this.#anyTrusted = trusted.length > 0;
-    this.#report = report;
+    this.#onIgnored = onIgnored;
   }
 
   /**
-   * The address of the client, in its one spelling: going back from the connection, the first that is no trusted proxy.
+   * Returns the address of the client, in its canonical spelling: the nearest hop that is not a trusted proxy.
    *
-   * Where a trusted proxy does not say who sent the request, or says it so that nobody can read it, that proxy is the
-   * client: it is the last one that is certain. The same where it sends both headers and they tell two stories: it wrote
-   * one of them and passed the other on from a stranger, and nobody can tell which.
+   * If a trusted proxy does not name the sender of the request, or its header cannot be parsed, this proxy is the
+   * client, because it is the last hop that is certain. The same applies if a proxy sends both headers and they
+   * disagree: the proxy wrote one of them and passed on the other from its client, and the service cannot tell which.
    */
   clientOf(request: IncomingMessage): string {
     const peer = this.#peerAt(request.socket);
     if (!peer.trusted) return peer.address;
     const { forwarded, "x-forwarded-for": forwardedFor } = request.headers;
-    const told = forwarded === undefined ? null : this.#sender(peer, forwardedHops(forwarded)).address;
-    if (forwardedFor === undefined) return told ?? peer.address;
-    const toldFor = this.#sender(peer, forwardedForHops(String(forwardedFor))).address;
-    return told === null || told === toldFor ? toldFor : peer.address;
+    const sender = forwarded === undefined ? null : this.#sender(peer, forwardedHops(forwarded)).address;
+    if (forwardedFor === undefined) return sender ?? peer.address;
+    const senderFor = this.#sender(peer, forwardedForHops(String(forwardedFor))).address;
+    return sender === null || sender === senderFor ? senderFor : peer.address;
   }
 
-  /** The origin that the client addressed, as the task is told it. */
+  /** Returns the origin that the client addressed. It becomes part of the URL that the task receives. */
   originOf(request: IncomingMessage): string {
     const { socket, headers } = request;
     const peer = this.#peerAt(request.socket);
@@ -70,24 +71,26 @@ export class Proxies {
     return `${scheme === "https" ? "https" : "http"}://${HOST.test(host) ? host : "localhost"}`;
   }
 
-  /** Remembers who a connection came from: once it is closed nobody can tell, and the log still asks. */
-  meet(socket: Socket): void {
+  /** Records the address of a connection for the log, because Node does not return it after the close. */
+  recordPeer(socket: Socket): void {
     this.#peerAt(socket);
   }
 
-  /** Says so, once, when a request brings a header that is not believed. */
-  notice({ headers, socket }: IncomingMessage): void {
-    if (this.#report === null) return;
+  /** Reports, once, that a request contains a forwarding header that is ignored. */
+  reportIgnoredHeader({ headers, socket }: IncomingMessage): void {
+    if (this.#onIgnored === null) return;
     const name = headers["x-forwarded-for"] === undefined ? "Forwarded" : "X-Forwarded-For";
     if (headers[name.toLowerCase()] === undefined || this.#peerAt(socket).trusted) return;
     const remedy = this.#anyTrusted
-      ? `${this.#peerAt(socket).address} is none of the proxies that --trust-proxy names`
-      : "if a proxy stands in front of this service, name it with --trust-proxy";
-    this.#report(`a request came with the header ${name}, which is ignored: ${remedy}`);
-    this.#report = null;
+      ? `${this.#peerAt(socket).address} is not one of the proxies that --trust-proxy names`
+      : "if this service is behind a proxy, name the proxy with --trust-proxy";
+    this.#onIgnored(`the header ${name} of a request is ignored: ${remedy}`);
+    this.#onIgnored = null;
   }
 
-  /** Goes back from hop to hop as long as each is a trusted proxy, which knows who the next one was. */
+  /**
+   * Follows the hops back while each is a trusted proxy, because only a trusted proxy reports the next hop reliably.
+   */
   #sender(peer: Peer, hops: Iterable<Hop>): { address: string; hop: Hop | null } {
     let address = peer.address;
     let last: Hop | null = null;
@@ -100,11 +103,11 @@ export class Proxies {
     return { address, hop: last };
   }
 
-  /** Once a connection: those of proxies bring many requests. */
+  /** Determines the peer once for each connection, because a proxy sends many requests over one connection. */
   #peerAt(socket: Socket): Peer {
     let peer = this.#peers.get(socket);
     if (!peer) {
-      // The zone tells on which of its links this machine sees the address.
+      // The zone, after `%`, only names the link of this machine.
       const address = canonicalAddress((socket.remoteAddress ?? "").split("%", 1)[0]!) ?? "unknown";
       peer = { address, trusted: this.#trusts(address) };
       this.#peers.set(socket, peer);

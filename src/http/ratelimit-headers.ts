@@ -6,33 +6,37 @@ const MAX_INTEGER = 999_999_999_999_999;
 
 const CLASSES: readonly KeyClass[] = ["container", "token"];
 const WINDOWS = WINDOW_NAMES.length;
-/** The item that names a window, as a structured string. */
+/** The names of the windows, as structured strings. */
 const ITEMS = {
   container: WINDOW_NAMES.map((window) => `"container-${window}"`),
   token: WINDOW_NAMES.map((window) => `"token-${window}"`),
 };
 
-/** The policy of the keys whose limits these are, by the limits of the first: a token makes the same one in every run. */
+/**
+ * The `RateLimit-Policy` values by the limits of their first key. All runs of a token use the same limit objects, so
+ * most runs find their value here.
+ */
 const policies = new WeakMap<LimitVector, { all: readonly LimitVector[]; policy: string }>();
 
 /**
- * `RateLimit-Policy` with every tracked window, and `RateLimit` with the window of each class that has the least left,
- * after draft-ietf-httpapi-ratelimit-headers-11. A token and those above it are one class: the tightest of them counts.
+ * Returns `RateLimit-Policy` with all tracked windows, and `RateLimit` with the window of each class that has the
+ * fewest runs left (draft-ietf-httpapi-ratelimit-headers-11). A token and its ancestors are one class: the lowest limit
+ * counts.
  *
- * @returns name, value, name, value; nothing when no window is tracked
+ * @returns name, value, name, value; empty if no window is tracked
  */
 export function rateLimitHeaders(usage: readonly KeyUsage[]): string[] {
   const policy = policyOf(usage);
   if (policy === "") return [];
   let state = "";
   for (const keyClass of CLASSES) {
-    const item = leastOf(keyClass, usage);
+    const item = tightestItem(keyClass, usage);
     if (item !== "") state += state === "" ? item : `, ${item}`;
   }
   return ["RateLimit-Policy", policy, "RateLimit", state];
 }
 
-function leastOf(keyClass: KeyClass, usage: readonly KeyUsage[]): string {
+function tightestItem(keyClass: KeyClass, usage: readonly KeyUsage[]): string {
   let least = Infinity;
   let resetMs = 0;
   let tightest = -1;
@@ -41,7 +45,7 @@ function leastOf(keyClass: KeyClass, usage: readonly KeyUsage[]): string {
     for (let window = 0; window < WINDOWS; window++) {
       if (key.limits[window] === 0) continue;
       const remaining = key.remaining[window]!;
-      // Of windows with the same left, the one that holds up longer.
+      // If two windows have the same number of runs left, the window that resets later counts.
       if (remaining > least || (remaining === least && key.resetMs[window]! < resetMs)) continue;
       least = remaining;
       resetMs = key.resetMs[window]!;
@@ -55,8 +59,10 @@ function leastOf(keyClass: KeyClass, usage: readonly KeyUsage[]): string {
 function policyOf(usage: readonly KeyUsage[]): string {
   const first = usage[0]?.limits;
   if (!first) return "";
-  const known = policies.get(first);
-  if (known?.all.length === usage.length && usage.every((key, at) => key.limits === known.all[at])) return known.policy;
+  const cached = policies.get(first);
+  if (cached?.all.length === usage.length && usage.every((key, at) => key.limits === cached.all[at])) {
+    return cached.policy;
+  }
   const policy = CLASSES.flatMap((keyClass) => policyItems(keyClass, usage)).join(", ");
   policies.set(first, { all: usage.map((key) => key.limits), policy });
   return policy;

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { isDribble } from "./byte-collector.ts";
+import { isFragmented } from "./byte-collector.ts";
 
-/** How much of a body that nobody wants is read, so that its sender sees the answer instead of a reset connection. */
+/** The most bytes of an unused body that are discarded, so that its client receives the answer, not a reset. */
 const DISCARD_BYTES = 256 * 2 ** 20;
+/** The longest time in which an unused body is discarded. */
 const DISCARD_MS = 10_000;
 
 /** Whether the request announces a body (RFC 9112, section 6). */
@@ -13,16 +14,18 @@ export function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Keeps a client that asked whether its body is wanted (RFC 9110, section 10.1.1) waiting until somebody reads it. Where
- * nobody does, the answer stands in for `100 Continue`; whether the body still comes is then unknown, and the connection ends.
+ * Prepares the answer to a request with `Expect: 100-continue` (RFC 9110, section 10.1.1), whose client waits until
+ * `wantBody` is called. If it is never called, the client receives the answer without `100 Continue`. The service then
+ * cannot know whether the client still sends its body, so the connection ends.
  */
 export function expectBody(response: ServerResponse): void {
   response.setHeader("Connection", "close");
 }
 
 /**
- * Ends an answer whose request may not have been read to its end. The answer goes out at once; the connection stays until the rest of the body
- * has run out, within bounds, because a client that is still sending would see it reset and never read the answer.
+ * Ends an answer whose request body may not have been read completely. The answer is sent at once. The connection stays
+ * open until the rest of the body has been discarded, within limits. Otherwise a client that is still sending would see
+ * a reset connection and never read the answer.
  */
 export function endAnswer(response: ServerResponse, body: string): void {
   if (!hasRest(response.req)) return void response.end(body);
@@ -30,37 +33,37 @@ export function endAnswer(response: ServerResponse, body: string): void {
   discardBody(response.req, () => response.end());
 }
 
-/** Makes an answer that others end do so as `endAnswer` does. */
+/** Makes `response.end` work as `endAnswer` does, for answers that other code ends. */
 export function lingerAtEnd(response: ServerResponse): void {
-  const end = response.end.bind(response) as (...words: unknown[]) => ServerResponse;
-  response.end = (...words: unknown[]) => {
-    if (!hasRest(response.req)) return end(...words);
-    if (typeof words[0] === "string" || words[0] instanceof Uint8Array) response.write(words[0]);
+  const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.end = (...args: unknown[]) => {
+    if (!hasRest(response.req)) return end(...args);
+    if (typeof args[0] === "string" || args[0] instanceof Uint8Array) response.write(args[0]);
     discardBody(response.req, () => end());
     return response;
   };
 }
 
-/** Lets what nobody has read of a body run out once the answer is made: the connection may be used again. */
+/** Discards the unread rest of a body when the answer is complete, so that the client can use the connection again. */
 export function discardRest(response: ServerResponse): void {
   response.once("finish", () => discardBody(response.req, () => {}));
 }
 
-/** Says that the body is wanted, to a client that asked before it sends it. */
+/** Sends `100 Continue` to a client that waits for it before it sends the body. */
 export function wantBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers.expect === undefined) return;
   response.removeHeader("Connection");
   response.writeContinue();
-  // From now on it comes, like that of any other.
+  // From now on the request is like any other request with a body.
   delete request.headers.expect;
 }
 
-/** Of a body in one turn of the event loop: what Node reads from the kernel at once. */
+/** The most bytes of a body in one turn of the event loop: as many as Node reads from the kernel at once. */
 const BYTES_A_TURN = 65_536;
 
 /**
- * Stops reading a body for the rest of a turn of the event loop when so much of it was read. Node would read up to 2 MiB of
- * each connection in one turn: 30 connections that send as fast as they can would make every other caller wait for 60 MiB.
+ * Pauses a body for the rest of a turn of the event loop after `BYTES_A_TURN`. Node would read up to 2 MiB from each
+ * connection in one turn, so 30 fast connections would make all other callers wait until 60 MiB are read.
  */
 export function readInTurns(request: IncomingMessage): void {
   let bytes = 0;
@@ -78,7 +81,7 @@ export function readInTurns(request: IncomingMessage): void {
   });
 }
 
-/** Lets what is left of a body run out, within bounds; beyond them the connection is cut. */
+/** Reads and discards the rest of a body. Closes the connection if the body exceeds the limits. */
 function discardBody(request: IncomingMessage, onEnd: () => void): void {
   if (!hasRest(request)) return;
   let bytes = 0;
@@ -88,7 +91,7 @@ function discardBody(request: IncomingMessage, onEnd: () => void): void {
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
     chunks += 1;
-    if (bytes > DISCARD_BYTES || isDribble(chunks, bytes)) cut();
+    if (bytes > DISCARD_BYTES || isFragmented(chunks, bytes)) cut();
   });
   readInTurns(request);
   request.on("end", onEnd);
@@ -96,7 +99,7 @@ function discardBody(request: IncomingMessage, onEnd: () => void): void {
   request.resume();
 }
 
-/** A body that waits for `100 Continue` and did not get it does not come. */
+/** Whether a part of the body has not been read. A client that waits for `100 Continue` sends no body. */
 function hasRest(request: IncomingMessage): boolean {
   return !request.complete && !request.destroyed && hasBody(request) && request.headers.expect === undefined;
 }

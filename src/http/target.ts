@@ -1,18 +1,20 @@
 import { Problem } from "../errors.ts";
 
-/** The request target (RFC 9112, section 3.2), cut but not decoded. */
+/** The request target (RFC 9112, section 3.2), split but not decoded. */
 export interface Target {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The query as it came, without its question mark. */
+  /** The query as the client sent it, without its question mark. */
   readonly search: string;
 }
 
 const NO_QUERY = new URLSearchParams();
 const RESERVED = "task_";
-const CONTAINER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$/;
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$/;
+const NAME_HINT =
+  "A name has 1 to 128 of the characters A-Z a-z 0-9 _ . @ -; the first character is a letter, a digit or _.";
 
-/** @param text in origin form, which `checkRequest` sees to. */
+/** @param text a target in origin form, which `checkRequest` ensures */
 export function parseTarget(text: string): Target {
   const mark = text.indexOf("?");
   if (mark < 0) return { path: text, query: NO_QUERY, search: "" };
@@ -20,30 +22,34 @@ export function parseTarget(text: string): Target {
   return { path: text.slice(0, mark), query: new URLSearchParams(search), search };
 }
 
-/** @throws {Problem} `container_invalid` unless the segment, percent-decoded once, is a container's name. */
+/** @throws {Problem} `container_invalid` unless the segment, percent-decoded once, is a valid container name */
 export function containerName(segment: string): string {
   const name = decode(segment);
-  if (name !== null && CONTAINER_NAME.test(name)) return name;
-  throw new Problem("container_invalid", `${JSON.stringify(name ?? segment).slice(0, 160)} is not a container name`, {
-    hint: "1 to 128 of the characters A-Z a-z 0-9 _ . @ -, the first of them a letter, a digit or _.",
-  });
+  if (name !== null && NAME.test(name)) return name;
+  throw new Problem(
+    "container_invalid",
+    `${JSON.stringify(name ?? segment).slice(0, 160)} is not a valid container name`,
+    {
+      hint: NAME_HINT,
+    },
+  );
 }
 
-/** @throws {Problem} `request_invalid` unless the segment, percent-decoded once, can be a task's name. */
+/** @throws {Problem} `request_invalid` unless the segment, percent-decoded once, is a valid task name */
 export function taskName(segment: string): string {
   const name = decode(segment);
   if (name !== null && isName(name)) return name;
-  throw new Problem("request_invalid", `${JSON.stringify(name ?? segment).slice(0, 160)} is not the name of a task`, {
-    hint: "1 to 128 of the characters A-Z a-z 0-9 _ . @ -, the first of them a letter, a digit or _.",
+  throw new Problem("request_invalid", `${JSON.stringify(name ?? segment).slice(0, 160)} is not a valid task name`, {
+    hint: NAME_HINT,
   });
 }
 
-/** Whether a container or a task can have that name. */
+/** Whether the text is a valid name of a container or a task. */
 export function isName(text: string): boolean {
-  return CONTAINER_NAME.test(text);
+  return NAME.test(text);
 }
 
-/** The segment percent-decoded once, or null when its escapes are not UTF-8. */
+/** Returns the segment, percent-decoded once, or null if its escapes are not valid UTF-8. */
 export function decode(segment: string): string | null {
   if (!segment.includes("%")) return segment;
   try {
@@ -54,9 +60,9 @@ export function decode(segment: string): string | null {
 }
 
 /**
- * The `task_url` of a run's query, or null.
+ * Returns the `task_url` of a run's query, or null.
  *
- * @throws {Problem} `request_invalid` for a reserved name that means nothing, so that a typo is never silent.
+ * @throws {Problem} `request_invalid` for any other name that begins with `task_`, so that a typo is reported
  */
 export function taskUrl(query: URLSearchParams): string | null {
   if (query === NO_QUERY) return null;
@@ -64,28 +70,32 @@ export function taskUrl(query: URLSearchParams): string | null {
     if (name.startsWith(RESERVED) && name !== "task_url") {
       throw new Problem(
         "request_invalid",
-        `the query has ${JSON.stringify(name)}, and names that begin task_ are reserved`,
+        `the query contains ${JSON.stringify(name)}, but names that begin with task_ are reserved`,
         {
-          hint: "task_url is the only one there is.",
+          hint: "The only such name is task_url.",
         },
       );
     }
   }
   const urls = query.getAll("task_url");
-  if (urls.length > 1)
-    throw new Problem("request_invalid", `task_url is given ${urls.length} times, and may be given once`);
+  if (urls.length > 1) {
+    throw new Problem(
+      "request_invalid",
+      `the query contains task_url ${urls.length} times; it may contain task_url once`,
+    );
+  }
   return urls[0] ?? null;
 }
 
-/** The target as a task may see it: without the token and the other reserved parameters. */
+/** Returns the target that the task receives: without the token and the other reserved parameters. */
 export function publicTarget(target: Target): string {
   if (target.search === "") return target.path;
-  const kept = target.search.split("&").filter((part) => !isReserved(part));
-  return kept.length === 0 ? target.path : `${target.path}?${kept.join("&")}`;
+  const parts = target.search.split("&").filter((part) => !isReserved(part));
+  return parts.length === 0 ? target.path : `${target.path}?${parts.join("&")}`;
 }
 
 function isReserved(part: string): boolean {
-  // The name may be escaped in part; judged by the same decoder that read it.
+  // Parts of the name may be escaped, so it is decoded by the same decoder that `parseTarget` uses.
   const name = new URLSearchParams(`&${part}`).keys().next().value ?? "";
   return name === "key" || name.startsWith(RESERVED);
 }

@@ -1,28 +1,28 @@
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 
-/** Tells the time in milliseconds since 1970. It may have fractions and may be set back. */
+/** A source of the time in milliseconds since 1970. The time may have fractions and may be set back. */
 export interface Clock {
   now(): number;
-  /** How long the system runs, which nobody can set; `undefined` where it does not tell. */
+  /** Returns the uptime of the system, which an operator cannot set; `undefined` if the system does not report it. */
   sinceBoot?(): SinceBoot | undefined;
 }
 
 export interface SinceBoot {
-  /** Which start of the system: 32 hexadecimal digits. */
+  /** The id of this boot of the system: 32 hexadecimal digits. */
   readonly boot: string;
   readonly ms: number;
 }
 
-/** A time of the counts, and when it was since the start of the system. */
+/** A time of the store, and the uptime of the system at that time. */
 export interface Anchor extends SinceBoot {
   readonly time: number;
 }
 
-/** The system tells its uptime in hundredths of a second. */
+/** The resolution of the uptime: the system reports it in hundredths of a second. */
 const UPTIME_STEP_MS = 10;
 
-/** The wall clock as it was when the process started, carried on by the monotonic clock. */
+/** The wall clock at the start of the process, continued by the monotonic clock. */
 export const systemClock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   sinceBoot: () => {
@@ -38,10 +38,10 @@ export const systemClock: Clock = {
 /**
  * Time in whole milliseconds that never goes back.
  *
- * When the system is the one that ran when the newest anchor was written, time goes on by how long it has run since,
- * whatever was done to the wall clock meanwhile: set forward, it would end windows early. After another start of the system
- * the wall clock counts, unless it is behind the newest time on record: then time goes on from the record at the clock's
- * pace. So it neither counts a span twice nor stands still until the wall clock has caught up.
+ * If the system has not rebooted since the newest anchor was written, time continues by the uptime since then. Changes of the
+ * wall clock have no effect: a clock set forward would end windows early. After a reboot the wall clock applies, unless it is
+ * behind the newest time on record: then time continues from the record at the pace of the wall clock. So no span counts
+ * twice, and time does not stand still until the wall clock has caught up.
  */
 export class SteadyClock {
   readonly #clock: Clock;
@@ -52,18 +52,18 @@ export class SteadyClock {
 
   /**
    * @param newest the newest time on record, in milliseconds since 1970, or 0
-   * @param anchor the newest on record
+   * @param anchor the newest anchor on record
    */
   constructor(clock: Clock, newest: number, anchor?: Anchor) {
     this.#clock = clock;
     this.#sinceBoot = clock.sinceBoot?.();
     const wall = Math.floor(clock.now());
-    this.#beginning = Math.max(newest, goneOn(anchor, this.#sinceBoot) ?? wall);
+    this.#beginning = Math.max(newest, timeByAnchor(anchor, this.#sinceBoot) ?? wall);
     this.#aheadMs = this.#beginning - wall;
     this.#latest = this.#beginning;
   }
 
-  /** By which the next start knows how much time has passed. */
+  /** The anchor from which the next start computes how much time has passed. */
   get anchor(): Anchor | undefined {
     return this.#sinceBoot && { ...this.#sinceBoot, time: this.#beginning };
   }
@@ -75,8 +75,8 @@ export class SteadyClock {
   }
 }
 
-/** What the time is by the anchor, a step early rather than late; `undefined` when it is of another start of the system. */
-function goneOn(anchor: Anchor | undefined, now: SinceBoot | undefined): number | undefined {
+/** Returns the time by the anchor, one step early rather than late; `undefined` if the system has rebooted since. */
+function timeByAnchor(anchor: Anchor | undefined, now: SinceBoot | undefined): number | undefined {
   if (!anchor || !now || anchor.boot !== now.boot || now.ms < anchor.ms) return undefined;
   return anchor.time + Math.max(0, now.ms - anchor.ms - UPTIME_STEP_MS);
 }

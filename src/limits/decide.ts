@@ -5,31 +5,31 @@ import { WINDOW_MS, WINDOW_NAMES } from "./windows.ts";
 const WINDOWS = WINDOW_MS.length;
 const NONE: readonly Violation[] = [];
 
-/** The arrays of a `KeyUsage`, while they are still being made. */
-export interface OpenUsage extends KeyUsage {
+/** A `KeyUsage` whose arrays are still being filled. */
+export interface MutableUsage extends KeyUsage {
   readonly remaining: number[];
   readonly resetMs: number[];
 }
 
 /**
- * Decides over every tracked window of every key at once: admitted when each has a run left. Changes nothing itself; when
- * it admits, the caller charges every log, and the decision tells the use after that.
+ * Decides over every tracked window of every key at once: the run is admitted if each window has a run left. Changes no log.
+ * After an admission the caller charges every log; the returned use already includes this run.
  *
- * @param logs in the order of the charges; `undefined` for a key that was never used
+ * @param logs the logs in the order of the charges; `undefined` for a key that was never used
  */
 export function decide(charges: readonly Charge[], logs: readonly (CellLog | undefined)[], now: number): Decision {
-  return conclude(charges.map((charge, at) => openUsage(charge, logs[at], now)));
+  return conclude(charges.map((charge, at) => usageBefore(charge, logs[at], now)));
 }
 
-/** What follows from the use of all keys before the run. Makes it, when the run is admitted, the use after the run. */
-export function conclude(usage: readonly OpenUsage[]): Decision {
+/** Returns the decision that follows from the use of all keys before the run. If it admits, adds the run to that use. */
+export function conclude(usage: readonly MutableUsage[]): Decision {
   const refused = refusal(usage);
   if (refused) return refused;
-  for (const key of usage) spendOne(key);
+  for (const key of usage) addRun(key);
   return { admitted: true, usage, retryAfterMs: 0, violations: NONE };
 }
 
-/** The refusal that follows from the use of all keys, or null when each tracked window has a run left. */
+/** Returns the refusal that follows from the use of all keys, or null if each tracked window has a run left. */
 export function refusal(usage: readonly KeyUsage[]): Decision | null {
   let violations: Violation[] | undefined;
   let retryAfterMs = 0;
@@ -46,19 +46,19 @@ export function refusal(usage: readonly KeyUsage[]): Decision | null {
   return violations ? { admitted: false, usage, retryAfterMs, violations } : null;
 }
 
-/** What is left of a key at `now`, in milliseconds since 1970; without a log it was never used. */
+/** Returns what is left of a key at `now`, in milliseconds since 1970. A key without a log was never used. */
 export function usageOf(charge: Charge, log: CellLog | undefined, now: number): KeyReading {
   const used = WINDOW_MS.map((windowMs) => log?.used(windowMs, now) ?? 0);
-  return { ...openUsage(charge, log, now), used };
+  return { ...usageBefore(charge, log, now), used };
 }
 
-/** A use that is still to be filled in, for the windows that are tracked. */
-export function untouched({ class: keyClass, limits }: Charge): OpenUsage {
+/** Returns the use of a key whose tracked windows the caller still fills in. */
+export function emptyUsage({ class: keyClass, limits }: Charge): MutableUsage {
   return { class: keyClass, limits, remaining: [0, 0, 0, 0, 0, 0], resetMs: [0, 0, 0, 0, 0, 0] };
 }
 
-function openUsage(charge: Charge, log: CellLog | undefined, now: number): OpenUsage {
-  const usage = untouched(charge);
+function usageBefore(charge: Charge, log: CellLog | undefined, now: number): MutableUsage {
+  const usage = emptyUsage(charge);
   const { limits, remaining, resetMs } = usage;
   for (let window = 0; window < WINDOWS; window++) {
     const limit = limits[window]!;
@@ -66,13 +66,13 @@ function openUsage(charge: Charge, log: CellLog | undefined, now: number): OpenU
     const windowMs = WINDOW_MS[window]!;
     const used = log ? log.used(windowMs, now) : 0;
     remaining[window] = used < limit ? limit - used : 0;
-    // A limit may have been lowered below the use: then the first runs to expire free nothing.
+    // If the limit was lowered below the use, the first runs to expire free nothing.
     if (used > 0) resetMs[window] = log!.waitMs(windowMs, now, Math.min(used, limit) - 1);
   }
   return usage;
 }
 
-function spendOne({ limits, remaining, resetMs }: OpenUsage): void {
+function addRun({ limits, remaining, resetMs }: MutableUsage): void {
   for (let window = 0; window < WINDOWS; window++) {
     if (limits[window] === 0) continue;
     remaining[window]! -= 1;

@@ -7,7 +7,7 @@ export interface SubjectLimits {
   readonly token?: Limits | undefined;
 }
 
-/** A token above another, with its own token limits. Each run below it is counted against it too. */
+/** A token above another, with its own token limits. Each run of the token below also counts against it. */
 export interface Ancestor {
   readonly jti: string;
   readonly limits: Limits | undefined;
@@ -20,21 +20,21 @@ export interface ServerLimits {
 }
 
 /**
- * How many tasks a token can run in turns before the service computes their charges again. Each task takes one to three
- * kilobytes for each token, and a family may have thousands of both.
+ * The number of tasks for which a token keeps the computed charges. With more tasks in rotation the service computes them
+ * again. Each task takes one to three kilobytes for each token, and a token family may have thousands of both.
  */
 const MAX_TASKS = 64;
 
 /**
- * A verified token as the limiter counts it. It is the same object in every run of the token, so it keeps all that is
+ * A verified token as the limiter counts it. Every run of the token uses the same object, so the object caches what is
  * computed for these runs.
  */
 export class LimitSubject {
   readonly jti: string;
   readonly limits: SubjectLimits;
-  /** Nearest first. */
+  /** The tokens above this one, nearest first. */
   readonly ancestors: readonly Ancestor[];
-  /** What the caps of tokens are counted by. Only `TokenQuotas` writes it. */
+  /** The lineage by which `TokenQuotas` counts; only `TokenQuotas` writes it. */
   lineage: unknown = null;
   #charges: Charges | null = null;
   #taskRuns: Map<LimitSubject, LimitSubject> | null = null;
@@ -46,9 +46,9 @@ export class LimitSubject {
   }
 
   /**
-   * The charges of a run against the token and those above it.
+   * Returns the charges of a run against the token and the tokens above it.
    *
-   * @param defaults the same object in every call of one limiter
+   * @param defaults the limits of the server: the same object in every call of one limiter
    * @throws {TypeError} when one token is among them twice.
    */
   tokenCharges(defaults: ServerLimits): readonly Charge[] {
@@ -56,14 +56,14 @@ export class LimitSubject {
   }
 
   /**
-   * The limits in force in a container.
+   * Returns the limits in force in a container.
    *
-   * @param policy the limits that an administrator has set for the container: the same object until they are set anew
+   * @param policy the limits that an administrator has set for the container: the same object until a policy change
    */
   containerLimits(defaults: ServerLimits, policy: Limits | undefined): LimitVector {
     const charges = this.#under(defaults);
     if (policy === undefined) return charges.container;
-    // Kept as one object, by which the headers detect that nothing has changed since the last run.
+    // The same vector each time: the headers compare the object to detect that nothing has changed since the last run.
     if (charges.policy !== policy) {
       charges.policy = policy;
       charges.underPolicy = limitVector(defaults.container, policy, this.limits.container);
@@ -72,24 +72,24 @@ export class LimitSubject {
   }
 
   /**
-   * The subject of a task's runs that this token asks for: they count against the token of the task and all above it, and
-   * against this token and all above it.
+   * Returns the subject of a task's runs that this token requests. They count against the token of the task, this token, and
+   * all tokens above either.
    */
   ofTask(task: LimitSubject): LimitSubject {
     this.#taskRuns ??= new Map();
-    let both = this.#taskRuns.get(task);
-    if (!both) {
+    let joined = this.#taskRuns.get(task);
+    if (!joined) {
       if (this.#taskRuns.size >= MAX_TASKS) this.#taskRuns.delete(this.#taskRuns.keys().next().value!);
-      this.#taskRuns.set(task, (both = this.#joined(task)));
+      this.#taskRuns.set(task, (joined = this.#join(task)));
     }
-    return both;
+    return joined;
   }
 
-  #joined({ jti, limits, ancestors }: LimitSubject): LimitSubject {
+  #join({ jti, limits, ancestors }: LimitSubject): LimitSubject {
     const chain = [...ancestors, { jti: this.jti, limits: this.limits.token }, ...this.ancestors];
-    // A token that keeps a task can also run it: it is counted once.
-    const above = chain.filter((one, at) => chain.findIndex((each) => each.jti === one.jti) === at);
-    const container = smaller(limits.container, this.limits.container);
+    // A token that owns a task can also run it; then both chains name it, and the run counts against it once.
+    const above = chain.filter((token, at) => chain.findIndex((other) => other.jti === token.jti) === at);
+    const container = lowest(limits.container, this.limits.container);
     return new LimitSubject(jti, { container, token: limits.token }, above);
   }
 
@@ -109,18 +109,18 @@ export class LimitSubject {
   }
 }
 
-/** What is the same for every run. */
+/** The charges that are the same in every run. */
 interface Charges {
   readonly defaults: ServerLimits;
-  /** In a container without a policy. */
+  /** The limits in a container without a policy. */
   readonly container: LimitVector;
-  /** Of the container with a policy that was used last: most tokens are used in one. */
+  /** The policy of the last container with a policy, and the limits under it. One is enough: most tokens use one container. */
   policy: Limits | null;
   underPolicy: LimitVector;
   readonly tokens: readonly Charge[];
 }
 
-/** @param limits those of the token's claim */
+/** @param limits the limits in the token's claim */
 export function tokenCharge(jti: string, limits: Limits | undefined, defaults: ServerLimits): Charge {
   return { key: tokenKey(jti), class: "token", limits: limitVector(defaults.token, limits) };
 }
@@ -130,7 +130,7 @@ export function tokenKey(jti: string): string {
   return `t:${jti}`;
 }
 
-function smaller(one: Limits = {}, other: Limits = {}): Limits {
+function lowest(one: Limits = {}, other: Limits = {}): Limits {
   const limits: { -readonly [Window in keyof Limits]: number } = {};
   for (const window of WINDOW_NAMES) {
     const limit = Math.min(one[window] ?? Infinity, other[window] ?? Infinity);

@@ -3,18 +3,18 @@ import { type LimitSubject, type ServerLimits, tokenCharge, tokenKey } from "./l
 import type { Charge, Decision, KeyReading, LimitStore } from "./store.ts";
 import { limitVector, type Limits, type LimitVector } from "./windows.ts";
 
-/** The limits that an administrator has set for a container. The same object until they are set anew. */
+/** Returns the limits that an administrator has set for a container: the same object until a policy change. */
 export type LimitsOf = (container: string) => Limits | undefined;
 
-/** Decides whether a run may start: which keys it counts against, with which limits. */
+/** Decides whether a run may start. Chooses the keys that the run counts against, and their limits. */
 export class Limiter {
   readonly #store: LimitStore;
   readonly #defaults: ServerLimits;
   readonly #policyOf: LimitsOf;
 
   /**
-   * @param defaults the server's own limits, for every container and every token
-   * @param policyOf asked at each decision: it answers from memory
+   * @param defaults the limits of the server, for every container and every token
+   * @param policyOf called at each decision; it answers from memory
    */
   constructor(store: LimitStore, defaults: ServerLimits, policyOf: LimitsOf = () => undefined) {
     this.#store = store;
@@ -25,7 +25,7 @@ export class Limiter {
   /**
    * Counts a run against its container, its token and the tokens above it, or refuses it and counts nothing.
    *
-   * @returns the use of the container first, then of the token, then of its parents
+   * @returns the decision, with the use of the container first, then of the token, then of its parents.
    * @throws {Problem} `store_unavailable` when the run cannot be counted.
    */
   admit(container: string, subject: LimitSubject): Promise<Decision> {
@@ -33,43 +33,43 @@ export class Limiter {
   }
 
   /**
-   * Tells what `admit` would decide now, and counts nothing. It is a look: what it admits may be refused a moment later.
+   * Returns the decision that `admit` would make now, and counts nothing. Another run may take the place before `admit`.
    *
    * @returns as `admit`.
-   * @throws {Problem} `store_unavailable`
+   * @throws {Problem} `store_unavailable` when the counts cannot be read.
    */
   async look(container: string, subject: LimitSubject): Promise<Decision> {
     const usage = await this.#store.read(this.#charges(container, subject));
     return refusal(usage) ?? { admitted: true, usage, retryAfterMs: 0, violations: [] };
   }
 
-  /** What is left of a container for this token. */
+  /** Returns what is left of a container for this token. */
   container(container: string, subject: LimitSubject): Promise<KeyReading> {
     return this.#read(this.#containerCharge(container, subject));
   }
 
-  /** What has been used of a container, whatever limits it. */
+  /** Returns the use of a container, whatever its limits. */
   use(container: string): Promise<KeyReading> {
     return this.#read({ key: containerKey(container), class: "container", limits: NONE });
   }
 
-  /** The names of containers that runs count against, the first `count` after `after`, in order. */
+  /** Returns the names of containers that runs count against: the first `count` after `after`, in order. */
   async containers(after: string, count: number): Promise<string[]> {
     const keys = await this.#store.keys(CONTAINER_PREFIX, containerKey(after), count);
     return keys.map((key) => key.slice(CONTAINER_PREFIX.length));
   }
 
-  /** What is left of a token. `limits` are those of its claim. */
+  /** Returns what is left of a token. `limits` are the limits in its claim. */
   token(jti: string, limits: Limits | undefined): Promise<KeyReading> {
     return this.#read(tokenCharge(jti, limits, this.#defaults));
   }
 
-  /** Clears the use of a container. Audit is the caller's. */
+  /** Clears the use of a container. The caller writes the audit record. */
   resetContainer(container: string): Promise<void> {
     return this.#store.reset(containerKey(container));
   }
 
-  /** Clears the use of a token. Audit is the caller's. */
+  /** Clears the use of a token. The caller writes the audit record. */
   resetToken(jti: string): Promise<void> {
     return this.#store.reset(tokenKey(jti));
   }
@@ -89,10 +89,10 @@ export class Limiter {
   }
 }
 
-/** No window is tracked. */
+/** Limits that track no window. */
 const NONE: LimitVector = limitVector();
 
-/** Keeps a container apart from a token of the same name. */
+/** The prefix that separates a container's key from the key of a token with the same name. */
 const CONTAINER_PREFIX = "c:";
 
 function containerKey(container: string): string {

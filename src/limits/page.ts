@@ -1,11 +1,11 @@
 /**
- * Gathers one page of names from many that come in no order: the first so many after a given one, by their UTF-16 code
- * units. It holds few of them however many come.
+ * One page of names, collected from many names in any order: the first `count` names after `after`, ordered by UTF-16 code
+ * units. The page holds few names, however many are added.
  */
 export class Page {
   readonly #after: string;
   readonly #count: number;
-  /** Beyond it no name is among the first any more. */
+  /** The last name of the page when it is full. A name after it cannot be in the page. */
   #last: string | null = null;
   #names: string[] = [];
 
@@ -17,11 +17,11 @@ export class Page {
   add(name: string): void {
     if (name <= this.#after || (this.#last !== null && name >= this.#last)) return;
     this.#names.push(name);
-    // Sorted now and then: a place found for each of a million would move the others a million times.
+    // Sorted once for many names: a sorted insertion of a million names would move the other names a million times.
     if (this.#names.length >= 2 * this.#count + 1_000) this.#cut();
   }
 
-  /** In order, each once. */
+  /** Returns the names in order, each once. */
   names(): string[] {
     this.#cut();
     return this.#names;

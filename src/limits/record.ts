@@ -1,15 +1,15 @@
 import type { KeyReading, KeyUsage } from "./store.ts";
 import { WINDOW_NAMES, type WindowName } from "./windows.ts";
 
-/** A key's use as the API tells it: runs left by window, 0 where it is not tracked, -1 where it is and nothing is left. */
+/** A key's use as the API reports it: the runs left by window; 0 if the window is not tracked, -1 if no run is left. */
 export type LimitRecord = Record<WindowName, number>;
 
-/** One window as the API tells it to those who ask for more; null where no limit is tracked. */
+/** The detail of one window that the API reports on request. Members are null if no limit is tracked. */
 export interface WindowDetail {
   readonly limit: number | null;
   /** Runs that would be admitted now. */
   readonly remaining: number | null;
-  /** Runs that count now; above the limit where it was lowered. */
+  /** Runs that count now. This exceeds the limit after the limit was lowered. */
   readonly used: number;
   /** Seconds until `remaining` next grows, rounded up; 0 when nothing is used. */
   readonly resetSeconds: number | null;
@@ -27,7 +27,7 @@ export function limitDetail({ limits, remaining, used, resetMs }: KeyReading): R
   });
 }
 
-/** Runs that count now, by window. */
+/** Returns the runs that count now, by window. */
 export function useRecord({ used }: KeyReading): Record<WindowName, number> {
   return byWindow((window) => used[window]!);
 }

@@ -9,7 +9,7 @@ export interface Charge {
   readonly limits: LimitVector;
 }
 
-/** What is left of one key. The arrays hold six numbers in the order of `WINDOW_NAMES`, 0 where it is not tracked. */
+/** What is left of one key. The arrays hold six numbers in the order of `WINDOW_NAMES`; 0 if the window is not tracked. */
 export interface KeyUsage {
   readonly class: KeyClass;
   readonly limits: LimitVector;
@@ -19,46 +19,46 @@ export interface KeyUsage {
   readonly resetMs: readonly number[];
 }
 
-/** What is left of one key, and what has been used of it. */
+/** What is left of one key, and its use. */
 export interface KeyReading extends KeyUsage {
-  /** Runs that count now, also where no limit is tracked; above the limit where it was lowered. */
+  /** Runs that count now, also in windows without a limit. This exceeds the limit after the limit was lowered. */
   readonly used: readonly number[];
 }
 
-/** A window that has nothing left. */
+/** A window that has no run left. */
 export interface Violation {
   readonly class: KeyClass;
   readonly window: WindowName;
   readonly limit: number;
   readonly remaining: number;
-  /** Until this window admits a run again. */
+  /** Milliseconds until this window admits a run again. */
   readonly retryAfterMs: number;
 }
 
 export interface Decision {
   readonly admitted: boolean;
-  /** After the decision, in the order of the charges. */
+  /** The use after the decision, in the order of the charges. */
   readonly usage: readonly KeyUsage[];
-  /** 0 when admitted. Else exact: a run is admitted after so long if nobody else spends it, and not 1 ms earlier. */
+  /** 0 if admitted. Otherwise exact: a run is admitted after this time if no other run takes it, and not 1 ms earlier. */
   readonly retryAfterMs: number;
   readonly violations: readonly Violation[];
 }
 
-/** Where the counts are kept. Every store passes the one conformance suite. */
+/** A store of the counts. Every implementation passes `test/suites/limit-store.ts`. */
 export interface LimitStore {
   /**
-   * Counts one run against all the keys on all six windows, or against none. Resolves when the count is kept.
+   * Counts one run against all keys in all six windows, or against none. Resolves when the count is stored.
    *
-   * @throws {Problem} `store_unavailable` when it cannot be kept: then nothing is counted, and nothing may run.
+   * @throws {Problem} `store_unavailable` when the count cannot be stored. Then nothing is counted, and the run may not start.
    */
   admit(charges: readonly Charge[]): Promise<Decision>;
-  /** What is left of each key, at one time. Makes no state. */
+  /** Returns what is left of each key, all at one time. Creates no state. */
   read(charges: readonly Charge[]): Promise<KeyReading[]>;
   /** Clears all six windows of a key at once. */
   reset(key: string): Promise<void>;
   /**
-   * The keys that begin with `prefix` and count at least one run, at most `count` of them: the first ones after `after`,
-   * by their UTF-16 code units. Keys that come or go meanwhile may be missing or there.
+   * Returns the keys that begin with `prefix` and count at least one run: the first `count` after `after`, ordered by UTF-16
+   * code units. Keys that appear or expire during the call may be missing or present.
    */
   keys(prefix: string, after: string, count: number): Promise<string[]>;
   close(): Promise<void>;

@@ -2,17 +2,17 @@ import { CellLog } from "./cell-log.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { limitVector, type Limits, type LimitVector, WINDOW_MS, WINDOW_NAMES, type WindowName } from "./windows.ts";
 
-/** What a throttle has against one more. */
+/** A refusal of a throttle. */
 export interface Throttled {
-  /** Each window that has nothing left. */
+  /** Each window that has no use left. */
   readonly violations: readonly {
     readonly window: WindowName;
     readonly limit: number;
     readonly retryAfterMs: number;
   }[];
-  /** Exact: one more fits after so long, and not 1 ms earlier. */
+  /** Exact: the next use fits after this time, and not 1 ms earlier. */
   readonly retryAfterMs: number;
-  /** Whether it is the first refusal since one was let through. */
+  /** Whether this is the first refusal since the last admitted use. */
   readonly first: boolean;
 }
 
@@ -25,23 +25,24 @@ export interface ThrottleOptions {
 
 interface Entry {
   log: CellLog;
-  /** Since the log was last rid of what no window holds any more. */
+  /** The number of admitted uses since the key was created. */
   charges: number;
   refused: boolean;
-  /** It was asked about again since the sweep last passed. */
-  asked: boolean;
+  /** Whether `take` was called for the key again since the sweep last visited it. */
+  used: boolean;
 }
 
-/** How many charges a log takes before it is rid of the past. */
-const CHARGES_A_TRIM = 64;
-/** How many old keys each new one looks at, at least. Two are enough to visit all before there are twice as many. */
+/** The number of admitted uses after which the throttle trims the log of a key. */
+const CHARGES_PER_TRIM = 64;
+/** How many old keys the sweep visits for each new key, at least. Two are enough to visit all before their number doubles. */
 const SWEPT_PER_NEW_KEY = 2;
 
 /**
- * Holds strangers to a limit, each by a key, in memory alone and apart from the counts of runs.
+ * Limits unauthenticated callers, each by a key such as its address. The counts are in memory only, separate from the counts
+ * of runs.
  *
- * Where there are more keys than fit, one that was not asked about lately is forgotten: whoever has so many keys to push
- * another out has as many limits of his own anyway, and refusing keys that are new would lock out the honest ones.
+ * If there are more keys than fit, the sweep removes a key that was not used recently. A caller with enough keys to push out
+ * another key has as many limits anyway. Rejecting new keys instead would lock out honest callers.
  */
 export class Throttle {
   readonly #limits: LimitVector;
@@ -49,7 +50,7 @@ export class Throttle {
   readonly #maxKeys: number;
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
-  /** Goes round and round. A new one each time would have to walk over all that was removed before it. */
+  /** Runs in circles over the keys. A new iterator for each key would walk over all keys removed before it. */
   #sweep: MapIterator<[string, Entry]> = this.#entries.entries();
 
   constructor({ limits, maxKeys, clock = systemClock }: ThrottleOptions) {
@@ -64,14 +65,14 @@ export class Throttle {
     return this.#entries.size;
   }
 
-  /** Counts one against a key, or says what is against it and counts nothing. */
+  /** Counts one use of a key and returns null, or returns the refusal and counts nothing. */
   take(key: string): Throttled | null {
     const now = Math.floor(this.#clock.now());
     let entry = this.#entries.get(key);
-    if (entry) entry.asked = true;
+    if (entry) entry.used = true;
     else {
       this.#makeRoom(now);
-      entry = { log: new CellLog(), charges: 0, refused: false, asked: false };
+      entry = { log: new CellLog(), charges: 0, refused: false, used: false };
       this.#entries.set(key, entry);
     }
     const violations = this.#violations(entry.log, now);
@@ -81,7 +82,7 @@ export class Throttle {
       return { violations, retryAfterMs: Math.max(...violations.map(({ retryAfterMs }) => retryAfterMs)), first };
     }
     entry.refused = false;
-    if (++entry.charges % CHARGES_A_TRIM === 0) entry.log = this.#trimmed(entry.log, now);
+    if (++entry.charges % CHARGES_PER_TRIM === 0) entry.log = this.#trimmed(entry.log, now);
     entry.log.charge(now);
     return null;
   }
@@ -94,9 +95,9 @@ export class Throttle {
     });
   }
 
-  /** Drops keys that no window holds, and where there are too many, one that was not asked about since the last visit. */
+  /** Removes keys that no window holds. If the map is full, also removes a key that was not used since the last visit. */
   #makeRoom(now: number): void {
-    for (let looked = 0; looked < SWEPT_PER_NEW_KEY || this.#entries.size >= this.#maxKeys; looked++) {
+    for (let visited = 0; visited < SWEPT_PER_NEW_KEY || this.#entries.size >= this.#maxKeys; visited++) {
       const next = this.#sweep.next();
       if (next.done) {
         this.#sweep = this.#entries.entries();
@@ -105,12 +106,12 @@ export class Throttle {
       const [key, entry] = next.value;
       const isIdle = entry.log.newest + this.#longestMs <= now;
       const isFull = this.#entries.size >= this.#maxKeys;
-      if (isIdle || (isFull && !entry.asked)) this.#entries.delete(key);
-      else if (isFull) entry.asked = false;
+      if (isIdle || (isFull && !entry.used)) this.#entries.delete(key);
+      else if (isFull) entry.used = false;
     }
   }
 
-  /** A log forgets by itself what is older than all windows there are, but few of them may be tracked. */
+  /** Removes entries older than the longest tracked window. A log itself only drops entries older than a month. */
   #trimmed(log: CellLog, now: number): CellLog {
     const trimmed = new CellLog();
     for (const [time, count] of log.entries(now)) if (time + this.#longestMs > now) trimmed.charge(time, count);

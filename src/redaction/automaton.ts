@@ -19,7 +19,7 @@ export class Automaton {
   readonly #factor: number = randomInt(2 ** 31) * 2 + 1;
   readonly #fallback: Uint32Array;
   readonly #depth: Uint32Array;
-  readonly #found: Uint32Array;
+  readonly #matchLengths: Uint32Array;
   #states = 1;
 
   /** @param patterns sequences of symbols from 1 to 255. */
@@ -30,7 +30,7 @@ export class Automaton {
     this.#targets = new Uint32Array(capacity);
     this.#mask = capacity - 1;
     this.#depth = new Uint32Array(most);
-    this.#found = new Uint32Array(most);
+    this.#matchLengths = new Uint32Array(most);
     this.#fallback = new Uint32Array(most);
     const parents = new Uint32Array(most);
     const symbols = new Uint8Array(most);
@@ -48,13 +48,13 @@ export class Automaton {
         }
         state = this.#targets[slot]!;
       }
-      this.#found[state] = pattern.length;
+      this.#matchLengths[state] = pattern.length;
     }
     for (const state of this.#byDepth()) {
       const parent = parents[state]!;
       if (parent !== START) this.#fallback[state] = this.next(this.#fallback[parent]!, symbols[state]!);
       // A pattern that ends in this state has its full depth. Otherwise a shorter pattern may end here.
-      this.#found[state] ||= this.#found[this.#fallback[state]!]!;
+      this.#matchLengths[state] ||= this.#matchLengths[this.#fallback[state]!]!;
     }
   }
 
@@ -68,8 +68,8 @@ export class Automaton {
   }
 
   /** Returns the length of the longest pattern that ends in this state, or 0. */
-  found(state: number): number {
-    return this.#found[state]!;
+  matchLength(state: number): number {
+    return this.#matchLengths[state]!;
   }
 
   /** Returns the number of last symbols that are the start of a pattern. */

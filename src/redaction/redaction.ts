@@ -92,8 +92,8 @@ export class Redaction {
       starts[count++] = start;
       lastEnd = end;
       state = automaton.next(state, symbol);
-      const found = automaton.found(state);
-      if (found > 0) addRange(ranges, starts[count - found]!, end);
+      const length = automaton.matchLength(state);
+      if (length > 0) addRange(ranges, starts[count - length]!, end);
     });
     while (cut < cuts.length) maskPrefix(cuts[cut++]!.least);
     // A text without a mark may be truncated too. But its end may also be a word that begins like a secret.

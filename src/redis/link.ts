@@ -5,6 +5,7 @@ import { type Cluster, type Redis, ReplyError } from "ioredis";
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
 import { redisClient } from "./client.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 /** The default time limit of a command, in milliseconds. */
 export const COMMAND_MS = 250;
@@ -16,6 +17,8 @@ const PROBE_MS = 500;
  */
 const PROBES_A_CONNECTION = 8;
 const OPEN_MS = 5_000;
+/** The maximum number of simultaneous large reads. Each is up to 2 MB, which Redis and the node handle in a few milliseconds. */
+const MAX_LARGE_READS = 8;
 /** The characters of a name's hash in its key: 192 bits, so that an attacker cannot find two names with one hash. */
 export const HASH_CHARS = 32;
 
@@ -46,6 +49,7 @@ export class RedisLink {
   readonly #place: RedisPlace;
   readonly #tag: string;
   readonly #onChange: (reason: Error | null) => void;
+  readonly #largeReads = new FairQueue(MAX_LARGE_READS);
   #lost: Error | null = null;
   #probes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -137,6 +141,18 @@ export class RedisLink {
     } catch (error) {
       throw this.#failed(error);
     }
+  }
+
+  /**
+   * Reads data whose size callers choose, a few reads at a time. The answers share one connection with all decisions about
+   * runs: a caller that requests hundreds of megabytes at once would delay these beyond their time limit, and so open the
+   * breaker for all callers.
+   *
+   * @param holder the token family or the container that the data belongs to; holders take turns
+   * @param read calls this link
+   */
+  readLarge<T>(holder: string, read: () => Promise<T>): Promise<T> {
+    return this.#largeReads.run(holder, read);
   }
 
   close(): void {

@@ -7,7 +7,7 @@ import { guestUids } from "./uids.ts";
 
 export const INSTALL_BUBBLEWRAP = "on Debian and Ubuntu: sudo apt-get install -y bubblewrap";
 
-/** @returns where it is. @throws {Error} when it is not on the PATH. */
+/** @returns the path of bubblewrap. @throws {Error} if it is not on the PATH. */
 export async function findBubblewrap(): Promise<string> {
   for (const folder of (process.env["PATH"] ?? "").split(path.delimiter)) {
     const found = await realpath(path.join(folder, "bwrap")).catch(() => null);
@@ -16,22 +16,22 @@ export async function findBubblewrap(): Promise<string> {
   throw new Error(`bubblewrap is not installed; ${INSTALL_BUBBLEWRAP}`);
 }
 
-/** Its own words, such as `bubblewrap 0.8.0`. */
+/** Returns bubblewrap's version as it prints it, such as `bubblewrap 0.8.0`. */
 export async function bubblewrapVersion(bwrap: string): Promise<string> {
   return (await promisify(execFile)(bwrap, ["--version"])).stdout.trim();
 }
 
 /**
- * Has it make the namespaces of a guest and mount something in them, as the user that a guest would be.
+ * Creates the namespaces of a guest, as a guest's user, and a mount in them.
  *
- * @throws {Error} with its own words when it cannot.
+ * @throws {Error} with bubblewrap's message if it fails.
  */
 export async function tryNamespaces(bwrap: string): Promise<void> {
   const identity = guestUids()();
   const kinds = ["--unshare-user", "--disable-userns", "--unshare-all"];
-  const words = [...kinds, "--ro-bind", "/", "/", "--", bwrap, "--version"];
+  const args = [...kinds, "--ro-bind", "/", "/", "--", bwrap, "--version"];
   try {
-    await promisify(execFile)(bwrap, words, { cwd: "/", ...identity });
+    await promisify(execFile)(bwrap, args, { cwd: "/", ...identity });
   } catch (error) {
     const { stderr, message } = error as { stderr?: string; message: string };
     throw new Error(stderr?.trim().split("\n")[0] || message, { cause: error });

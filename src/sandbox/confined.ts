@@ -20,72 +20,73 @@ import type { Plan } from "./plan/steps.ts";
 import { PLAN_DESCRIPTOR } from "./plan/stub.ts";
 import { isPrivileged, mayChangeRoot } from "./privilege.ts";
 import { processTimeMs } from "./proc.ts";
-import { guestArguments, resourcesInWords } from "./program/guest-program.ts";
+import { guestArguments, describeResources } from "./program/guest-program.ts";
 import type { GuestExit } from "./sandbox.ts";
 import type { Architecture } from "./seccomp/system-calls.ts";
 import type { Check } from "./self-test/check.ts";
-import { playAsGuest } from "./self-test/execute-as-guest.ts";
+import { executeAsGuest } from "./self-test/execute-as-guest.ts";
 import { testLayers } from "./self-test/layers.ts";
 import { processTag } from "./temp/process-tag.ts";
 import type { RunFolder } from "./temp/run-folder.ts";
 import { guestUids } from "./uids.ts";
 
-/** With what a guest is confined; by default with all that this process and this kernel have. */
+/** The mechanisms that confine a guest. */
 export interface Mechanisms {
-  /** For each guest; needs root, or a part of its capabilities. */
+  /** Whether each guest has a separate user. Needs root, or some of its capabilities. */
   readonly ownUsers: boolean;
-  /** A root of its own for each guest, besides. */
+  /** Whether each guest also has a separate root directory. */
   readonly jail: boolean;
-  /** 0: none. */
+  /** The version of Landlock to use; 0 for none. */
   readonly landlockAbi: number;
 }
 
-/** All that is needed for the process of one more guest. */
+/** Everything that the process of the next guest needs. */
 interface Prepared {
   readonly home: GuestHome;
   readonly plan: Plan;
-  /** The plan, as the stub reads it. */
+  /** The plan, encoded for the stub. */
   readonly bytes: Buffer;
 }
 
 /**
- * The level for places where no namespace can be made, such as a container of an engine's default settings: a plan of
- * system calls that each process plays before it becomes a guest. It gives up every right, gets the seccomp filter and
- * limits, and of files keeps those that it needs, by a root of its own, by Landlock, or by both.
+ * Opens the level for systems that do not allow namespaces, such as a container with an engine's default settings. Each
+ * process executes a plan of system calls before it becomes a guest: it gives up every privilege, sets its limits and
+ * installs the seccomp filter. It keeps access only to the files that it needs, by a separate root, by Landlock, or by both.
  *
- * @throws {Error} saying what is missing and how to get it.
+ * @param override the mechanisms to use; by default all that this process and this kernel support.
+ * @throws {Error} that names what is missing and how to get it.
  */
 export async function openConfined(
   folder: RunFolder,
   limits: GuestResources,
-  given?: Mechanisms,
+  override?: Mechanisms,
 ): Promise<LocalSandbox> {
-  const means = given ?? (await findMeans(folder.stub));
-  if (!means.jail && means.landlockAbi === 0) throw new Error(NO_MEANS);
-  const homes = await openHomes(folder, means.jail);
+  const mechanisms = override ?? (await detectMechanisms(folder.stub));
+  if (!mechanisms.jail && mechanisms.landlockAbi === 0) throw new Error(NO_MECHANISMS);
+  const homes = await openHomes(folder, mechanisms.jail);
   const cgroups = await openCgroups(limits);
-  const nextIdentity = means.ownUsers ? guestUids() : () => ({});
+  const nextIdentity = mechanisms.ownUsers ? guestUids() : () => ({});
   const disk = new DiskWatch(limits.tmpBytes);
-  const words = [homes.files.node, OPENSSL, ...guestArguments(`${homes.files.program}/guest/main.js`, limits)];
+  const nodeArgs = [homes.files.node, OPENSSL, ...guestArguments(`${homes.files.program}/guest/main.js`, limits)];
   const group = processTag(GUEST_GROUP);
-  const leaving = new Set<Promise<void>>();
+  const removals = new Set<Promise<void>>();
   let started = 0;
 
-  /** The home and the policy of one more guest. */
+  /** Creates the home and the policy of the next guest. */
   const prepare = (): { home: GuestHome; policy: GuestPolicy } => {
     const identity = nextIdentity();
     const home = homes.make(identity);
-    return { home, policy: guestPolicy(homes.files, home, identity, limits, cgroups, means.landlockAbi) };
+    return { home, policy: guestPolicy(homes.files, home, identity, limits, cgroups, mechanisms.landlockAbi) };
   };
 
-  const start = ({ home, plan, bytes }: Prepared, own: readonly string[], frames: "pipe" | Socket): StartedGuest => {
-    // The plan changes the user, and the folder: the stub itself may lie where that user cannot go.
-    const ownFolder = home.root === null ? { TMPDIR: home.tmp } : {};
-    const environment = { ...sealedEnvironment(homes.files.program), ...ownFolder };
+  const start = ({ home, plan, bytes }: Prepared, args: readonly string[], frames: "pipe" | Socket): StartedGuest => {
+    // The plan changes the user and the folder, not `spawn`: the guest's user may have no access to the stub's folder.
+    const tmpVariable = home.root === null ? { TMPDIR: home.tmp } : {};
+    const environment = { ...sealedEnvironment(homes.files.program), ...tmpVariable };
     const command = {
       program: folder.stub,
-      words: own,
-      more: ["pipe"],
+      args,
+      extraStdio: ["pipe"],
       identity: {},
       environment,
       cwd: "/",
@@ -94,31 +95,35 @@ export async function openConfined(
     try {
       child = spawnGuest(command, frames);
     } catch (error) {
-      keep(leaving, home.remove());
+      track(removals, home.remove());
       throw error;
     }
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const explain = (code: number): string | null => confinementFault(plan, code);
     const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
     const watched = {
-      held: { pid: child.pid!, identity: home.owner, stub: folder.stub, folder: home.tmp },
+      disk: { pid: child.pid!, identity: home.owner, stub: folder.stub, folder: home.tmp },
       usedMs: () => processTimeMs(child.pid!),
       whileStopped: <T>(work: () => Promise<T>) => whileStopped(child, work),
     };
-    return bounded(guest, watched, () => keep(leaving, home.remove()));
+    return limitDisk(guest, watched, () => track(removals, home.remove()));
   };
 
-  /** The kernel has no limit for a folder. */
-  const bounded = (guest: GuestChild, watched: Omit<WatchedGuest, "exceeded">, gone: () => void): StartedGuest => {
+  /** Kills a guest that exceeds its temporary disk. The kernel has no limit for the size of a folder. */
+  const limitDisk = (
+    guest: GuestChild,
+    watched: Omit<WatchedGuest, "onExceeded">,
+    onExit: () => void,
+  ): StartedGuest => {
     let outOfDisk = false;
-    const exceeded = (): void => {
+    const onExceeded = (): void => {
       outOfDisk = true;
       guest.kill();
     };
-    const unwatch = disk.watch({ ...watched, exceeded });
+    const unwatch = disk.watch({ ...watched, onExceeded });
     const exited = guest.exited.then((exit): GuestExit => {
       unwatch();
-      gone();
+      onExit();
       return outOfDisk ? { ...exit, outOfDisk } : exit;
     });
     return {
@@ -134,29 +139,29 @@ export async function openConfined(
   const proveLayers = async (): Promise<Check[]> => {
     const { home, policy } = prepare();
     const { home: neighbour } = prepare();
-    const playAmongAll = (calls: readonly NotedCall[]): Promise<PlanResult> => {
+    const executeUnderAll = (calls: readonly NotedCall[]): Promise<PlanResult> => {
       const inside = prepare();
       const { program: _, ...others } = inside.policy;
-      const begin = (plan: Plan): StartedGuest => {
+      const startWith = (plan: Plan): StartedGuest => {
         return start({ home: inside.home, plan, bytes: encodePlan(plan) }, [], "pipe");
       };
-      return playAsGuest(begin, guestPlan(others), calls);
+      return executeAsGuest(startWith, guestPlan(others), calls);
     };
-    const counted = cgroups !== null || means.ownUsers;
+    const areThreadsCounted = cgroups !== null || mechanisms.ownUsers;
     try {
       return await testLayers({
         stub: folder.stub,
         policy,
         neighbour: neighbour.tmp,
-        playAmongAll,
-        threads: counted ? limits.threads : null,
+        executeUnderAll,
+        threads: areThreadsCounted ? limits.threads : null,
       });
     } finally {
       await Promise.all([home.remove(), neighbour.remove()]);
     }
   };
 
-  // Home and plan are two milliseconds of work, which a start need not wait for.
+  // Home and plan take two milliseconds. They are prepared ahead, so that a start does not wait for them.
   const guests = new Ahead((): Prepared => {
     const { home, policy } = prepare();
     const plan = guestPlan(policy);
@@ -166,17 +171,17 @@ export async function openConfined(
   return {
     facts: {
       level: "confined",
-      mechanisms: meansInWords(means),
+      mechanisms: describeMechanisms(mechanisms),
       fallbackReason: null,
-      resources: resourcesInWords(cgroups),
+      resources: describeResources(cgroups),
       held: heldBy(cgroups),
       layers: await proveLayers(),
     },
-    start: (frames) => start(guests.take(), words, frames),
+    start: (frames) => start(guests.take(), nodeArgs, frames),
     prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
       guests.close();
-      await Promise.all(leaving);
+      await Promise.all(removals);
       await disk.close();
       await cgroups?.close();
       await folder.remove();
@@ -184,15 +189,16 @@ export async function openConfined(
   };
 }
 
-/** Else OpenSSL reads its settings at the start of Node, and a file that is there and may not be read is the end of it. */
+/** Names a file that does not exist. Node ends at its start if OpenSSL's default file exists but cannot be read. */
 const OPENSSL = "--openssl-config=/nonexistent";
 
-const NO_MEANS =
+const NO_MECHANISMS =
   "guests cannot be confined: this kernel has no Landlock, or a filter around the service refuses it, and the service " +
-  "may not give guests a root and a user of their own; start it as root (with CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT, " +
-  "CAP_CHOWN and CAP_KILL, as container engines do), or on a kernel with Landlock (5.13 or newer, lsm=...,landlock)";
+  "cannot give each guest a separate root directory and user; start it as root (with CAP_SETUID, CAP_SETGID, " +
+  "CAP_SYS_CHROOT, CAP_CHOWN and CAP_KILL, as container engines do), or on a kernel with Landlock " +
+  "(5.13 or newer, lsm=...,landlock)";
 
-async function findMeans(stub: string): Promise<Mechanisms> {
+async function detectMechanisms(stub: string): Promise<Mechanisms> {
   return {
     ownUsers: isPrivileged(),
     jail: mayChangeRoot(),
@@ -200,13 +206,13 @@ async function findMeans(stub: string): Promise<Mechanisms> {
   };
 }
 
-function meansInWords({ ownUsers, jail, landlockAbi: abi }: Mechanisms): string {
-  const user = ownUsers ? "a user of its own" : "the service's user";
+function describeMechanisms({ ownUsers, jail, landlockAbi: abi }: Mechanisms): string {
+  const user = ownUsers ? "a separate user" : "the service's user";
   const landlock = abi > 0 ? `Landlock ${abi}` : "no Landlock";
-  return `${jail ? "a root and " : ""}${user} for each guest, ${landlock}`;
+  return `${jail ? "a separate root and " : ""}${user} for each guest, ${landlock}`;
 }
 
-function keep(all: Set<Promise<void>>, work: Promise<void>): void {
+function track(all: Set<Promise<void>>, work: Promise<void>): void {
   all.add(work);
   void work.then(() => all.delete(work));
 }

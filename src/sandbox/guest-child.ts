@@ -9,40 +9,42 @@ import { processStatus } from "./proc.ts";
 import type { GuestExit, GuestStatus, Priority } from "./sandbox.ts";
 import { killProcess } from "./temp/stale-folders.ts";
 
-/** Descriptors of a guest, by their place in `stdio`. */
+/** Descriptors of a guest: indexes of `stdio`. */
 const STDERR = 2;
 const FRAMES = 3;
 
+/** The maximum length of a guest's standard error that is kept, in UTF-16 units. A guest can write without end. */
 const STDERR_BYTES = 16_384;
+/** The delay, in milliseconds, after which a failed change of priority is tried again. */
 const MOVE_RETRY_MS = 1_000;
 const V8_OUT_OF_MEMORY = /out of memory|heap limit/i;
 
 export interface GuestCommand {
   readonly program: string;
-  readonly words: readonly string[];
-  /** Descriptors beyond the frames, as `spawn` takes them. */
-  readonly more: readonly ("pipe" | number)[];
-  /** Whose process it is, on the host. */
+  readonly args: readonly string[];
+  /** The entries of `stdio` after the frames. */
+  readonly extraStdio: readonly ("pipe" | number)[];
+  /** The host user of the process; empty for the user of this process. */
   readonly identity: { readonly uid?: number; readonly gid?: number };
   readonly environment: Readonly<Record<string, string>>;
   readonly cwd: string;
 }
 
-/** @throws {Error} when no process could be started. */
+/** @throws {Error} if no process can be started. */
 export function spawnGuest(command: GuestCommand, frames: "pipe" | Socket): ChildProcess {
   const options: SpawnOptions = {
-    // No null device: its inode is the host's, and its times would be a channel between guests.
-    stdio: ["pipe", "pipe", "pipe", frames, ...command.more],
+    // Pipes and not the null device: guests could communicate by the times of its inode, which all guests share.
+    stdio: ["pipe", "pipe", "pipe", frames, ...command.extraStdio],
     cwd: command.cwd,
     env: command.environment,
-    // A process group of its own: Ctrl-C in the service's terminal must not end runs that are being let finish, and by it
-    // a guest can be ended that has no id yet.
+    // A separate process group. Ctrl-C in the service's terminal must not end guests while the service lets their runs
+    // finish. The group also allows this process to kill a guest whose pid is not yet known.
     detached: true,
     ...command.identity,
   };
-  const child = spawn(command.program, command.words, options);
+  const child = spawn(command.program, command.args, options);
   if (child.pid !== undefined) return withoutInput(child);
-  // Out of descriptors or processes, the child has nothing that could be listened to.
+  // If the system is out of descriptors or processes, the child has no streams.
   child.once("error", () => {});
   throw new Error("no process could be started");
 }
@@ -54,7 +56,7 @@ function withoutInput(child: ChildProcess): ChildProcess {
   return child;
 }
 
-/** A guest as a child of this process, whichever level made it. */
+/** A guest that is a child process of this process, at any isolation level. */
 export class GuestChild implements StartedGuest {
   readonly socket: Socket | null;
   readonly exited: Promise<GuestExit>;
@@ -62,22 +64,21 @@ export class GuestChild implements StartedGuest {
   readonly #explain: (code: number) => string | null;
   #sealed = false;
   readonly #createCgroup: (() => Promise<Cgroup>) | null;
-  /** The guest's pid, as the host counts; bubblewrap's own is another. */
+  /** The guest's pid in the host's PID namespace. Under bubblewrap it differs from the pid of the child. */
   readonly #pid: Promise<number>;
-  /** Whether it starts where guests start. */
+  /** Settles when the guest has been put into the group of starting guests. */
   readonly #begun: Promise<void>;
   #knownPid: number | null = null;
-  /** Its pid may be another's by now. */
+  /** Whether the guest has ended. Its pid may then belong to another process. */
   #gone = false;
-  /** Also one that is being made: a guest may end meanwhile. */
+  /** The guest's control group. A promise, because the guest may end while the group is being created. */
   #cgroup: Promise<Cgroup> | null = null;
-  /** What it is to have, and what it has. */
-  #wanted: Priority = "high";
+  #wantedPriority: Priority = "high";
   #priority: Priority = "high";
-  #moving = false;
-  #complaint = "";
+  #isMoving = false;
+  #stderr = "";
 
-  /** @param explain says in words what an exit code of a guest means that was never sealed, or gives null. */
+  /** @param explain returns the meaning of an exit code of a guest that was never sealed, or null. */
   constructor(
     child: ChildProcess,
     pid: Promise<number>,
@@ -93,19 +94,19 @@ export class GuestChild implements StartedGuest {
       if (signal !== null) this.#endOrphan();
     });
     this.socket = child.stdio[FRAMES] as Socket | null;
-    // What goes wrong with the socket shows as the end of the process.
+    // Errors of the socket are ignored, because the end of the process reports them.
     this.socket?.on("error", () => {});
-    this.#pid = pid.then((known) => (this.#knownPid = known));
+    this.#pid = pid.then((guestPid) => (this.#knownPid = guestPid));
     this.#begun = this.#pid.then(
-      (known) => {
-        // bubblewrap's own: with it go the namespaces, which may take a tenth of a second.
-        if (known !== child.pid && !this.#gone) void cgroups?.begin(child.pid!);
-        return cgroups?.begin(known);
+      (guestPid) => {
+        // Under bubblewrap the child is another process. Its end also removes the namespaces, which can take 100 ms.
+        if (guestPid !== child.pid && !this.#gone) void cgroups?.begin(child.pid!);
+        return cgroups?.begin(guestPid);
       },
       () => {},
     );
     (child.stdio[STDERR] as Socket).setEncoding("utf8").on("data", (chunk: string) => {
-      if (this.#complaint.length < STDERR_BYTES) this.#complaint += chunk.slice(0, STDERR_BYTES);
+      if (this.#stderr.length < STDERR_BYTES) this.#stderr += chunk.slice(0, STDERR_BYTES);
     });
     this.exited = this.#waitForExit();
   }
@@ -113,51 +114,51 @@ export class GuestChild implements StartedGuest {
   async seal(): Promise<void> {
     const pid = await this.#pid;
     this.#sealed = true;
-    await dieFirst(pid);
-    // Else it might be put there last.
+    await preferForOomKill(pid);
+    // Otherwise the guest might be moved to the group of starting guests after it is moved to its own group.
     await this.#begun;
     if (this.#gone) throw new Error("the guest ended before it could be put under its limits");
     if (!this.#createCgroup) return;
-    // Its end may come meanwhile, and waits for the group to be there: else nobody would remove it.
+    // If the guest ends now, `#removeCgroup` waits until the group exists. Otherwise the group would remain.
     this.#cgroup = this.#createCgroup();
     await (await this.#cgroup).add(pid);
   }
 
   setPriority(priority: Priority): void {
-    this.#wanted = priority;
-    if (!this.#moving) void this.#move();
+    this.#wantedPriority = priority;
+    if (!this.#isMoving) void this.#applyPriority();
   }
 
   async inspect(): Promise<GuestStatus | null> {
     return this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
   }
 
-  /** To where the last word says. What fails is tried again: else a guest might stay behind all others for nothing. */
-  async #move(): Promise<void> {
-    this.#moving = true;
-    while (this.#wanted !== this.#priority && !this.#gone) {
-      const wanted = this.#wanted;
+  /** Applies the latest priority. Retries after an error: otherwise a guest might keep a low priority without a reason. */
+  async #applyPriority(): Promise<void> {
+    this.#isMoving = true;
+    while (this.#wantedPriority !== this.#priority && !this.#gone) {
+      const wanted = this.#wantedPriority;
       try {
-        // Before it is sealed it has none yet.
+        // A guest has no group before it is sealed, so this throws and is tried again.
         if (this.#createCgroup) await (await this.#cgroup)!.setPriority(wanted);
         this.#priority = wanted;
       } catch {
         await setTimeout(MOVE_RETRY_MS, null, { ref: false });
       }
     }
-    this.#moving = false;
+    this.#isMoving = false;
   }
 
   kill(): void {
     if (this.#gone) return;
-    // Process 1 of a PID namespace takes all others with it, and bwrap goes when it has gone. Until it is known they share
-    // a process group: bwrap killed alone leaves behind a child that waits for it for ever.
+    // The end of process 1 of a PID namespace ends all its processes, and then bwrap ends. While its pid is unknown, kill the
+    // process group: if bwrap is killed alone, its child waits for it for ever.
     killProcess(this.#knownPid ?? -this.#child.pid!);
   }
 
   /**
-   * bwrap was killed. A guest ends with it, but for a moment of its start: before it has asked the kernel to be, it stays,
-   * be it that it waits for bwrap for ever or that it goes on without.
+   * Kills the guest after bwrap was killed. Normally the kernel ends the guest with bwrap. Early in its start the guest has
+   * not yet requested that: it then waits for bwrap for ever, or continues without it.
    */
   #endOrphan(): void {
     killProcess(-this.#child.pid!);
@@ -170,17 +171,17 @@ export class GuestChild implements StartedGuest {
   async #waitForExit(): Promise<GuestExit> {
     const how = await new Promise<string>((resolve) => {
       this.#child.once("error", (error) => resolve(error.message));
-      // `close` and not `exit`: by then stderr has been read to its end.
-      this.#child.once("close", (code, signal) => resolve(signal ? `signal ${signal}` : this.#tell(code!)));
+      // `close` and not `exit`, because stderr has then been read to its end.
+      this.#child.once("close", (code, signal) => resolve(signal ? `signal ${signal}` : this.#describe(code!)));
     });
     const killedForMemory = await this.#removeCgroup();
-    const outOfMemory = killedForMemory || V8_OUT_OF_MEMORY.test(this.#complaint);
-    const complaint = this.#complaint.trim().split("\n")[0];
-    return { how: complaint ? `${how}: ${complaint}` : how, outOfMemory };
+    const outOfMemory = killedForMemory || V8_OUT_OF_MEMORY.test(this.#stderr);
+    const firstLine = this.#stderr.trim().split("\n")[0];
+    return { how: firstLine ? `${how}: ${firstLine}` : how, outOfMemory };
   }
 
-  /** What a task ends its guest with means nothing. */
-  #tell(code: number): string {
+  /** Describes an exit code. The code of a sealed guest has no meaning, because a task may have chosen it. */
+  #describe(code: number): string {
     return (this.#sealed ? null : this.#explain(code)) ?? `exit code ${code}`;
   }
 
@@ -190,7 +191,7 @@ export class GuestChild implements StartedGuest {
     try {
       return await cgroup.ranOutOfMemory();
     } catch {
-      // A group that cannot be read changes nothing for the run that is being answered.
+      // If the group cannot be read, the run is answered as if memory was not the cause.
       return false;
     } finally {
       await cgroup.remove().catch(() => {});
@@ -198,8 +199,8 @@ export class GuestChild implements StartedGuest {
   }
 }
 
-/** A host that runs out of memory ends a guest rather than the service (proc_pid_oom_score_adj(5)). */
-async function dieFirst(pid: number): Promise<void> {
-  // Another system than Linux has no such file, and a hardened one may not let a user write it.
+/** Makes a host that is out of memory kill the guest rather than the service (proc_pid_oom_score_adj(5)). */
+async function preferForOomKill(pid: number): Promise<void> {
+  // Systems other than Linux do not have this file, and a hardened system may not allow a user to write it.
   await writeFile(`/proc/${pid}/oom_score_adj`, "1000").catch(() => {});
 }

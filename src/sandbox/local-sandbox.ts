@@ -3,63 +3,63 @@ import type { Socket } from "node:net";
 import type { LogLimits } from "../wire/log-allowance.ts";
 import type { GuestHandle, GuestProcess, IsolationLevel, Sandbox, SandboxFacts } from "./sandbox.ts";
 
-/** What one guest may use, and what it is told about itself. */
+/** The resources that one guest may use. The guest receives the limits of results and logs as arguments. */
 export interface GuestResources {
   readonly memoryBytes: number;
   readonly threads: number;
   readonly cpuCores: number;
   readonly tmpBytes: number;
   readonly descriptors: number;
-  /** Of a buffered result. */
+  /** The maximum size of a buffered result. */
   readonly resultBytes: number;
   readonly logs: LogLimits;
 }
 
 export interface SandboxOptions extends GuestResources {
-  /** `auto` takes the strongest level that this system has, and never `none`. */
+  /** `auto` takes the strongest level that this system supports, but never `none`. */
   readonly isolation: "auto" | IsolationLevel;
   /**
-   * Alive at once. Far above what a service counts itself: one that has lost count, or is somebody else's, must not start
-   * processes without end. Without it as many as are asked for.
+   * The maximum number of guests at the same time; by default there is no maximum. It is far above the service's own limit.
+   * It stops a service that has a bug, or that an attacker controls, from starting unlimited processes.
    */
   readonly mostGuests?: number;
 }
 
-/** @throws {Error} when there are as many guests as there may be. */
-export function refuseMore(alive: number, { mostGuests = Infinity }: Pick<SandboxOptions, "mostGuests">): void {
+/** @throws {Error} if the maximum number of guests is already running. */
+export function checkGuestLimit(alive: number, { mostGuests = Infinity }: Pick<SandboxOptions, "mostGuests">): void {
   if (alive < mostGuests) return;
-  throw new Error(`no process could be started: ${alive} guests are alive, and no service has more`);
+  throw new Error(`no process could be started: ${alive} guests are running, which is the maximum`);
 }
 
-/** What a level is made of: it starts guests from this very process. */
+/** The implementation of an isolation level. Its guests are child processes of this process. */
 export interface LocalSandbox {
   readonly facts: SandboxFacts;
   /**
-   * @param frames the guest's end of its connection to the service, or `pipe` to make one.
-   * @throws {Error} when no process could be started.
+   * @param frames the guest's end of its connection to the service, or `pipe` to create a connection.
+   * @throws {Error} if no process can be started.
    */
   start(frames: "pipe" | Socket): StartedGuest;
-  /** As `Cgroups.prefer`. */
+  /** The same as `Cgroups.prefer`. */
   prefer(pids: readonly number[]): Promise<void>;
-  /** All guests must be gone. */
+  /** Removes the files and groups of the level. All guests must have ended. */
   close(): Promise<void>;
 }
 
 export interface StartedGuest extends GuestHandle {
-  /** The service's end of the connection, where one was made. */
+  /** The service's end of the connection, or null if the caller passed its own connection. */
   readonly socket: Socket | null;
 }
 
-/** A sandbox whose guests are this process's own children. */
-export function sandboxOf(wall: LocalSandbox, options: Pick<SandboxOptions, "mostGuests"> = {}): Sandbox {
+/** Returns a sandbox that starts guests as child processes of this process. */
+export function sandboxOf(local: LocalSandbox, options: Pick<SandboxOptions, "mostGuests"> = {}): Sandbox {
   const guests = new Set<GuestHandle>();
   let closed = false;
   return {
-    facts: wall.facts,
+    facts: local.facts,
     launch: async () => {
       if (closed) throw new Error("no process could be started: the sandbox is closed");
-      refuseMore(guests.size, options);
-      const guest = wall.start("pipe") as GuestProcess;
+      checkGuestLimit(guests.size, options);
+      const guest = local.start("pipe") as GuestProcess;
       guests.add(guest);
       void guest.exited.then(() => guests.delete(guest));
       return guest;
@@ -67,12 +67,12 @@ export function sandboxOf(wall: LocalSandbox, options: Pick<SandboxOptions, "mos
     close: async () => {
       closed = true;
       await endAll(guests);
-      await wall.close();
+      await local.close();
     },
   };
 }
 
-/** Ends guests and waits until the kernel has taken them away, so that their control groups can go too. */
+/** Kills guests and waits until the kernel has removed them, so that their control groups can be removed too. */
 export async function endAll(guests: Iterable<GuestHandle>): Promise<void> {
   const ending = [...guests];
   for (const guest of ending) guest.kill();

@@ -16,32 +16,33 @@ import type { NotedCall } from "./plan/notes.ts";
 import { sealedEnvironment } from "./plan/seal.ts";
 import type { Plan } from "./plan/steps.ts";
 import { PLAN_DESCRIPTOR } from "./plan/stub.ts";
-import { guestArguments, resourcesInWords } from "./program/guest-program.ts";
+import { describeResources, guestArguments } from "./program/guest-program.ts";
 import { sharedLibraries } from "./program/libraries.ts";
 import { guestLimits } from "./rlimits.ts";
 import type { Architecture } from "./seccomp/system-calls.ts";
 import type { Check } from "./self-test/check.ts";
-import { playAsGuest } from "./self-test/execute-as-guest.ts";
+import { executeAsGuest } from "./self-test/execute-as-guest.ts";
 import { testLayers } from "./self-test/layers.ts";
 import { testNesting } from "./self-test/nesting.ts";
 import { processTag } from "./temp/process-tag.ts";
 import type { RunFolder } from "./temp/run-folder.ts";
 import { guestUids } from "./uids.ts";
 
-/** Of bwrap, by its place in `stdio`. What stands before it bwrap hands on, to the stub. */
+/** The descriptor on which bwrap writes its information. The stub inherits the descriptors below it. */
 const INFO = PLAN_DESCRIPTOR + 1;
-/** Before it, no rule could allow what tasks may do: to move a file to another folder. */
+/** The first version of Landlock whose rules can allow tasks to move a file to another folder. */
 const FIRST_USEFUL_LANDLOCK = 2;
 const STUB = "/bin/stub";
 const NODE = "/bin/node";
 const PROGRAM = "/guest";
 
 /**
- * The level made of bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, no capability.
- * Within them a plan is played: limits, Landlock, the seccomp filter. And a control group where one can be made.
+ * Opens the level that uses bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, and no
+ * capabilities. Inside, a plan sets limits, Landlock and the seccomp filter. Each guest gets a control group if this process
+ * can create it.
  *
- * @param landlock the version to use, by default the kernel's; 0 does without.
- * @throws {Error} saying what is missing and how to get it.
+ * @param landlock the version of Landlock to use, by default the kernel's; 0 for none.
+ * @throws {Error} that names what is missing and how to get it.
  */
 export async function openNamespaces(
   folder: RunFolder,
@@ -53,50 +54,50 @@ export async function openNamespaces(
   const libraries = sharedLibraries();
   const abi = landlock ?? (await landlockAbi(folder.stub, ARCHITECTURE));
   const policy = guestPolicy(libraries, limits, cgroups, abi);
-  const wall = await bwrapArguments(folder, libraries, limits);
+  const bwrapArgs = await bwrapArguments(folder, libraries, limits);
   const nextIdentity = guestUids();
   const group = processTag(GUEST_GROUP);
   let started = 0;
 
-  const start = (plan: Plan, bytes: Buffer, words: readonly string[], frames: "pipe" | Socket): StartedGuest => {
-    const command = { program: bwrap, words: [...wall, ...words], more: ["pipe", "pipe"] as const };
+  const start = (plan: Plan, bytes: Buffer, args: readonly string[], frames: "pipe" | Socket): StartedGuest => {
+    const command = { program: bwrap, args: [...bwrapArgs, ...args], extraStdio: ["pipe", "pipe"] as const };
     const child = spawnGuest({ ...command, identity: nextIdentity(), environment: {}, cwd: "/" }, frames);
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const pid = readPid(child.stdio[INFO] as Socket);
     return new GuestChild(child, pid, cgroups, `${group}${++started}`, (code) => confinementFault(plan, code));
   };
 
-  const playUnder = (around: GuestPolicy, calls: readonly NotedCall[]): Promise<PlanResult> => {
-    return playAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(around), calls);
+  const executeUnder = (applied: GuestPolicy, calls: readonly NotedCall[]): Promise<PlanResult> => {
+    return executeAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(applied), calls);
   };
   const proveLayers = async (): Promise<Check[]> => {
     const { filter: _, ...unfiltered } = policy;
     const [nesting, layers] = await Promise.all([
-      testNesting(ARCHITECTURE, (calls) => playUnder(unfiltered, calls)),
+      testNesting(ARCHITECTURE, (calls) => executeUnder(unfiltered, calls)),
       testLayers({
         stub: folder.stub,
         policy,
-        playAmongAll: (calls) => playUnder(policy, calls),
+        executeUnderAll: (calls) => executeUnder(policy, calls),
         threads: cgroups ? limits.threads : null,
       }),
     ]);
     return [nesting, ...layers];
   };
 
+  // All guests share these.
   const node = guestPlan({ ...policy, program: NODE });
-  // The same for all guests.
   const nodeBytes = encodePlan(node);
-  const nodeWords = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, limits)];
+  const nodeArgs = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, limits)];
   return {
     facts: {
       level: "namespaces",
       mechanisms: abi > 0 ? `bubblewrap, Landlock ${abi}` : "bubblewrap",
       fallbackReason: null,
-      resources: resourcesInWords(cgroups),
+      resources: describeResources(cgroups),
       held: heldBy(cgroups),
       layers: await proveLayers(),
     },
-    start: (frames) => start(node, nodeBytes, nodeWords, frames),
+    start: (frames) => start(node, nodeBytes, nodeArgs, frames),
     prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
       await cgroups?.close();
@@ -107,7 +108,7 @@ export async function openNamespaces(
 
 const ARCHITECTURE = process.arch as Architecture;
 
-/** What is left to do within the namespaces. They bound what there is of files, too: Landlock is a second time that. */
+/** Returns the policy inside the namespaces. Landlock is a second layer: the mount namespace already limits the files. */
 function guestPolicy(
   libraries: readonly string[],
   limits: GuestResources,
@@ -115,7 +116,7 @@ function guestPolicy(
   abi: number,
 ): GuestPolicy {
   const rules: LandlockRule[] = [
-    // The kernel executes the loader, which is one of them.
+    // The kernel executes the loader, which is one of the libraries.
     ...[NODE, ...libraries].map((file) => ({ path: file, rights: "execute" }) as const),
     { path: PROGRAM, rights: "tree" },
     { path: "/tmp", rights: "write" },
@@ -127,12 +128,12 @@ function guestPolicy(
     dropsCapabilities: true,
     diesWithParent: true,
     ...(abi >= FIRST_USEFUL_LANDLOCK ? { landlock: { abi, rules } } : {}),
-    // Process 1 of its own namespace, and nothing but /tmp can be written.
+    // The guest is process 1 of its PID namespace, and can write only to /tmp.
     filter: { pid: 1, ownsFiles: true },
   };
 }
 
-/** bubblewrap says which process is number 1 of the namespace that it has made. */
+/** Reads the host pid of process 1 of the namespace, which bubblewrap reports. */
 async function readPid(info: Socket): Promise<number> {
   return (JSON.parse(await text(info)) as { "child-pid": number })["child-pid"];
 }

@@ -5,19 +5,20 @@ import { GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
 import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import type { GuestResources, LocalSandbox } from "./local-sandbox.ts";
-import { guestArguments, resourcesInWords } from "./program/guest-program.ts";
+import { describeResources, guestArguments } from "./program/guest-program.ts";
 import { underLimits } from "./rlimits.ts";
 import { processTag } from "./temp/process-tag.ts";
 import type { RunFolder } from "./temp/run-folder.ts";
 import { guestUids } from "./uids.ts";
 
 /**
- * No wall: a plain process with Node's permission flags, which its own documentation calls no protection against
- * malicious code (https://nodejs.org/api/permissions.html). For development, on systems that have nothing better.
+ * Opens the level without isolation: a plain process with Node's permission flags. According to Node's documentation they
+ * do not protect against malicious code (https://nodejs.org/api/permissions.html). For development, on systems that do not
+ * support another level.
  */
 export async function openNone(folder: RunFolder, limits: GuestResources): Promise<LocalSandbox> {
   const cgroups = await openCgroups(limits);
-  const [program, ...words] = underLimits(limits, cgroups);
+  const [program, ...args] = underLimits(limits, cgroups);
   const nextIdentity = guestUids();
   const group = processTag(GUEST_GROUP);
   let started = 0;
@@ -26,7 +27,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
       level: "none",
       mechanisms: "Node's permission flags",
       fallbackReason: null,
-      resources: resourcesInWords(cgroups),
+      resources: describeResources(cgroups),
       held: heldBy(cgroups),
       layers: [],
     },
@@ -37,13 +38,13 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
       const child = spawnGuest(
         {
           program: program!,
-          words: [
-            ...words,
+          args: [
+            ...args,
             folder.node,
             ...permissions(folder.program, tmp),
             ...guestArguments(path.join(folder.program, "guest/main.js"), limits),
           ],
-          more: [],
+          extraStdio: [],
           identity,
           environment: { TMPDIR: tmp },
           cwd: tmp,

@@ -10,9 +10,9 @@ import { removeStaleFolders } from "./temp/stale-folders.ts";
 import { userNamespaceRemedy } from "./user-namespaces.ts";
 
 /**
- * Opens the level that is asked for in this process, after it has removed what services left behind that were killed.
+ * Opens the configured isolation level in this process. First removes what killed services left behind.
  *
- * @throws {Error} saying what is missing and how to get it.
+ * @throws {Error} that names what is missing and how to get it.
  */
 export async function openLocalSandbox(options: SandboxOptions): Promise<LocalSandbox> {
   await removeStaleFolders(tmpdir(), RUN_FOLDER);
@@ -27,18 +27,19 @@ export async function openLocalSandbox(options: SandboxOptions): Promise<LocalSa
 
 const OPENERS = { auto: openStrongest, namespaces: openNamespaces, confined: openConfined, none: openNone } as const;
 
-/** Whether namespaces can be had shows only when they are made. */
+/** Opens `namespaces`, otherwise `confined`. Only an attempt shows whether this process can create namespaces. */
 async function openStrongest(folder: RunFolder, options: SandboxOptions): Promise<LocalSandbox> {
-  const missing = await faultOf(findBubblewrap().then(tryNamespaces));
-  if (missing === null) return openNamespaces(folder, options);
-  const wall = openConfined(folder, options);
-  const alsoMissing = await faultOf(wall);
-  if (alsoMissing === null) {
-    const { facts, ...others } = await wall;
-    return { ...others, facts: { ...facts, fallbackReason: `namespaces: ${missing}` } };
+  const namespacesFault = await faultOf(findBubblewrap().then(tryNamespaces));
+  if (namespacesFault === null) return openNamespaces(folder, options);
+  const confined = openConfined(folder, options);
+  const confinedFault = await faultOf(confined);
+  if (confinedFault === null) {
+    const { facts, ...others } = await confined;
+    return { ...others, facts: { ...facts, fallbackReason: `namespaces: ${namespacesFault}` } };
   }
+  const remedy = await userNamespaceRemedy();
   throw new Error(
-    `no wall can be made: namespaces: ${missing} (${await userNamespaceRemedy()}); confined: ${alsoMissing}`,
+    `no isolation level works here: namespaces: ${namespacesFault} (${remedy}); confined: ${confinedFault}`,
   );
 }
 

@@ -5,12 +5,12 @@ import { isPrivileged } from "./privilege.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /**
- * Opens the level that is asked for: in this process when it is a user's, behind a launcher when it is root's, so that it
- * can give root up.
+ * Opens the configured isolation level. A process without privileges opens it itself. A privileged process opens it in a
+ * launcher, so that this process can give up root.
  *
- * @param lost is called when no guest can be started any more, whatever happens.
- * @throws {Error} saying what is missing and how to get it.
+ * @param onLost is called when the sandbox can never start a guest again.
+ * @throws {Error} that names what is missing and how to get it.
  */
-export async function openSandbox(options: SandboxOptions, lost: (error: Error) => void): Promise<Sandbox> {
-  return isPrivileged() ? openLauncher(options, lost) : sandboxOf(await openLocalSandbox(options), options);
+export async function openSandbox(options: SandboxOptions, onLost: (error: Error) => void): Promise<Sandbox> {
+  return isPrivileged() ? openLauncher(options, onLost) : sandboxOf(await openLocalSandbox(options), options);
 }

@@ -9,8 +9,8 @@ const CAP_SETUID = 7;
 const CAP_SYS_CHROOT = 18;
 const NEEDED = [CAP_CHOWN, CAP_KILL, CAP_SETGID, CAP_SETUID];
 const ALL_CAPABILITIES = ["CapInh", "CapPrm", "CapEff", "CapAmb"];
-/** Below the ids of guests; neither people nor distributions hand it out. */
-const NOBODYS_ID = 0x6fff_ffff;
+/** An id that administrators and distributions do not assign. It is below the ids of guests. */
+const UNASSIGNED_ID = 0x6fff_ffff;
 const USER = "caisson";
 
 export interface Identity {
@@ -18,23 +18,24 @@ export interface Identity {
   readonly gid: number;
 }
 
-/** What a user namespace has that is made for a whole system, such as a rootless container's. */
+/** The number of ids in a user namespace for a whole system, such as a rootless container. */
 const USUAL_IDS = 65_536;
 
 /**
- * Whether this process may become others, and end who it has made others: root, unless a container took that from it, or
- * it is a user who is called root in a namespace of few ids. Without CAP_KILL no guest of another user could be ended. Asked of the kernel and not of the user id, which says nothing of either.
+ * Returns whether this process may change to other users, and kill processes of these users, which needs CAP_KILL. Root
+ * normally may. Root in a container without these capabilities may not, nor root of a user namespace with few ids. The user
+ * id shows neither, so this reads the kernel's capability sets and id map.
  */
 export function isPrivileged(): boolean {
   return process.platform === "linux" && highestId() >= USUAL_IDS - 1 && isCapable(...NEEDED);
 }
 
-/** Whether it can also give each of those it becomes a root of its own (chroot(2)). */
+/** Returns whether this process can also give each guest a separate root directory (chroot(2)). */
 export function mayChangeRoot(): boolean {
   return isPrivileged() && isCapable(CAP_SYS_CHROOT);
 }
 
-/** Who this process is now. */
+/** Returns the effective user and group of this process. */
 export function ownIdentity(): Identity {
   return { uid: process.geteuid!(), gid: process.getegid!() };
 }
@@ -45,25 +46,25 @@ function isCapable(...capabilities: readonly number[]): boolean {
 }
 
 /**
- * Who a service becomes that was started as root: the user that is named, else the owner of the data folder, else the
- * system's user `caisson`, else an id that nobody has.
+ * Returns the user that a service becomes after it was started as root: the named user, otherwise the owner of the data
+ * folder, otherwise the system's user `caisson`, otherwise an unassigned id.
  *
- * @param named a user name, or a user id in decimal digits.
- * @throws {Error} when no such user is known, or it is root.
+ * @param user a user name, or a user id in decimal digits.
+ * @throws {Error} if this system does not have the user, or the user is root.
  */
-export async function serviceIdentity(named: string | null, data: string): Promise<Identity> {
+export async function serviceIdentity(user: string | null, data: string): Promise<Identity> {
   const users = await readUsers();
-  if (named !== null) {
-    const found = users.get(named) ?? (/^\d+$/.test(named) ? sameId(Number(named), users) : undefined);
-    if (!found) throw new Error(`--user ${named}: this system knows no such user`);
-    if (found.uid === 0) throw new Error("--user: root is what is given up; name another user");
+  if (user !== null) {
+    const found = users.get(user) ?? (/^\d+$/.test(user) ? sameId(Number(user), users) : undefined);
+    if (!found) throw new Error(`--user ${user}: this system has no such user`);
+    if (found.uid === 0) throw new Error("--user: the service gives up root; name another user");
     return found;
   }
   const { uid, gid } = await stat(data);
-  return uid === 0 ? (users.get(USER) ?? sameId(Math.min(NOBODYS_ID, highestId()), users)) : { uid, gid };
+  return uid === 0 ? (users.get(USER) ?? sameId(Math.min(UNASSIGNED_ID, highestId()), users)) : { uid, gid };
 }
 
-/** The highest user id of this user namespace (user_namespaces(7)). */
+/** Returns the highest user id of this user namespace (user_namespaces(7)). */
 export function highestId(): number {
   const ranges = readFileSync("/proc/self/uid_map", "utf8").trim().split("\n");
   return Math.max(
@@ -72,9 +73,9 @@ export function highestId(): number {
 }
 
 /**
- * Becomes somebody without any capability, for good: user, group and supplementary groups, of all threads.
+ * Changes this process to a user without capabilities, permanently: user, group and supplementary groups, of all threads.
  *
- * @throws {Error} when anything of root is left.
+ * @throws {Error} if any privilege of root remains.
  */
 export function giveUpRoot({ uid, gid }: Identity): void {
   process.setgroups!([]);
@@ -85,14 +86,15 @@ export function giveUpRoot({ uid, gid }: Identity): void {
     new RegExp(`^Uid:(?:\\s+${uid}){4}$`, "m").test(status) &&
     new RegExp(`^Gid:(?:\\s+${gid}){4}$`, "m").test(status) &&
     ALL_CAPABILITIES.every((set) => new RegExp(`^${set}:\\s+0+$`, "m").test(status));
-  if (!isGone) throw new Error("root could not be given up; start the service as a user, or name another with --user");
+  if (!isGone)
+    throw new Error("root could not be given up; start the service as a user, or name another user with --user");
 }
 
 function sameId(id: number, users: ReadonlyMap<string, Identity>): Identity {
   return [...users.values()].find(({ uid }) => uid === id) ?? { uid: id, gid: id };
 }
 
-/** Of passwd(5). A system without that file has no users but those with a number. */
+/** Reads passwd(5). On a system without this file, users have only ids. */
 async function readUsers(): Promise<ReadonlyMap<string, Identity>> {
   const lines = (await readFile("/etc/passwd", "utf8").catch(() => "")).split("\n").map((line) => line.split(":"));
   return new Map(

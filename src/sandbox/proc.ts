@@ -5,12 +5,15 @@ import type { GuestStatus } from "./sandbox.ts";
 /** USER_HZ, the unit of times in /proc; 100 on every Linux that Node runs on. */
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
-/** The stack that the kernel has for each thread, on x64 and on arm64. */
+/** The size of the kernel's stack for each thread, on x64 and on arm64. */
 const KERNEL_STACK_BYTES = 16_384;
 
 /**
- * Reads `/proc/<pid>/task/<pid>/stat`, `/proc/<pid>/stat` and `/proc/<pid>/status` (proc(5)), or null when there is no such process. At once: the
- * kernel makes them up in some microseconds, and the threads that would read them beside may all wait for a control group.
+ * Reads the status of a process from `/proc/<pid>/task/<pid>/stat`, `/proc/<pid>/stat` and `/proc/<pid>/status` (proc(5)).
+ * Reads synchronously, because the kernel needs only microseconds, and all threads of the pool may be waiting for a control
+ * group.
+ *
+ * @returns null if there is no such process.
  */
 export function processStatus(pid: number): GuestStatus | null {
   try {
@@ -22,7 +25,7 @@ export function processStatus(pid: number): GuestStatus | null {
   }
 }
 
-/** The processor time of a process and of all its threads, or null when there is no such process. */
+/** Returns the processor time of a process with all its threads, or null if there is no such process. */
 export function processTimeMs(pid: number): number | null {
   try {
     return cpuOf(fieldsOf(readFileSync(`/proc/${pid}/stat`, "latin1")));
@@ -32,15 +35,15 @@ export function processTimeMs(pid: number): number | null {
 }
 
 /**
- * Parses what the kernel reports of a process. Its memory is what is resident, what was swapped out, and what the kernel
- * keeps for it: page tables, of which a process has gigabytes without a resident page, and the stacks of its threads.
+ * Parses what the kernel reports about a process. Its memory is its resident memory, its swapped memory, its page tables and
+ * the kernel's stacks of its threads. Page tables count because a process can have gigabytes of them without a resident page.
  *
- * @param stat of the main thread.
- * @param whole the same of the process.
- * @param status of the process.
+ * @param stat the `stat` file of the main thread.
+ * @param whole the `stat` file of the process.
+ * @param status the `status` file of the process.
  */
 export function parseStat(stat: string, whole: string, status: string): GuestStatus {
-  // The title is in parentheses and may hold any: the last one ends it.
+  // The title is in parentheses and may contain parentheses. The last one ends it.
   const titleEnd = stat.lastIndexOf(")");
   const fields = fieldsOf(stat);
   const threads = Number(fields[17]);
@@ -56,7 +59,7 @@ export function parseStat(stat: string, whole: string, status: string): GuestSta
   };
 }
 
-// Line feeds, and not `^`: the title of the process stands before them, in which the kernel escapes no carriage return.
+// `\n` and not `^`: the process title comes first, and the kernel does not escape a carriage return in it.
 const PAGE_TABLES = /\nVmPTE:\s+(\d+) kB\n/;
 const SWAPPED = /\nVmSwap:\s+(\d+) kB\n/;
 
@@ -64,7 +67,7 @@ function bytesOf(status: string, member: RegExp): number {
   return Number(member.exec(status)?.[1] ?? 0) * 1_024;
 }
 
-/** Those after the title. */
+/** Returns the fields after the title. */
 function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

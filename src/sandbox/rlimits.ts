@@ -2,18 +2,21 @@ import { type Cgroups, heldBy } from "./cgroup/cgroup.ts";
 import type { GuestResources } from "./local-sandbox.ts";
 import type { RlimitName } from "./plan/guest-plan.ts";
 
-/** V8 needs room beside its heap: the code range, stacks, the young generation. Measured: 600 MiB of data segment. */
+/**
+ * The data segment that V8 needs in addition to its heap, for the code range, stacks and the young generation. Measured:
+ * 600 MiB.
+ */
 const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
-/** Where no control group gives guests less weight than the service. */
+/** The niceness of guests if no control group gives them less CPU than the service. */
 const NICENESS = 5;
 
-/** Signals that wait to be taken: a guest can send them to itself only. */
+/** The maximum number of pending signals. A guest can send signals only to itself. */
 const PENDING_SIGNALS = 64;
 
 /**
- * What a plan limits a guest to (setrlimit(2)), in the same way, and where it has the right, its priority.
+ * Returns the limits of a guest (setrlimit(2)) and its niceness, for its plan.
  *
- * @param ownUser whether the guest has a user of its own: the kernel counts the threads of a user over the whole host.
+ * @param ownUser whether the guest has a separate user. The kernel counts the threads of a user over the whole host.
  */
 export function guestLimits(
   limits: GuestResources,
@@ -37,15 +40,15 @@ export function guestLimits(
 }
 
 /**
- * For a guest that no plan is played for: the command that sets the limits of a process (setrlimit(2)) and becomes what follows it: no core files, few descriptors,
- * no file beyond the size of the temporary disk.
+ * Returns the command for a guest without a plan. It sets limits (setrlimit(2)) for core files, descriptors and the size of
+ * files, and then executes the program in its arguments.
  */
 export function underLimits(limits: GuestResources, cgroups: Cgroups | null): string[] {
   const values: Record<string, number> = { c: 0, n: limits.descriptors, f: Math.ceil(limits.tmpBytes / 512) };
-  // Only where no control group holds memory: under it a worker thread does not start, for want of a code range.
+  // Only if no control group limits memory: with this limit, a worker thread may not get its code range and fail to start.
   const held = heldBy(cgroups);
   if (!held.memory) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
   const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);
-  const become = held.cpu ? 'exec "$0" "$@"' : `exec nice -n ${NICENESS} "$0" "$@"`;
-  return ["/bin/sh", "-c", `${steps.join(" && ")} && ${become}`];
+  const execute = held.cpu ? 'exec "$0" "$@"' : `exec nice -n ${NICENESS} "$0" "$@"`;
+  return ["/bin/sh", "-c", `${steps.join(" && ")} && ${execute}`];
 }

@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import type { SandboxOptions } from "./local-sandbox.ts";
 
-/** The settings that make the wall. */
+/** Returns the settings that the sandbox uses. */
 export function sandboxOptions(config: Config): SandboxOptions {
   return {
     isolation: config.isolation,

@@ -2,100 +2,99 @@ import type { Socket } from "node:net";
 
 import type { Check } from "./self-test/check.ts";
 
-/** The levels of the ladder, strongest first. */
+/** The isolation levels, strongest first. */
 export type IsolationLevel = "namespaces" | "confined" | "none";
 
-/** What a wall is, for people and for whoever relies on it. */
+/** Describes an open sandbox, for operators and for the code that relies on it. */
 export interface SandboxFacts {
   readonly level: IsolationLevel;
-  /** What it is made of, in words. */
+  /** The mechanisms of the level, as text. */
   readonly mechanisms: string;
-  /** Why no stronger level was taken, in one line; null when this one was asked for, or there is no stronger. */
+  /** Why `auto` did not take a stronger level, in one line. Null if the operator chose this level, or it is the strongest. */
   readonly fallbackReason: string | null;
-  /** How memory, threads and CPU are held, for people: `cgroup v2`, or the weaker means. */
+  /** How memory, threads and CPU are limited, for operators: `cgroup v2`, or weaker mechanisms. */
   readonly resources: string;
   readonly held: Held;
-  /** What its layers have shown one by one as it was opened: by whoever may make them. */
+  /** The results of the tests of each layer. The process that opened the level made them, because it has the rights. */
   readonly layers: readonly Check[];
 }
 
-/** What control groups hold of each guest; the service has to watch what they do not. */
+/** The resources that control groups limit for each guest. The service itself watches the others. */
 export interface Held {
-  /** And threads: neither is held without the other. */
+  /** Memory and threads: the service uses either both limits or neither. */
   readonly memory: boolean;
-  /** By a quota and by weights. Some hosts pass on memory and threads alone. */
+  /** CPU, by a quota and by weights. Some hosts delegate only memory and threads. */
   readonly cpu: boolean;
 }
 
-/** The seam: something that starts guest processes behind a wall. */
+/** Starts isolated guest processes. The isolation levels implement this interface. */
 export interface Sandbox {
   readonly facts: SandboxFacts;
   /**
-   * Starts a guest. It runs only our code until it is given some.
+   * Starts a guest. The guest runs only code of this project until the service sends it submitted code.
    *
-   * @throws {Error} when no process could be started.
+   * @throws {Error} if no process can be started.
    */
   launch(): Promise<GuestProcess>;
-  /** Ends the guests that are left and removes what the level made. */
+  /** Ends the remaining guests and removes the files and groups of the level. */
   close(): Promise<void>;
 }
 
-/** One process behind the wall. */
+/** One isolated process. */
 export interface GuestProcess extends GuestHandle {
-  /** Frames, both ways. Hostile from the moment that submitted code has run. */
+  /** The connection for frames, in both directions. All input from it is hostile once submitted code has run. */
   readonly socket: Socket;
 }
 
-/** What may be done to a guest, and known of it, from outside. */
+/** Controls and inspects a guest from outside. */
 export interface GuestHandle {
-  /** Settles when the process is gone and never rejects. */
+  /** Settles when the process has ended. Never rejects. */
   readonly exited: Promise<GuestExit>;
   /**
-   * Puts the guest under its resource limits. Called once, after it said that it is ready and before it gets code.
+   * Puts the guest under its resource limits. Called once, after the guest has reported that it is ready and before it
+   * receives code.
    *
-   * @throws {Error} when it cannot be done.
+   * @throws {Error} if a limit cannot be set.
    */
   seal(): Promise<void>;
-  /**
-   * How much CPU it gets beside others, where a control group gives it. Never fails: what cannot be set is left as it is.
-   */
+  /** Sets the guest's share of CPU, if a control group limits CPU. Never fails: if it cannot be set, it stays the same. */
   setPriority(priority: Priority): void;
-  /** What the kernel says of the process now, or null when it is gone. */
+  /** Returns what the kernel reports about the process, or null if the process has ended. */
   inspect(): Promise<GuestStatus | null>;
-  /** Ends it at once. */
+  /** Kills the guest immediately. */
   kill(): void;
 }
 
 /**
- * `high` is what every guest begins with: who is given one may wait for it, in place of one that was lost. `busy` is for
- * one that goes on using most of a processor: those that need it now and then come first. `low` is for one that holds it
- * and answers nobody: what others ask comes first.
+ * The share of CPU of a guest, compared with other guests. Every guest starts at `high`, because a run may wait for it
+ * after another guest was lost. `busy` is for a guest that keeps using most of a processor, so that guests with short use
+ * come first. `low` is for a guest that uses a processor and does not answer, so that all other guests come first.
  */
 export type Priority = (typeof PRIORITIES)[number];
 export const PRIORITIES = ["high", "normal", "busy", "low"] as const;
 
 export interface GuestExit {
-  /** In words, for the log. */
+  /** How the process ended, as text for the log. */
   readonly how: string;
   readonly outOfMemory: boolean;
-  /** Whether it was ended because it had used more than its temporary disk, where the kernel does not hold that. */
+  /** Whether the service killed the guest because it exceeded its temporary disk. Only at levels without a kernel limit. */
   readonly outOfDisk?: boolean;
 }
 
-/** Of the guest's main thread, but for what is said to be the whole process's. */
+/** The state of the guest's main thread, and of its whole process where a member says so. */
 export interface GuestStatus {
-  /** As the host counts. */
+  /** The process id in the host's PID namespace. */
   readonly pid: number;
   /** One letter as in proc(5): `R` is running or runnable, `S` and `D` are asleep. */
   readonly state: string;
-  /** What the guest calls itself; it names the run that it has entered. A task can forge it. */
+  /** The process title, which the guest sets to the run that it has entered. A task can forge it. */
   readonly title: string;
-  /** User and system time. */
+  /** User and system time of the main thread. */
   readonly cpuMs: number;
-  /** The same of all its threads, those that have ended too. */
+  /** User and system time of all threads, including ended threads. */
   readonly processCpuMs: number;
-  /** Of the whole process. */
+  /** The number of threads of the whole process. */
   readonly threads: number;
-  /** Of the whole process. */
+  /** The memory of the whole process. */
   readonly memoryBytes: number;
 }

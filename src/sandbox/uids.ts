@@ -2,17 +2,17 @@ import { randomInt } from "node:crypto";
 
 import { highestId, type Identity, isPrivileged } from "./privilege.ts";
 
-/** A range that neither people, nor distributions, nor systemd hand out (systemd's UIDS-GIDS.md). */
+/** The first id of a range that administrators, distributions and systemd do not assign (systemd's UIDS-GIDS.md). */
 const FIRST = 0x7000_0000;
 const BLOCK = 0x1_0000;
 const BLOCKS = 0x1000;
-/** In a user namespace that maps few ids, such as that of a rootless container: the upper half of the usual 65 536. */
+/** The block in a user namespace that maps few ids, such as a rootless container: the upper half of the usual 65 536. */
 const SMALL_BLOCK = 0x8000;
 
 /**
- * Host user ids for guests. Started as root, every guest gets one of its own, so that a guest that left its namespaces
- * would still be nobody, and a stranger to its neighbours; the block is random, so that two services on one host do not
- * share ids. Started as a user there is only that user.
+ * Returns a function that returns the host user id for the next guest. A privileged process gives each guest a separate
+ * id, so that a guest that left its namespaces would still have no access to the host or to other guests. The block is
+ * random, so that two services on one host do not share ids. Without privileges all guests have the user of this process.
  */
 export function guestUids(): () => Partial<Identity> {
   if (!isPrivileged()) return () => ({});

@@ -3,7 +3,7 @@ import type { ProblemCode } from "../error-codes.ts";
 import { Problem } from "../errors.ts";
 
 /**
- * Why a fetch failed, as a sentence without subject: only the caller of this code knows which URL the answer may name.
+ * Why a fetch failed, as a sentence without subject: only `Sources` decides how the answer may name the URL.
  */
 export class FetchFault extends Error {
   override readonly name = "FetchFault";

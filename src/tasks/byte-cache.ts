@@ -1,17 +1,17 @@
-/** The part of a cache that one holder may take: a tenant with many entries must not push out those of all others. */
-const HOLDER_SHARE = 1 / 4;
+/** The part of a cache that one family may use: a family with many entries must not evict the entries of all others. */
+const FAMILY_SHARE = 1 / 4;
 
 interface Entry<T> {
   readonly value: T;
   readonly bytes: number;
-  readonly holder: string;
+  readonly family: string;
 }
 
-/** Values that were used lately, by name, in a bounded number of bytes. The oldest entry goes first. */
+/** Recently used values by name, in a bounded number of bytes. The oldest entry is evicted first. */
 export class ByteCache<T> {
   readonly #entries = new Map<string, Entry<T>>();
-  /** The names of each holder's entries, oldest first, and their bytes. */
-  readonly #holders = new Map<string, { names: Set<string>; bytes: number }>();
+  /** The names of each family's entries, oldest first, and their bytes. */
+  readonly #families = new Map<string, { names: Set<string>; bytes: number }>();
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -24,23 +24,23 @@ export class ByteCache<T> {
   }
 
   /**
-   * Keeps a value. Drops the oldest entries of its holder when they take more than a quarter of the cache, and the oldest
-   * of all entries when the cache is full.
+   * Adds a value. Evicts the oldest entries of its family when they use more than a quarter of the cache, and the oldest of all
+   * entries when the cache is full.
    *
-   * @param bytes estimate of the memory that the value takes.
-   * @param holder the family of tokens that the memory counts for.
-   * @returns the value that the cache has by that name: an earlier value stays.
+   * @param bytes the estimated memory of the value
+   * @param family the token family that the memory counts against
+   * @returns the value that the cache has under that name: an earlier value stays.
    */
-  add(name: string, value: T, bytes: number, holder: string): T {
-    const known = this.#entries.get(name);
-    if (known) return known.value;
-    const held = this.#holders.get(holder) ?? { names: new Set<string>(), bytes: 0 };
-    this.#holders.set(holder, held);
-    this.#entries.set(name, { value, bytes, holder });
-    held.names.add(name);
-    held.bytes += bytes;
+  add(name: string, value: T, bytes: number, family: string): T {
+    const cached = this.#entries.get(name);
+    if (cached) return cached.value;
+    const share = this.#families.get(family) ?? { names: new Set<string>(), bytes: 0 };
+    this.#families.set(family, share);
+    this.#entries.set(name, { value, bytes, family });
+    share.names.add(name);
+    share.bytes += bytes;
     this.#bytes += bytes;
-    this.#drop(held.names, name, () => held.bytes > this.#maxBytes * HOLDER_SHARE);
+    this.#drop(share.names, name, () => share.bytes > this.#maxBytes * FAMILY_SHARE);
     this.#drop(this.#entries.keys(), name, () => this.#bytes > this.#maxBytes);
     return value;
   }
@@ -48,13 +48,13 @@ export class ByteCache<T> {
   #drop(oldestFirst: Iterable<string>, newest: string, isFull: () => boolean): void {
     for (const name of oldestFirst) {
       if (name === newest || !isFull()) return;
-      const { bytes, holder } = this.#entries.get(name)!;
+      const { bytes, family } = this.#entries.get(name)!;
       this.#entries.delete(name);
       this.#bytes -= bytes;
-      const held = this.#holders.get(holder)!;
-      held.names.delete(name);
-      held.bytes -= bytes;
-      if (held.names.size === 0) this.#holders.delete(holder);
+      const share = this.#families.get(family)!;
+      share.names.delete(name);
+      share.bytes -= bytes;
+      if (share.names.size === 0) this.#families.delete(family);
     }
   }
 }

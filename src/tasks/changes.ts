@@ -2,23 +2,23 @@ import { isDeepStrictEqual } from "node:util";
 
 import { allowsNoMore } from "../tokens/attenuate.ts";
 import type { Claims } from "../tokens/claims.ts";
-import type { Definition, Given } from "./definition.ts";
+import type { Definition, TaskChange } from "./definition.ts";
 import { pinOf, type Task } from "./task.ts";
 
 /**
- * The task as it was, when a change leaves its secrets as they are; else null, and the secrets go. Other code never gets
- * them. A token that has neither set them nor stands above the one that has keeps them only in a task that lets nobody do
- * more with them than before: with other params or another net the same code could be had to give them away, and a task that
- * becomes public, runs more often or lasts longer would spend them for others.
+ * Returns the active task if a change keeps its secrets, otherwise null. Different code never gets them. A caller that neither
+ * set them nor stands above the token that set them keeps them only if the change extends the task in no way. With other params
+ * or another net, the same code could give the secrets away. A task that becomes public, runs more often or lasts longer would
+ * use them for other callers.
  */
-export function stayingSecrets(definition: Definition, kept: Task | null, by: Claims): Task | null {
+export function taskKeepingSecrets(definition: Definition, active: Task | null, by: Claims): Task | null {
   const { secrets, request } = definition;
-  if (!kept || secrets !== null || !isDeepStrictEqual(pinOf(kept), request.code)) return null;
-  if (by.admin || kept.secretsBy.includes(by.jti)) return kept;
-  return opensNothing(definition, kept) ? kept : null;
+  if (!active || secrets !== null || !isDeepStrictEqual(pinOf(active), request.code)) return null;
+  if (by.admin || active.secretsBy.includes(by.jti)) return active;
+  return extendsNothing(definition, active) ? active : null;
 }
 
-function opensNothing(
+function extendsNothing(
   { public: isPublic, request }: Definition,
   { public: wasPublic, caller: { claims } }: Task,
 ): boolean {
@@ -34,24 +34,24 @@ function opensNothing(
 }
 
 /**
- * Whether all that is said is so already. Then the task stays as it is, below whom it is: a look at it by a PUT of nothing
- * would make it end with the token that looked. Secrets are never compared.
+ * Returns whether the request changes nothing. Then the task stays as it is, below the same token. A PUT that changes nothing
+ * would otherwise move the task below the calling token, and end it with that token. Secrets are never compared.
  */
-export function changesNothing(given: Given, kept: Task): boolean {
-  const { claims } = kept.caller;
-  const { sha256Of, url, sha256, secrets, expiresIn } = given;
+export function changesNothing(request: TaskChange, active: Task): boolean {
+  const { claims } = active.caller;
+  const { sha256Of, url, sha256, secrets, expiresIn } = request;
   if (secrets !== undefined || expiresIn !== undefined) return false;
-  const pin = pinOf(kept);
-  const isSameCode = sha256Of === null ? !kept.inline : kept.inline && sha256Of === pin.sha256;
-  const said: [unknown, unknown][] = [
+  const pin = pinOf(active);
+  const isSameCode = sha256Of === null ? !active.inline : active.inline && sha256Of === pin.sha256;
+  const members: [unknown, unknown][] = [
     [url, pin.url],
     [sha256, pin.sha256],
-    [given.public, kept.public],
-    [given.fresh, claims.fresh],
-    [given.params, claims.params],
-    [given.limits === null ? {} : given.limits, claims.limits],
-    [given.net, claims.net],
-    [given.exp, claims.exp],
+    [request.public, active.public],
+    [request.fresh, claims.fresh],
+    [request.params, claims.params],
+    [request.limits === null ? {} : request.limits, claims.limits],
+    [request.net, claims.net],
+    [request.exp, claims.exp],
   ];
-  return isSameCode && said.every(([wanted, is]) => wanted === undefined || isDeepStrictEqual(wanted, is));
+  return isSameCode && members.every(([wanted, is]) => wanted === undefined || isDeepStrictEqual(wanted, is));
 }

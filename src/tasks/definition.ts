@@ -12,159 +12,160 @@ import type { TokenRequest } from "../tokens/token-request.ts";
 import type { TaskMembers } from "./task-request.ts";
 import { pinOf, type Task } from "./task.ts";
 
-/** Where a task is. */
+/** The container and the name of a task. */
 export interface TaskRef {
   readonly container: string;
   readonly name: string;
 }
 
-/** What is said of a task, with the code that it has then. */
-export interface Given extends Omit<TaskMembers, "code"> {
-  /** Its own, given or kept, or null where it is fetched. */
+/** The requested change of a task, and the code that the task has after it. */
+export interface TaskChange extends Omit<TaskMembers, "code"> {
+  /** The code in the request or in the task; null if the code is fetched. */
   readonly code: string | null;
   readonly sha256Of: string | null;
-  /** Of what was said. */
+  /** The faults of the request. */
   readonly faults: readonly MemberFault[];
 }
 
-/** What there is of a task before it is changed. */
+/** The state of a task before a change. */
 export interface Before {
-  /** The task, or null where there is none. */
+  /** The newest version, or null if there is none. */
   readonly newest: Task | null;
-  /** The same, unless it has ended: of what has ended nothing is kept. */
-  readonly kept: Task | null;
+  /** The newest version, or null if it has ended: a change keeps nothing of an ended task. */
+  readonly active: Task | null;
 }
 
-/** A task as it is to be: whole where there is no fault. */
+/** A task after a change. It is complete if there is no fault. */
 export interface Definition extends RequestFaults {
-  /** As a token. */
+  /** The request for the token of the task. */
   readonly request: TokenRequest;
   readonly code: string | null;
   readonly public: boolean;
-  /** In place of those that it has; null where nothing was said. */
+  /** The new secrets; null if the request sets none. */
   readonly secrets: Secrets | null;
 }
 
 /**
- * What a task becomes: what is said, what is kept for the rest, and whether all of that is no more than the token that asks
- * has. Who changes a task answers for the whole of it: it runs below the token of the last who did.
+ * Computes the task after a change from the request and the active task, and checks that the calling token permits all of it. The
+ * caller is responsible for the whole task, because the task then runs below its token.
  */
-export function definitionOf(place: TaskRef, given: Given, before: Before, by: Claims, nowMs: number): Definition {
-  const { kept } = before;
-  const ofCode = [...faultsOfCode(given, before)];
-  const known = [...given.faults, ...ofCode];
-  const isPublic = given.public ?? kept?.public ?? false;
-  const { request, invalid, exceeding } = judgeMembers(place, given, kept, { by, nowMs, known });
+export function definitionOf(ref: TaskRef, change: TaskChange, before: Before, by: Claims, nowMs: number): Definition {
+  const { active } = before;
+  const codeFaults = [...faultsOfCode(change, before)];
+  const reported = [...change.faults, ...codeFaults];
+  const isPublic = change.public ?? active?.public ?? false;
+  const { request, invalid, exceeding } = judgeMembers(ref, change, active, { by, nowMs, reported });
   return {
     request,
-    code: given.code,
+    code: change.code,
     public: isPublic,
-    secrets: given.secrets === undefined ? null : request.secrets,
-    invalid: [...known, ...invalid],
-    exceeding: [...faultsOfKeeping(isPublic, by), ...exceeding],
+    secrets: change.secrets === undefined ? null : request.secrets,
+    invalid: [...reported, ...invalid],
+    exceeding: [...faultsOfStoring(isPublic, by), ...exceeding],
   };
 }
 
-/** The claims of the token that a task runs under: the same token as long as it is below the same others. */
+/** Returns the claims of the token that a task runs under. The `jti` stays as long as the tokens above are the same. */
 export function taskPayload(
   { container, name }: TaskRef,
   { request }: Definition,
-  kept: Task | null,
+  active: Task | null,
   by: Claims,
   nowMs: number,
 ): Payload {
   const above = by.admin ? null : by;
   const parents = above ? [above.jti, ...above.parents] : [];
-  const jti = kept && isDeepStrictEqual(kept.caller.claims.parents, parents) ? kept.caller.claims.jti : randomUUID();
+  const jti =
+    active && isDeepStrictEqual(active.caller.claims.parents, parents) ? active.caller.claims.jti : randomUUID();
   return { ...payloadOf(request, { jti, above, nowMs }), task: `${container}/${name}` };
 }
 
-/** Those of containers are inherited, and cannot be given below another token. */
-export function limitsToKeep({ limits }: Claims, by: Claims): object {
+/** Returns the limits to request again. Limits of containers are inherited, and cannot be requested below another token. */
+export function limitsToRequest({ limits }: Claims, by: Claims): object {
   return by.admin ? limits : { token: limits.token };
 }
 
-function* faultsOfCode({ code, url, sha256, faults }: Given, { newest, kept }: Before): Generator<MemberFault> {
+function* faultsOfCode({ code, url, sha256, faults }: TaskChange, { newest, active }: Before): Generator<MemberFault> {
   if (code !== null) {
     if (sha256 === undefined || faults.some(({ member }) => member === "sha256")) return;
-    yield { member: "sha256", detail: "is of what a URL gives, and the task has code of its own" };
-  } else if (url === undefined && (kept === null || kept.inline) && !hasNamedCode(faults)) {
-    const detail = newest && !kept ? ENDED : "is missing; give code, or url";
+    yield { member: "sha256", detail: "applies to code from a URL, and the task has its own code" };
+  } else if (url === undefined && (active === null || active.inline) && !hasCodeFault(faults)) {
+    const detail = newest && !active ? ENDED : "is missing; set code or url";
     yield { member: "code", detail };
   }
 }
 
 const ENDED =
-  "is missing: the task has ended, and nothing but its versions is kept; give all of it, or go back to a version";
+  "is missing: the task has ended, and only its versions are stored; send all members, or roll back to a version";
 
-function* faultsOfKeeping(isPublic: boolean, by: Claims): Generator<MemberFault> {
+function* faultsOfStoring(isPublic: boolean, by: Claims): Generator<MemberFault> {
   if (isPublic && !permitsVerb(by, "run")) {
-    yield { member: "public", detail: "needs a token that may run in the container itself" };
+    yield { member: "public", detail: "requires a token that may itself run in the container" };
   }
-  // One generation more than there can be.
+  // The task would be one generation more than allowed.
   if (by.parents.length >= MAX_DEPTH) {
-    yield { member: "", detail: "there are as many tokens above it as there can be, and a task would be one below" };
+    yield { member: "", detail: "the calling token is at the maximum depth, and a task would be one level below it" };
   }
 }
 
-/** Whether code was given, and is of no use. */
-function hasNamedCode(faults: readonly MemberFault[]): boolean {
+/** Returns whether the request names code that is invalid. */
+function hasCodeFault(faults: readonly MemberFault[]): boolean {
   return faults.some(({ member }) => member === "code" || member === "url");
 }
 
-/** As the members of a token, which say what is wrong with them. */
+/** Checks the members of the task as members of a token. */
 function judgeMembers(
   { container }: TaskRef,
-  given: Given,
-  kept: Task | null,
-  { by, nowMs, known }: { by: Claims; nowMs: number; known: readonly MemberFault[] },
+  change: TaskChange,
+  active: Task | null,
+  { by, nowMs, reported }: { by: Claims; nowMs: number; reported: readonly MemberFault[] },
 ): JudgedRequest {
-  const before = kept?.caller.claims;
-  const { secrets, expiresIn } = given;
-  const endless = isEndless(given, kept, by);
+  const claims = active?.caller.claims;
+  const { secrets, expiresIn } = change;
+  const endless = isEndless(change, active, by);
   const members = {
     containers: [container],
     can: ["run"],
-    code: pinGiven(given, kept),
-    params: given.params === undefined ? before?.params : given.params,
+    code: requestedPin(change, active),
+    params: change.params === undefined ? claims?.params : change.params,
     secrets,
-    limits: given.limits === undefined ? before && limitsToKeep(before, by) : (given.limits ?? undefined),
-    net: given.net === undefined ? (before?.net ?? undefined) : (given.net ?? undefined),
-    fresh: (given.fresh ?? before?.fresh) || undefined,
+    limits: change.limits === undefined ? claims && limitsToRequest(claims, by) : (change.limits ?? undefined),
+    net: change.net === undefined ? (claims?.net ?? undefined) : (change.net ?? undefined),
+    fresh: (change.fresh ?? claims?.fresh) || undefined,
     expiresIn,
-    exp: expiresIn === undefined && endless ? MAX_UNIX_S : expOf(given, before, by),
+    exp: expiresIn === undefined && endless ? MAX_UNIX_S : expOf(change, claims, by),
   };
-  // All verbs: what the task may do is run, and who may have it do so is judged elsewhere.
+  // All verbs: a task may only run, and the route checks which callers may create or run it.
   const above = by.admin ? null : { ...by, depth: MAX_DEPTH + 1, can: VERBS };
-  const elsewhere = hasNamedCode(known) ? ["code"] : [];
-  const judged = judgeTokenRequest(JSON.parse(JSON.stringify(members)), nowMs, above, elsewhere);
+  const faulty = hasCodeFault(reported) ? ["code"] : [];
+  const judged = judgeTokenRequest(JSON.parse(JSON.stringify(members)), nowMs, above, faulty);
   return {
     request: endless ? { ...judged.request, exp: null } : judged.request,
-    invalid: judged.invalid.map(inWordsOfTask),
-    exceeding: judged.exceeding.map(inWordsOfTask),
+    invalid: judged.invalid.map(withTaskMember),
+    exceeding: judged.exceeding.map(withTaskMember),
   };
 }
 
-/** Nothing where it is not known. */
-function pinGiven({ sha256Of, url, sha256 }: Given, kept: Task | null): object | undefined {
+/** Returns the pin to request; undefined if it is unknown. */
+function requestedPin({ sha256Of, url, sha256 }: TaskChange, active: Task | null): object | undefined {
   if (sha256Of !== null && url === undefined) return { sha256: sha256Of };
-  const ofKept = url === undefined && kept && !kept.inline ? pinOf(kept) : {};
-  const pin = { ...ofKept, ...(url !== undefined && { url }), ...(sha256 !== undefined && { sha256 }) };
+  const current = url === undefined && active && !active.inline ? pinOf(active) : {};
+  const pin = { ...current, ...(url !== undefined && { url }), ...(sha256 !== undefined && { sha256 }) };
   return Object.keys(pin).length > 0 ? pin : undefined;
 }
 
-function isEndless({ exp, expiresIn }: Given, kept: Task | null, by: Claims): boolean {
+function isEndless({ exp, expiresIn }: TaskChange, active: Task | null, by: Claims): boolean {
   if (!by.admin || expiresIn !== undefined) return false;
-  return exp === undefined ? (kept?.caller.claims.exp ?? null) === null : exp === null;
+  return exp === undefined ? (active?.caller.claims.exp ?? null) === null : exp === null;
 }
 
-/** Unless something else is said, as before and no longer than the token that asks. */
-function expOf({ exp, expiresIn }: Given, before: Claims | undefined, by: Claims): unknown {
+/** Returns the requested end, by default the previous end, but no later than the end of the calling token. */
+function expOf({ exp, expiresIn }: TaskChange, claims: Claims | undefined, by: Claims): unknown {
   if (exp !== undefined || expiresIn !== undefined) return exp;
-  return Math.min(before?.exp ?? MAX_UNIX_S, by.exp ?? MAX_UNIX_S);
+  return Math.min(claims?.exp ?? MAX_UNIX_S, by.exp ?? MAX_UNIX_S);
 }
 
-/** Where the code is from stands in the task itself. */
-function inWordsOfTask({ member, detail }: MemberFault): MemberFault {
+/** Renames the members of a pin, which are members of the task itself. */
+function withTaskMember({ member, detail }: MemberFault): MemberFault {
   return { member: member.replace(/^code\./, ""), detail };
 }

@@ -2,23 +2,23 @@ import type { Problem } from "../errors.ts";
 import { quotaExceeded } from "../tokens/family-quota.ts";
 import type { PutOutcome, TaskRoom } from "./store.ts";
 
-/** The answer to a task for which there is no room. */
-export function full(what: Exclude<PutOutcome, "kept" | "changed">, room: TaskRoom): Problem {
-  if (what === "containerTasks") {
+/** Returns the problem for a task that does not fit. */
+export function full(exceeded: Exclude<PutOutcome, "stored" | "changed">, room: TaskRoom): Problem {
+  if (exceeded === "containerTasks") {
     return quotaExceeded(
-      `the container has ${room.containerTasks} named tasks, and may have no more`,
-      "Delete one that is not needed; the operator sets how many there may be with --container-tasks.",
+      `the container has ${room.containerTasks} named tasks, which is the maximum`,
+      "Delete a task that is not needed; the operator sets the maximum with --container-tasks.",
     );
   }
-  if (what === "familyTasks") {
+  if (exceeded === "familyTasks") {
     return quotaExceeded(
-      `the family of the token has ${room.familyTasks} named tasks in all containers, and may have no more`,
-      "Delete one that is not needed; the operator sets how many there may be with --family-tasks.",
+      `the token family has ${room.familyTasks} named tasks in all containers, which is the maximum`,
+      "Delete a task that is not needed; the operator sets the maximum with --family-tasks.",
     );
   }
   return quotaExceeded(
-    `the named tasks of the token's family may have ${room.familyBytes} bytes with their versions, and these would be more`,
-    "Delete a task, or delete this one and put it again, which drops its earlier versions; the operator sets how many bytes " +
-      "there may be with --family-task-bytes.",
+    `the named tasks of the token family may have ${room.familyBytes} bytes with their versions, and this task would exceed that`,
+    "Delete a task, or delete this task and put it again, which drops its earlier versions; the operator sets the maximum " +
+      "with --family-task-bytes.",
   );
 }

@@ -1,48 +1,48 @@
-/** One version of a named task, as it is kept. */
+/** One stored version of a named task. */
 export interface StoredVersion {
   readonly version: number;
-  /** Another text for each write, also after a task was deleted and made anew. */
+  /** A text that differs for each write, even after a task was deleted and created again. */
   readonly etag: string;
-  /** What there is to know of it but its code, as JSON. */
+  /** Everything about the version except its code, as JSON. */
   readonly record: string;
-  /** Of its own, or null where it is fetched. */
+  /** The code of the task, or null if it is fetched. */
   readonly code: string | null;
 }
 
-/** How many versions of a task are kept, the newest among them. */
-export const KEPT_VERSIONS = 10;
+/** The maximum number of stored versions of a task, including the newest. */
+export const MAX_VERSIONS = 10;
 
-/** How much may be kept. */
+/** The limits of stored tasks. */
 export interface TaskRoom {
-  /** Tasks of the container. */
+  /** The maximum number of tasks in the container. */
   readonly containerTasks: number;
-  /** The family of the token that puts the task, to which all of it counts from then on; null for an administrator. */
+  /** The family of the token that puts the task. The whole task counts against it from then on. Null for an administrator. */
   readonly family: string | null;
-  /** Tasks of the family, in all containers. */
+  /** The maximum number of tasks of the family, in all containers. */
   readonly familyTasks: number;
-  /** The code and the records of these, with all versions that are kept. */
+  /** The maximum bytes of their code and records, with all stored versions. */
   readonly familyBytes: number;
 }
 
 /**
- * `changed` when another version is the newest; else the number of the room that the change would exceed. Then nothing has
- * changed.
+ * The outcome of a put: `stored`, `changed` if another version is the newest, or the limit that the change would exceed. Nothing
+ * changes unless it is `stored`.
  */
-export type PutOutcome = "kept" | "changed" | "containerTasks" | "familyTasks" | "familyBytes";
+export type PutOutcome = "stored" | "changed" | "containerTasks" | "familyTasks" | "familyBytes";
 
-/** Where named tasks are kept. Every method throws {Problem} `store_unavailable` when it cannot do what it says. */
+/** A store of named tasks. Every method throws {Problem} `store_unavailable` when the store fails. */
 export interface TaskStore {
-  /** The record of the newest version, or null when there is no such task. Asked at each run. */
+  /** Returns the record of the newest version, or null if the task does not exist. Called at each run. */
   newest(container: string, name: string): Promise<string | null> | string | null;
-  /** One version, or null. */
+  /** Returns one version, or null. */
   version(container: string, name: string, version: number): Promise<StoredVersion | null> | StoredVersion | null;
-  /** The records of those that are kept, newest first. */
+  /** Returns the records of the stored versions, newest first. */
   versions(container: string, name: string): Promise<string[]> | string[];
   /**
-   * Keeps a newer version, and forgets the oldest of those that are too many.
+   * Stores a newer version, and deletes the oldest if there are too many.
    *
-   * @param after the etag of the newest now, or null when there must be none.
-   * @param room what a task that is new to the container or the family, or grows, has to fit in.
+   * @param after the etag of the newest version now, or null if there must be none
+   * @param room the limits for a task that grows, or that is new to the container or the family
    */
   put(
     container: string,
@@ -51,9 +51,9 @@ export interface TaskStore {
     after: string | null,
     room: TaskRoom,
   ): Promise<PutOutcome> | PutOutcome;
-  /** Forgets a task with all its versions, as `put` under a condition. */
+  /** Deletes a task with all its versions if the etag is its newest. Returns whether it did. */
   remove(container: string, name: string, etag: string): Promise<boolean> | boolean;
-  /** The newest records of the container's tasks after a name, the first `count` by the bytes of their names. */
+  /** Returns the newest records of the container's tasks: the first `count` after a name, ordered by the bytes of their names. */
   list(container: string, after: string, count: number): Promise<string[]> | string[];
   close(): void;
 }

@@ -5,8 +5,8 @@ import { secretsMember } from "../tokens/secrets/member.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 
 /**
- * The members of `PUT /api/tasks/{container}/{name}` that are the task's own. The others are those of a token, and are
- * read as such.
+ * The members of `PUT /api/tasks/{container}/{name}`. Members with type `unknown` are the same as those of a token, and are
+ * checked as such later.
  */
 export interface TaskMembers {
   readonly code?: string;
@@ -22,23 +22,23 @@ export interface TaskMembers {
   readonly expiresIn?: unknown;
 }
 
-/** Of all versions in the memory of the service, and sent with each run. */
+/** The maximum bytes of params, which the service holds in memory for every version and sends with each run. */
 const MAX_PARAMS_BYTES = 64 * 2 ** 10;
 
-/** What is said of a task, as far as it can be read, and what is wrong with the rest. */
+/** The readable members of a task request, and the faults of the rest. */
 export interface ReadTask {
   readonly members: TaskMembers;
   readonly faults: readonly MemberFault[];
 }
 
-/** What a problem calls the members of a task. */
+/** The subject in problems about the members of a task. */
 export const TASK = "the task";
 
-/** @throws {Problem} `request_invalid` when it is no object. */
+/** @throws {Problem} `request_invalid` when the input is not an object. */
 export function readTaskRequest(input: unknown, codeLimit: number): ReadTask {
   const { data, faults } = readSound(schema, input);
   if (data === null) throw membersProblem(TASK, faults);
-  return { members: data, faults: [...faults, ...faultsBetween(data, codeLimit)] };
+  return { members: data, faults: [...faults, ...combinedFaults(data, codeLimit)] };
 }
 
 /** The members of `POST /api/tasks/{container}/{name}/rollback`. */
@@ -47,39 +47,39 @@ export interface RollBackMembers {
   readonly secrets?: unknown;
 }
 
-/** @throws {Problem} `request_invalid` with every fault at once. */
+/** @throws {Problem} `request_invalid` with all faults at once. */
 export function readRollBack(input: unknown): RollBackMembers {
   const parsed = rollBackSchema.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw membersProblem("the request to go back to a version", schemaFaults(parsed.error));
+  throw membersProblem("the request to roll back", schemaFaults(parsed.error));
 }
 
-function* faultsBetween({ code, url, sha256, params }: TaskMembers, codeLimit: number): Generator<MemberFault> {
+function* combinedFaults({ code, url, sha256, params }: TaskMembers, codeLimit: number): Generator<MemberFault> {
   if (code !== undefined) yield* faultsOfCode(code, codeLimit);
   if (code !== undefined && url !== undefined) {
-    yield { member: "url", detail: "says where code is that is given as code; give one of them" };
+    yield { member: "url", detail: "contradicts code; leave one of them out" };
   }
   if (code !== undefined && sha256 !== undefined) {
-    yield { member: "sha256", detail: "is of what a URL gives; leave it out beside code" };
+    yield { member: "sha256", detail: "applies to code from a URL; leave it out together with code" };
   }
   const bytes = Buffer.byteLength(JSON.stringify(params ?? null));
   if (bytes > MAX_PARAMS_BYTES) {
-    yield { member: "params", detail: `have ${bytes} bytes as JSON; at most ${MAX_PARAMS_BYTES} are kept` };
+    yield { member: "params", detail: `have ${bytes} bytes as JSON; at most ${MAX_PARAMS_BYTES} are allowed` };
   }
 }
 
 function* faultsOfCode(code: string, codeLimit: number): Generator<MemberFault> {
   const bytes = Buffer.byteLength(code);
-  if (bytes > codeLimit) yield { member: "code", detail: `has ${bytes} bytes; at most ${codeLimit} are taken` };
+  if (bytes > codeLimit) yield { member: "code", detail: `has ${bytes} bytes; at most ${codeLimit} are allowed` };
   if (code.trim() === "") yield { member: "code", detail: "is blank" };
   const other = notCode(code);
-  // No more than a look at how it begins: whether it parses is found out by a guest.
+  // This checks only how the text begins. A guest checks whether it parses.
   if (other) yield { member: "code", detail: NOT_CODE[other] };
   if (!code.isWellFormed()) yield { member: "code", detail: "has a lone surrogate, which UTF-8 cannot hold" };
 }
 
 const NOT_CODE: Readonly<Record<NotCode, string>> = {
-  fence: "begins with a Markdown fence; send what stands between the fences",
+  fence: "begins with a Markdown fence; send only the code between the fences",
   page: "is an HTML page",
   xml: "is an XML document",
 };
@@ -105,6 +105,6 @@ const schema: z.ZodType<TaskMembers> = z.strictObject(
 );
 
 const rollBackSchema: z.ZodType<RollBackMembers> = z.strictObject(
-  { version: z.int("must be the number of a version that is kept"), secrets: z.exactOptional(secretsMember) },
+  { version: z.int("must be the number of a stored version"), secrets: z.exactOptional(secretsMember) },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object such as {version: 3}" : undefined) },
 );

@@ -5,29 +5,29 @@ import { claimsOf } from "../tokens/payload.ts";
 import type { Owner } from "../tokens/secrets/vault.ts";
 import type { TokenStore } from "../tokens/store.ts";
 
-/** A named task: a token that the service keeps, with the code that it is pinned to. */
+/** A named task: a token that the service stores, with the code that it is pinned to. */
 export interface Task {
   readonly container: string;
   readonly name: string;
   readonly version: number;
   readonly etag: string;
-  /** Under which it runs: charged, expiring and revocable like any other. */
+  /** The token that the task runs under. It is charged, expires and can be revoked like any other. */
   readonly caller: Caller;
-  /** Whether it runs for whoever asks. */
+  /** Whether any caller may run it. */
   readonly public: boolean;
-  /** Whether the code is kept here, and not fetched. */
+  /** Whether the code is stored with the task, and not fetched. */
   readonly inline: boolean;
-  /** What its secrets hang on: other ones with other code, so that no code is ever given those of another. */
+  /** The owner of its secrets. Different code has a different owner, so that no code receives secrets for other code. */
   readonly owner: Owner;
-  /** The `jti`s of who set them and of all above that one; none of an administrator, who may do all. */
+  /** The `jti`s of the token that set the secrets and of all tokens above it; empty for an administrator. */
   readonly secretsBy: readonly string[];
-  /** The `jti` of who put this version. */
+  /** The `jti` of the token that put this version. */
   readonly by: string;
   /** Unix milliseconds. */
   readonly at: number;
 }
 
-/** A task as it is kept: JSON. */
+/** A stored task, as JSON. */
 export interface TaskRecord {
   readonly container: string;
   readonly name: string;
@@ -39,24 +39,24 @@ export interface TaskRecord {
   readonly secretsId: string;
   readonly secretsBy: readonly string[];
   readonly by: string;
-  /** The names of the keys that the tokens above it were signed with: it ends with them. */
+  /** The names of the keys that the tokens above it were signed with. The task ends with these keys. */
   readonly kids: readonly string[];
   readonly at: number;
 }
 
-/** Reads a record that was kept. @throws {Error} when it is none of this version. */
-export function taskOf(text: string, register: Pick<TokenStore, "issued">): Task {
+/** Reads a stored record. @throws {Error} when this version has not written it. */
+export function taskOf(text: string, store: Pick<TokenStore, "issued">): Task {
   const { payload, secretsId, kids, ...rest } = JSON.parse(text) as TaskRecord;
   const claims = claimsOf(payload);
-  return { ...rest, caller: new Caller(claims, null, kids, register), owner: ownerOf(secretsId, claims) };
+  return { ...rest, caller: new Caller(claims, null, kids, store), owner: ownerOf(secretsId, claims) };
 }
 
-/** Below the task's token, so that they end with it and with those above it. */
+/** Returns an owner below the task's token, so that the secrets end with this token and with the tokens above it. */
 export function ownerOf(secretsId: string, { jti, parents, exp }: Claims): Owner {
   return { jti: secretsId, parents: [jti, ...parents], exp };
 }
 
-/** The code of a task, as its token names it. */
+/** Returns the pin of a task's code. */
 export function pinOf(task: Task): Pin {
   return task.caller.claims.code!;
 }

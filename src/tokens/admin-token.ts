@@ -3,14 +3,14 @@ import { readPrivate, writePrivate } from "./private-file.ts";
 import type { Tokens } from "./token-service.ts";
 
 /**
- * Sees to it that the file holds an administrative token that is valid, in one line, for its owner only.
+ * Ensures that the file contains a valid administrative token, in one line, readable only by its owner.
  *
- * One that is not valid any more (revoked, expired, of other keys, damaged) is replaced and does not stop the start: a
- * service must not stay down after a reboot because its first token was revoked, and the commands that read the file
- * must work. Nothing is given away: whoever reads this folder reads the signing keys too.
+ * An invalid token (revoked, expired, signed with unknown keys, damaged) is replaced and does not stop the start. The service
+ * must start after a reboot even if its first token was revoked, and the commands that read the file must work. This gives
+ * away nothing: a reader of this folder can read the signing keys too.
  *
- * @returns whether the token was made now.
- * @throws {Error} when the file is open to others or cannot be read: it says how to mend that.
+ * @returns whether the token was created by this call.
+ * @throws {Error} when other users can read the file or it cannot be read. The message says how to fix that.
  */
 export async function ensureAdminToken(file: string, tokens: Pick<Tokens, "verifier" | "issue">): Promise<boolean> {
   const text = await readPrivate(file);

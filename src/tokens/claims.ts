@@ -5,26 +5,26 @@ import type { Limits } from "../limits/windows.ts";
 export const VERBS = ["run", "limits", "logs", "tasks", "issue"] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** The limits that a token brings: for the container it runs in, and for itself. */
+/** The limits that a token sets: for the container it runs in, and for itself. */
 export interface TokenLimits {
   readonly container?: Limits;
   readonly token?: Limits;
 }
 
-/** The only code that a token may run, by one of these or both. */
+/** A restriction of a token to one code: by URL, by hash or by both. */
 export interface Pin {
-  /** Where the code is fetched from at each run: then none is supplied, and the request body is data. */
+  /** The URL from which the service fetches the code at each run. The request then supplies no code, and its body is data. */
   readonly url?: string;
-  /** Of the UTF-8 bytes of the code as it is sent, or as the URL gives it, in lower-case hexadecimal. */
+  /** The SHA-256 of the code's UTF-8 bytes as sent or fetched, in lower-case hexadecimal. */
   readonly sha256?: string;
 }
 
-/** Readable values for the task, by their names. Any JSON. */
+/** Values that the task can read, by name. Each is any JSON. */
 export type Params = Readonly<Record<string, unknown>>;
 
-/** What a token says: its signed payload, with the defaults. Frozen in depth, because it is shared by all its requests. */
+/** The content of a token: its signed payload, with defaults. It is deeply frozen, because all requests of the token share it. */
 export interface Claims {
-  /** The name of the token in URLs and logs. It is no secret. */
+  /** The name of the token in URLs and logs. It is not secret. */
   readonly jti: string;
   readonly admin: boolean;
   /** Exact names, or prefixes that end in `*`. `["*"]` for an administrator. */
@@ -38,26 +38,26 @@ export interface Claims {
   /** Unix seconds. */
   readonly iat: number;
   readonly limits: TokenLimits;
-  /** What is left of the operator's egress policy. `null` when the token narrows nothing. */
+  /** A restriction of the operator's egress policy. `null` if the token adds no restriction. */
   readonly net: NetClaim;
-  /** `null` when the token runs whatever code it is given. */
+  /** `null` if the token may run any code. */
   readonly code: Pin | null;
   readonly params: Params;
-  /** Whether code that others choose may read its secrets. */
+  /** Whether code that a caller chooses may read the token's secrets. */
   readonly secretsReadable: boolean;
-  /** Whether each run gets a guest that nobody has used. */
+  /** Whether each run gets an unused guest. */
   readonly fresh: boolean;
-  /** How many generations may be issued below it. An administrator's have a chain, and so a depth, of their own. */
+  /** How many generations may be issued below it. A token that an administrator issues starts its own chain and depth. */
   readonly depth: number;
-  /** Whether it may revoke itself. */
+  /** Whether the token may revoke itself. */
   readonly selfRevoke: boolean;
-  /** Of the named task that it stands for, or null. Such a token is kept by the service, and is nobody's credential. */
+  /** The name of the task whose token this is, or null. The service stores the token of a task; it is not a credential. */
   readonly task: string | null;
   /** The `jti`s of the tokens that this one descends from, nearest first. */
   readonly parents: readonly string[];
 }
 
-/** Whether the token reaches the container of that name. */
+/** Returns whether the token permits the container of that name. */
 export function permitsContainer(claims: Claims, container: string): boolean {
   if (claims.admin) return true;
   for (const pattern of claims.containers) {
@@ -66,12 +66,12 @@ export function permitsContainer(claims: Claims, container: string): boolean {
   return false;
 }
 
-/** Whether the token may do that at all, wherever it may. */
+/** Returns whether the token has a verb, for any container. */
 export function permitsVerb(claims: Claims, verb: Verb): boolean {
   return claims.admin || claims.can.includes(verb);
 }
 
-/** Whether the text has the form of the `jti`s that this service gives: a UUID in lower case. */
+/** Returns whether the text has the form of a `jti` of this service: a UUID in lower case. */
 export function isJti(text: string): boolean {
   return JTI.test(text);
 }

@@ -1,12 +1,12 @@
 import { Problem } from "../errors.ts";
 
-/** What a family may keep of one kind. */
+/** The quota of one family for one kind of data. */
 export interface FamilyQuota {
   readonly family: string;
   readonly most: number;
 }
 
-/** @param fact such as `the token and those below it have 1000 unexpired tokens, and may have no more` */
+/** @param fact a sentence such as `the token family has 1000 unexpired tokens, which is the maximum` */
 export function quotaExceeded(fact: string, hint: string): Problem {
   return new Problem("quota_exceeded", fact, { hint });
 }

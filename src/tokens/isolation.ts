@@ -1,25 +1,25 @@
 import type { NetClaim } from "../egress/narrow.ts";
 import type { Claims } from "./claims.ts";
 
-/** What decides which runs share a guest: the containers take it as an isolation group. */
+/** The isolation group of a run: it decides which runs share a guest. */
 export interface Isolation {
-  /** The same text for runs that may share a guest, and for no others. */
+  /** Equal texts for runs that may share a guest, and different texts for all others. */
   readonly isolationKey: string;
-  /** Each run gets a guest that no run has used. */
+  /** Whether each run gets a guest that no run has used. */
   readonly fresh: boolean;
   readonly net: NetClaim;
 }
 
 /**
- * All free code of a container shares a guest, unless its tokens differ in what they reach over the network. A token with a
- * pin shares with no other token. Neither does one with secrets, and it changes its guest when they are replaced: what its
- * code has kept of the old ones goes with the old guest.
+ * All unpinned code of a container shares a guest, unless its tokens differ in network access. A token with a pin shares with
+ * no other token. A token with secrets does not share either. Its guest ends when the secrets are replaced, because its code
+ * may have stored the old ones.
  *
  * @param secrets the version of the secrets that its runs receive, or null
  */
 export function isolationOf({ jti, code, fresh, net }: Claims, secrets: string | null): Isolation {
   const free = secrets === null ? "free" : `alone ${jti}`;
-  const who = code ? `pinned ${jti} ${JSON.stringify(code)}` : free;
-  const isolationKey = `${who} ${JSON.stringify(net)}${secrets === null ? "" : ` ${secrets}`}`;
+  const owner = code ? `pinned ${jti} ${JSON.stringify(code)}` : free;
+  const isolationKey = `${owner} ${JSON.stringify(net)}${secrets === null ? "" : ` ${secrets}`}`;
   return Object.freeze({ isolationKey, fresh, net });
 }

@@ -5,8 +5,8 @@ import { limitVector, type LimitVector } from "../limits/windows.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * Limits how often each family writes: tokens that it issues, changes of its tasks, secrets that it replaces. The count is
- * exact, and shared by all nodes, as the limits of runs are.
+ * Limits how often each family issues tokens, changes tasks and replaces secrets. The count is exact and shared by all nodes,
+ * like the limits of runs.
  */
 export class IssueRate {
   readonly #store: Pick<LimitStore, "admit" | "read">;
@@ -20,7 +20,7 @@ export class IssueRate {
   }
 
   /**
-   * Counts one write that is about to happen. The writes of administrators are not counted.
+   * Counts one write before it happens. Writes of administrators are not counted.
    *
    * @throws {Problem} `token_limited` when the family writes too often, `store_unavailable` when the write cannot be counted.
    */
@@ -32,8 +32,8 @@ export class IssueRate {
   }
 
   /**
-   * Reports what `admit` would decide now, and counts nothing: a write that the family may not make is refused before its
-   * body is read and its code is checked.
+   * Makes the decision that `admit` would make now, and counts nothing. So a write over the limit is rejected before the service
+   * reads its body and checks its code.
    *
    * @throws {Problem} as `admit`.
    */
@@ -53,9 +53,9 @@ export class IssueRate {
     const wait = Math.ceil(retryAfterMs / 1_000);
     return new Problem(
       "token_limited",
-      `the token and those below it issue tokens and change tasks and secrets ${most} a minute; the next fits in ${wait} s`,
+      `the token family may issue tokens and change tasks and secrets ${most} a minute; the next change fits in ${wait} s`,
       {
-        hint: "Use a token or a task again instead of making another; the operator sets the rate with --family-issues.",
+        hint: "Use a token or a task again instead of creating another; the operator sets the rate with --family-issues.",
         retryAfterMs,
         violations,
       },
@@ -63,5 +63,5 @@ export class IssueRate {
   }
 }
 
-/** Keeps the issuing of a token apart from its runs. */
+/** The prefix that separates the key of a family's writes from the key of a token's runs. */
 const ISSUES_PREFIX = "i:";

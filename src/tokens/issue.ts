@@ -16,27 +16,27 @@ import type { TokenRequest } from "./token-request.ts";
 
 export interface IssueContext {
   keys: KeyRing;
-  registry: TokenStore;
+  store: TokenStore;
   vault: Vault;
-  /** The `jti` of the administrative token that asks, or words for what does. */
+  /** The `jti` of the administrative token that calls, or a description of the caller. */
   issuedBy: string;
-  /** The token that asks, where it is not an administrator's: what it issues is below it, and no more than it. */
+  /** The token that calls, unless it is an administrator's. The new token is below it and cannot exceed it. */
   above: Caller | null;
   /** Unix milliseconds. */
   nowMs: number;
   quotas: IssueQuotas;
 }
 
-/** What one family may have issued. Administrators have no quota. */
+/** The quotas of one family. Administrators have no quota. */
 export interface IssueQuotas {
-  /** Unexpired tokens. */
+  /** The maximum number of unexpired tokens. */
   readonly familyTokens: number;
-  /** Counts one more in time. @throws {Problem} `token_limited`, `store_unavailable` */
+  /** Counts one write against the rate. @throws {Problem} `token_limited`, `store_unavailable` */
   readonly admit: (by: Caller) => Promise<void>;
 }
 
 export interface Issued {
-  /** The credential itself: for the one who asked, and nowhere else. */
+  /** The credential itself. Only the caller receives it. */
   token: string;
   jti: string;
   claims: Claims;
@@ -45,9 +45,8 @@ export interface Issued {
 /**
  * Issues a token (RFC 7519, signed after RFC 8037) with the members of `POST /api/tokens`.
  *
- * @throws {Problem} `request_invalid` with every fault at once, `token_forbidden` with everything that goes beyond the
- * token above, `token_limited` and `quota_exceeded` when its family has issued too many, `store_unavailable` when it cannot
- * be recorded.
+ * @throws {Problem} `request_invalid` with all faults at once, `token_forbidden` with everything that exceeds the token above,
+ * `token_limited` and `quota_exceeded` when its family has issued too many, `store_unavailable` when it cannot be recorded.
  */
 export async function issue(input: unknown, context: IssueContext): Promise<Issued> {
   const { nowMs } = context;
@@ -67,11 +66,11 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
   const token = await new CompactSign(Buffer.from(JSON.stringify(payload))).setProtectedHeader(header).sign(key);
   const claims = claimsOf(payload);
   const hasSecrets = Object.keys(request.secrets).length > 0;
-  // Before the record: a token that finds no room for its secrets leaves nothing behind that counts.
+  // Before the record, because a token without room for its secrets must not count against the quota.
   if (hasSecrets) await context.vault.set(claims, request.secrets);
   try {
     await record(payload, [kid, ...(context.above?.kids ?? [])], context);
-    if (hasSecrets) await mustNotBeRevoked(claims, context);
+    if (hasSecrets) await throwIfRevoked(claims, context);
   } catch (error) {
     if (hasSecrets) await context.vault.forget(claims);
     throw error;
@@ -80,21 +79,21 @@ export async function issue(input: unknown, context: IssueContext): Promise<Issu
 }
 
 /**
- * Before anybody has the token: its limits must be known at its first use, and a token that is not listed cannot be told
- * apart from a forged one when it is asked about.
+ * Records the token before the caller receives it. Its limits must be known at its first use, and the service could not
+ * distinguish an unlisted token from a forged one.
  */
 async function record(payload: Payload, kids: readonly string[], context: IssueContext): Promise<void> {
-  const { registry, issuedBy, nowMs, quotas } = context;
-  await registry.record(payload, issuedBy, nowMs, [...new Set(kids)], quotas.familyTokens);
+  const { store, issuedBy, nowMs, quotas } = context;
+  await store.record(payload, issuedBy, nowMs, [...new Set(kids)], quotas.familyTokens);
 }
 
-/** A token above it may have been revoked meanwhile: what was kept below that one is deleted, and so must its secrets be. */
-async function mustNotBeRevoked(claims: Claims, { registry }: IssueContext): Promise<void> {
-  if (!(await isRevokedOnRecord(claims, registry))) return;
-  throw new Problem("token_invalid", "the token was revoked meanwhile, or one that it descends from");
+/** Checks the tokens above again: a revocation in the meantime deleted what was stored below, and must delete these secrets. */
+async function throwIfRevoked(claims: Claims, { store }: IssueContext): Promise<void> {
+  if (!(await isRevokedOnRecord(claims, store))) return;
+  throw new Problem("token_invalid", "the token, or one that it descends from, was revoked in the meantime");
 }
 
-/** What is signed, or kept for a named task. */
+/** Returns the payload to sign, or to store for a named task. */
 export function payloadOf(
   {
     admin,
@@ -133,22 +132,22 @@ export function payloadOf(
   };
 }
 
-/** As it is in compact form (RFC 7515, section 7.1): also of a request with other faults. */
+/** Computes the length in compact form (RFC 7515, section 7.1), even if the request has other faults. */
 function faultsOfLength(header: object, payload: Payload): MemberFault[] {
   const length = compactLength(header) + 1 + compactLength(payload) + 1 + SIGNATURE_CHARS;
   if (length <= MAX_TOKEN_BYTES) return [];
-  const detail = `makes a token of ${length} bytes, where ${MAX_TOKEN_BYTES} are allowed; name fewer`;
-  return [{ member: longest(payload), detail }];
+  const detail = `results in a token of ${length} bytes, of ${MAX_TOKEN_BYTES} allowed; shorten it`;
+  return [{ member: longestOf(payload), detail }];
 }
 
 function compactLength(part: object): number {
   return Buffer.from(JSON.stringify(part)).toString("base64url").length;
 }
 
-/** Of the members that can be that long. */
-function longest({ containers, net, params }: Payload): string {
+/** Returns the longest of the members without a small maximum. */
+function longestOf({ containers, net, params }: Payload): string {
   const members = Object.entries({ containers, net, params });
-  return members.reduce((most, each) => (lengthOf(each[1]) > lengthOf(most[1]) ? each : most))[0];
+  return members.reduce((longest, member) => (lengthOf(member[1]) > lengthOf(longest[1]) ? member : longest))[0];
 }
 
 function lengthOf(member: unknown): number {

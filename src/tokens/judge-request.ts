@@ -22,42 +22,42 @@ import { secretsMember } from "./secrets/member.ts";
 import type { Secrets } from "./secrets/vault.ts";
 import type { TokenRequest } from "./token-request.ts";
 
-/** A request as far as it can be read, and all that is wrong with it. */
+/** A request as far as it can be read, and all its faults. */
 export interface JudgedRequest extends RequestFaults {
-  /** What is sound of it, with the defaults and what is inherited: whole where there is no fault. */
+  /** The valid members, with defaults and inherited members. It is complete if there is no fault. */
   readonly request: TokenRequest;
 }
 
-/** What a problem calls the members of `POST /api/tokens`. */
+/** The subject in problems about the members of `POST /api/tokens`. */
 export const TOKEN_REQUEST = "the request for a token";
 
 /**
  * Reads the members of `POST /api/tokens`.
  *
- * @param above the token that asks, or null for an administrator
- * @param elsewhere members with a fault that is known already: they get no second one.
- * @throws {Problem} `request_invalid` when it is no object.
+ * @param above the token that calls, or null for an administrator
+ * @param reported members whose fault is already reported: they get no second fault
+ * @throws {Problem} `request_invalid` when the input is not an object.
  */
 export function judgeTokenRequest(
   input: unknown,
   nowMs: number,
   above: Claims | null = null,
-  elsewhere: readonly string[] = [],
+  reported: readonly string[] = [],
 ): JudgedRequest {
-  const { data, faults, faulty: own } = readSound(schema, input, whyNot);
+  const { data, faults, faulty: ownFaulty } = readSound(schema, input, unknownDetail);
   if (data === null) throw membersProblem(TOKEN_REQUEST, faults);
-  const faulty = new Set([...own, ...elsewhere]);
+  const faulty = new Set([...ownFaulty, ...reported]);
   const { expiresIn: _, ...members } = data;
-  const request = { ...DEFAULTS, ...members, can: canOf(data, above), exp: expOf(data, nowMs, above) };
-  const whole = above === null ? request : attenuate(above, request);
-  const between = [
+  const requested = { ...DEFAULTS, ...members, can: canOf(data, above), exp: expOf(data, nowMs, above) };
+  const request = above === null ? requested : attenuate(above, requested);
+  const combined = [
     ...faultsOfScope(data, faulty, above),
     ...faultsOfSecrets(data, faulty, above),
     ...faultsOfTime(data, faulty, nowMs, above),
-    ...faultsOfFetching(whole),
+    ...faultsOfFetching(request),
   ];
-  const invalid = [...faults, ...between.filter(({ member }) => !faulty.has(member))];
-  return { request: whole, invalid, exceeding: above === null ? [] : exceeds(above, request) };
+  const invalid = [...faults, ...combined.filter(({ member }) => !faulty.has(member))];
+  return { request, invalid, exceeding: above === null ? [] : exceeds(above, requested) };
 }
 
 const DEFAULTS: Omit<TokenRequest, "can" | "exp"> = {
@@ -128,22 +128,22 @@ function isDuration(text: string): boolean {
   }
 }
 
-function whyNot(member: string): string {
+function unknownDetail(member: string): string {
   if (SET_BY_SERVICE.has(member)) return "is set by the service; leave it out";
   return unknownMember();
 }
 
-/** Also of what is inherited. */
+/** Checks that the net claim permits the URL of the pin. Both may be inherited. */
 function faultsOfFetching({ code, net }: TokenRequest): MemberFault[] {
   if (!code?.url) return [];
   const { hostname, port, protocol } = new URL(code.url);
-  const place = destinationText(readDestination(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)!);
-  if (net === null || (net !== false && isSubset([place], net))) return [];
-  const detail = `leaves no way to ${place}, from where code.url is fetched; name it too, or pin by sha256 alone`;
+  const origin = destinationText(readDestination(`${hostname}:${port || (protocol === "https:" ? 443 : 80)}`)!);
+  if (net === null || (net !== false && isSubset([origin], net))) return [];
+  const detail = `does not include ${origin}, from where code.url is fetched; add it, or pin by sha256 alone`;
   return [{ member: "net", detail }];
 }
 
-// How the members go together. Those with a fault of their own are left out: they get no second one.
+// The checks below combine several members. They skip members with a fault of their own, which get no second fault.
 
 function faultsOfScope(
   { admin, containers, can, code, depth }: Members,
@@ -152,34 +152,34 @@ function faultsOfScope(
 ): MemberFault[] {
   const faults: MemberFault[] = [];
   if (!admin && !containers && !faulty.has("admin")) {
-    faults.push({ member: "containers", detail: "is missing; name at least one container, or ask for admin: true" });
+    faults.push({ member: "containers", detail: "is missing; name at least one container, or set admin: true" });
   }
   if (admin && containers) {
-    faults.push({ member: "containers", detail: "narrows what admin: true opens; leave one of them out" });
+    faults.push({ member: "containers", detail: "contradicts admin: true; leave one of them out" });
   }
   if (admin && can) {
-    faults.push({ member: "can", detail: "narrows what admin: true opens; leave one of them out" });
+    faults.push({ member: "can", detail: "contradicts admin: true; leave one of them out" });
   }
   if (admin && code) {
-    faults.push({ member: "code", detail: "narrows what admin: true opens; leave one of them out" });
+    faults.push({ member: "code", detail: "contradicts admin: true; leave one of them out" });
   }
   if (admin && depth !== undefined) {
-    faults.push({ member: "depth", detail: "narrows what admin: true opens; leave one of them out" });
+    faults.push({ member: "depth", detail: "contradicts admin: true; leave one of them out" });
   }
   if (!admin && !can && !faulty.has("can") && canOf({}, above).length === 0) {
     faults.push({
       member: "can",
-      detail: `is missing; the token that asks has neither of ${DEFAULT_CAN.join(" and ")}`,
+      detail: `is missing; the calling token has neither ${DEFAULT_CAN.join(" nor ")}`,
     });
   }
-  // Also where the pin is not as it must be: it is meant.
+  // An invalid pin counts too, because the caller meant to set one.
   if ((code || faulty.has("code")) && can?.some((verb) => !PINNED_VERBS.has(verb))) {
-    faults.push({ member: "can", detail: `may only be of ${[...PINNED_VERBS].join(", ")} beside code` });
+    faults.push({ member: "can", detail: `may only contain ${[...PINNED_VERBS].join(", ")} together with code` });
   }
   return faults;
 }
 
-/** Free code can read what it is given, so whoever gives it secrets says that he knows. */
+/** Requires an explicit consent to secrets for unpinned code, which can read them. */
 function faultsOfSecrets(
   { secrets, secretsReadable, code }: Members,
   faulty: ReadonlySet<string>,
@@ -190,31 +190,36 @@ function faultsOfSecrets(
   return [{ member: "secrets", detail: SECRETS_NEED }];
 }
 
-const SECRETS_NEED = "needs code, which pins the code that is given them, or secretsReadable: true";
+const SECRETS_NEED = "requires code, which pins the code that receives them, or secretsReadable: true";
 
-function faultsOfTime(given: Members, faulty: ReadonlySet<string>, nowMs: number, above: Claims | null): MemberFault[] {
-  const { admin, exp, expiresIn, nbf } = given;
+function faultsOfTime(
+  request: Members,
+  faulty: ReadonlySet<string>,
+  nowMs: number,
+  above: Claims | null,
+): MemberFault[] {
+  const { admin, exp, expiresIn, nbf } = request;
   if (exp !== undefined && expiresIn !== undefined) {
-    return [{ member: "expiresIn", detail: "says the same as exp; give one of them" }];
+    return [{ member: "expiresIn", detail: "contradicts exp; leave one of them out" }];
   }
   if (faulty.has("exp") || faulty.has("expiresIn")) return [];
   const nowS = Math.floor(nowMs / 1_000);
-  const end = expOf(given, nowMs, above);
+  const end = expOf(request, nowMs, above);
   if (end === null) {
     if (admin || faulty.has("admin")) return [];
-    return [{ member: "exp", detail: "may be null for an administrative token only; give a time" }];
+    return [{ member: "exp", detail: "may only be null for an administrative token; set a time" }];
   }
   if (expiresIn !== undefined && (parseDuration(expiresIn) === 0 || end > MAX_UNIX_S)) {
-    return [{ member: "expiresIn", detail: "must be more than nothing, and end before the year 10000" }];
+    return [{ member: "expiresIn", detail: "must be longer than 0, and end before the year 10000" }];
   }
-  if (end <= nowS) return [{ member: "exp", detail: `lies ${nowS - end} s in the past; it is ${nowS} now` }];
+  if (end <= nowS) return [{ member: "exp", detail: `is ${nowS - end} s in the past; the time is ${nowS} now` }];
   if (nbf !== undefined && nbf >= end) {
-    return [{ member: "nbf", detail: `is ${nbf - end} s after the token's end at ${end}; give an earlier one` }];
+    return [{ member: "nbf", detail: `is ${nbf - end} s after the token's end at ${end}; set an earlier time` }];
   }
   return [];
 }
 
-/** Unless something else was asked for, no longer than the token above. */
+/** Returns the requested end, by default no later than the end of the token above. */
 function expOf({ exp, expiresIn }: Members, nowMs: number, above: Claims | null): number | null {
   if (exp !== undefined) return exp;
   const lifetimeMs = expiresIn === undefined ? DEFAULT_LIFETIME_MS : parseDuration(expiresIn);

@@ -6,39 +6,40 @@ import { limitsMember } from "../limits/members.ts";
 import { type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "./format.ts";
 
-/** Bounds the walk over the patterns at each run. */
+/** The maximum number of patterns, which each run compares. */
 const MAX_CONTAINERS = 100;
-/** Bounds the set that is made of them for a guest. */
-const MAX_PLACES = 100;
-/** The longest name of DNS, and a port. */
-const MAX_PLACE_CHARS = 260;
-/** An exact name, or what such a name can begin with and one `*`. No regular expressions: those can be made to hang. */
+/** The maximum number of hosts, from which the service builds a set for each guest. */
+const MAX_DESTINATIONS = 100;
+/** The longest DNS name, and a port. */
+const MAX_DESTINATION_CHARS = 260;
+/** An exact name, or a prefix and one `*`. Regular expressions are not accepted, because some of them hang. */
 const CONTAINER = /^(?:[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}\*?|\*)$/;
 
 const CONTAINERS_SIZE = `needs 1 to ${MAX_CONTAINERS} container names`;
 const VERBS_SIZE = `needs 1 to ${VERBS.length} of ${VERBS.join(", ")}`;
 const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
 
-const NET = `must be false, or a list of 1 to ${MAX_PLACES} hosts`;
-const PLACE = "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
+const NET = `must be false, or a list of 1 to ${MAX_DESTINATIONS} hosts`;
+const DESTINATION =
+  "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
 
 const MAX_PARAMS = 100;
 const PARAMS = `must be an object of at most ${MAX_PARAMS} values by their names`;
 const MAX_NAME_CHARS = 64;
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
-export const MEMBER_NAME: string = `has a name that is none: ${MAX_NAME_CHARS} of A-Z a-z 0-9 _ . - at most, the first a letter or _`;
+export const MEMBER_NAME: string = `has an invalid name; use at most ${MAX_NAME_CHARS} of A-Z a-z 0-9 _ . - and begin with a letter or _`;
 
 const DEPTH = `must be a whole number of generations, from 0 to ${MAX_DEPTH}`;
 const PIN = "must be an object with url, sha256 or both";
-/** As of a `task_url` by default. */
+/** The same as the default for a `task_url`. */
 const MAX_URL_CHARS = 2_048;
 const URL_FORM = `must be an http or https URL without credentials, of at most ${MAX_URL_CHARS} characters`;
 const SHA256 = "must be a SHA-256 in 64 hexadecimal digits";
 
-/** Of a token that runs one code: it cannot give away, or look into, what it was not made for. */
+/** The verbs of a token with pinned code. It cannot issue tokens, or read what it was not issued for. */
 export const PINNED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
 
-/** The length is checked before the items, so that a huge list gets one fault and not one an item. */
+/** The length is checked before the items, so that a huge list gets one fault instead of one for each item. */
 export const containersMember: z.ZodType<string[]> = z
   .array(z.unknown(), "must be a list of container names")
   .min(1, CONTAINERS_SIZE)
@@ -70,24 +71,24 @@ export const tokenLimitsMember: z.ZodType<TokenLimits> = z.strictObject(
   { error: (issue) => (issue.code === "invalid_type" ? "must be an object with container, token or both" : undefined) },
 );
 
-/** In one spelling and order, so that tokens that say the same can share a guest. */
-export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transform((given, context) => {
+/** Normalizes spelling and order, so that tokens with equal claims can share a guest. */
+export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transform((input, context) => {
   const fault = (message: string, path: number[]): never => {
     context.addIssue({ code: "custom", message, path });
     return z.NEVER;
   };
-  if (given === false) return given;
-  if (!Array.isArray(given) || given.length < 1 || given.length > MAX_PLACES) return fault(NET, []);
-  const places = given.map((text: unknown, index) => {
-    const place = typeof text === "string" && text.length <= MAX_PLACE_CHARS ? readDestination(text) : null;
-    return place === null ? fault(PLACE, [index]) : destinationText(place);
+  if (input === false) return input;
+  if (!Array.isArray(input) || input.length < 1 || input.length > MAX_DESTINATIONS) return fault(NET, []);
+  const destinations = input.map((text: unknown, index) => {
+    const destination = typeof text === "string" && text.length <= MAX_DESTINATION_CHARS ? readDestination(text) : null;
+    return destination === null ? fault(DESTINATION, [index]) : destinationText(destination);
   });
-  return [...new Set(places)].toSorted();
+  return [...new Set(destinations)].toSorted();
 });
 
-/** In one spelling, so that what says the same is inherited as the same. */
-const urlMember = z.unknown().transform((given, context) => {
-  const url = typeof given === "string" && given.length <= MAX_URL_CHARS ? URL.parse(given) : null;
+/** Normalizes the spelling, so that inheritance compares equal URLs as equal. */
+const urlMember = z.unknown().transform((input, context) => {
+  const url = typeof input === "string" && input.length <= MAX_URL_CHARS ? URL.parse(input) : null;
   const isFetched = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
   if (isFetched) url.hash = "";
   if (isFetched && url.href.length <= MAX_URL_CHARS) return url.href;
@@ -111,22 +112,22 @@ export const pinMember: z.ZodType<Pin> = z
   .refine((pin) => Object.keys(pin).length > 0, PIN);
 
 /**
- * Values by names that a task can write after a dot. Read by hand: zod leaves a member `__proto__` out in silence, and what
- * is left out here would be missed by the one who relies on it.
+ * Values by name, which a task can write after a dot. They are not read with zod, because zod drops a member `__proto__`
+ * silently. A caller that relies on the member would not notice that.
  */
-export const paramsMember: z.ZodType<Params> = z.unknown().transform((given, context) => {
+export const paramsMember: z.ZodType<Params> = z.unknown().transform((input, context) => {
   const fault = (message: string, path: string[]): never => {
     context.addIssue({ code: "custom", message, path });
     return z.NEVER;
   };
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return fault(PARAMS, []);
-  const entries = Object.entries(given);
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return fault(PARAMS, []);
+  const entries = Object.entries(input);
   if (entries.length > MAX_PARAMS) return fault(PARAMS, []);
   for (const [name] of entries) if (!isMemberName(name)) fault(MEMBER_NAME, [name.slice(0, MAX_NAME_CHARS)]);
   return Object.fromEntries(entries);
 });
 
-/** Whether params and secrets may have that name. */
+/** Returns whether params and secrets may have that name. */
 export function isMemberName(name: string): boolean {
   return NAME.test(name) && name !== "__proto__";
 }

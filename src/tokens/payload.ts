@@ -15,7 +15,7 @@ import {
   unixSecondsMember,
 } from "./members.ts";
 
-/** The claims set as it stands in the token (RFC 7519). Members that say nothing are left out. */
+/** The claims set in the token (RFC 7519). Members with default values are left out. */
 export interface Payload {
   readonly iss: string;
   readonly aud: string;
@@ -39,10 +39,10 @@ export interface Payload {
 }
 
 /**
- * Reads a claims set, whose signature was checked before, as strictly as if it was not: a claim that this version does
- * not know may be one that narrows, so a token that has it gives nothing.
+ * Reads a claims set. The signature was checked before, but the parser is as strict as if it was not. An unknown claim may be a
+ * restriction of a newer version, so a token that contains one is rejected.
  *
- * @throws {z.ZodError} when it is not one that this version writes.
+ * @throws {z.ZodError} when this version does not write such claims.
  */
 export function claimsOf(payload: unknown): Claims {
   const {

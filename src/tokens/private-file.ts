@@ -5,32 +5,32 @@ import { dirname, resolve } from "node:path";
 
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
-/** Far above any real one. It stops a wrong path, to a device or a disk image, from being read for ever. */
+/** Far above the size of a real file. It stops an endless read of a wrong path, such as a device or a disk image. */
 const MAX_FILE_BYTES = 1_048_576;
 
 /**
- * Reads a file that holds a secret; `undefined` when there is none.
+ * Reads a file that contains a secret; returns `undefined` if it does not exist.
  *
- * What went wrong names it by its whole path: a service that is started as root works in its data folder, and nobody who
- * reads what it says does.
+ * Errors contain the absolute path: a service that root starts has its data folder as working directory, and the reader of the
+ * error has another one.
  *
- * @throws {Error} when it cannot be read, or others than its owner can: it says how to mend that.
+ * @throws {Error} when it cannot be read, or other users than its owner can read it. The message says how to fix that.
  */
 export async function readPrivate(file: string): Promise<string | undefined> {
   try {
-    // Not blocking: opening a FIFO would wait for somebody to write to it.
+    // Non-blocking, because opening a FIFO would wait for a writer.
     await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    // The open file is asked and not the path, which could lead elsewhere a moment later.
+    // The check uses the open file, because the path could lead to another file a moment later.
     const stat = await handle.stat();
     if (!stat.isFile()) throw new Error(`${resolve(file)} is not a file; move it away`);
     if ((stat.mode & OTHERS) !== 0) {
       const mode = (stat.mode & 0o777).toString(8);
       throw new Error(
-        `others than its owner have access to ${resolve(file)} (mode ${mode}); run: chmod 600 ${resolve(file)}`,
+        `users other than the owner have access to ${resolve(file)} (mode ${mode}); run: chmod 600 ${resolve(file)}`,
       );
     }
     if (stat.size > MAX_FILE_BYTES)
-      throw new Error(`${resolve(file)} has ${stat.size} bytes, at most ${MAX_FILE_BYTES} are read`);
+      throw new Error(`${resolve(file)} has ${stat.size} bytes; at most ${MAX_FILE_BYTES} are allowed`);
     return await handle.readFile("utf8");
   } catch (error) {
     const code = codeOf(error);
@@ -43,10 +43,10 @@ export async function readPrivate(file: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a secret whole or not at all, also when the power fails half-way. A missing folder is made for its owner only.
+ * Writes a secret whole or not at all, even after a loss of power. A missing folder is created for its owner only.
  *
- * @param options `replace: false` keeps a file that is there, also one that another process makes at the same moment.
- * @returns whether the file is now the one written here.
+ * @param options `replace: false` keeps an existing file, even if another process creates it at the same moment.
+ * @returns whether the file is the one that this call wrote.
  */
 export async function writePrivate(file: string, text: string, options: { replace: boolean }): Promise<boolean> {
   const folder = dirname(file);
@@ -57,10 +57,10 @@ export async function writePrivate(file: string, text: string, options: { replac
       await using handle = await open(temporary, "wx", OWNER_ONLY);
       if (options.replace) await keepOwner(file, handle);
       await handle.writeFile(text);
-      // Before it gets its name: else a crash can leave the name on an empty file.
+      // Before the rename: otherwise a crash can leave the name on an empty file.
       await handle.sync();
     }
-    // A rename would replace a key that another process has signed with already; a link fails then.
+    // A rename would replace a key that another process may have used already. A link fails in this case.
     if (options.replace) await rename(temporary, file);
     else await link(temporary, file);
   } catch (error) {
@@ -74,12 +74,12 @@ export async function writePrivate(file: string, text: string, options: { replac
   return true;
 }
 
-/** Makes the folder, with those above it, for its owner only. One that is there is left as it is. */
+/** Creates the folder and missing folders above it, for its owner only. An existing folder stays unchanged. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
-/** What root writes for a service that is not root stays the service's to read. */
+/** Gives a file that root writes to the user of the service, so that the service can still read it. */
 async function keepOwner(file: string, next: FileHandle): Promise<void> {
   const before = await lstat(file).catch(() => null);
   if (before?.isFile() && process.getuid?.() === 0) await next.chown(before.uid, before.gid);

@@ -5,39 +5,39 @@ import type { Payload } from "./payload.ts";
 
 export interface IssuedToken {
   claims: Claims;
-  /** The `jti` of the token that asked for it, or words for what did. */
+  /** The `jti` of the token that issued it, or a description of the issuer. */
   issuedBy: string;
   /** Unix milliseconds. */
   issuedAt: number;
-  /** The names of the keys that it was signed with, and those above it, as far as that is on record. */
+  /** The names of the keys that the token and the tokens above it were signed with, as far as they are on record. */
   kids: readonly string[];
 }
 
-/** The end of a token before its time. */
+/** The end of a token before its expiry. */
 export interface Revocation {
-  /** The `jti` of who revoked it. */
+  /** The `jti` of the token that revoked it. */
   readonly by: string;
   /** Unix milliseconds. */
   readonly at: number;
 }
 
-/** What became of a token after it was issued. */
+/** The use of a token since it was issued. */
 export interface TokenUse {
   /** Runs that were admitted. */
   readonly runs: number;
-  /** When a request that it was good for last came, in Unix milliseconds. */
+  /** The time of the last request that the token authorized, in Unix milliseconds. */
   readonly lastMs: number;
 }
 
-/** Which tokens were issued, and which were revoked. */
+/** A store of issued and revoked tokens. */
 export interface TokenStore {
   /**
-   * Remembers a token that is about to be handed out, or what that of a named task has become.
+   * Records a token before the caller receives it, or a new version of a named task's token.
    *
-   * @param kids the names of the keys that it was signed with, and those above it: its own key first.
-   * @param most how many unexpired tokens there may be below the topmost token above it. Of a named task's token it is no
-   * more than the number from which on records of expired ones are deleted early.
-   * @throws {Problem} `store_unavailable` when it cannot be written, `quota_exceeded` when it is one too many.
+   * @param kids the names of the keys that it and the tokens above it were signed with, its own key first
+   * @param most the maximum number of unexpired tokens below the topmost token above it. For the token of a named task it is only
+   * the number above which records of expired tokens are deleted early
+   * @throws {Problem} `store_unavailable` when the record cannot be written, `quota_exceeded` when there are too many tokens.
    */
   record(
     payload: Payload,
@@ -46,79 +46,81 @@ export interface TokenStore {
     kids?: readonly string[],
     most?: number,
   ): Promise<void> | void;
-  /** The token of that `jti`; `undefined` when it is unknown or long expired. */
+  /** Returns the token of that `jti`; `undefined` if it is unknown or expired long ago. */
   issued(jti: string): Promise<IssuedToken | undefined> | IssuedToken | undefined;
-  /** The tokens after a `jti`, the first so many, in the order of their `jti`s. */
+  /** Returns the first `count` tokens after a `jti`, ordered by `jti`. */
   list(after: string, count: number): Promise<IssuedToken[]> | IssuedToken[];
   /**
-   * Ends a token, and those below it, at once and for good, on this node; on those that share the register soon after.
+   * Ends a token and the tokens below it for good. This takes effect at once on this node, and soon after on nodes that share
+   * the store.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys.
+   * A `jti` that was not issued here is revoked too, because nodes may share keys without sharing the store.
    *
-   * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
-   * @returns whether it was this call that revoked it.
-   * @throws {Problem} `request_invalid` when it is no `jti`, `store_unavailable` when it cannot be written.
+   * @param end the Unix seconds at which a token that was not issued here expires, if known: the revocation is kept until then
+   * @returns whether this call revoked it.
+   * @throws {Problem} `request_invalid` when it is not a `jti`, `store_unavailable` when it cannot be written.
    */
   revoke(jti: string, revokedBy: string, nowMs: number, end?: number | null): Promise<boolean> | boolean;
   /**
-   * Says of a token that was revoked that nobody can take it for valid any more, whatever its own end: all that is known of
-   * it is forgotten as if it had expired now. Only of those that the service keeps itself: a credential may turn up again.
+   * Marks a revoked token as unusable, whatever its own expiry: its records are deleted as if it had expired now. Call this only
+   * for tokens that the service itself stores. A credential may be presented again.
    *
    * @throws {Problem} `store_unavailable` when it cannot be written.
    */
   retire(jti: string, nowMs: number): Promise<void> | void;
-  /** Asked at each request. @throws {Problem} `store_unavailable` when it cannot know. */
+  /** Called at each request. @throws {Problem} `store_unavailable` when the answer is unknown. */
   isRevoked(jti: string): boolean;
-  /** Who has revoked it, itself and none above it; `undefined` when nobody has. */
+  /** Returns the revocation of this token, not of tokens above it; `undefined` if it was not revoked. */
   revocation(jti: string): Promise<Revocation | undefined> | Revocation | undefined;
   /**
-   * Whether a valid token, or one that becomes valid later, was signed with the key. Tokens below it are not asked: they end
-   * with it.
+   * Returns whether the key has signed a token that is valid or becomes valid later. The tokens below are not checked, because
+   * they end with it.
    *
-   * @throws {Problem} `store_unavailable`
+   * @throws {Problem} `store_unavailable` when the tokens cannot be read.
    */
   isKeyUsed(kid: string, nowMs: number): Promise<boolean> | boolean;
   /**
-   * Adds to what is known of the use of tokens. Unlike the rest it may be lost with the process or the power.
+   * Adds to the recorded use of tokens. Unlike other records, the use may be lost at the end of the process or a power failure.
    *
    * @throws {Problem} `store_unavailable` when it cannot be written.
    */
   addUse(uses: ReadonlyMap<string, TokenUse>): Promise<void> | void;
-  /** `undefined` when it was never used. */
+  /** Returns the use of a token; `undefined` if it was never used. */
   use(jti: string): Promise<TokenUse | undefined> | TokenUse | undefined;
-  /** Calls with what is revoked from now on, here or on another node. Tokens below those are not named. */
-  onRevoked(told: (jtis: readonly string[]) => void): void;
+  /** Calls the listener with each new revocation, on this node or another. Tokens below a revoked one are not listed. */
+  onRevoked(listener: (jtis: readonly string[]) => void): void;
   close(): void;
 }
 
 const DAY_S = 86_400;
 
-/** How long a record outlasts its token, in milliseconds. A family that has too many on record loses them sooner. */
+/** How long a record outlasts its token, in milliseconds. A family with too many records loses them sooner. */
 export const REMEMBERED_MS: number = DAY_S * 1_000;
 
 export function tokensFull(most: number): Problem {
   return quotaExceeded(
-    `there are ${most} unexpired tokens in the family of the token, and may be no more`,
-    "Issue shorter-lived ones (expiresIn), or wait until some expire: a revoked token counts until then, because its " +
-      "revocation has to be kept as long. The operator sets the number with --family-tokens.",
+    `the token family has ${most} unexpired tokens, which is the maximum`,
+    "Issue tokens with a shorter life (expiresIn), or wait until some expire. A revoked token counts until it expires, because " +
+      "its revocation is stored until then. The operator sets the number with --family-tokens.",
   );
 }
 
-/** A day after nobody can take it for valid, in Unix milliseconds: its record is still asked for when its use is looked at. */
+/** Returns the time when the record is deleted, in Unix milliseconds: a day after the token ends, so that its use can be read. */
 export function forgetAt(expS: number, leewayS: number): number {
   return (expS + leewayS + DAY_S) * 1_000;
 }
 
 /**
- * Whether a token was revoked, or one above it, by what is on record: also on another node, of which this one has not heard
- * yet. Whoever writes what is to go with the token asks afterwards: then either he or who revokes it takes it away.
+ * Returns whether a token or one above it is revoked on record. The record also has revocations by other nodes that this node
+ * has not received yet. Call this after writing data that must end with the token: then either the caller or the revocation
+ * deletes the data.
  *
- * @throws {Problem} `store_unavailable`
+ * @throws {Problem} `store_unavailable` when the record cannot be read.
  */
 export async function isRevokedOnRecord(
   { jti, parents }: Pick<Claims, "jti" | "parents">,
-  register: Pick<TokenStore, "revocation">,
+  store: Pick<TokenStore, "revocation">,
 ): Promise<boolean> {
-  const found = await Promise.all([jti, ...parents].map(async (each) => register.revocation(each)));
+  const found = await Promise.all([jti, ...parents].map(async (id) => store.revocation(id)));
   return found.some((revocation) => revocation !== undefined);
 }

@@ -2,7 +2,7 @@ import type { NetClaim } from "../egress/narrow.ts";
 import type { Params, Pin, TokenLimits, Verb } from "./claims.ts";
 import type { Secrets } from "./secrets/vault.ts";
 
-/** What a token is to hold, checked, with the defaults filled in. */
+/** The checked content of a token that is about to be issued, with defaults. */
 export interface TokenRequest {
   readonly admin: boolean;
   readonly containers: readonly string[];

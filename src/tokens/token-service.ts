@@ -6,7 +6,7 @@ import type { Caller } from "./caller.ts";
 import { issue, type Issued, type IssueQuotas } from "./issue.ts";
 import { lost } from "./keys/key-file.ts";
 import { KeyRing } from "./keys/key-ring.ts";
-import { keepKeys, type KeyNews } from "./keys/watch-keys.ts";
+import { watchKeys, type KeyEvents } from "./keys/watch-keys.ts";
 import { makePrivateFolder } from "./private-file.ts";
 import { lostKey, SecretKey } from "./secrets/key.ts";
 import type { SecretStore } from "./secrets/store.ts";
@@ -17,97 +17,97 @@ import { SqliteTokenStore } from "./stores/sqlite.ts";
 import { Uses } from "./uses.ts";
 import { Verifier } from "./verify.ts";
 
-/** All that has to do with tokens, opened from a data folder. */
+/** Everything about tokens, opened from a data folder. */
 export interface Tokens {
   readonly keys: KeyRing;
   readonly store: TokenStore;
   readonly verifier: Verifier;
   /**
-   * As `issue` in `issue.ts`, at this moment, for an administrator: its `jti`, or words for what asks; or for a token, which
-   * needs quotas.
+   * Issues a token now, as `issue` in `issue.ts`. The issuer is an administrator (a `jti`, or a description), or a token, which
+   * has quotas.
    */
   readonly issue: (input: unknown, issuedBy: string | Caller, quotas?: IssueQuotas) => Promise<Issued>;
-  /** As `revoke` of the registry, at this moment. */
+  /** Revokes a token now, as `revoke` of the store, and deletes the secrets of the token and those below it. */
   readonly revoke: (jti: string, revokedBy: string, end?: number | null) => Promise<boolean>;
-  /** What their code is given and nobody else. */
+  /** The secrets that only the code of their token receives. */
   readonly vault: Vault;
-  /** What tokens are used for. */
+  /** The recorded use of tokens. */
   readonly uses: Uses;
   readonly close: () => Promise<void>;
 }
 
 export interface OpenOptions {
-  /** Whether a first key may be made in the folder. `true` for the service, `false` for commands beside it. */
+  /** Whether a first key may be created in the folder: `true` for the service, `false` for commands that run next to it. */
   create?: boolean;
   /** The clock, in Unix milliseconds. */
   nowMs?: () => number;
-  /** Reports the uptime of the system, by which ended records are deleted. */
+  /** Reports the uptime of the system, which limits how fast ended records are deleted. */
   uptime?: Pick<Clock, "sinceBoot">;
-  /** The register that nodes share, instead of the folder's own. It is closed with the rest. */
+  /** The token store that nodes share, instead of the store in the folder. It is closed with the rest. */
   registry?: TokenStore | undefined;
-  /** The secrets that nodes share, instead of the folder's own. They are closed with the rest. */
+  /** The secret store that nodes share, instead of the store in the folder. It is closed with the rest. */
   secrets?: SecretStore | undefined;
-  /** The bytes of secrets that one family may keep. */
+  /** How many bytes of secrets one family may store. */
   familySecrets?: number;
-  /** The key of secrets that nodes share, instead of the folder's own. It is never made here. */
+  /** The file with the secrets key that nodes share, instead of the key in the folder. It is never created here. */
   secretsKey?: string | undefined;
-  /** Told of the keys, which then follow their file. */
-  onKeys?: KeyNews;
+  /** Receives the events of the keys. If it is set, the keys follow their file. */
+  onKeys?: KeyEvents;
 }
 
 /**
- * Opens the keys and the register of tokens.
+ * Opens the keys and the token store.
  *
- * @param keysFile the keys that several nodes share, instead of the folder's own. It is never made here: a node that
- * makes its own in place of a missing one would refuse the tokens of all others.
- * @throws {Error} when a file is missing, damaged or open to others: it says what to do.
+ * @param keysFile the file with the keys that several nodes share, instead of the keys in the folder. It is never created here:
+ * a node that created its own keys because the file is missing would reject the tokens of all other nodes.
+ * @throws {Error} when a file is missing, damaged or accessible to other users. The message says what to do.
  */
 export async function openTokens(folder: string, keysFile?: string, options: OpenOptions = {}): Promise<Tokens> {
   const { create = true, nowMs = Date.now, onKeys } = options;
   if (create) await makePrivateFolder(folder);
   const file = keysFile ?? join(folder, "keys.json");
   const own = create && keysFile === undefined;
-  if (own && !options.registry && !existsSync(file)) refuseUsed(folder, file, nowMs());
+  if (own && !options.registry && !existsSync(file)) throwIfUsed(folder, file, nowMs());
   const keys = await KeyRing.open(file, { create: own, nowMs });
-  const registry = options.registry ?? SqliteTokenStore.open(join(folder, "tokens.sqlite"), nowMs(), options.uptime);
-  // Where nodes have the keys in common and not the register, nobody knows what others have signed.
-  const whole = keysFile === undefined || options.registry !== undefined;
-  const keeper = onKeys ? keepKeys(keys, whole ? registry : null, onKeys, nowMs) : null;
-  const verifier = new Verifier(keys, registry, { nowMs });
-  const uses = new Uses(registry, nowMs);
+  const store = options.registry ?? SqliteTokenStore.open(join(folder, "tokens.sqlite"), nowMs(), options.uptime);
+  // If nodes share the keys and not the store, this store does not have all tokens that the keys have signed.
+  const isComplete = keysFile === undefined || options.registry !== undefined;
+  const watcher = onKeys ? watchKeys(keys, isComplete ? store : null, onKeys, nowMs) : null;
+  const verifier = new Verifier(keys, store, { nowMs });
+  const uses = new Uses(store, nowMs);
   const vault = await openVault(folder, options);
   return {
     keys,
-    store: registry,
+    store,
     verifier,
     issue: (input, by, quotas = NO_QUOTAS) => {
-      return issue(input, { keys, registry, vault, ...issuerOf(by), nowMs: nowMs(), quotas });
+      return issue(input, { keys, store, vault, ...issuerOf(by), nowMs: nowMs(), quotas });
     },
     revoke: async (jti, revokedBy, end) => {
-      const first = await registry.revoke(jti, revokedBy, nowMs(), end);
-      const issued = await registry.issued(jti);
-      // Also where it was revoked before: the one who did may not have come so far.
+      const first = await store.revoke(jti, revokedBy, nowMs(), end);
+      const issued = await store.issued(jti);
+      // Also if it was revoked before: the process that revoked it may have ended before this step.
       await vault.forget({ jti, parents: issued?.claims.parents ?? [] });
       return first;
     },
     vault,
     uses,
     close: async () => {
-      await keeper?.stop();
+      await watcher?.stop();
       await uses.close();
       vault.close();
-      registry.close();
+      store.close();
     },
   };
 }
 
-/** A new key in place of a lost one would end every token, and nobody would have asked for that. */
-function refuseUsed(folder: string, file: string, nowMs: number): void {
-  const registry = SqliteTokenStore.open(join(folder, "tokens.sqlite"), nowMs);
+/** Throws if the store has tokens: a new key instead of the lost one would end all of them without a decision of the operator. */
+function throwIfUsed(folder: string, file: string, nowMs: number): void {
+  const store = SqliteTokenStore.open(join(folder, "tokens.sqlite"), nowMs);
   try {
-    if (registry.list("", 1).length > 0) throw lost(file);
+    if (store.list("", 1).length > 0) throw lost(file);
   } finally {
-    registry.close();
+    store.close();
   }
 }
 
@@ -127,7 +127,7 @@ async function openVault(folder: string, { create = true, nowMs = Date.now, ...o
 
 const NO_QUOTAS: IssueQuotas = { familyTokens: Infinity, admit: () => Promise.resolve() };
 
-/** What an administrator issues starts a chain of its own, so that his token can be replaced and revoked without it. */
+/** A token that an administrator issues starts a new chain, so that the administrative token can be replaced and revoked. */
 function issuerOf(by: string | Caller): { issuedBy: string; above: Caller | null } {
   if (typeof by === "string") return { issuedBy: by, above: null };
   const { jti, admin } = by.claims;

@@ -2,7 +2,7 @@ import { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
 import { LEEWAY_S } from "./format.ts";
 
-/** Whether a token is valid, or why not. When several reasons apply, it is the first of this list after "valid". */
+/** The state of a token: valid, or why not. If several reasons apply, it is the first of this list after "valid". */
 export type TokenState =
   | "valid"
   | "key-unknown"
@@ -12,10 +12,10 @@ export type TokenState =
   | "revoked"
   | "ancestor-revoked";
 
-/** Which of the times of a token count: both, only its end, or neither. */
+/** The times of a token that a check considers: both, only its end, or neither. */
 export type Times = "both" | "end" | "none";
 
-/** The hint of every refusal that only another token helps against. */
+/** The hint of every rejection that only another token resolves. */
 const ASK_HERE = "Ask an administrator of this service for a new one.";
 
 /** @param nowMs Unix milliseconds */
@@ -28,7 +28,7 @@ export function isNotYetValid({ nbf }: Claims, nowMs: number): boolean {
   return nbf !== null && nowMs < (nbf - LEEWAY_S) * 1_000;
 }
 
-/** The problem of a token in that state. It never shows the token. @param nowMs Unix milliseconds */
+/** Returns the problem for a token in that state. It never contains the token. @param nowMs Unix milliseconds */
 export function stateProblem(state: Exclude<TokenState, "valid">, claims: Claims, nowMs: number): Problem {
   return PROBLEMS[state](claims, nowMs);
 }

@@ -1,25 +1,25 @@
 import type { Claims } from "./claims.ts";
 import type { TokenStore, TokenUse } from "./store.ts";
 
-/** How often what was used is written, in milliseconds: a process that is killed forgets so much. */
+/** The interval between writes in milliseconds. A killed process loses the use of this interval. */
 const WRITE_MS = 1_000;
-/** Written at a time, so that no request waits behind thousands. */
-const WRITTEN = 500;
+/** The maximum number of tokens in one write, so that no request waits behind thousands. */
+const MAX_WRITTEN = 500;
 
-/** Counts what tokens are used for, in memory, and writes it now and then. */
+/** Counts the use of tokens in memory, and writes it at intervals. */
 export class Uses {
-  readonly #registry: Pick<TokenStore, "addUse" | "use">;
+  readonly #store: Pick<TokenStore, "addUse" | "use">;
   readonly #nowMs: () => number;
   readonly #timer: NodeJS.Timeout;
   #unwritten = new Map<string, { runs: number; lastMs: number }>();
 
-  constructor(registry: Pick<TokenStore, "addUse" | "use">, nowMs: () => number) {
-    this.#registry = registry;
+  constructor(store: Pick<TokenStore, "addUse" | "use">, nowMs: () => number) {
+    this.#store = store;
     this.#nowMs = nowMs;
-    this.#timer = setInterval(() => void this.#write(WRITTEN), WRITE_MS).unref();
+    this.#timer = setInterval(() => void this.#write(MAX_WRITTEN), WRITE_MS).unref();
   }
 
-  /** A request came that the token was good for. */
+  /** Records a request that the token authorized. */
   seen({ jti }: Claims): void {
     const lastMs = this.#nowMs();
     const use = this.#unwritten.get(jti);
@@ -27,15 +27,15 @@ export class Uses {
     else this.#unwritten.set(jti, { runs: 0, lastMs });
   }
 
-  /** One of its runs was admitted. */
+  /** Records an admitted run of the token. */
   ran(claims: Claims): void {
     this.seen(claims);
     this.#unwritten.get(claims.jti)!.runs++;
   }
 
-  /** What is written, and what was used on this node since. */
+  /** Returns the stored use, plus the use on this node since the last write. */
   async of(jti: string): Promise<TokenUse | undefined> {
-    const [written, unwritten] = [await this.#registry.use(jti), this.#unwritten.get(jti)];
+    const [written, unwritten] = [await this.#store.use(jti), this.#unwritten.get(jti)];
     if (!written || !unwritten) return written ?? unwritten;
     return { runs: written.runs + unwritten.runs, lastMs: Math.max(written.lastMs, unwritten.lastMs) };
   }
@@ -50,9 +50,9 @@ export class Uses {
     const uses = new Map([...this.#unwritten].slice(0, count));
     for (const jti of uses.keys()) this.#unwritten.delete(jti);
     try {
-      await this.#registry.addUse(uses);
+      await this.#store.addUse(uses);
     } catch {
-      // Who serves runs hears of a store that cannot be written. Kept for the next time.
+      // The admission of runs already reports a store that cannot be written. The next write includes this use.
       for (const [jti, { runs, lastMs }] of uses) {
         const since = this.#unwritten.get(jti);
         this.#unwritten.set(jti, { runs: runs + (since?.runs ?? 0), lastMs: Math.max(lastMs, since?.lastMs ?? 0) });

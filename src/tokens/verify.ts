@@ -22,80 +22,80 @@ import {
 export interface VerifierOptions {
   /** The clock, in Unix milliseconds. */
   nowMs?: () => number;
-  /** How many checked tokens are kept. */
+  /** The maximum number of checked tokens in the cache. */
   cacheSize?: number;
 }
 
-/** What the state of a token depends on, beside the time and the register. */
-type Stated = Pick<Caller, "claims" | "key" | "kids">;
+/** The parts of a caller on which its state depends, in addition to the time and the store. */
+type StatedCaller = Pick<Caller, "claims" | "key" | "kids">;
 
-/** Turns token texts into callers, after RFC 7519 with the advice of RFC 8725. */
+/** Converts token texts into callers, following RFC 7519 and the advice of RFC 8725. */
 export class Verifier {
   readonly #keys: KeySet<VerifyingKey>;
-  readonly #registry: Pick<TokenStore, "isRevoked" | "issued">;
+  readonly #store: Pick<TokenStore, "isRevoked" | "issued">;
   readonly #nowMs: () => number;
   readonly #cacheSize: number;
   /**
-   * By signature, oldest first: V8 hashes the text of a header anew at each request, and a fifth of it is hashed in a
-   * third of the time. Only what was signed here gets in, so strangers cannot push anything out.
+   * The checked tokens by signature, oldest first. V8 hashes the text of a header again at each request. The signature is a
+   * fifth of that text and takes a third of the time. Only signed tokens enter the cache, so strangers cannot evict them.
    */
   readonly #checked = new Map<string, Checked>();
-  /** Those that are being checked now. */
+  /** The checks in progress, by token. */
   readonly #checking = new Map<string, Promise<Caller>>();
   #onKeysRemoved: (hasLostKey: (caller: Caller) => boolean) => void = () => {};
 
   constructor(
     keys: Pick<KeyRing, "held">,
-    registry: Pick<TokenStore, "isRevoked" | "issued">,
+    store: Pick<TokenStore, "isRevoked" | "issued">,
     options: VerifierOptions = {},
   ) {
     this.#keys = keys.held;
-    this.#keys.onRemoved(() => this.#forgetUnsigned());
-    this.#registry = registry;
+    this.#keys.onRemoved(() => this.#dropUnheld());
+    this.#store = store;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#cacheSize = options.cacheSize ?? DEFAULT_CACHE_SIZE;
   }
 
   /**
-   * The caller that a valid token stands for: at once when its signature was checked lately, otherwise as a promise. What can
-   * change, its time and its revocation, is looked at in any case.
+   * Returns the caller of a valid token: at once if its signature was checked recently, otherwise as a promise. The times and
+   * the revocation of the token can change, so every call checks them.
    *
-   * @param mayCheck called before a token is checked that was not lately; what it throws is thrown here.
-   * @throws {Problem} `token_invalid`, thrown or as a rejection, with one message a cause, none of which shows the token.
+   * @param mayCheck called before the check of a token that is not in the cache; its error is thrown here
+   * @throws {Problem} `token_invalid`, thrown or as a rejection, with one message for each cause. No message contains the token.
    */
   verify(token: string, mayCheck?: () => void): Caller | Promise<Caller> {
     const checked = this.#checked.get(token.slice(-SIGNATURE_CHARS));
     if (checked?.token !== token) return this.#checkOnce(token, mayCheck);
     const { caller } = checked;
-    // Its keys are held: otherwise it would not be among the checked tokens.
+    // Its keys are held: otherwise the token would not be in the cache.
     const state = this.#stateWithKeys(caller, "both");
     if (state !== "valid") throw this.problem(state, caller);
     return caller;
   }
 
   /**
-   * Whether a token is valid, or why not.
+   * Returns the state of a token.
    *
-   * @param times which of its own times count
+   * @param times the times of the token that the check considers
    * @throws {Problem} `store_unavailable` when its revocations are unknown.
    */
-  stateOf(caller: Stated, times: Times = "both"): TokenState {
+  stateOf(caller: StatedCaller, times: Times = "both"): TokenState {
     if (caller.key !== null && !this.#keys.has(caller.key)) return "key-unknown";
     if (!this.#areHeld(caller.kids)) return "ancestor-key-unknown";
     return this.#stateWithKeys(caller, times);
   }
 
-  /** What is wrong with a token in that state. */
-  problem(state: Exclude<TokenState, "valid">, { claims }: Stated): Problem {
+  /** Returns the problem for a token in that state. */
+  problem(state: Exclude<TokenState, "valid">, { claims }: StatedCaller): Problem {
     return stateProblem(state, claims, this.#nowMs());
   }
 
-  /** Calls when a key is no longer held, with a function that reports whether a caller depended on such a key. */
+  /** Calls the listener when a key is no longer held, with a function that reports whether a caller depended on the key. */
   onKeysRemoved(listener: (hasLostKey: (caller: Caller) => boolean) => void): void {
     this.#onKeysRemoved = listener;
   }
 
-  /** Many requests may bring a token at once before it was ever seen: that is one check. */
+  /** Checks a token once if many requests with it arrive before the first check ends. */
   #checkOnce(token: string, mayCheck?: () => void): Promise<Caller> {
     let checking = this.#checking.get(token);
     if (!checking) {
@@ -114,34 +114,34 @@ export class Verifier {
       await compactVerify(token, key.key, { algorithms: [ALGORITHM] });
     } catch (error) {
       throw tokenInvalid(
-        "the signature of the token does not match what it says",
+        "the signature of the token does not match its content",
         "Copy the token again, whole.",
         error,
       );
     }
     const claims = readClaims(payload);
-    if (claims.task !== null) throw tokenInvalid("what stands for a named task is no credential");
-    const caller = new Caller(claims, key, await this.#kidsAbove(claims), this.#registry);
-    // After the signature, so that a stranger learns nothing of revocations; and after the wait, in which one can come,
-    // of the token or of the key.
+    if (claims.task !== null) throw tokenInvalid("the token of a named task is not a credential");
+    const caller = new Caller(claims, key, await this.#kidsAbove(claims), this.#store);
+    // After the signature check, so that a stranger learns nothing about revocations. After the lookup too, because the token or
+    // its key may be revoked during it.
     const state = this.stateOf(caller);
     if (state !== "valid") throw this.problem(state, caller);
-    this.#keep(token, caller);
+    this.#cache(token, caller);
     return caller;
   }
 
-  /** A key that is stolen has signed tokens below which others were issued since, with the next key. */
+  /** Returns the keys of the tokens above. A stolen key may have signed a token whose descendants a newer key has signed. */
   async #kidsAbove({ jti, parents }: Claims): Promise<readonly string[]> {
     if (parents.length === 0) return [];
-    return (await this.#registry.issued(jti))?.kids ?? [];
+    return (await this.#store.issued(jti))?.kids ?? [];
   }
 
-  #stateWithKeys({ claims }: Stated, times: Times): TokenState {
+  #stateWithKeys({ claims }: StatedCaller, times: Times): TokenState {
     const nowMs = this.#nowMs();
     if (times === "both" && isNotYetValid(claims, nowMs)) return "not-yet-valid";
     if (times !== "none" && hasExpired(claims, nowMs)) return "expired";
-    if (this.#registry.isRevoked(claims.jti)) return "revoked";
-    for (const parent of claims.parents) if (this.#registry.isRevoked(parent)) return "ancestor-revoked";
+    if (this.#store.isRevoked(claims.jti)) return "revoked";
+    for (const parent of claims.parents) if (this.#store.isRevoked(parent)) return "ancestor-revoked";
     return "valid";
   }
 
@@ -149,8 +149,8 @@ export class Verifier {
     return kids.every((kid) => this.#keys.get(kid) !== undefined);
   }
 
-  /** At once and not when it is next asked for, which would cost each request a look at its key. */
-  #forgetUnsigned(): void {
+  /** Removes affected tokens from the cache at once. A check at each use would cost each request a lookup of its key. */
+  #dropUnheld(): void {
     const hasLostKey = ({ key, kids }: Caller): boolean => {
       return (key !== null && !this.#keys.has(key)) || !this.#areHeld(kids);
     };
@@ -158,13 +158,13 @@ export class Verifier {
     this.#onKeysRemoved(hasLostKey);
   }
 
-  #keep(token: string, caller: Caller): void {
+  #cache(token: string, caller: Caller): void {
     if (this.#cacheSize === 0) return;
     if (this.#checked.size >= this.#cacheSize) {
       const [oldest] = this.#checked.keys();
       this.#checked.delete(oldest!);
     }
-    // A copy, because V8 keeps the whole text that a substring was cut from: a header, or a URL of 16 KiB.
+    // A copy, because V8 retains the whole text behind a substring: a header, or a URL of 16 KiB.
     const copy = Buffer.from(token, "latin1").toString("latin1");
     this.#checked.set(copy.slice(-SIGNATURE_CHARS), { token: copy, caller });
   }

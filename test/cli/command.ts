@@ -12,25 +12,25 @@ export interface Ended {
 }
 
 /**
- * Runs the command line to its end, with no setting in its environment but these.
+ * Runs the command line to its end, with only these settings in its environment.
  *
- * @param uid who runs it, where that is not who runs the test.
- * @param input what it finds on stdin.
+ * @param uid the user of the process; by default the user of the test.
+ * @param input the content of stdin.
  */
 export async function command(
-  words: readonly string[],
+  args: readonly string[],
   settings: Readonly<Record<string, string>> = {},
   uid?: number,
   input?: string,
 ): Promise<Ended> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
-  const child = spawn("scripts/node", ["src/main.ts", ...words], {
+  const child = spawn("scripts/node", ["src/main.ts", ...args], {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), ...settings },
     stdio: ["pipe", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
-  // It may end without reading it.
+  // The process may end before it reads stdin.
   child.stdin.on("error", () => {}).end(input);
   const closed = once(child, "close") as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);

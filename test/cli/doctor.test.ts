@@ -12,17 +12,17 @@ import { LAYERS } from "../../src/sandbox/self-test/check.ts";
 import { type Home, leave, makeHome, type Service, startService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
 import { missing, startRedis } from "../redis/server.ts";
-import { fakeBubblewrap, NO_PLAN } from "../sandbox/thinned-wall.ts";
+import { fakeBubblewrap, NO_PLAN } from "../sandbox/reduced-sandbox.ts";
 import { command } from "./command.ts";
 
 const noRedis = await missing("redis-server");
 const isRoot = process.getuid?.() === 0;
 const ROOT = path.join(import.meta.dirname, "../..");
-/** A user of every system, who may do nothing. */
+/** The uid of a user without permissions, which every system has. */
 const NOBODY = 65_534;
 
 let home: Home;
-/** Layers whose means depend on who runs the test and on what the machine gives it. */
+/** Layers that depend on the user of the test and on the machine. */
 const ABOUT_THE_MACHINE = ["Node", "host user", "memory", "threads", "processor", "root given up"];
 
 before(async () => {
@@ -45,9 +45,9 @@ interface Diagnosis {
   readonly layers: ReadonlyMap<string, Layer>;
 }
 
-/** What the doctor says of a free port and the home, where the words do not say otherwise. */
-async function diagnose(words: readonly string[], settings = {}, uid?: number): Promise<Diagnosis> {
-  const all = ["doctor", "--json", "--port", "0", "--data", home.data, ...words];
+/** Runs the doctor with a free port and the data folder of the home. `args` can override these. */
+async function diagnose(args: readonly string[], settings = {}, uid?: number): Promise<Diagnosis> {
+  const all = ["doctor", "--json", "--port", "0", "--data", home.data, ...args];
   const { code, stdout, stderr } = await command(all, { TMPDIR: home.tmp, ...settings }, uid);
   assert.equal(stderr, "");
   const { ok, isolation, layers } = JSON.parse(stdout) as Diagnosis & { layers: Layer[] };
@@ -59,20 +59,20 @@ function namesOf({ layers }: Diagnosis, chosen: (layer: Layer) => boolean): stri
   return [...layers.values()].filter(chosen).map(({ layer }) => layer);
 }
 
-/** Of the level that has them all. */
-const ITS_LAYERS = Object.keys(LAYERS).filter((layer) => layer !== "namespaces");
+/** The layers of the level namespaces, which has all of them. */
+const NAMESPACE_LAYERS = Object.keys(LAYERS).filter((layer) => layer !== "namespaces");
 
 const isOpen = ({ ok }: Layer): boolean => !ok;
 
-describe("doctor --json, where the wall holds", () => {
-  it("says so with exit code 0, each layer with its proof and those less than held with a remedy, and leaves nothing", async () => {
+describe("doctor --json, if the sandbox holds", () => {
+  it("ends with exit code 0, with a proof for each layer, a remedy only for weak layers, and no file left", async () => {
     const words = ["doctor", "--json", "--port", "0", "--data", home.data];
     const { code, stdout } = await command(words, { TMPDIR: home.tmp });
     const report = JSON.parse(stdout) as { layers: Layer[] };
     const { layers, ...rest } = report;
     assert.deepEqual([code, rest], [0, { ok: true, version: VERSION, configured: "auto", isolation: "namespaces" }]);
     const names = layers.map(({ layer }) => layer);
-    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "the wall", ...ITS_LAYERS];
+    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "sandbox", ...NAMESPACE_LAYERS];
     assert.deepEqual(names, [...expected, "root given up", "egress", "data folder", "port"]);
     for (const { layer, ok, weak, proof, remedy } of layers) {
       assert.equal(ok, true, layer);
@@ -84,7 +84,7 @@ describe("doctor --json, where the wall holds", () => {
     assert.deepEqual(await readdir(home.tmp), []);
   });
 
-  it("says so at the ends of what can be set, too", async () => {
+  it("ends with exit code 0 at the lowest and highest limits too", async () => {
     const least = ["--memory-limit", "64MiB", "--tmp-limit", "1MiB", "--thread-limit", "16", "--cpu-limit", "0.5"];
     const most = [
       "--memory-limit",
@@ -104,7 +104,7 @@ describe("doctor --json, where the wall holds", () => {
   });
 
   it(
-    "looks at what else a start stands on, as it was set: egress, and the Redis that nodes share",
+    "examines the other settings of a start: egress, and the Redis that nodes share",
     {
       skip: noRedis,
     },
@@ -114,27 +114,27 @@ describe("doctor --json, where the wall holds", () => {
       const found = await diagnose(flags);
       assert.deepEqual(namesOf(found, isOpen), []);
       assert.match(found.layers.get("egress")!.proof, /^public addresses on ports 8443; also db\.internal:5432 by/);
-      assert.match(found.layers.get("Redis")!.proof, /it answered with a count/);
+      assert.match(found.layers.get("Redis")!.proof, /it answered in/);
     },
   );
 });
 
-describe("doctor for people", () => {
-  it("gives a line a layer, aligned and without colours, and the verdict", async () => {
+describe("doctor without --json", () => {
+  it("prints an aligned line without colours for each layer, and the result", async () => {
     const { code, stdout, stderr } = await command(["doctor", "--port", "0", "--data", home.data]);
     assert.deepEqual([code, stderr], [0, ""]);
     const lines = stdout.trimEnd().split("\n");
-    for (const layer of ["platform", ...ITS_LAYERS, "egress", "port"]) {
+    for (const layer of ["platform", ...NAMESPACE_LAYERS, "egress", "port"]) {
       const found = lines.filter((line) => line.slice(6).startsWith(layer.padEnd(20)));
       assert.equal(found.length, 1, layer);
       assert.match(found[0]!, /^(?:ok {4}|weak {2}).{20}\S/);
     }
-    assert.match(lines.at(-1)!, /^The wall holds \(isolation namespaces\)/);
+    assert.match(lines.at(-1)!, /^The sandbox holds \(isolation namespaces\)/);
     assert.ok(!stdout.includes("\u001B"));
   });
 });
 
-describe("doctor beside a running service", () => {
+describe("doctor during a running service", () => {
   let service: Service;
   let busy: Home;
   before(async () => {
@@ -143,16 +143,16 @@ describe("doctor beside a running service", () => {
   });
   after(() => leave(service, busy));
 
-  it("finds it at its port and its data folder, disturbs nothing, and exits with 0", async () => {
+  it("detects the service at its port and data folder, does not disturb it, and ends with exit code 0", async () => {
     const { ok, layers } = await diagnose(["--data", busy.data, "--port", String(service.port)]);
     assert.equal(ok, true);
     assert.ok(layers.get("port")!.proof.includes(`caisson ${VERSION}, isolation namespaces`));
-    assert.match(layers.get("data folder")!.proof, /process \d+ serves from it/);
+    assert.match(layers.get("data folder")!.proof, /process \d+ uses it/);
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
   });
 });
 
-/** A PATH on which there is all that a start needs, and no bubblewrap. */
+/** Creates a PATH with all programs that a start needs, except bubblewrap. */
 async function withoutBubblewrap(): Promise<string> {
   const programs = path.join(home.tmp, "programs");
   await mkdir(programs, { recursive: true });
@@ -162,24 +162,24 @@ async function withoutBubblewrap(): Promise<string> {
   return programs;
 }
 
-describe("doctor, where something is missing", () => {
-  it("says that there is no bubblewrap and how to get it, and so does serve", async () => {
+describe("doctor on a machine with a missing layer", () => {
+  it("reports that bubblewrap is missing and how to install it, as serve does", async () => {
     const programs = await withoutBubblewrap();
     const found = await diagnose(["--isolation", "namespaces"], { PATH: programs });
     assert.deepEqual([found.ok, found.isolation], [false, null]);
-    assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "the wall"]);
+    assert.deepEqual(namesOf(found, isOpen), ["bubblewrap", "sandbox"]);
     assert.match(found.layers.get("bubblewrap")!.remedy!, /apt-get install -y bubblewrap/);
-    const words = ["serve", "--isolation", "namespaces", "--port", "0", "--data", home.data];
-    const { code, stdout, stderr } = await command(words, { PATH: programs });
+    const args = ["serve", "--isolation", "namespaces", "--port", "0", "--data", home.data];
+    const { code, stdout, stderr } = await command(args, { PATH: programs });
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.equal(stderr, `caisson: ${found.layers.get("the wall")!.proof}\n`);
+    assert.equal(stderr, `caisson: ${found.layers.get("sandbox")!.proof}\n`);
   });
 
-  it("takes the level confined instead, says why, and names what would mend it", async () => {
+  it("falls back to the level confined, with the reason and the fix", async () => {
     const found = await diagnose([], { PATH: await withoutBubblewrap() });
     assert.deepEqual([found.ok, found.isolation], [true, "confined"]);
     assert.match(
-      found.layers.get("the wall")!.proof,
+      found.layers.get("sandbox")!.proof,
       /^confined \(.*\), instead of namespaces: bubblewrap is not installed/,
     );
     for (const layer of ["bubblewrap", "namespaces"]) {
@@ -188,7 +188,7 @@ describe("doctor, where something is missing", () => {
     }
   });
 
-  it("names the layer that a changed bubblewrap leaves out, and serve refuses to start with it", async () => {
+  it("names the layer that a changed bubblewrap omits, and serve refuses to start with it", async () => {
     await using thin = await fakeBubblewrap(NO_PLAN);
     const PATH = `${thin.path}:${process.env["PATH"]}`;
     const found = await diagnose([], { PATH });
@@ -200,29 +200,29 @@ describe("doctor, where something is missing", () => {
     assert.match(stderr, /^caisson: the sandbox does not hold: system calls: its filters \(1\)/);
   });
 
-  it("says that user namespaces are forbidden, and by which setting", { skip: !isRoot }, async () => {
+  it("reports that user namespaces are forbidden, and the responsible setting", { skip: !isRoot }, async () => {
     for (const verb of ["doctor", "serve"]) {
-      const words = [verb, "--isolation", "namespaces", "--port", "0", "--data", home.data];
-      const { code, output } = await inNamespaceWithoutMore(words);
+      const args = [verb, "--isolation", "namespaces", "--port", "0", "--data", home.data];
+      const { code, output } = await withoutNamespaces(args);
       assert.equal(code, 1, output);
       assert.match(output.replaceAll(/\s+/g, " "), /sudo sysctl -w user\.max_user_namespaces=15000/);
       assert.doesNotMatch(output, /\n\s+at /);
     }
   });
 
-  it("says that there is no wall with --isolation none, and what is open", async () => {
+  it("reports the open layers with --isolation none", async () => {
     const found = await diagnose(["--isolation", "none"]);
     assert.deepEqual([found.ok, found.isolation], [false, "none"]);
     const open = namesOf(found, isOpen);
-    for (const layer of ["the wall", "network", "system calls", "user namespace"])
+    for (const layer of ["sandbox", "network", "system calls", "user namespace"])
       assert.ok(open.includes(layer), layer);
     assert.ok(found.layers.get("files")!.weak);
   });
 });
 
-describe("doctor, where the means are weaker", () => {
+describe("doctor on a machine with weaker layers", () => {
   it(
-    "warns and still exits with 0: a user has no control groups and no other user ids",
+    "warns and ends with exit code 0 for a user without control groups and other user ids",
     { skip: whyNoUser() },
     async () => {
       const theirs = path.join(home.tmp, "theirs");
@@ -234,26 +234,26 @@ describe("doctor, where the means are weaker", () => {
         namesOf(found, ({ weak }) => weak),
         ["host user", "memory", "threads", "processor"],
       );
-      assert.match(found.layers.get("memory")!.proof, /take more than that: (?!got through)/);
+      assert.match(found.layers.get("memory")!.proof, /use more than the limit: (?!got through)/);
       assert.match(found.layers.get("root given up")!.proof, /nothing to give up/);
     },
   );
 });
 
-describe("doctor, whose settings are wrong", () => {
-  it("ends with exit code 2 when its settings are wrong, as serve does", async () => {
+describe("doctor with invalid settings", () => {
+  it("ends with exit code 2 for invalid settings, as serve does", async () => {
     const { code, stdout, stderr } = await command(["doctor", "--memory-limit", "256"]);
     assert.deepEqual([code, stdout], [2, ""]);
     assert.match(stderr, /^caisson: --memory-limit/);
   });
 });
 
-/** Runs the command line as root of a user namespace that has all ids and may make no namespace below it. */
-async function inNamespaceWithoutMore(words: readonly string[]): Promise<{ code: number | null; output: string }> {
-  // Only a program that is started after the ids are given has root's rights there.
+/** Runs the command line as root of a user namespace that has all ids and may not create namespaces. */
+async function withoutNamespaces(args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  // Only a program that starts after the ids are mapped has the rights of root there.
   const forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec scripts/node src/main.ts "$@"';
   const script = `read go; exec sh -c '${forbid}' sh "$@"`;
-  const child = spawn("unshare", ["--user", "sh", "-c", `echo made; ${script}`, "sh", ...words], {
+  const child = spawn("unshare", ["--user", "sh", "-c", `echo made; ${script}`, "sh", ...args], {
     cwd: ROOT,
     env: { PATH: process.env["PATH"], TMPDIR: home.tmp },
     stdio: ["pipe", "pipe", "pipe"],

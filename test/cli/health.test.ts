@@ -18,7 +18,7 @@ before(async () => {
 after(() => leave(service, home));
 
 describe("health", () => {
-  it("says what the service says of itself, by flags and by variables, with exit code 0", async () => {
+  it("prints the status of the service with exit code 0, found by flags or by variables", async () => {
     const stdout = `ok: caisson ${VERSION}, isolation namespaces\n`;
     const expected = { code: 0, stdout, stderr: "" };
     assert.deepEqual(await command(["health", "--port", String(service.port)]), expected);
@@ -26,21 +26,21 @@ describe("health", () => {
     assert.deepEqual(await command(["health"], everywhere), expected);
   });
 
-  it("ends with exit code 1 where the service takes no runs", async () => {
-    const ended = await answered({ status: "draining", isolation: "namespaces", version: "1" });
+  it("ends with exit code 1 if the service accepts no runs", async () => {
+    const ended = await healthOf({ status: "draining", isolation: "namespaces", version: "1" });
     assert.deepEqual(ended, { code: 1, stdout: "draining: caisson 1, isolation namespaces\n", stderr: "" });
   });
 
-  it("ends with exit code 1 where something else answers, or nothing", async () => {
-    for (const ended of [await answered(["hello"]), await answered(null), await command(["health", "--port", "9"])]) {
+  it("ends with exit code 1 if another program answers, or none", async () => {
+    for (const ended of [await healthOf(["hello"]), await healthOf(null), await command(["health", "--port", "9"])]) {
       assert.equal(ended.code, 1);
       assert.match(ended.stderr, /^caisson: no caisson answers at port \d+ of 127\.0\.0\.1\n$/);
     }
   });
 });
 
-/** What health says of a server that answers everything with this. */
-async function answered(body: unknown): Promise<Ended> {
+/** Runs health at a server that answers all requests with this body. */
+async function healthOf(body: unknown): Promise<Ended> {
   const server = createServer((_, response) => response.end(JSON.stringify(body))).listen(0, "127.0.0.1");
   await once(server, "listening");
   try {

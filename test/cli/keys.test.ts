@@ -18,8 +18,8 @@ before(async () => {
 });
 after(() => leave(service, home));
 
-function keys(...words: string[]): Promise<Ended> {
-  return command(["keys", ...words, "--port", String(service.port), "--data", home.data]);
+function keys(...args: string[]): Promise<Ended> {
+  return command(["keys", ...args, "--port", String(service.port), "--data", home.data]);
 }
 
 interface Listed {
@@ -40,7 +40,7 @@ async function published(): Promise<string[]> {
   return (answer.json() as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
 }
 
-/** The text of the administrative token that lies in the data folder now. */
+/** Returns the administrative token that is in the data folder now. */
 async function admin(): Promise<string> {
   return (await readFile(path.join(home.data, "admin.token"), "utf8")).trim();
 }
@@ -57,11 +57,11 @@ function kidOf(token: string): string {
 }
 
 describe("keys rotate", () => {
-  it("makes a key that the running service signs with, and ends no token", async () => {
+  it("creates a key with which the running service signs, and earlier tokens stay valid", async () => {
     const old = await issue("kept");
     const { code, stdout, stderr } = await keys("rotate");
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /^caisson: the service at port \d+ of 127\.0\.0\.1 has taken the change\n$/);
+    assert.match(stderr, /^caisson: the service at port \d+ of 127\.0\.0\.1 has loaded the change\n$/);
     const next = await issue("kept");
     assert.equal(kidOf(next), stdout.trim());
     assert.notEqual(kidOf(old), kidOf(next));
@@ -93,7 +93,7 @@ describe("keys rotate", () => {
     assert.equal((await keys("revoke", waiting)).code, 0);
   });
 
-  it("at the same time by several loses no key", async () => {
+  it("loses no key if several commands run at the same time", async () => {
     const earlier = await listed();
     const all = await Promise.all([keys("rotate"), keys("rotate"), keys("rotate")]);
     const made = all.map(({ code, stdout, stderr }) => {
@@ -106,7 +106,7 @@ describe("keys rotate", () => {
 });
 
 describe("keys that nodes share", () => {
-  it("are taken by each of them, and by --after before any signs with the new one", async () => {
+  it("are loaded by each node, and with --after before a node signs with the new key", async () => {
     const home2 = await makeHome();
     const other = await startService([...NO_WALL, "--keys", path.join(home.data, "keys.json")], home2);
     const kids = async (): Promise<string[]> => {
@@ -117,11 +117,11 @@ describe("keys that nodes share", () => {
       const { code, stdout } = await keys("rotate", "--after", "3s");
       assert.equal(code, 0);
       await until(async () => (await kids())[0] === stdout.trim(), "the other node has the new key");
-      await until(async () => kidOf(await issue("both")) === stdout.trim(), "it signs on the first");
+      await until(async () => kidOf(await issue("both")) === stdout.trim(), "the new key signs on the first node");
       assert.equal((await other.run("both", "6 * 7", { token: await issue("both") })).text, "42");
       const gone = kidOf(other.admin);
       assert.equal((await keys("revoke", gone)).code, 0);
-      await until(async () => !(await kids()).includes(gone), "the other node has let the old key go");
+      await until(async () => !(await kids()).includes(gone), "the other node has removed the old key");
       assertProblem(await other.request("GET", "/api/tokens"), 403, "token_invalid");
     } finally {
       await leave(other, home2);
@@ -130,7 +130,7 @@ describe("keys that nodes share", () => {
 });
 
 describe("keys revoke", () => {
-  it("ends what the key has signed, at once, also a run in flight, and nothing else", async () => {
+  it("ends the tokens of the key at once, with their runs in flight, and no other tokens", async () => {
     const [old, { stdout }] = [await issue("revoked"), await keys("rotate")];
     const next = await issue("revoked");
     const answers = [service.run("revoked", "6 * 7", { token: old }), service.run("revoked", "6 * 7", { token: next })];
@@ -147,7 +147,7 @@ describe("keys revoke", () => {
     assert.ok(!(await published()).includes(kidOf(old)));
   });
 
-  it("ends what is below the tokens of the key: tokens that a newer key has signed, tasks, and their runs", async () => {
+  it("ends the tokens below the tokens of the key that a newer key signed, and tasks, and their runs", async () => {
     const by = { token: await admin() };
     const json = { containers: ["line"], can: ["run", "tasks", "issue"], depth: 1 };
     const head = (await service.request("POST", "/api/tokens", { ...by, json })).json() as { token: string };
@@ -170,49 +170,49 @@ describe("keys revoke", () => {
     }
   });
 
-  it("makes a key where the one that signs is revoked, and the folder's token is good again", async () => {
+  it("creates a key if the signing key is revoked, and a new token in the data folder", async () => {
     for (const { kid } of (await listed()).slice(1)) {
       const { code, stderr } = await keys("revoke", kid);
       assert.equal(code, 0, stderr);
     }
-    await until(async () => (await published()).includes(kidOf(await admin())), "a new token lies in the folder");
+    await until(async () => (await published()).includes(kidOf(await admin())), "a new token is in the folder");
     const stolen = await admin();
     const { code, stdout } = await keys("revoke", kidOf(stolen));
     assert.equal(code, 0);
     assertProblem(await service.request("GET", "/api/tokens", { token: stolen }), 403, "token_invalid");
-    await until(async () => kidOf(await admin()) === stdout.trim(), "a new token lies in the folder");
+    await until(async () => kidOf(await admin()) === stdout.trim(), "a new token is in the folder");
     assert.equal((await service.request("GET", "/api/tokens", { token: await admin() })).status, 200);
     assert.deepEqual(await published(), [stdout.trim()]);
   });
 
-  it("says when there is no such key", async () => {
-    const { code, stderr } = await keys("revoke", "nobody's");
+  it("reports an unknown key", async () => {
+    const { code, stderr } = await keys("revoke", "unknown");
     assert.equal(code, 1);
-    assert.match(stderr, /holds no key "nobody's"; keys list names them/);
+    assert.match(stderr, /contains no key "unknown"; keys list shows the names/);
   });
 });
 
 describe("the file of the keys", () => {
-  it("stays as it was in force while it cannot be used, which is logged once, and is taken when it is mended", async () => {
+  it("does not replace the loaded keys while it is damaged, which is logged once, and is loaded after it is restored", async () => {
     const file = path.join(home.data, "keys.json");
     const [text, token, start] = [await readFile(file, "utf8"), await issue("damaged"), service.stderr().length];
-    const told = (): string[] => {
+    const logged = (): string[] => {
       const lines = service.stderr().slice(start).split("\n");
       return lines.filter((line) => line.includes("the keys in force stay"));
     };
     await writeFile(file, "{");
-    await until(() => told().length === 1, "it is logged");
-    assert.ok(!told()[0]!.includes(JSON.parse(text).keys[0].d));
+    await until(() => logged().length === 1, "it is logged");
+    assert.ok(!logged()[0]!.includes(JSON.parse(text).keys[0].d));
     assert.equal((await service.run("damaged", "6 * 7", { token })).text, "42");
     const { code, stderr } = await keys("rotate");
     assert.equal(code, 1);
     assert.match(stderr, /it is not JSON; restore the file from a backup/);
     await writeFile(file, text);
     assert.equal((await keys("rotate")).code, 0);
-    assert.equal(told().length, 1);
+    assert.equal(logged().length, 1);
   });
 
-  it("is taken at the next start when no service runs", async () => {
+  it("is loaded at the next start if no service runs", async () => {
     const alone = await makeHome();
     const { stderr, code } = await command(["keys", "rotate", "--data", alone.data]);
     assert.equal(code, 1);
@@ -221,14 +221,17 @@ describe("the file of the keys", () => {
     await writeFile(path.join(alone.data, "keys.json"), await readFile(path.join(home.data, "keys.json")), {
       mode: 0o600,
     });
-    // Nobody listens on port 1.
+    // No program listens on port 1.
     const rotated = await command(["keys", "rotate", "--data", alone.data, "--port", "1"]);
     assert.equal(rotated.code, 0);
-    assert.match(rotated.stderr, /no service answers at port 1 of 127\.0\.0\.1; one that starts takes these keys/);
+    assert.match(
+      rotated.stderr,
+      /no service answers at port 1 of 127\.0\.0\.1; a service that starts loads these keys/,
+    );
     await alone[Symbol.asyncDispose]();
   });
 
-  it("stays its owner's when root rotates", { skip: process.getuid!() !== 0 && "needs root" }, async () => {
+  it("keeps its owner if root rotates", { skip: process.getuid!() !== 0 && "needs root" }, async () => {
     const alone = await makeHome();
     await mkdir(alone.data, { mode: 0o700 });
     const file = path.join(alone.data, "keys.json");
@@ -245,7 +248,7 @@ describe("the file of the keys", () => {
   });
 
   it(
-    "is reached by root below a folder that is root's alone",
+    "is changed by root below a folder that only root may enter",
     { skip: process.getuid!() !== 0 && "needs root" },
     async () => {
       const alone = await makeHome();
@@ -256,9 +259,9 @@ describe("the file of the keys", () => {
       const above = path.dirname(alone.data);
       await chown(above, 0, 0);
       await chmod(above, 0o700);
-      for (const words of [["rotate"], ["revoke", "x".repeat(43)]]) {
-        const { stderr } = await command(["keys", ...words, "--data", alone.data, "--port", "1"]);
-        assert.doesNotMatch(stderr, /open database/, words[0]);
+      for (const args of [["rotate"], ["revoke", "x".repeat(43)]]) {
+        const { stderr } = await command(["keys", ...args, "--data", alone.data, "--port", "1"]);
+        assert.doesNotMatch(stderr, /open database/, args[0]);
       }
       assert.equal((JSON.parse(await readFile(file, "utf8")) as { keys: unknown[] }).keys.length > 1, true);
       assert.equal((await stat(`${file}.lock`)).uid, 4_242);

@@ -22,8 +22,8 @@ before(async () => {
 });
 after(() => leave(service, home));
 
-function limits(...words: string[]): Promise<Ended> {
-  return command(["limits", ...words, "--port", String(service.port), "--data", home.data]);
+function limits(...args: string[]): Promise<Ended> {
+  return command(["limits", ...args, "--port", String(service.port), "--data", home.data]);
 }
 
 describe("limits show", () => {
@@ -39,10 +39,10 @@ describe("limits show", () => {
     assert.deepEqual(await containerRecord(service, "shown"), limitRecord({ month: 3 }));
   });
 
-  it("prints a token's as JSON where asked, with the token of a variable", async () => {
+  it("prints the windows of a token as JSON with --json, with the token of a variable", async () => {
     const token = await service.issue({ containers: ["*"], limits: { token: { day: 4 } } });
-    const words = ["limits", "show", "token", jtiOf(token), "--json", "--port", String(service.port)];
-    const { code, stdout } = await command(words, { CAISSON_TOKEN: token });
+    const args = ["limits", "show", "token", jtiOf(token), "--json", "--port", String(service.port)];
+    const { code, stdout } = await command(args, { CAISSON_TOKEN: token });
     assert.equal(code, 0);
     assert.deepEqual((JSON.parse(stdout) as Record<string, unknown>)["day"], {
       limit: 4,
@@ -54,7 +54,7 @@ describe("limits show", () => {
 });
 
 describe("limits reset", () => {
-  it("sets a container or a token back, and prints what is left then", async () => {
+  it("resets a container or a token, and prints the new state", async () => {
     const token = await service.issue({ containers: ["*"] });
     await service.run("reset", "1", { token });
     const container = await limits("reset", "container", "reset");
@@ -67,7 +67,7 @@ describe("limits reset", () => {
 });
 
 describe("limits set", () => {
-  it("sets a container's limits in place of those it had, and takes them away", async () => {
+  it("replaces the limits of a container, and removes them", async () => {
     const set = await limits("set", "container", "set", "minute=7", "month=3");
     assert.deepEqual([set.code, set.stdout], [0, '{"limits":{"minute":7,"month":3}}\n']);
     assert.deepEqual(await containerRecord(service, "set"), limitRecord({ minute: 7, month: 3 }));
@@ -77,7 +77,7 @@ describe("limits set", () => {
     assert.deepEqual(await containerRecord(service, "set"), limitRecord({ month: 5 }));
   });
 
-  it("changes nothing when a limit is none", async () => {
+  it("changes nothing if a limit is invalid", async () => {
     for (const wrong of ["minute=0", "year=3", "minute", "day=1.5"]) {
       const { code, stderr } = await limits("set", "container", "unset", "hour=1", wrong);
       assert.notEqual(code, 0);
@@ -87,11 +87,11 @@ describe("limits set", () => {
   });
 });
 
-describe("a limits command that cannot be done", () => {
-  it("ends with exit code 1 and what the service has against it", async () => {
+describe("a limits command that fails", () => {
+  it("ends with exit code 1 and the problem of the service", async () => {
     const named = await limits("show", "container", "a b");
     assert.equal(named.code, 1);
-    assert.match(named.stderr, /^caisson: "a b" is not a container name\ncaisson: 1 to 128 of/);
+    assert.match(named.stderr, /^caisson: "a b" is not a valid container name\ncaisson: A name has 1 to 128 of/);
     const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
     const token = await service.issue({ containers: ["*"] });
     const refused = await command(words, { CAISSON_TOKEN: token });
@@ -99,43 +99,43 @@ describe("a limits command that cannot be done", () => {
     assert.ok(!refused.stderr.includes(token));
   });
 
-  it("says where it looked for the token, and for the service", async () => {
+  it("reports where it looked for the token and for the service", async () => {
     const nowhere = await command(["limits", "show", "container", "demo", "--data", home.tmp]);
-    assert.match(nowhere.stderr, /^caisson: no administrative token: \/.*admin\.token cannot be read; give --data/);
-    const nobody = await command(["limits", "show", "container", "demo", "--data", home.data, "--port", "9"]);
-    assert.match(nobody.stderr, /^caisson: no caisson answers at port 9 of 127\.0\.0\.1: /);
-    assert.deepEqual([nowhere.code, nobody.code], [1, 1]);
+    assert.match(nowhere.stderr, /^caisson: no administrative token: \/.*admin\.token cannot be read; set --data/);
+    const closed = await command(["limits", "show", "container", "demo", "--data", home.data, "--port", "9"]);
+    assert.match(closed.stderr, /^caisson: no caisson answers at port 9 of 127\.0\.0\.1: /);
+    assert.deepEqual([nowhere.code, closed.code], [1, 1]);
   });
 
-  it("takes no other kind", async () => {
+  it("rejects another kind", async () => {
     assert.notEqual((await limits("show", "task", "demo")).code, 0);
   });
 
-  it("gives the token to nobody who has not the certificate of the settings", async () => {
+  it("sends the token only to a server with the certificate of the settings", async () => {
     await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-limits-cli-"));
     const [own, other] = ["own", "other"].map((name) => makeCertificate(path.join(folder.path, name)));
-    const seen: (string | undefined)[] = [];
+    const tokens: (string | undefined)[] = [];
     await using server = createServer({ cert: readFileSync(own!.cert), key: readFileSync(own!.key) });
     server.on("request", (request, answer) => {
-      seen.push(request.headers.authorization);
+      tokens.push(request.headers.authorization);
       answer.end('{"day": {"limit": 4, "remaining": 4, "used": 0, "resetSeconds": 0}}');
     });
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
     const show = (tls: { cert: string; key: string }): Promise<Ended> => {
-      const words = ["limits", "show", "container", "demo", "--port", String(port)];
-      return command([...words, "--tls-cert", tls.cert, "--tls-key", tls.key], { CAISSON_TOKEN: "secret" });
+      const args = ["limits", "show", "container", "demo", "--port", String(port)];
+      return command([...args, "--tls-cert", tls.cert, "--tls-key", tls.key], { CAISSON_TOKEN: "secret" });
     };
     assert.match((await show(own!)).stdout, /^day +4 +0 +4$/m);
     const refused = await show(other!);
-    assert.deepEqual([refused.code, refused.stdout, seen], [1, "", ["Bearer secret"]]);
+    assert.deepEqual([refused.code, refused.stdout, tokens], [1, "", ["Bearer secret"]]);
   });
 });
 
 function makeCertificate(name: string): { cert: string; key: string } {
   const files = { cert: `${name}.pem`, key: `${name}.key` };
-  const words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
+  const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
   const subject = ["-subj", "/CN=caisson.example", "-out", files.cert, "-keyout", files.key];
-  execFileSync("openssl", [...words, ...subject], { stdio: "ignore" });
+  execFileSync("openssl", [...args, ...subject], { stdio: "ignore" });
   return files;
 }

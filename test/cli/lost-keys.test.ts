@@ -25,46 +25,46 @@ async function used(): Promise<Home> {
   return home;
 }
 
-/** What a start says that must not come to serve. */
+/** Returns the error of a start that must fail. */
 async function refusal(home: Home): Promise<string> {
   const started = await startService(NO_WALL, home).catch((error: Error) => error);
   if (started instanceof Error) return started.message;
   await started.stop();
-  throw new Error("it serves");
+  throw new Error("the service started");
 }
 
 describe("a secret file of the data folder", () => {
-  it("that others can read is named with the command that mends it, wherever that is entered", async () => {
+  it("that other users can read is reported with the command that fixes it, with an absolute path", async () => {
     await using home = await used();
     const files = ["keys.json", "secrets.key", "admin.token"].map((name) => path.join(home.data, name));
     for (const file of files) {
       await chmod(file, 0o644);
-      const said = await refusal(home);
-      assert.ok(said.includes(`run: chmod 600 ${file}`), said);
+      const message = await refusal(home);
+      assert.ok(message.includes(`run: chmod 600 ${file}`), message);
       await chmod(file, 0o600);
     }
   });
 });
 
 describe("a used data folder without its keys.json", () => {
-  it("stops the start, keeps the administrator's token, and serves again with the file", async () => {
+  it("stops the start, keeps the administrative token, and serves again with the file", async () => {
     await using home = await used();
     const [file, admin] = [path.join(home.data, "keys.json"), path.join(home.data, "admin.token")];
-    const before = await readFile(admin, "utf8");
+    const earlier = await readFile(admin, "utf8");
     await rename(file, `${file}.away`);
-    const said = await refusal(home);
-    assert.match(said, /keys\.json are missing, and tokens issued so far are signed with them/);
-    assert.match(said, /from a backup, or .*: caisson keys make/);
-    assert.ok(said.includes(file), said);
+    const message = await refusal(home);
+    assert.match(message, /keys\.json are missing, and tokens issued so far are signed with them/);
+    assert.match(message, /from a backup, or .*: caisson keys make/);
+    assert.ok(message.includes(file), message);
     assert.ok(!(await readdir(home.data)).includes("keys.json"));
-    assert.equal(await readFile(admin, "utf8"), before);
+    assert.equal(await readFile(admin, "utf8"), earlier);
     await rename(`${file}.away`, file);
     const service = await startService(NO_WALL, home);
     assert.equal((await service.run("kept", "6 * 7", { token })).text, "42");
     await service.stop();
   });
 
-  it("gets a new key by keys make, and by it only where there is none", async () => {
+  it("gets a new key from keys make, which fails if the file exists", async () => {
     await using home = await used();
     const file = path.join(home.data, "keys.json");
     await rename(file, `${file}.away`);
@@ -75,7 +75,7 @@ describe("a used data folder without its keys.json", () => {
     assert.equal(uid, owner);
     const again = await command(make);
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /is there already; keys rotate adds a key/);
+    assert.match(again.stderr, /already exists; keys rotate adds a key/);
     assert.ok((await readFile(file, "utf8")).includes(made.stdout.trim()));
     const service = await startService(NO_WALL, home);
     assert.equal((await service.run("kept", "6 * 7")).text, "42");
@@ -85,12 +85,12 @@ describe("a used data folder without its keys.json", () => {
 });
 
 describe("a used data folder without its secrets.key", () => {
-  it("stops the start, and gets a new key when the secrets are given up", async () => {
+  it("stops the start, and gets a new key after the database of secrets is moved away", async () => {
     await using home = await used();
     const file = path.join(home.data, "secrets.key");
     await rename(file, `${file}.away`);
-    const said = await refusal(home);
-    assert.match(said, /secrets\.key is missing, and the secrets kept so far are encrypted with it/);
+    const message = await refusal(home);
+    assert.match(message, /secrets\.key is missing, and the stored secrets are encrypted with it/);
     assert.ok(!(await readdir(home.data)).includes("secrets.key"));
     for (const name of await readdir(home.data)) {
       if (name.startsWith("secrets.sqlite"))

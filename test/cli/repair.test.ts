@@ -9,12 +9,12 @@ import { command, type Ended } from "./command.ts";
 
 const FLAGS = [...NO_WALL, "--container-limit", "month=9"];
 
-function repair(home: Home, ...words: string[]): Promise<Ended> {
-  return command(["limits", "repair", "--data", home.data, ...words]);
+function repair(home: Home, ...args: string[]): Promise<Ended> {
+  return command(["limits", "repair", "--data", home.data, ...args]);
 }
 
 describe("limits repair", () => {
-  it("is what a start that damage stops asks for: it shows the loss, keeps the files, and lets the service start", async () => {
+  it("reports the loss that stops a start, keeps the damaged files, and lets the service start", async () => {
     await using home = await makeHome();
     const first = await startService(FLAGS, home);
     for (const container of ["early", "late", "late"]) await first.run(container, "1");
@@ -22,7 +22,7 @@ describe("limits repair", () => {
     const journal = path.join(home.data, "limits/journal-1");
     const whole = await readFile(journal);
     const damaged = Buffer.from(whole);
-    // In the middle of the first record after the start.
+    // A byte in the middle of the first record after the header.
     damaged[40]! ^= 1;
     await writeFile(journal, damaged);
 
@@ -31,10 +31,10 @@ describe("limits repair", () => {
       assert.ok(error.message.includes(`caisson limits repair --data ${home.data}`), error.message);
       return true;
     });
-    const looked = await repair(home);
-    assert.deepEqual([looked.code, looked.stderr], [1, ""]);
-    assert.match(looked.stdout, /journal-1: \d+ bytes from byte 20 on cannot be read; lost: at most \d+ runs/);
-    assert.match(looked.stdout, /nothing was changed; with --yes/);
+    const reported = await repair(home);
+    assert.deepEqual([reported.code, reported.stderr], [1, ""]);
+    assert.match(reported.stdout, /journal-1: \d+ bytes from byte 20 on cannot be read; lost: at most \d+ runs/);
+    assert.match(reported.stdout, /nothing was changed; with --yes/);
     assert.deepEqual(await readFile(journal), damaged);
 
     const repaired = await repair(home, "--yes");
@@ -43,7 +43,7 @@ describe("limits repair", () => {
     assert.deepEqual(await readFile(path.join(home.data, backup, "journal-1")), damaged);
     const { uid } = await stat(home.data);
     for (const name of await readdir(path.join(home.data, "limits"))) {
-      assert.equal((await stat(path.join(home.data, "limits", name))).uid, uid, `${name} is the service's`);
+      assert.equal((await stat(path.join(home.data, "limits", name))).uid, uid, `${name} belongs to the service`);
     }
     const again = await startService(FLAGS, home);
     assert.deepEqual(await containerRecord(again, "late"), limitRecord({ month: 7 }));
@@ -53,10 +53,10 @@ describe("limits repair", () => {
     await again.stop();
     const sound = await repair(home);
     assert.equal(sound.code, 0);
-    assert.match(sound.stdout, /^nothing is damaged: there are the counts of \d+ keys\n$/);
+    assert.match(sound.stdout, /^nothing is damaged: the counts of \d+ keys\n$/);
   });
 
-  it("says where it finds no counts", async () => {
+  it("reports a data folder without counts", async () => {
     await using home = await makeHome();
     const { code, stderr } = await repair(home);
     assert.equal(code, 1);

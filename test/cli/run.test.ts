@@ -9,7 +9,7 @@ import { type Home, leave, makeHome, NO_WALL, type Service, startService } from 
 import { command, type Ended } from "./command.ts";
 
 const ESBUILD = path.join(import.meta.dirname, "../../node_modules/.bin/esbuild");
-/** Where scripts find a shell, and nobody has an esbuild. */
+/** A PATH with a shell and without esbuild. */
 const BARE_PATH = "/usr/bin:/bin";
 
 let home: Home;
@@ -26,7 +26,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Writes a file into the folder of this test, and says where it is. */
+/** Writes a file into the folder of this test. @returns its path. */
 async function write(name: string, content: string): Promise<string> {
   const file = path.join(folder, name);
   await mkdir(path.dirname(file), { recursive: true });
@@ -34,36 +34,32 @@ async function write(name: string, content: string): Promise<string> {
   return file;
 }
 
-function run(
-  words: readonly string[],
-  settings: Readonly<Record<string, string>> = {},
-  input?: string,
-): Promise<Ended> {
-  const place = ["--port", String(service.port), "--data", home.data];
-  const at = words.indexOf("--");
-  const placed = at === -1 ? [...words, ...place] : [...words.slice(0, at), ...place, ...words.slice(at)];
-  return command(["run", ...placed], { PATH: BARE_PATH, ...settings }, undefined, input);
+function run(args: readonly string[], settings: Readonly<Record<string, string>> = {}, input?: string): Promise<Ended> {
+  const address = ["--port", String(service.port), "--data", home.data];
+  const at = args.indexOf("--");
+  const all = at === -1 ? [...args, ...address] : [...args.slice(0, at), ...address, ...args.slice(at)];
+  return command(["run", ...all], { PATH: BARE_PATH, ...settings }, undefined, input);
 }
 
-async function runText(text: string, ...words: readonly string[]): Promise<Ended> {
-  return run([await write("task.js", text), ...words]);
+async function runText(text: string, ...args: readonly string[]): Promise<Ended> {
+  return run([await write("task.js", text), ...args]);
 }
 
 describe("caisson run", () => {
-  it("prints what the code in a file comes to", async () => {
+  it("prints the result of the code in a file", async () => {
     assert.deepEqual(await runText("6 * 7"), { code: 0, stdout: "42\n", stderr: "" });
     const typed = await write("typed.ts", "export default (): { answer: number } => ({ answer: 42 });");
     assert.deepEqual(await run([typed]), { code: 0, stdout: '{"answer":42}\n', stderr: "" });
   });
 
-  it("takes code from stdin", async () => {
+  it("reads code from stdin", async () => {
     assert.deepEqual(await run(["-"], {}, "6 * 7"), { code: 0, stdout: "42\n", stderr: "" });
   });
 
-  it("gives the code its input as it was written, and its query, in the container that is named", async () => {
+  it("passes the unchanged input and the query to the code, in the container of the flag", async () => {
     const text = "(c) => [c.container, c.query, c.body]";
-    const words = ["--container", "other", "--query", "a=1", "--query", "b=x=y&z", "--input", '{"n": 1.50}'];
-    const { code, stdout } = await runText(text, ...words);
+    const args = ["--container", "other", "--query", "a=1", "--query", "b=x=y&z", "--input", '{"n": 1.50}'];
+    const { code, stdout } = await runText(text, ...args);
     assert.deepEqual([code, JSON.parse(stdout)], [0, ["other", { a: "1", b: "x=y&z" }, { n: 1.5 }]]);
   });
 
@@ -72,7 +68,7 @@ describe("caisson run", () => {
     assert.deepEqual([code, stdout], [0, "no line break"]);
   });
 
-  it("takes the token of the environment first", async () => {
+  it("prefers the token of the environment", async () => {
     const token = await service.issue({ containers: ["mine"] });
     const file = await write("task.js", "1");
     assert.equal((await run([file, "--container", "mine"], { CAISSON_TOKEN: token })).code, 0);
@@ -83,32 +79,32 @@ describe("caisson run", () => {
 });
 
 describe("the exit code of caisson run", () => {
-  it("is 1 when the code fails, with its error and where that is", async () => {
+  it("is 1 if the code fails, with its error and position", async () => {
     const { code, stdout, stderr } = await runText("const f = () => {\n  throw new RangeError('too far');\n};\nf();");
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(stderr, /^caisson: task_threw: .*too far\ncaisson: {5}at f \(task\.js:2:9\)$/m);
   });
 
-  it("is 1 when the code answers with another status than 2xx, whose body is printed", async () => {
-    const { code, stdout, stderr } = await runText("() => new Response('nobody', { status: 404 })");
-    assert.deepEqual([code, stdout, stderr], [1, "nobody", "caisson: the answer has the status 404\n"]);
+  it("is 1 if the code answers with a status other than 2xx, and the body is printed", async () => {
+    const { code, stdout, stderr } = await runText("() => new Response('absent', { status: 404 })");
+    assert.deepEqual([code, stdout, stderr], [1, "absent", "caisson: the answer has the status 404\n"]);
   });
 
-  it("is 1 when an answer breaks off", async () => {
+  it("is 1 if an answer ends early", async () => {
     const { code, stderr } = await runText("(function* () { yield 'first'; throw new Error('then'); })");
     assert.equal(code, 1);
-    assert.match(stderr, /^caisson: the answer broke off/);
+    assert.match(stderr, /^caisson: the answer ended early/);
   });
 
-  it("is 2 when the code does not parse, which is shown with its line", async () => {
+  it("is 2 if the code does not parse, and its line is printed", async () => {
     const { code, stderr } = await runText("const = 1");
     assert.equal(code, 2);
     assert.match(stderr, /^caisson: code_syntax: [^]*caisson:.*const = 1\ncaisson:.* \^/m);
   });
 
-  it("is 2 when what was given is wrong, and nothing is sent", async () => {
+  it("is 2 for invalid input, and nothing is sent", async () => {
     const file = await write("task.js", "1");
-    for (const [words, told] of [
+    for (const [args, message] of [
       [[path.join(folder, "absent.js")], /absent\.js cannot be read/],
       [[file, "--input", "{"], /--input is not JSON/],
       [[file, "--query", "a"], /--query a is not name=value/],
@@ -116,15 +112,15 @@ describe("the exit code of caisson run", () => {
       [["-", "--bundle"], /--bundle needs a file/],
       [[file, "--", "--minify"], /--minify is for esbuild/],
     ] as const) {
-      const { code, stdout, stderr } = await run(words);
+      const { code, stdout, stderr } = await run(args);
       assert.deepEqual([code, stdout], [2, ""], stderr);
-      assert.match(stderr, told);
+      assert.match(stderr, message);
     }
     const { code, stderr } = await run([file], { CAISSON_PORT: "x" });
-    assert.deepEqual([code, stderr], [0, ""], "a flag wins over the variable");
+    assert.deepEqual([code, stderr], [0, ""], "a flag has precedence over the variable");
   });
 
-  it("is 3 when a limit is used up", async () => {
+  it("is 3 if a limit is used up", async () => {
     const token = await service.issue({ containers: ["*"], limits: { token: { month: 1 } } });
     const file = await write("task.js", "1");
     assert.equal((await run([file], { CAISSON_TOKEN: token })).code, 0);
@@ -133,7 +129,7 @@ describe("the exit code of caisson run", () => {
     assert.match(stderr, /^caisson: token_limited: .*the next fits in/);
   });
 
-  it("is 4 when no service is reached, or something else answers", async () => {
+  it("is 4 if no service is reached, or another program answers", async () => {
     const file = await write("task.js", "1");
     const port = (await closedAddress()).split(":")[1]!;
     const closed = await command(["run", file, "--port", port, "--data", home.data]);
@@ -149,7 +145,7 @@ describe("the exit code of caisson run", () => {
 });
 
 describe("caisson run --url", () => {
-  it("asks the service that it names, below its path", async () => {
+  it("sends the run to the service of the URL, below its path", async () => {
     const token = await service.issue({ containers: ["demo"] });
     const file = await write("task.js", "6 * 7");
     const { code, stdout } = await command(["run", file, "--url", service.url], { CAISSON_TOKEN: token });
@@ -161,7 +157,7 @@ describe("caisson run --url", () => {
     assert.equal(other.requests[0]!.headers.authorization, `Bearer ${token}`);
   });
 
-  it("never sends the administrative token of this machine, nor any in the clear", async () => {
+  it("never sends the administrative token of this machine, and no token unencrypted", async () => {
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
     const file = await write("task.js", "1");
@@ -175,7 +171,7 @@ describe("caisson run --url", () => {
   });
 });
 
-/** A project with an esbuild and a package of its own, and code that no service takes as it is. */
+/** Writes a project with esbuild, a package, and code that the service rejects without a bundle. */
 async function writeProject(): Promise<string> {
   await write("project/node_modules/greeting/index.js", "module.exports = (name) => `Hello, ${name}`;");
   await mkdir(path.join(folder, "project/node_modules/.bin"), { recursive: true });
@@ -190,7 +186,7 @@ async function writeProject(): Promise<string> {
 }
 
 describe("caisson run --bundle", () => {
-  it("makes one file of what the code imports, by the esbuild of its project", async () => {
+  it("bundles the code with its imports, by the esbuild of its project", async () => {
     const file = await writeProject();
     const plain = await run([file]);
     assert.equal(plain.code, 2);
@@ -199,14 +195,14 @@ describe("caisson run --bundle", () => {
     assert.deepEqual([code, stdout, stderr], [0, '"Hello, Ada"\n', ""]);
   });
 
-  it("hands flags on to esbuild, and gives the bundle its input", async () => {
+  it("passes flags to esbuild, and the input to the bundle", async () => {
     const file = await write("flagged.ts", "enum E { A }\nexport default (c: any) => [NAMED, c.body, E.A];");
-    const words = [file, "--esbuild", ESBUILD, "--input", "7", "--", '--define:NAMED="named"', "--minify"];
-    const { code, stdout, stderr } = await run(words);
+    const args = [file, "--esbuild", ESBUILD, "--input", "7", "--", '--define:NAMED="named"', "--minify"];
+    const { code, stdout, stderr } = await run(args);
     assert.deepEqual([code, stdout, stderr], [0, '["named",7,0]\n', ""]);
   });
 
-  it("says what esbuild has against the code, and sends nothing", async () => {
+  it("prints the errors of esbuild, and sends nothing", async () => {
     await writeProject();
     const file = await write("project/src/wrong.ts", 'import "./absent.ts";\nexport default 1;');
     const { code, stdout, stderr } = await run([file, "--bundle"]);
@@ -214,7 +210,7 @@ describe("caisson run --bundle", () => {
     assert.match(stderr, /Could not resolve "\.\/absent\.ts"[^]*caisson: .*was not bundled: esbuild ended with 1/);
   });
 
-  it("says how to get an esbuild where there is none, and that the one named cannot be started", async () => {
+  it("reports how to install a missing esbuild, and an esbuild that cannot be started", async () => {
     const file = await write("alone.ts", "export default 1;");
     const none = await run([file, "--bundle"]);
     assert.equal(none.code, 2);

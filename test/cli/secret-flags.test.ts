@@ -25,35 +25,36 @@ async function read(flags: SecretFlags): Promise<[unknown, string[]]> {
   return [await secretsOf(flags, sources, (text) => faults.push(text)), faults];
 }
 
-test("a secret is its value, or without one that of the environment variable of its name", async () => {
+test("a secret has the value of its flag, or of the environment variable of its name", async () => {
   assert.deepEqual(await read({}), [undefined, []]);
   const secret = ["A=a=b", "TOKEN", "EMPTY", "B="];
   assert.deepEqual(await read({ secret }), [{ A: "a=b", TOKEN: "of the environment", EMPTY: "", B: "" }, []]);
 });
 
-test("a file gives its text without the line end behind it, and - is stdin", async () => {
+test("a secret of a file has no final line end, and - is stdin", async () => {
   const secretFile = ["A=/plain", "B=/ended", "C=/windows", "D=/lines", "E=-"];
   const secrets = { A: "p4ss", B: "p4ss", C: "p4ss", D: "\ufeffone\ntwo\n", E: "from stdin", F: "f" };
   assert.deepEqual(await read({ secret: ["F=f"], secretFile }), [secrets, []]);
 });
 
-test("what cannot be read is told, each flag of it, and no value with it", async () => {
+test("each invalid flag is reported, without values", async () => {
   const [, faults] = await read({
     secret: ["s3cr3t-without-key", "=s3cr3t", "A=s3cr3t"],
     secretFile: ["A=/plain", "B", "=/plain", "C=/none", "D=/binary", "E=-", "F=-"],
   });
   assert.deepEqual(
     faults.map(
-      (text) => /number 1 has no value|must be KEY=|may name - once|C cannot|D is no text|"A" more/.exec(text)?.[0],
+      (text) =>
+        /number 1 has no value|must be KEY=|may use - only once|C cannot|D is not UTF-8|"A" more/.exec(text)?.[0],
     ),
     [
       "number 1 has no value",
       "must be KEY=",
-      "may name - once",
+      "may use - only once",
       "must be KEY=",
       "must be KEY=",
       "C cannot",
-      "D is no text",
+      "D is not UTF-8",
       '"A" more',
     ],
   );

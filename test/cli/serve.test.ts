@@ -22,21 +22,21 @@ before(async () => {
 });
 after(() => leave(service, home));
 
-function issue(...words: string[]): ReturnType<typeof command> {
-  return command(["token", "issue", "--admin", "--data", home.data, ...words]);
+function issue(...args: string[]): ReturnType<typeof command> {
+  return command(["token", "issue", "--admin", "--data", home.data, ...args]);
 }
 
 describe("serve --config", () => {
-  it("takes its settings from the file, where no flag says otherwise", async () => {
+  it("reads its settings from the file, unless a flag overrides them", async () => {
     assert.deepEqual(await containerRecord(service, "demo", service.admin), limitRecord({ minute: 5 }));
     assert.equal((await service.request("GET", `/api/run/demo?key=${service.admin}`, { token: null })).status, 403);
-    assert.equal((await service.run("demo", "throw new Error('told at info')")).status, 500);
+    assert.equal((await service.run("demo", "throw new Error('logged at info')")).status, 500);
     assert.equal(service.stderr(), "");
   });
 });
 
 describe("token issue --admin", () => {
-  it("prints one token that the running service accepts as administrative, and nothing else", async () => {
+  it("prints only a token that the running service accepts as administrative", async () => {
     const { code, stdout, stderr } = await issue();
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
@@ -48,13 +48,13 @@ describe("token issue --admin", () => {
     assert.ok(exp === undefined || exp === null);
   });
 
-  it("gives the token the validity that is asked for", async () => {
+  it("sets the requested validity of the token", async () => {
     const { stdout } = await issue("--expires", "12h");
     const { iat, exp } = claimsOf(stdout.trim());
     assert.equal(Number(exp) - Number(iat), 12 * 3_600);
   });
 
-  it("names a validity that is none, and prints no token", async () => {
+  it("reports an invalid validity, and prints no token", async () => {
     for (const expires of ["12", "soon", "0h"]) {
       const { code, stdout, stderr } = await issue("--expires", expires);
       assert.notEqual(code, 0);
@@ -63,7 +63,7 @@ describe("token issue --admin", () => {
     }
   });
 
-  it("makes no data folder where there is none: a token of new keys would be good for nothing", async () => {
+  it("creates no data folder, because a service would not accept a token of new keys", async () => {
     const nowhere = path.join(home.tmp, "none");
     const { code, stdout, stderr } = await command(["token", "issue", "--admin", "--data", nowhere]);
     assert.notEqual(code, 0);
@@ -72,7 +72,7 @@ describe("token issue --admin", () => {
     assert.doesNotMatch(stderr, /\n\s+at /);
   });
 
-  it("says what is missing without --admin", async () => {
+  it("reports the missing flag without --admin", async () => {
     const { code, stdout, stderr } = await command(["token", "issue", "--data", home.data]);
     assert.notEqual(code, 0);
     assert.equal(stdout, "");

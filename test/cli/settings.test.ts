@@ -18,7 +18,7 @@ async function configFile(t: TestContext, content: string): Promise<string> {
 }
 
 describe("serve --help", () => {
-  it("lists every setting with its variable and what it is for, and the defaults with their units", async () => {
+  it("lists every setting with its variable and purpose, and the defaults with their units", async () => {
     const { code, stdout } = await command(["serve", "--help"]);
     assert.equal(code, 0);
     const help = stdout.replaceAll(/\s+/g, " ");
@@ -26,27 +26,27 @@ describe("serve --help", () => {
       const at = help.indexOf(` ${flag} `);
       assert.ok(at >= 0, `${flag} is not listed`);
       const line = help.slice(at, at + flag.length + purpose.length + 120);
-      assert.ok(line.includes(purpose), `${flag} does not say that it ${purpose}`);
-      assert.ok(new RegExp(`\\b${variableName(key)}\\)`).test(line), `${variableName(key)} is not told at ${flag}`);
+      assert.ok(line.includes(purpose), `${flag} does not have the text: ${purpose}`);
+      assert.ok(new RegExp(`\\b${variableName(key)}\\)`).test(line), `${variableName(key)} is missing at ${flag}`);
     }
-    for (const told of ["--config", "default: 30s;", "default: 256MiB;", "default: 7070;", "CAISSON_CONFIG"]) {
-      assert.ok(help.includes(told), `${told} is not in the help`);
+    for (const part of ["--config", "default: 30s;", "default: 256MiB;", "default: 7070;", "CAISSON_CONFIG"]) {
+      assert.ok(help.includes(part), `${part} is not in the help`);
     }
   });
 });
 
-describe("the help of a setting that is one of some words", () => {
-  it("names all of them, so that nobody has to be refused to learn them", () => {
+describe("the help of a setting with a list of values", () => {
+  it("names all values", () => {
     for (const { flag, help, read } of Object.values(SETTINGS)) {
-      const words = flag.includes(" ") ? choicesOf(read) : [];
-      for (const word of words) assert.match(`${flag} ${help}`, new RegExp(`\\b${word}\\b`), flag);
+      const values = flag.includes(" ") ? choicesOf(read) : [];
+      for (const value of values) assert.match(`${flag} ${help}`, new RegExp(`\\b${value}\\b`), flag);
     }
     assert.deepEqual(choicesOf(SETTINGS.egress.read), ["none", "public"]);
   });
 });
 
-describe("settings that are wrong", () => {
-  it("end the command with exit code 2 and are all named, each with where it came from", async (t) => {
+describe("invalid settings", () => {
+  it("end the command with exit code 2 and are all reported with their source", async (t) => {
     const file = await configFile(t, JSON.stringify({ pool: "many", wall_limit: "30s", cpuLimit: 0 }));
     const flags = ["--wall-limit", "30", "--container-limit", "minutes=5", "--port", "70000"];
     const { code, stdout, stderr } = await command(["serve", "--config", file, ...flags], {
@@ -73,14 +73,14 @@ describe("settings that are wrong", () => {
     for (const line of lines) assert.match(line, /^caisson: /);
   });
 
-  it("end the command with exit code 2 when they contradict each other", async () => {
+  it("end the command with exit code 2 if they contradict each other", async () => {
     const { code, stderr } = await command(["serve", "--host", "0.0.0.0", "--tls-cert", "cert.pem"]);
     assert.equal(code, 2);
     assert.match(stderr, /--tls-cert and --tls-key must be set together/);
   });
 
   for (const content of ["{", "[]", "null", '"text"']) {
-    it(`end the command with exit code 2 when the file holds ${content}`, async (t) => {
+    it(`end the command with exit code 2 if the file contains ${content}`, async (t) => {
       const file = await configFile(t, content);
       const { code, stderr } = await command(["serve", "--config", file]);
       assert.equal(code, 2);
@@ -89,7 +89,7 @@ describe("settings that are wrong", () => {
     });
   }
 
-  it("end the command with exit code 2 when the file is not there, also when a variable names it", async () => {
+  it("end the command with exit code 2 if the file is absent, also if a variable names it", async () => {
     const { code, stderr } = await command(["serve"], { CAISSON_CONFIG: "/nowhere/caisson.json" });
     assert.equal(code, 2);
     assert.match(stderr, /\/nowhere\/caisson\.json cannot be read/);
@@ -97,21 +97,21 @@ describe("settings that are wrong", () => {
 });
 
 describe("the command line", () => {
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     assert.deepEqual(await command(["--version"]), { code: 0, stdout: `${VERSION}\n`, stderr: "" });
   });
 
-  it("refuses a verb and a flag that it does not have, and names them", async () => {
-    for (const words of [["serv"], ["serve", "--prot", "1"], ["token", "isue"]]) {
-      const { code, stdout, stderr } = await command(words);
+  it("rejects an unknown command and an unknown flag, and names them", async () => {
+    for (const args of [["serv"], ["serve", "--prot", "1"], ["token", "isue"]]) {
+      const { code, stdout, stderr } = await command(args);
       assert.notEqual(code, 0);
       assert.equal(stdout, "");
-      assert.match(stderr, new RegExp(words[1] ?? words[0]!));
+      assert.match(stderr, new RegExp(args[1] ?? args[0]!));
     }
   });
 });
 
-/** As the refusal of something else lists them. */
+/** Returns the values of a setting from the error for an unknown value. */
 function choicesOf(read: (texts: readonly string[]) => unknown): string[] {
   try {
     read(["?"]);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { tokenMembers } from "../../src/cli/token-members.ts";
 
-test("the flags of token issue are the members of the request, and those that are not given are left out", async () => {
+test("the flags of token issue become members of the request, and absent flags are omitted", async () => {
   assert.deepEqual(await tokenMembers({ container: ["acme"] }), { containers: ["acme"] });
   assert.deepEqual(await tokenMembers({ admin: true }), { admin: true, exp: null });
   assert.deepEqual(await tokenMembers({ admin: true, expires: "1h" }), { admin: true, expiresIn: "1h" });
@@ -41,7 +41,7 @@ test("the flags of token issue are the members of the request, and those that ar
   assert.equal((await tokenMembers({ container: ["a"], offline: true }))["net"], false);
 });
 
-test("every flag that cannot be read is told at once, and no secret with it", async () => {
+test("all invalid flags are reported at once, without secrets", async () => {
   const flags = {
     limit: ["minute=60", "token.minute=x", "container.year=1"],
     secret: ["s3cr3t-without-key", "A=s3cr3t", "A=s3cr3t"],
@@ -55,14 +55,14 @@ test("every flag that cannot be read is told at once, and no secret with it", as
     ({ message }: Error) => {
       assert.deepEqual(
         message.split("\n").map((line) => line.split(" ", 1)[0]),
-        ["give", "--limit", "--limit", "--limit", "--secret", "--secret", "--param", "--depth", "--offline"],
+        ["--container", "--limit", "--limit", "--limit", "--secret", "--secret", "--param", "--depth", "--offline"],
       );
       return !message.includes("s3cr3t");
     },
   );
 });
 
-test("what the service would have against the other flags is told with those that cannot be read", async () => {
+test("faults that the service would report are reported together with invalid flags", async () => {
   const flags = {
     container: ["a*b"],
     can: ["run,fly"],
@@ -74,8 +74,8 @@ test("what the service would have against the other flags is told with those tha
   await assert.rejects(
     async () => tokenMembers(flags),
     ({ message }: Error) => {
-      const told = message.split("\n").map((line) => line.split(" ", 1)[0]!);
-      assert.deepEqual(told.toSorted(), ["--depth", "--limit", "can.1", "containers.0", "expiresIn", "secrets"]);
+      const members = message.split("\n").map((line) => line.split(" ", 1)[0]!);
+      assert.deepEqual(members.toSorted(), ["--depth", "--limit", "can.1", "containers.0", "expiresIn", "secrets"]);
       return true;
     },
   );

@@ -17,14 +17,14 @@ before(async () => {
 });
 after(() => leave(service, home));
 
-function issue(...words: string[]): Promise<Ended> {
-  return command(["token", "issue", ...words, "--port", String(service.port), "--data", home.data]);
+function issue(...args: string[]): Promise<Ended> {
+  return command(["token", "issue", ...args, "--port", String(service.port), "--data", home.data]);
 }
 
 describe("token issue", () => {
-  it("asks the service for a token, and prints it and nothing else", async () => {
-    const words = ["--container", "acme", "--can", "run,issue", "--limit", "token.day=2", "--depth", "1", "--fresh"];
-    const { code, stdout, stderr } = await issue(...words, "--expires", "1h", "--no-self-revoke", "--offline");
+  it("requests a token from the service, and prints only the token", async () => {
+    const args = ["--container", "acme", "--can", "run,issue", "--limit", "token.day=2", "--depth", "1", "--fresh"];
+    const { code, stdout, stderr } = await issue(...args, "--expires", "1h", "--no-self-revoke", "--offline");
     assert.deepEqual([code, stderr], [0, ""]);
     const token = stdout.trim();
     const jti = (JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string }).jti;
@@ -41,17 +41,17 @@ describe("token issue", () => {
     assert.equal((await service.run("acme", "6 * 7", { token })).text, "42");
   });
 
-  it("gives it params, secrets and the pin that they need", async () => {
+  it("sets params, secrets and the pin that secrets require", async () => {
     const code = "(context) => [context.params, context.secrets]";
-    const given = ["--container", "acme", "--param", "plan=pro", "--secret", "KEY=a=b", "--secret", "B=2"];
+    const flags = ["--container", "acme", "--param", "plan=pro", "--secret", "KEY=a=b", "--secret", "B=2"];
     const sha256 = createHash("sha256").update(code).digest("hex");
     for (const allowed of [["--secrets-readable"], ["--code-sha256", sha256]]) {
-      const { stdout, stderr } = await issue(...given, ...allowed);
+      const { stdout, stderr } = await issue(...flags, ...allowed);
       assert.equal(stderr, "");
       const answer = await service.run("acme", code, { token: stdout.trim() });
       assert.deepEqual(answer.json(), [{ plan: "pro" }, { KEY: "a=b", B: "2" }]);
     }
-    const refused = await issue(...given);
+    const refused = await issue(...flags);
     assert.deepEqual([refused.code, refused.stdout], [1, ""]);
     assert.match(refused.stderr, /secretsReadable: true/);
     assert.doesNotMatch(refused.stderr, /a=b/);
@@ -60,10 +60,10 @@ describe("token issue", () => {
     assert.deepEqual((await service.run("acme", code, { token: stdout.trim() })).json(), [{}, { KEY: "offline" }]);
   });
 
-  it("takes secrets from the environment, from files and from stdin, so that no list of processes has them", async () => {
+  it("reads secrets from the environment, files and stdin, so that they are not in the list of processes", async () => {
     const file = path.join(home.data, "../secret.txt");
     await writeFile(file, "of a file\n");
-    const given = [
+    const flags = [
       "--secret",
       "ENV_KEY",
       "--secret-file",
@@ -72,7 +72,7 @@ describe("token issue", () => {
       "STDIN=-",
       "--secrets-readable",
     ];
-    const words = [
+    const args = [
       "token",
       "issue",
       "--port",
@@ -81,42 +81,42 @@ describe("token issue", () => {
       home.data,
       "--container",
       "acme",
-      ...given,
+      ...flags,
     ];
-    const { stdout, stderr } = await command(words, { ENV_KEY: "of the environment" }, undefined, "of stdin\n");
+    const { stdout, stderr } = await command(args, { ENV_KEY: "of the environment" }, undefined, "of stdin\n");
     assert.equal(stderr, "");
     const answer = await service.run("acme", "(context) => context.secrets", { token: stdout.trim() });
     assert.deepEqual(answer.json(), { ENV_KEY: "of the environment", FILE: "of a file", STDIN: "of stdin" });
-    const unset = await command(words, {}, undefined, "of stdin\n");
+    const unset = await command(args, {}, undefined, "of stdin\n");
     assert.deepEqual([unset.code, unset.stdout], [1, ""]);
     assert.match(unset.stderr, /no environment variable has that name/);
   });
 
-  it("issues below the token that it is given", async () => {
+  it("issues below the token of the environment", async () => {
     const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1 });
-    const words = ["token", "issue", "--port", String(service.port), "--container", "acme"];
-    const { stdout } = await command(words, { CAISSON_TOKEN: head });
+    const args = ["token", "issue", "--port", String(service.port), "--container", "acme"];
+    const { stdout } = await command(args, { CAISSON_TOKEN: head });
     assert.equal((await service.run("acme", "6 * 7", { token: stdout.trim() })).text, "42");
-    const { code, stderr } = await command([...words, "--can", "limits"], { CAISSON_TOKEN: head });
+    const { code, stderr } = await command([...args, "--can", "limits"], { CAISSON_TOKEN: head });
     assert.equal(code, 1);
     assert.match(stderr, /may not issue more than it has/);
     assertProblem(await service.run("other", "1", { token: stdout.trim() }), 403, "token_forbidden");
   });
 
-  it("makes an administrator's from the data folder, which the service takes", async () => {
+  it("issues an administrative token from the data folder, which the service accepts", async () => {
     const { code, stdout } = await command(["token", "issue", "--admin", "--data", home.data]);
     assert.equal(code, 0);
     assert.equal((await service.request("GET", "/api/tokens", { token: stdout.trim() })).status, 200);
   });
 
-  it("tells every fault that the service finds, and with them what is more than its token has", async () => {
-    const words = ["--container", "a*b", "--can", "run,fly", "--depth", "9", "--net", "b.example"];
+  it("prints all faults that the service reports, also members that exceed the token", async () => {
+    const args = ["--container", "a*b", "--can", "run,fly", "--depth", "9", "--net", "b.example"];
     const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1, net: ["a.example"] });
-    const below = ["token", "issue", "--port", String(service.port), ...words];
+    const below = ["token", "issue", "--port", String(service.port), ...args];
     const members = ["containers.0", "can.1", "depth"];
     const answers: [Ended, string[]][] = [
-      [await issue(...words), members],
-      [await command(["token", "issue", "--admin", ...words, "--data", home.data]), members],
+      [await issue(...args), members],
+      [await command(["token", "issue", "--admin", ...args, "--data", home.data]), members],
       [await command(below, { CAISSON_TOKEN: head }), [...members, "net"]],
     ];
     for (const [{ code, stdout, stderr }, expected] of answers) {
@@ -125,16 +125,16 @@ describe("token issue", () => {
     }
   });
 
-  it("says what is wrong, and prints no token", async () => {
-    for (const [words, said] of [
+  it("prints the fault, and no token", async () => {
+    for (const [args, message] of [
       [["--depth", "x", "--container", "a"], /--depth must be a whole number/],
       [["--container", "-"], /container name/],
       [[], /--container .* or --admin/],
       [["--admin", "--container", "a"], /containers narrows/],
     ] as const) {
-      const { code, stdout, stderr } = await issue(...words);
+      const { code, stdout, stderr } = await issue(...args);
       assert.deepEqual([code, stdout], [1, ""]);
-      assert.match(stderr, said);
+      assert.match(stderr, message);
     }
   });
 });

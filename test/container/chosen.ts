@@ -1,12 +1,12 @@
 import type { Row } from "../hostile/table.ts";
 
-/** What became of an attack. */
+/** The result of an attack. */
 export interface Verdict extends Row {
-  /** Why it was not what should be, or null. */
+  /** Why the answer was wrong, or null. */
   readonly error: string | null;
 }
 
-/** Forty of the corpus: those that find another wall in a container than on a host. By class. */
+/** Forty attacks of the corpus, by class: the attacks that meet another sandbox in a container than on a host. */
 export const CHOSEN: Readonly<Record<string, readonly string[]>> = {
   bombs: ["buffers", "heap-objects", "workers"],
   escapes: [

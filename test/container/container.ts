@@ -15,25 +15,25 @@ const ROOT = path.join(import.meta.dirname, "../..");
 const START_MS = 60_000;
 const STOP_MS = 20_000;
 
-/** A container that was started as `docker run` starts one, and what can be done to it from outside. */
+/** A container that was started like `docker run` does, and the operations on it from outside. */
 export interface Container {
-  /** From outside, at the port that the image exposes. */
+  /** Sends a request from outside, to the port that the image exposes. */
   request(method: string, target: string, options?: RequestOptions): Promise<Answer>;
-  /** As `docker exec`: with the rights of the container, and no more. */
+  /** Runs a command like `docker exec`, with only the rights of the container. */
   exec(...words: readonly string[]): Promise<Ended>;
   stdout(): string;
   stderr(): string;
-  /** Of its process 1. */
+  /** The output of its process 1. */
   readonly ended: Promise<number | null>;
-  /** As `docker kill`: what it has written stays, for `startAgain`. */
+  /** Kills it like `docker kill`. Its files stay for `startAgain`. */
   kill(): Promise<void>;
-  /** As `docker start`. */
+  /** Starts it again like `docker start`. */
   startAgain(): Container;
-  /** As `docker stop`. Gives how process 1 ended, and removes the container. */
+  /** Stops it like `docker stop`, and removes it. Returns how process 1 ended. */
   stop(): Promise<number | null>;
 }
 
-/** @param words follow the name of the image, in place of its command. */
+/** @param words the arguments after the name of the image, which replace its command. */
 export function runContainer(
   image: Image,
   flags: RunFlags = {},
@@ -54,7 +54,7 @@ function runBundle(bundle: Bundle, image: Image, flags: RunFlags, words: readonl
     binds: [
       ["/usr", "/usr", "ro"],
       ...config.volumes.map((volume) => [makeVolume(bundle, image, volume), volume, "rw"] as const),
-      // The attacks and those who judge them, for `exec`; nothing in the image knows of it.
+      // The attacks and the code that judges them, for `exec`. They are not a part of the image.
       [path.join(ROOT, "test"), "/app/test", "ro"],
     ],
   };
@@ -83,10 +83,10 @@ function runBundle(bundle: Bundle, image: Image, flags: RunFlags, words: readonl
       clearTimeout(timer);
       process.off("exit", removeAtExit);
       removeBundle(bundle);
-      // The kernel takes network namespaces away when it has time.
+      // The kernel removes network namespaces asynchronously.
       let left: string[] = [];
       const isGone = (): boolean => (left = leftOf(bundle, network.device)).length === 0;
-      await until(isGone, "nothing is left of the container").catch((error: unknown) => {
+      await until(isGone, "all resources of the container are removed").catch((error: unknown) => {
         throw new Error(`the container left behind: ${left.join(", ")}`, { cause: error });
       });
       return code;
@@ -94,7 +94,7 @@ function runBundle(bundle: Bundle, image: Image, flags: RunFlags, words: readonl
   };
 }
 
-/** As an engine makes an unnamed volume: as the image has it, and then a mount of its own. */
+/** Creates a volume like an engine creates an unnamed volume: with the contents of the image, and a separate mount. */
 function makeVolume({ folder }: Bundle, image: Image, volume: string): string {
   const { mode, uid, gid } = statSync(path.join(image.rootfs, volume));
   const made = path.join(folder, "volumes", volume);
@@ -105,10 +105,10 @@ function makeVolume({ folder }: Bundle, image: Image, volume: string): string {
   return made;
 }
 
-/** Waits until the service in it has told how to reach it, or has ended. */
+/** Waits until the service has printed its address, or has ended. */
 export async function served(container: Container): Promise<void> {
   let code: number | null | undefined;
-  void container.ended.then((given) => (code = given));
+  void container.ended.then((exitCode) => (code = exitCode));
   await until(() => /^curl .*\n/m.test(container.stdout()) || code !== undefined, "the container serves", START_MS);
   if (code !== undefined) throw new Error(`the container ended with ${code}: ${container.stderr()}`);
 }
@@ -146,7 +146,7 @@ async function exec({ name, folder }: Bundle, process: object): Promise<Ended> {
   return { code, stdout, stderr };
 }
 
-/** Control groups, mounts and devices of a container that is no more. */
+/** Returns control groups, mounts and devices that an ended container has left. */
 function leftOf({ name, folder }: Bundle, device: string): string[] {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")

@@ -11,27 +11,27 @@ import { whyNoContainer } from "./runtime.ts";
 
 const RUNS = isLong ? 1_000 : 200;
 const RUNS_AT_ONCE = 8;
-/** Small, so that what takes all of something is soon at its end. */
+/** Small limits, so that an attack that exhausts a resource ends soon. */
 const LIMITS = ["--memory-limit", "96MiB", "--tmp-limit", "16MiB", "--idle-limit", "3s"];
 const SERVE = ["serve", ...LIMITS, "--token-new-containers", "100000"];
-/** Stands in the environment of the service and in a file beside it. */
+/** A secret in the environment of the service and in a file next to it. */
 const CANARY_SECRET = "secret-of-the-container";
 
-/** How people start it: each line is a way that needs no privilege. By the words after `docker run -p 7070:7070`. */
+/** The usual ways to start it without privileges, by the arguments after `docker run -p 7070:7070`. */
 const WAYS: Readonly<Record<string, RunFlags>> = {
   "as it is": {},
   "--user 1000": { user: 1_000 },
   "--cap-drop ALL": { capabilities: [] },
 };
 
-/** Each has a network of its own. */
+/** The tests run at once, because each container has a separate network. */
 describe("a default container", { skip: whyNoContainer(), concurrency: Object.keys(WAYS).length }, () => {
   let image: Image;
   before(() => {
     image = buildImage();
   });
 
-  // The tests of one way are about one container, in their order: else they would be at once, too.
+  // The tests of one way share a container and must run in order.
   for (const [way, flags] of Object.entries(WAYS)) {
     describe(way, { concurrency: 1 }, () => holdWay(() => image, flags));
   }
@@ -47,27 +47,27 @@ function holdWay(built: () => Image, flags: RunFlags): void {
     const file = /^administrative token: (.*)$/m.exec(container.stdout())![1]!;
     token = (await container.exec("cat", file)).stdout.trim();
   });
-  // A failed start has left it where it was.
+  // If the start has failed, the stop may fail, too.
   after(() => container.stop().catch(() => {}));
 
-  it("serves behind the level confined, whose wall was attacked, and says so", async () => {
+  it("serves at the level confined, which the self-test has attacked, and reports that level", async () => {
     assert.match(container.stdout(), /^isolation: confined\b/m);
     const health = (await container.request("GET", "/healthz")).json() as { status: string; isolation: string };
     assert.deepEqual([health.status, health.isolation], ["ok", "confined"]);
   });
 
-  it("is well by the image's own health check", async () => {
+  it("passes the image's own health check", async () => {
     const { code, stdout } = await container.exec(...built().config.healthcheck);
     assert.deepEqual([code, /^ok: caisson .*, isolation confined\n$/.test(stdout)], [0, true], stdout);
   });
 
-  it("satisfies the doctor", async () => {
+  it("passes the doctor", async () => {
     const { code, stdout, stderr } = await container.exec(...built().config.entrypoint, "doctor");
     assert.deepEqual([code, stderr], [0, ""], stdout);
-    assert.match(stdout, /^The wall holds \(isolation confined\)/m);
+    assert.match(stdout, /^The sandbox holds \(isolation confined\)/m);
   });
 
-  it(`answers ${RUNS} runs from outside, all of them right`, async () => {
+  it(`answers ${RUNS} runs from outside correctly`, async () => {
     const wrong: string[] = [];
     let next = 0;
     const work = async (): Promise<void> => {
@@ -80,7 +80,7 @@ function holdWay(built: () => Image, flags: RunFlags): void {
     assert.deepEqual(wrong, [], container.stderr());
   });
 
-  it("stands forty attacks from inside, and nothing beside it was touched", async () => {
+  it("withstands forty attacks from inside, and no canary is touched", async () => {
     const { code, stdout, stderr } = await container.exec("scripts/node", "test/container/inside.ts");
     assert.deepEqual([code, stderr], [0, ""]);
     const lines = stdout
@@ -95,7 +95,7 @@ function holdWay(built: () => Image, flags: RunFlags): void {
     assert.ok(!container.stderr().includes(CANARY_SECRET), "the secret stands in the log");
   });
 
-  it("ends with exit code 0 when it is asked to stop, and nothing of it is left", async () => {
+  it("ends with exit code 0 when it is stopped, and leaves nothing behind", async () => {
     assert.equal(await container.stop(), 0);
   });
 }

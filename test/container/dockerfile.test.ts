@@ -10,13 +10,13 @@ import { buildImage, type Image } from "./image.ts";
 import { whyNoContainer } from "./runtime.ts";
 
 describe("the Dockerfile", () => {
-  it("stands on maintained images with a version, and names no other host", () => {
+  it("uses maintained base images with a version, and names no other host", () => {
     for (const { base } of readDockerfile()) assert.match(base, /^(?:debian|node):[\w.-]*bookworm-slim$/);
     for (const { text } of readDockerfile().flatMap(({ instructions }) => instructions))
       assert.ok(!text.includes("//"));
   });
 
-  it("is sent nothing but what it copies", () => {
+  it("receives only the files that it copies", () => {
     const copied = readDockerfile()
       .flatMap(({ instructions }) => instructions)
       .filter(({ name }) => name === "COPY")
@@ -30,7 +30,7 @@ describe("the Dockerfile", () => {
 describe("the lines of docs/how-to/container-image.md", () => {
   const page = readFileSync(path.join(import.meta.dirname, "../../docs/how-to/container-image.md"), "utf8");
 
-  it("ask for no privilege", () => {
+  it("require no privilege", () => {
     const lines = page.match(/docker (?:run|build) [^\n`]*/g)!;
     assert.ok(lines.some((line) => line === "docker run -p 7070:7070 caisson"));
     for (const line of lines)
@@ -49,7 +49,7 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
     image = buildImage();
   });
 
-  it("holds the service and what it needs at run time, and nothing of the workshop", () => {
+  it("contains the service and its runtime dependencies, and no development files", () => {
     const app = path.join(image.rootfs, "app");
     assert.deepEqual(readdirSync(app).toSorted(), ["node_modules", "package.json", "scripts", "src"]);
     for (const name of Object.keys(packageJson.devDependencies))
@@ -58,16 +58,16 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
       assert.ok(existsSync(path.join(app, "node_modules", name)));
   });
 
-  it("runs a verb on the Node that this release pins, in place of serving", async () => {
+  it("runs a subcommand instead of the service, on the Node that this release pins", async () => {
     const { stdout } = await endOf(runContainer(image, {}, ["doctor", "--json"]));
     const { layers } = JSON.parse(stdout) as { layers: { layer: string; proof: string }[] };
     const pinned = packageJson.optionalDependencies[`node-linux-${process.arch as "x64" | "arm64"}`];
-    assert.equal(layers.find(({ layer }) => layer === "Node")!.proof, `${pinned}, the version that this release pins`);
+    assert.equal(layers.find(({ layer }) => layer === "Node")!.proof, `${pinned}, the version pinned by this release`);
   });
 
-  it("refuses to start where the namespaces that were asked for are refused, and says by what", async () => {
+  it("refuses to start if the requested namespaces are refused, and reports the cause", async () => {
     const { code, stdout, stderr } = await endOf(runContainer(image, {}, ["serve", "--isolation", "namespaces"]));
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^caisson: no guest can be started: .*its engine's seccomp and AppArmor profiles do that/);
+    assert.match(stderr, /^caisson: no guest can be started: .*the engine's seccomp and AppArmor profiles refuse them/);
   });
 });

@@ -5,19 +5,19 @@ const ROOT = path.join(import.meta.dirname, "../..");
 
 export interface Instruction {
   readonly name: string;
-  /** All that follows the name, as it is written. */
+  /** The text after the name of the instruction. */
   readonly text: string;
 }
 
 export interface Stage {
-  /** What it stands on. */
+  /** Its base image. */
   readonly base: string;
-  /** By which others copy from it; the last has none. */
+  /** The name by which other stages copy from it; the last stage has none. */
   readonly name: string | null;
   readonly instructions: readonly Instruction[];
 }
 
-/** What an image says of the containers that are made of it. */
+/** The configuration of an image for its containers. */
 export interface ImageConfig {
   cwd: string;
   stopSignal: string;
@@ -32,9 +32,9 @@ export interface ImageConfig {
 const KNOWN = "CMD COPY ENTRYPOINT ENV EXPOSE HEALTHCHECK RUN STOPSIGNAL VOLUME WORKDIR".split(" ");
 
 /**
- * Reads the project's Dockerfile (Docker's documentation, "Dockerfile reference"), as far as it needs to be known here.
+ * Reads the project's Dockerfile (Docker's documentation, "Dockerfile reference"), as far as these tests need it.
  *
- * @throws {Error} naming the first line that uses anything else.
+ * @throws {Error} that names the first unsupported line.
  */
 export function readDockerfile(): Stage[] {
   const stages: { base: string; name: string | null; instructions: Instruction[] }[] = [];
@@ -49,7 +49,7 @@ export function readDockerfile(): Stage[] {
   return stages;
 }
 
-/** The patterns of what is sent to the engine: without one of these a file cannot be copied. */
+/** Returns the patterns of the files that are sent to the engine. The Dockerfile can copy only these files. */
 export function readContext(): readonly string[] {
   const lines = readFileSync(path.join(ROOT, ".dockerignore"), "utf8").split("\n");
   const patterns = lines.filter((line) => line !== "" && !line.startsWith("#"));
@@ -72,7 +72,7 @@ export function readCopy(text: string): Copy {
   return { from: from ?? null, sources, target };
 }
 
-/** What the last stage leaves behind beside its files. */
+/** Returns the configuration that the last stage sets, in addition to its files. */
 export function imageConfig(stage: Stage): ImageConfig {
   const config: ImageConfig = {
     cwd: "/",
@@ -105,7 +105,7 @@ const SETTERS: Readonly<Record<string, (config: ImageConfig, text: string) => vo
   CMD: (config, text) => (config.command = words(text)),
 };
 
-/** The form that no shell reads. */
+/** Parses the exec form, which no shell interprets. */
 function words(text: string): string[] {
   return JSON.parse(text) as string[];
 }

@@ -7,15 +7,15 @@ import type { RunFlags } from "./oci.ts";
 import { whyNoContainer } from "./runtime.ts";
 import { ENOSYS, EPERM, LANDLOCK } from "./seccomp-profile.ts";
 
-/** Of the fourteen, as `docker run debian grep CapEff /proc/self/status` prints them. */
+/** The fourteen default capabilities, as `docker run debian grep CapEff /proc/self/status` prints them. */
 const DEFAULT_SET = "00000000a80425fb";
 const NONE = "0000000000000000";
-/** The same number on every processor; with the flag 1 it says which version the kernel has (landlock(7)). */
+/** The number of the call is the same on every processor. With the flag 1 it returns the kernel's version (landlock(7)). */
 const LANDLOCK_CREATE_RULESET = 444;
 
 let image: Image;
 
-describe("what stands in for a default container", { skip: whyNoContainer() }, () => {
+describe("the emulation of a default container", { skip: whyNoContainer() }, () => {
   before(() => {
     const { rootfs, config } = buildImage();
     image = { rootfs, config: { ...config, entrypoint: ["/bin/sh", "-c"] } };
@@ -31,10 +31,10 @@ describe("what stands in for a default container", { skip: whyNoContainer() }, (
         `Uid: 0 0 0 0 CapEff: ${NONE} CapBnd: ${NONE} NoNewPrivs: 1 Seccomp: 2`,
       ],
     ];
-    for (const [flags, line] of expected) assert.equal((await said(status, flags)).trim(), line);
+    for (const [flags, line] of expected) assert.equal((await outputOf(status, flags)).trim(), line);
   });
 
-  it("refuses what an engine's profile refuses, and allows what it allows", async () => {
+  it("refuses and allows the same calls as an engine's profile", async () => {
     const tries: readonly [string, string][] = [
       ["unshare --user true", "refused"],
       ["unshare --mount true", "refused"],
@@ -50,38 +50,38 @@ describe("what stands in for a default container", { skip: whyNoContainer() }, (
       .map(([command]) => `${command} >/dev/null 2>&1 && echo went through || echo refused`)
       .join("; ");
     assert.deepEqual(
-      (await said(script)).trim().split("\n"),
+      (await outputOf(script)).trim().split("\n"),
       tries.map(([, outcome]) => outcome),
     );
   });
 
-  it("lets nobody write to the kernel's own files", async () => {
+  it("forbids writes to the kernel's own files", async () => {
     const files = "/proc/sys/kernel/core_pattern /proc/sysrq-trigger /sys/kernel/* /sys/fs/cgroup/*/*";
     const script = `for file in ${files}; do test -f "$file" && echo x 2>&- >> "$file" && echo "wrote $file"; done; echo end`;
-    const lines = (await said(script)).trim().split("\n");
+    const lines = (await outputOf(script)).trim().split("\n");
     assert.deepEqual(
       lines.filter((line) => !/Read-only|Permission denied|Operation not permitted/.test(line)),
       ["end"],
     );
-    assert.equal(await said("find /sys/firmware -mindepth 1; cat /proc/keys /proc/timer_list"), "");
+    assert.equal(await outputOf("find /sys/firmware -mindepth 1; cat /proc/keys /proc/timer_list"), "");
   });
 
-  it("is process 1 of namespaces of its own, with an interface of its own", async () => {
+  it("is process 1 of separate namespaces, with a separate network interface", async () => {
     const script = `echo $$ $(ls /sys/class/net) $(hostname); test -e /proc/${process.pid} || echo and no more`;
-    assert.equal(await said(script), "1 eth0 lo caisson\nand no more\n");
+    assert.equal(await outputOf(script), "1 eth0 lo caisson\nand no more\n");
   });
 
-  it("can be without calls that the profile would allow, as with an older kernel or another profile", async () => {
+  it("can refuse further calls, like an older kernel or another profile", async () => {
     const script = `perl -e 'print syscall(${LANDLOCK_CREATE_RULESET}, 0, 0, 1) < 0 ? int($!) : "works"'`;
     for (const errno of [EPERM, ENOSYS]) {
       const refused = Object.fromEntries(LANDLOCK.map((name) => [name, errno]));
-      assert.equal(await said(script, { refused }), String(errno));
+      assert.equal(await outputOf(script, { refused }), String(errno));
     }
   });
 });
 
-/** What a script says in a container, which it is process 1 of. */
-async function said(script: string, flags: RunFlags = {}): Promise<string> {
+/** Returns the output of a script that is process 1 of a container. */
+async function outputOf(script: string, flags: RunFlags = {}): Promise<string> {
   const { stdout, stderr } = await endOf(runContainer(image, flags, [script]));
   return stdout + stderr;
 }

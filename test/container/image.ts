@@ -30,19 +30,19 @@ import { ociConfig } from "./oci.ts";
 import { runToEnd } from "./runtime.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
-/** Layers are kept, as an engine keeps them: the dependencies change seldom and take the longest. */
+/** The cache of layers, like an engine's. The dependencies change seldom and take the longest. */
 const LAYERS = path.join(ROOT, "node_modules/.cache/caisson-image");
 
-/** What `docker build` would give, as far as it can be had without an engine. */
+/** The result of `docker build`, as far as it can be emulated without an engine. */
 export interface Image {
   readonly rootfs: string;
   readonly config: ImageConfig;
 }
 
 /**
- * Carries out the project's Dockerfile: the same files are copied, and the same commands run, in a container of their own
- * with the network of the host. Only the base images cannot be had here: this machine's `/usr` stands in for them,
- * read-only, and so `apt-get` is left out. That a slim image has less than this machine goes unnoticed.
+ * Executes the project's Dockerfile: copies the same files, and runs the same commands in a separate container with the
+ * network of the host. The base images are not available here. This machine's `/usr` replaces them, read-only, and so
+ * `apt-get` is left out. The tests do not detect that a slim image has fewer files than this machine.
  */
 export function buildImage(): Image {
   const built = new Map<string, string>();
@@ -59,7 +59,7 @@ function buildStage(name: string, instructions: readonly Instruction[], built: R
   if (existsSync(finished)) return finished;
   mkdirSync(LAYERS, { recursive: true });
   for (const old of readdirSync(LAYERS).filter((each) => each.startsWith(`${name}-`))) remove(path.join(LAYERS, old));
-  // Beside it: who is cut short leaves no half of it, and two who build at once do not meet.
+  // Built in a temporary folder: an interrupted build leaves no partial layer, and two builds at once do not conflict.
   const rootfs = mkdtempSync(path.join(LAYERS, `unfinished-${name}-`));
   try {
     makeBase(rootfs);
@@ -77,7 +77,7 @@ function buildStage(name: string, instructions: readonly Instruction[], built: R
   return finished;
 }
 
-/** Of all that a stage is made of. */
+/** Returns a digest of everything that a stage is made of. */
 function digestOf(instructions: readonly Instruction[], built: ReadonlyMap<string, string>): string {
   const digest = createHash("sha256");
   for (const { name, text } of instructions) {
@@ -97,7 +97,7 @@ function filesOf(source: string): string[] {
   return files.map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name))).toSorted();
 }
 
-/** What Debian's images have beside `/usr`, and the service may look at. */
+/** Files of Debian's images outside of `/usr` that the service may read. */
 function makeBase(rootfs: string): void {
   chmodSync(rootfs, 0o755);
   for (const folder of ["dev", "etc", "home", "proc", "root", "run", "sys", "usr", "var/lib", "opt"]) {
@@ -128,7 +128,7 @@ const ETC: Readonly<Record<string, string>> = {
   "resolv.conf": "",
 };
 
-/** A folder's contents come, a file comes itself; of the context just what is sent. */
+/** Copies a file, or the contents of a folder. From the context, only sent files can be copied. */
 function copy(rootfs: string, cwd: string, text: string, built: ReadonlyMap<string, string>): void {
   const { from, sources, target } = readCopy(text);
   const to = path.join(rootfs, path.resolve(cwd, target));
@@ -159,7 +159,7 @@ function run(rootfs: string, cwd: string, text: string): void {
   );
 }
 
-/** What this machine's npm needs to reach its registry, by whatever proxy and with whatever certificates. */
+/** Returns the environment that npm needs on this machine to reach its registry, including proxies and certificates. */
 const THIS_MACHINE = ["/etc/resolv.conf", "/etc/hosts", "/etc/ssl", "/etc/npmrc", process.env["HOME"] ?? "/root"];
 const NETWORKED: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({ ...process.env, npm_config_prefer_offline: "true", npm_config_update_notifier: "false" }).filter(

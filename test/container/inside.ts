@@ -1,6 +1,6 @@
 /**
- * Runs attacks of the corpus against the service of the container that it is started in, beside that service and with the
- * rights of the container: what they aim at stands in the container, too. A line of JSON an attack, and one for all.
+ * Runs attacks of the corpus against the service of the container in which it is started, with the rights of the container.
+ * The canaries are in the container, too. Prints a line of JSON for each attack, and one line for all attacks.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -8,16 +8,16 @@ import path from "node:path";
 import { request } from "../contract/http.ts";
 import { type Attacked, assault } from "../hostile/assault.ts";
 import { type Attack, readAttacks } from "../hostile/attack.ts";
-import { type Canaries, setOutCanaries } from "../hostile/canaries.ts";
+import { type Canaries, createCanaries } from "../hostile/canaries.ts";
 import type { Row } from "../hostile/table.ts";
 import { CHOSEN, type Verdict } from "./chosen.ts";
 
-/** As with the whole corpus. */
+/** The same limits as for the whole corpus. */
 const AT_ONCE = 4;
 const PORT = 7070;
 
 const attacks = readAttacks("confined").filter(({ kind, name }) => CHOSEN[kind]?.includes(name));
-const canaries = await setOutCanaries();
+const canaries = await createCanaries();
 const service = connect();
 await Promise.all(Array.from({ length: AT_ONCE }, work));
 console.log(JSON.stringify({ error: faultOf(() => canaries.assertUntouched()) }));
@@ -55,7 +55,7 @@ function connect(): Attacked {
     run: (container, code, options = {}) => {
       return request(PORT, "POST", `/api/run/${container}`, { token, body: code, ...options });
     },
-    // Its log is the engine's.
+    // The engine collects the log of the service.
     stderr: () => "",
   };
 }

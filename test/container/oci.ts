@@ -2,23 +2,23 @@ import { existsSync } from "node:fs";
 
 import { defaultProfile, type Refusals } from "./seccomp-profile.ts";
 
-/** What `docker run` is told, in its own words; all of it may be left out. */
+/** The options of `docker run`; all are optional. */
 export interface RunFlags {
   /** `--user`, by number. */
   readonly user?: number;
-  /** `--cap-drop ALL` gives none. */
+  /** `--cap-drop ALL` removes all capabilities. */
   readonly capabilities?: readonly string[];
   /** `--security-opt no-new-privileges`. */
   readonly noNewPrivileges?: boolean;
-  /** `--read-only --tmpfs /tmp:…`: by default an engine makes it without execution. */
+  /** `--read-only --tmpfs /tmp:…`. By default an engine mounts it without execution. */
   readonly readOnly?: "exec" | "noexec";
   /** `--env`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Of a profile that is not the default one, or of a kernel that has not got them. */
+  /** Calls that another profile refuses, or that a kernel does not have. */
   readonly refused?: Refusals;
 }
 
-/** What a container is made from. */
+/** The parts of a container. */
 export interface Process {
   readonly rootfs: string;
   readonly words: readonly string[];
@@ -26,28 +26,28 @@ export interface Process {
   readonly environment: Readonly<Record<string, string>>;
   /** A network namespace (`/run/netns/…`), or null for the host's. */
   readonly network: string | null;
-  /** Folders of the host: where they are, where they come, and whether they can be written there. */
+  /** Folders of the host: their source, their target, and whether the container may write to them. */
   readonly binds: readonly (readonly [from: string, to: string, mode: "ro" | "rw"])[];
 }
 
-/** What a container has that asks for nothing (Docker's documentation, "Runtime privilege and Linux capabilities"). */
+/** The default capabilities of a container (Docker's documentation, "Runtime privilege and Linux capabilities"). */
 export const DEFAULT_CAPABILITIES: readonly string[] =
   "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE"
     .split(" ")
     .map((name) => `CAP_${name}`);
 
 /**
- * The configuration (OCI runtime specification, config.md and config-linux.md) that an engine writes for a plain
+ * Returns the configuration (OCI runtime specification, config.md and config-linux.md) that an engine writes for a plain
  * `docker run`: no limit of resources, private namespaces, but no user namespace.
  *
- * Left out, because this may be a kernel without it: the AppArmor profile `docker-default`, which forbids above all mounts
- * and `ptrace` of strangers. On a host with version 1 of control groups there is no namespace of them either, as with an
- * engine; their folders come read-only in both.
+ * The AppArmor profile `docker-default` is left out, because this kernel may not support it. It mainly forbids mounts, and
+ * `ptrace` of foreign processes. On a host with version 1 of control groups there is no namespace for them, as with an
+ * engine. Their folders are read-only in both versions.
  */
 export function ociConfig(process: Process, flags: RunFlags): object {
   const capabilities = flags.capabilities ?? DEFAULT_CAPABILITIES;
   const user = flags.user ?? 0;
-  // An engine leaves a user only the bounding set, from which nothing comes back without a set-user-id program.
+  // An engine leaves a user only the bounding set. Only a set-user-id program can regain capabilities from it.
   const effective = user === 0 ? capabilities : [];
   return {
     ociVersion: "1.0.2",

@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { isPrivileged } from "../../src/sandbox/privilege.ts";
 
-/** Why no container can be made here, or false. */
+/** Returns why no container can be created here, or false. */
 export function whyNoContainer(): string | false {
   if (process.platform !== "linux") return "containers are Linux's";
   if (!isPrivileged()) return "only root can do what an engine does";
@@ -15,11 +15,11 @@ export function whyNoContainer(): string | false {
   return missing === undefined ? false : `${missing} is not installed; npm run setup installs it`;
 }
 
-/** A folder that a container is made in, and its name. */
+/** A folder for a container, and the container's name. */
 export interface Bundle {
   readonly name: string;
   readonly folder: string;
-  /** Where its root comes, when it is a layer over an image. */
+  /** The mount point of its root, if that is a layer over an image. */
   readonly rootfs: string;
 }
 
@@ -33,7 +33,7 @@ export function makeBundle(): Bundle {
   return { name: `caisson-test-${process.pid}-${++made}`, folder, rootfs };
 }
 
-/** Runs a container with the network of the host to its end. @throws {Error} with what it said, when it fails. */
+/** Runs a container with the network of the host to its end. @throws {Error} with its output, if it fails. */
 export function runToEnd(config: object): void {
   const bundle = makeBundle();
   try {
@@ -44,7 +44,7 @@ export function runToEnd(config: object): void {
   }
 }
 
-/** Starts a container on a layer of its own over an image, behind a network interface of its own. */
+/** Starts a container on a separate layer over an image, with a separate network interface. */
 export function startContainer(bundle: Bundle, config: object, image: string, network: Network): ChildProcess {
   const setup = [
     `mount -t overlay overlay -o "lowerdir=${image},upperdir=${bundle.folder}/upper,workdir=${bundle.folder}/work" "${bundle.rootfs}"`,
@@ -60,14 +60,14 @@ export function startContainer(bundle: Bundle, config: object, image: string, ne
   return spawn(program!, words, { stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** One end is the container's `eth0`, the other a device of the host, as on an engine's bridge. */
+/** A pair of devices: one end is the container's `eth0`, and the other a device of the host, as on an engine's bridge. */
 export interface Network {
   readonly device: string;
   readonly gateway: string;
   readonly address: string;
 }
 
-/** In the range for benchmarks, which no network uses (RFC 2544): a block of four addresses, by chance, for tests at once. */
+/** Returns a random block of four addresses for parallel tests, in the benchmark range, which no network uses (RFC 2544). */
 export function chooseNetwork(): Network {
   const block = randomInt(BLOCKS);
   const address = (last: number): string =>
@@ -76,8 +76,8 @@ export function chooseNetwork(): Network {
 }
 
 /**
- * The command that makes a container. Mounts, interface and network namespace are this very process's, so the kernel takes
- * them away with it, however it ends; and it ends with this test.
+ * Returns the command that starts a container. Mounts, interface and network namespace belong to the process of this
+ * command. So the kernel removes them when the process ends, and the process ends with this test.
  */
 function command(
   bundle: Bundle,
@@ -88,7 +88,7 @@ function command(
   writeFileSync(path.join(bundle.folder, "config.json"), JSON.stringify(config));
   const script = [
     "set -e",
-    // crun 1.8 refuses hosts that have both versions of control groups; an engine would be on one of them.
+    // crun 1.8 refuses hosts with both versions of control groups. An engine would use one of them.
     "if mountpoint -q /sys/fs/cgroup/unified; then umount /sys/fs/cgroup/unified; fi",
     ...setup,
     `exec crun run --bundle "${bundle.folder}" ${bundle.name}`,
@@ -97,13 +97,13 @@ function command(
   return ["setpriv", "--pdeathsig", "TERM", "unshare", "--mount", ...namespaces, "sh", "-c", whole];
 }
 
-/** Ends it if it runs, and removes all that was made for it. */
+/** Ends the container if it runs, and removes everything that was created for it. */
 export function removeBundle({ name, folder }: Bundle): void {
   crun("delete", "--force", name);
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** For what crun does to a container that runs. */
+/** Runs a crun command on a running container. */
 export function crun(...words: readonly string[]): void {
   spawnSync("crun", words, { stdio: "ignore" });
 }

@@ -1,11 +1,10 @@
 /**
- * The filter that an engine puts around a container that asks for nothing, as Docker's documentation ("Seccomp security
- * profiles for Docker") and the Moby project's `profiles/seccomp/default.json` give it: an allow-list, EPERM for the rest.
+ * The default filter of an engine, as in Docker's documentation ("Seccomp security profiles for Docker") and the Moby
+ * project's `profiles/seccomp/default.json`: an allow-list, and EPERM for all other calls.
  *
- * Written down for x64 and arm64 with their 32-bit kin. Rules for other processors are left out, and so are rules for
- * capabilities that no container here has. What differs from one release of an engine to the next is taken the stricter
- * way: `io_uring` was taken off the list in 2023. Runc answers ENOSYS to calls that are newer than a profile; crun answers
- * EPERM.
+ * It covers x64 and arm64 with their 32-bit variants. Rules for other processors are left out, and so are rules for
+ * capabilities that no container here has. If releases of an engine differ, the stricter rule is used: `io_uring` was
+ * removed from the list in 2023. Runc answers ENOSYS to calls that are newer than a profile; crun answers EPERM.
  */
 export function defaultProfile(capabilities: readonly string[], refused: Refusals = {}): object {
   const allowed = Object.values(ALLOWED).flatMap(words);
@@ -20,7 +19,7 @@ export function defaultProfile(capabilities: readonly string[], refused: Refusal
         : ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"],
     syscalls: [
       { names, action: "SCMP_ACT_ALLOW" },
-      // No namespace without CAP_SYS_ADMIN. A filter cannot follow the pointer that clone3 takes, so libc has to ask clone.
+      // No namespace without CAP_SYS_ADMIN. A filter cannot read the pointer that clone3 takes, so libc must use clone.
       only("clone", 0, "SCMP_CMP_MASKED_EQ", NAMESPACE_FLAGS, 0),
       { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
       only("socket", 0, "SCMP_CMP_NE", AF_VSOCK),
@@ -35,7 +34,7 @@ function only(name: string, index: number, op: string, value: number, valueTwo =
   return { names: [name], action: "SCMP_ACT_ALLOW", args: [{ index, value, valueTwo, op }] };
 }
 
-/** Calls that the profile would allow, taken away with an error number, as another kernel or another profile does. */
+/** Refuses calls that the profile would allow, with an error number, like another kernel or another profile. */
 export type Refusals = Readonly<Record<string, number>>;
 
 export const EPERM = 1;
@@ -47,7 +46,7 @@ export const LANDLOCK: readonly string[] = ["landlock_create_ruleset", "landlock
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET (clone(2)). */
 const NAMESPACE_FLAGS = 0x7e02_0000;
 const AF_VSOCK = 40;
-/** PER_LINUX, PER_LINUX32, UNAME26, both, and the question (personality(2)). */
+/** PER_LINUX, PER_LINUX32, UNAME26, both, and the query (personality(2)). */
 const PERSONALITIES = [0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
 
 const ALLOWED: Readonly<Record<string, string>> = {

@@ -17,7 +17,7 @@ interface Layer {
 
 let image: Image;
 
-/** Each is one processor's work for a second or three. */
+/** Each test uses one processor for one to three seconds. */
 const AT_ONCE = 3;
 
 describe("other containers and kernels", { skip: whyNoContainer(), concurrency: AT_ONCE }, () => {
@@ -31,14 +31,14 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
   })) {
     const refused = Object.fromEntries(LANDLOCK.map((name) => [name, errno]));
 
-    it(`with ${why}: root gives each guest a root and a user, and the doctor says what is missing`, async () => {
+    it(`with ${why}: root gives each guest a root and a user, and the doctor reports what is missing`, async () => {
       const { code, isolation, layers } = await diagnosis({ refused });
       assert.deepEqual([code, isolation], [0, "confined"]);
-      assert.match(layers.get("the wall")!.proof, /no Landlock/);
+      assert.match(layers.get("sandbox")!.proof, /no Landlock/);
       assert.match(await answer({ refused }), /^42 confined$/);
     });
 
-    it(`with ${why}: a user is told what is missing, and nothing is served`, async () => {
+    it(`with ${why}: a start as a user reports what is missing, and does not serve`, async () => {
       const { code, stdout, stderr } = await ended({ user: 1_000, refused });
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(stderr, /^caisson: .*guests cannot be confined: this kernel has no Landlock/s);
@@ -46,7 +46,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
     });
   }
 
-  it("with a filter that refuses filters: says so, and nothing is served", async () => {
+  it("with a filter that refuses filters: the start reports that, and does not serve", async () => {
     for (const refused of [{ seccomp: EPERM }, { seccomp: ENOSYS }] satisfies Refusals[]) {
       const { code, stdout, stderr } = await ended({ refused });
       assert.deepEqual([code, stdout], [1, ""]);
@@ -55,8 +55,8 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
     }
   });
 
-  it("that was killed and is started again: serves with the same token, and holds no more than before", async () => {
-    // Each time the service is process 1, and by its number the one that was killed would seem to live.
+  it("that was killed and is started again: serves with the same token, and leaves no old files", async () => {
+    // The service is process 1 each time, so by its number the killed process would seem to live.
     let container = runContainer(image);
     try {
       await served(container);
@@ -77,7 +77,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
     assert.equal(await answer({ noNewPrivileges: true }), "42 confined");
   });
 
-  it("with --read-only and a temporary folder: serves where that allows execution, else says what to set", async () => {
+  it("with --read-only and a temporary folder: serves if that allows execution, otherwise reports what to set", async () => {
     assert.equal(await answer({ readOnly: "exec" }), "42 confined");
     const { code, stdout, stderr } = await ended({ readOnly: "noexec" });
     assert.deepEqual([code, stdout], [1, ""]);
@@ -85,7 +85,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
   });
 });
 
-/** What a run answers, and behind which level. */
+/** Returns the answer of a run, and the isolation level. */
 async function answer(flags: RunFlags): Promise<string> {
   const container = runContainer(image, flags);
   try {
@@ -103,7 +103,7 @@ async function tokenOf(container: Container): Promise<string> {
   return (await container.exec("cat", "/data/caisson/admin.token")).stdout.trim();
 }
 
-/** How many of each kind. */
+/** Returns the number of each kind. */
 async function temporaryFiles(container: Container): Promise<string> {
   const { stdout } = await container.exec("sh", "-c", "ls /tmp | cut -d- -f1,2 | sort | uniq -c");
   return stdout.replaceAll(/\s+/g, " ").trim();

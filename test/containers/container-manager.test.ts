@@ -22,151 +22,147 @@ const OPTIONS: ContainerManagerOptions = {
   caps: NO_CAPS,
 };
 
-function makeRegistry(t: TestContext, options: Partial<ContainerManagerOptions>): ContainerManager {
+function makeManager(t: TestContext, options: Partial<ContainerManagerOptions>): ContainerManager {
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
-  const registry = new ContainerManager(pool, { ...OPTIONS, ...options });
+  const manager = new ContainerManager(pool, { ...OPTIONS, ...options });
   t.after(() => {
-    registry.close();
+    manager.close();
     pool.close();
   });
-  return registry;
+  return manager;
 }
 
-/** Free code of one token. */
-function reserve(registry: ContainerManager, name: string, atMs: number): Reservation {
-  return registry.reserve(name, FREE, ALICE, atMs);
+/** Reserves a slot for free code of one token. */
+function reserve(manager: ContainerManager, name: string, atMs: number): Reservation {
+  return manager.reserve(name, FREE, ALICE, atMs);
 }
 
-/** A container that was used at a time, and its guest. */
-async function used(
-  registry: ContainerManager,
-  name: string,
-  atMs: number,
-): Promise<{ slot: GuestSlot; guest: Guest }> {
-  const place = reserve(registry, name, atMs);
-  const { guest } = await place.slot.arrive();
-  registry.release(place);
-  return { slot: place.slot, guest };
+/** Runs once in a container at the given time. Returns its slot and its guest. */
+async function used(manager: ContainerManager, name: string, atMs: number): Promise<{ slot: GuestSlot; guest: Guest }> {
+  const reservation = reserve(manager, name, atMs);
+  const { guest } = await reservation.slot.arrive();
+  manager.release(reservation);
+  return { slot: reservation.slot, guest };
 }
 
-it("a name is one container for as long as it lives, and the places in it are its own", (t) => {
-  const registry = makeRegistry(t, { concurrency: 2 });
-  const demo = reserve(registry, "demo", 0);
-  assert.equal(reserve(registry, "demo", 1).slot, demo.slot);
-  assert.throws(() => reserve(registry, "demo", 2), { code: "container_busy", status: 429, message: /"demo" has 2 / });
-  assert.notEqual(reserve(registry, "other", 3).slot, demo.slot);
-  assert.equal(registry.taken, 3);
-  registry.release(demo);
-  assert.equal(reserve(registry, "demo", 4).slot, demo.slot);
-  assert.equal(registry.taken, 3);
+it("a name means one container while it lives, and each container has its own concurrency", (t) => {
+  const manager = makeManager(t, { concurrency: 2 });
+  const demo = reserve(manager, "demo", 0);
+  assert.equal(reserve(manager, "demo", 1).slot, demo.slot);
+  assert.throws(() => reserve(manager, "demo", 2), { code: "container_busy", status: 429, message: /"demo" has 2 / });
+  assert.notEqual(reserve(manager, "other", 3).slot, demo.slot);
+  assert.equal(manager.taken, 3);
+  manager.release(demo);
+  assert.equal(reserve(manager, "demo", 4).slot, demo.slot);
+  assert.equal(manager.taken, 3);
 });
 
-it("a refusal takes no place, and says when to come back", (t) => {
-  const registry = makeRegistry(t, { concurrency: 1, maxContainers: 1 });
-  const demo = reserve(registry, "demo", 0);
+it("a refused run holds no reservation, and the refusal names the wait", (t) => {
+  const manager = makeManager(t, { concurrency: 1, maxContainers: 1 });
+  const demo = reserve(manager, "demo", 0);
   for (const [name, code] of [
     ["demo", "container_busy"],
     ["other", "overloaded"],
   ] as const) {
     assert.throws(
-      () => reserve(registry, name, 1),
+      () => reserve(manager, name, 1),
       (problem: { code: string; options: { retryAfterMs?: number } }) =>
         problem.code === code && problem.options.retryAfterMs! > 0,
     );
   }
-  assert.equal(registry.taken, 1);
-  registry.release(demo);
-  reserve(registry, "other", 2);
-  assert.equal(registry.taken, 1);
+  assert.equal(manager.taken, 1);
+  manager.release(demo);
+  reserve(manager, "other", 2);
+  assert.equal(manager.taken, 1);
 });
 
-it("one container too many takes the room of the one that was not used for longest", async (t) => {
-  const registry = makeRegistry(t, { maxContainers: 3 });
-  const [a, b, c] = [await used(registry, "a", 1), await used(registry, "b", 2), await used(registry, "c", 3)];
-  await used(registry, "a", 4);
-  await used(registry, "d", 5);
+it("a container above the maximum replaces the least recently used container", async (t) => {
+  const manager = makeManager(t, { maxContainers: 3 });
+  const [a, b, c] = [await used(manager, "a", 1), await used(manager, "b", 2), await used(manager, "c", 3)];
+  await used(manager, "a", 4);
+  await used(manager, "d", 5);
   assert.deepEqual([a.guest.ended, b.guest.ended, c.guest.ended], [false, true, false]);
-  assert.equal(reserve(registry, "a", 6).slot, a.slot);
-  assert.notEqual(reserve(registry, "b", 7).slot, b.slot);
+  assert.equal(reserve(manager, "a", 6).slot, a.slot);
+  assert.notEqual(reserve(manager, "b", 7).slot, b.slot);
   assert.deepEqual([a.guest.ended, c.guest.ended], [false, true]);
 });
 
-it("no container is closed for another while a run holds a place in it, however long ago that began", async (t) => {
-  const registry = makeRegistry(t, { maxContainers: 2 });
-  const held = reserve(registry, "held", 0);
+it("a container with a reservation is not closed for another container, however old the reservation is", async (t) => {
+  const manager = makeManager(t, { maxContainers: 2 });
+  const held = reserve(manager, "held", 0);
   const { guest } = await held.slot.arrive();
-  const idle = await used(registry, "idle", 1_000);
-  reserve(registry, "new", 2_000);
+  const idle = await used(manager, "idle", 1_000);
+  reserve(manager, "new", 2_000);
   assert.deepEqual([guest.ended, idle.guest.ended], [false, true]);
-  assert.throws(() => reserve(registry, "newer", 3_000), { code: "overloaded", status: 503 });
+  assert.throws(() => reserve(manager, "newer", 3_000), { code: "overloaded", status: 503 });
   assert.equal(guest.ended, false);
 });
 
-it("a container that nobody uses is closed after its idle time, and one in use is not", async (t) => {
-  const registry = makeRegistry(t, { idleMs: 20 });
-  const held = reserve(registry, "held", performance.now());
+it("an unused container is closed after its idle time, and a container with a run is not", async (t) => {
+  const manager = makeManager(t, { idleMs: 20 });
+  const held = reserve(manager, "held", performance.now());
   const { guest: busy } = await held.slot.arrive();
-  const idle = await used(registry, "idle", performance.now());
+  const idle = await used(manager, "idle", performance.now());
   await idle.guest.process.exited;
   assert.ok(idle.guest.ended);
   assert.equal(busy.ended, false);
-  registry.release(held);
+  manager.release(held);
   await busy.process.exited;
   assert.ok(busy.ended);
 });
 
-it("a container that would have to wait behind too many others is refused, one that has its guest is not", async (t) => {
+it("a run that needs a new guest is refused if too many wait, and a run that has requested its guest is not", async (t) => {
   const starting = new Pool(() => new Promise(() => {}), 0);
-  const registry = new ContainerManager(starting, { ...OPTIONS, concurrency: 2, maxContainers: 300 });
-  t.after(() => registry.close());
+  const manager = new ContainerManager(starting, { ...OPTIONS, concurrency: 2, maxContainers: 300 });
+  t.after(() => manager.close());
   const waiting = Array.from({ length: 256 }, (_, index) => {
-    return assert.rejects(reserve(registry, `waits-${index}`, 0).slot.arrive(), { code: "sandbox_failed" });
+    return assert.rejects(reserve(manager, `waits-${index}`, 0).slot.arrive(), { code: "sandbox_failed" });
   });
-  assert.throws(() => reserve(registry, "late", 1), { code: "overloaded", status: 503 });
-  assert.equal(reserve(registry, "waits-7", 1).slot.taken, 2);
-  assert.equal(registry.taken, 257);
+  assert.throws(() => reserve(manager, "late", 1), { code: "overloaded", status: 503 });
+  assert.equal(reserve(manager, "waits-7", 1).slot.taken, 2);
+  assert.equal(manager.taken, 257);
   starting.close();
   await Promise.all(waiting);
 });
 
-it("a registry that drains takes no run, and lets those go on that hold a place", async (t) => {
-  const registry = makeRegistry(t, {});
-  const container = reserve(registry, "demo", 0);
+it("a draining manager refuses new runs, and runs with a reservation continue", async (t) => {
+  const manager = makeManager(t, {});
+  const container = reserve(manager, "demo", 0);
   const { guest } = await container.slot.arrive();
-  registry.drain();
-  assert.throws(() => reserve(registry, "demo", 1), { code: "draining", status: 503 });
-  assert.throws(() => reserve(registry, "other", 1), { code: "draining" });
-  assert.deepEqual([registry.taken, guest.ended], [1, false]);
-  registry.release(container);
-  assert.equal(registry.taken, 0);
+  manager.drain();
+  assert.throws(() => reserve(manager, "demo", 1), { code: "draining", status: 503 });
+  assert.throws(() => reserve(manager, "other", 1), { code: "draining" });
+  assert.deepEqual([manager.taken, guest.ended], [1, false]);
+  manager.release(container);
+  assert.equal(manager.taken, 0);
 });
 
-it("a registry that is closed ends every guest", async (t) => {
-  const registry = makeRegistry(t, {});
-  const [a, b] = [await used(registry, "a", 1), await used(registry, "b", 2)];
-  registry.close();
+it("a closed manager ends every guest", async (t) => {
+  const manager = makeManager(t, {});
+  const [a, b] = [await used(manager, "a", 1), await used(manager, "b", 2)];
+  manager.close();
   assert.ok(a.guest.ended && b.guest.ended);
 });
 
-it("a run that is refused for want of guests costs no other container its own", async (t) => {
+it("a run that is refused because too many wait for guests does not close another container", async (t) => {
   const pool = new Pool(() => new Promise(() => {}), 0);
   t.after(() => pool.close());
   const warm = (await makeGuest(t)).guest;
-  let given = false;
+  let isTaken = false;
   const take = pool.take.bind(pool);
-  pool.take = () => (given ? take(false) : ((given = true), { guest: warm, start: "new" as const }));
-  const registry = new ContainerManager(pool, { ...OPTIONS, maxContainers: 1 });
-  t.after(() => registry.close());
-  const { slot, guest } = await used(registry, "settled", 0);
+  pool.take = () => (isTaken ? take(false) : ((isTaken = true), { guest: warm, start: "new" as const }));
+  const manager = new ContainerManager(pool, { ...OPTIONS, maxContainers: 1 });
+  t.after(() => manager.close());
+  const { slot, guest } = await used(manager, "settled", 0);
   while (!pool.full) void Promise.resolve(pool.take(false)).catch(() => {});
-  assert.throws(() => reserve(registry, "newcomer", 1), { code: "overloaded" });
+  assert.throws(() => reserve(manager, "newcomer", 1), { code: "overloaded" });
   assert.equal(guest.ended, false);
-  assert.equal(reserve(registry, "settled", 2).slot, slot);
+  assert.equal(reserve(manager, "settled", 2).slot, slot);
 });
 
-it("a container whose guest has ended needs another, and says so", async (t) => {
-  const registry = makeRegistry(t, {});
-  const { slot, guest } = await used(registry, "demo", 0);
+it("a slot whose guest has ended is cold", async (t) => {
+  const manager = makeManager(t, {});
+  const { slot, guest } = await used(manager, "demo", 0);
   assert.equal(slot.isCold, false);
   guest.retire();
   assert.equal(slot.isCold, true);

@@ -5,11 +5,11 @@ import { CrashLoop } from "../../src/containers/crash-loop.ts";
 
 const FREE_MS = 6_000;
 
-it("two deaths at once cost no wait, and each further one doubles it up to five seconds and never more", () => {
+it("two deaths at once cause no wait, and each further death doubles the wait, up to five seconds", () => {
   const crashes = new CrashLoop();
   let nowMs = 1_000_000;
   const waits = Array.from({ length: 12 }, () => {
-    // So far apart that only their number in a row counts.
+    // The deaths are so far apart that only the number of consecutive deaths counts.
     nowMs += FREE_MS;
     crashes.died(nowMs, 3, false);
     return crashes.waitMs(nowMs);
@@ -19,7 +19,7 @@ it("two deaths at once cost no wait, and each further one doubles it up to five 
   assert.equal(crashes.waitMs(nowMs + 5_000), 0);
 });
 
-it("one healthy run clears it, and so does a guest that lived", () => {
+it("one healthy run clears the wait, and so does a guest that lived for long", () => {
   for (const [livedMs, healthy] of [
     [3, true],
     [5_001, false],
@@ -35,7 +35,7 @@ it("one healthy run clears it, and so does a guest that lived", () => {
   }
 });
 
-it("no more than five guests are replaced within five seconds, healthy or not", () => {
+it("at most five guests are replaced within five seconds, healthy or not", () => {
   const crashes = new CrashLoop();
   for (let death = 0; death < 5; death++) {
     assert.equal(crashes.waitMs(death * 10), 0);

@@ -20,9 +20,9 @@ const CAROL = token("carol");
 const FRESH: IsolationGroup = groupNamed("free", { fresh: true });
 const IDLE_MS = 60_000;
 
-function makeRegistry(t: TestContext, options: Partial<ContainerManagerOptions>): ContainerManager {
+function makeManager(t: TestContext, options: Partial<ContainerManagerOptions>): ContainerManager {
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
-  const registry = new ContainerManager(pool, {
+  const manager = new ContainerManager(pool, {
     concurrency: 64,
     maxContainers: 8,
     containerParties: 8,
@@ -32,118 +32,118 @@ function makeRegistry(t: TestContext, options: Partial<ContainerManagerOptions>)
     ...options,
   });
   t.after(() => {
-    registry.close();
+    manager.close();
     pool.close();
   });
-  return registry;
+  return manager;
 }
 
 interface Use {
-  place: Reservation;
+  reservation: Reservation;
   guest: Guest;
 }
 
-/** A place that is held in a container, and its guest. */
+/** Reserves a slot and takes its guest. The reservation is not released. */
 async function hold(
-  registry: ContainerManager,
+  manager: ContainerManager,
   name: string,
-  who: TokenChain,
+  chain: TokenChain,
   atMs: number,
   group = FREE,
 ): Promise<Use> {
-  const place = registry.reserve(name, group, who, atMs);
-  const { guest } = place.slot.warm(atMs) ?? (await place.slot.arrive());
-  return { place, guest };
+  const reservation = manager.reserve(name, group, chain, atMs);
+  const { guest } = reservation.slot.warm(atMs) ?? (await reservation.slot.arrive());
+  return { reservation, guest };
 }
 
 async function use(
-  registry: ContainerManager,
+  manager: ContainerManager,
   name: string,
-  who: TokenChain,
+  chain: TokenChain,
   atMs: number,
   group = FREE,
 ): Promise<Use> {
-  const used = await hold(registry, name, who, atMs, group);
-  registry.release(used.place);
+  const used = await hold(manager, name, chain, atMs, group);
+  manager.release(used.reservation);
   return used;
 }
 
 /** Whether the container still has this guest for free code. */
-function isWarm(registry: ContainerManager, name: string, who: TokenChain, atMs: number, guest: Guest): boolean {
-  const place = registry.reserve(name, FREE, who, atMs);
-  registry.release(place);
-  return place.slot.warm(atMs)?.guest === guest;
+function isWarm(manager: ContainerManager, name: string, chain: TokenChain, atMs: number, guest: Guest): boolean {
+  const reservation = manager.reserve(name, FREE, chain, atMs);
+  manager.release(reservation);
+  return reservation.slot.warm(atMs)?.guest === guest;
 }
 
-describe("when a guest has to go", () => {
-  it("it is one of the largest holder's: who walks through a thousand names costs no neighbour its warm guest", async (t) => {
-    const registry = makeRegistry(t, { maxContainers: 8 });
-    const bob = await use(registry, "bobs", BOB, 0);
-    const carol = await use(registry, "carols", CAROL, 1);
-    for (let walked = 0; walked < 1_000; walked++) await use(registry, `name-${walked}`, ALICE, 10 + walked);
-    assert.ok(isWarm(registry, "bobs", BOB, 2_000, bob.guest));
-    assert.ok(isWarm(registry, "carols", CAROL, 2_000, carol.guest));
+describe("the evicted guest", () => {
+  it("belongs to the owner with the most guests: a token that uses a thousand names costs no other token its warm guest", async (t) => {
+    const manager = makeManager(t, { maxContainers: 8 });
+    const bob = await use(manager, "bobs", BOB, 0);
+    const carol = await use(manager, "carols", CAROL, 1);
+    for (let walked = 0; walked < 1_000; walked++) await use(manager, `name-${walked}`, ALICE, 10 + walked);
+    assert.ok(isWarm(manager, "bobs", BOB, 2_000, bob.guest));
+    assert.ok(isWarm(manager, "carols", CAROL, 2_000, carol.guest));
   });
 
-  it("it is the least recently used of that holder, and none at work", async (t) => {
-    const registry = makeRegistry(t, { maxContainers: 3 });
-    const busy = await hold(registry, "busy", ALICE, 0);
-    const older = await use(registry, "older", ALICE, 1);
-    const newer = await use(registry, "newer", ALICE, 2);
-    await use(registry, "bobs", BOB, 3);
+  it("is the least recently used guest of that owner without runs", async (t) => {
+    const manager = makeManager(t, { maxContainers: 3 });
+    const busy = await hold(manager, "busy", ALICE, 0);
+    const older = await use(manager, "older", ALICE, 1);
+    const newer = await use(manager, "newer", ALICE, 2);
+    await use(manager, "bobs", BOB, 3);
     assert.deepEqual([busy.guest.ended, older.guest.ended, newer.guest.ended], [false, true, false]);
   });
 
-  it("a holder of many that are all at work gets no guest that a smaller one used just now", async (t) => {
-    const registry = makeRegistry(t, { maxContainers: 3 });
-    await hold(registry, "a", ALICE, 0);
-    await hold(registry, "b", ALICE, 0);
-    const bob = await use(registry, "bobs", BOB, 1);
-    assert.throws(() => registry.reserve("c", FREE, ALICE, 9_000), { code: "overloaded" });
+  it("is not a guest that an owner with fewer guests used just now, if the requester's own guests are all at work", async (t) => {
+    const manager = makeManager(t, { maxContainers: 3 });
+    await hold(manager, "a", ALICE, 0);
+    await hold(manager, "b", ALICE, 0);
+    const bob = await use(manager, "bobs", BOB, 1);
+    assert.throws(() => manager.reserve("c", FREE, ALICE, 9_000), { code: "overloaded" });
     assert.equal(bob.guest.ended, false);
-    // Nobody keeps a machine from work for long by leaving guests idle.
-    await hold(registry, "c", ALICE, 10_001);
+    // A guest that is idle for ten seconds is evicted, so idle guests do not keep a machine from work for long.
+    await hold(manager, "c", ALICE, 10_001);
     assert.equal(bob.guest.ended, true);
   });
 
-  it("a newcomer gets in where everybody has one", async (t) => {
-    const registry = makeRegistry(t, { maxContainers: 2 });
-    const [alice, bob] = [await use(registry, "a", ALICE, 0), await use(registry, "b", BOB, 1)];
-    await use(registry, "c", CAROL, 2);
+  it("makes room for a new token if each other token has one guest", async (t) => {
+    const manager = makeManager(t, { maxContainers: 2 });
+    const [alice, bob] = [await use(manager, "a", ALICE, 0), await use(manager, "b", BOB, 1)];
+    await use(manager, "c", CAROL, 2);
     assert.deepEqual([alice.guest.ended, bob.guest.ended], [true, false]);
-    // And a second one is made room for by its own.
-    await use(registry, "d", CAROL, 3);
+    // A second guest of the new token replaces its own guest.
+    await use(manager, "d", CAROL, 3);
     assert.equal(bob.guest.ended, false);
   });
 
-  it("a family is as large as all its tokens together", async (t) => {
-    const registry = makeRegistry(t, { maxContainers: 4 });
+  it("is chosen by the number of guests of a whole token family", async (t) => {
+    const manager = makeManager(t, { maxContainers: 4 });
     const [child, other] = [token("child", "alice"), token("other", "alice")];
-    const first = await use(registry, "a", child, 0);
-    await use(registry, "b", other, 1);
-    const bob = await use(registry, "bobs", BOB, 2);
-    await use(registry, "c", ALICE, 3);
-    await use(registry, "d", other, 4);
+    const first = await use(manager, "a", child, 0);
+    await use(manager, "b", other, 1);
+    const bob = await use(manager, "bobs", BOB, 2);
+    await use(manager, "c", ALICE, 3);
+    await use(manager, "d", other, 4);
     assert.deepEqual([first.guest.ended, bob.guest.ended], [true, false]);
   });
 
-  it("memory that runs short costs the largest holder its idle guests, and nobody gets a new one", async (t) => {
+  it("is an idle guest of the largest owner if memory is short, and no new guest is started then", async (t) => {
     let available = 1_000;
-    const registry = makeRegistry(t, { memoryReserveBytes: 500, availableMemory: () => available });
+    const manager = makeManager(t, { memoryReserveBytes: 500, availableMemory: () => available });
     const nowMs = performance.now();
-    const mine = [await use(registry, "a", ALICE, nowMs), await use(registry, "b", ALICE, nowMs + 1)];
-    const bob = await hold(registry, "bobs", BOB, nowMs);
+    const mine = [await use(manager, "a", ALICE, nowMs), await use(manager, "b", ALICE, nowMs + 1)];
+    const bob = await hold(manager, "bobs", BOB, nowMs);
     available = 499;
-    await until(() => mine[0]!.guest.ended, "the machine has taken one back");
-    await until(() => mine[1]!.guest.ended, "the machine has taken the other back");
+    await until(() => mine[0]!.guest.ended, "the manager has ended the first guest");
+    await until(() => mine[1]!.guest.ended, "the manager has ended the second guest");
     assert.equal(bob.guest.ended, false);
-    assert.throws(() => registry.reserve("c", FREE, CAROL, nowMs), { code: "overloaded", message: /memory/ });
-    // What lives goes on.
-    registry.reserve("bobs", FREE, CAROL, nowMs);
+    assert.throws(() => manager.reserve("c", FREE, CAROL, nowMs), { code: "overloaded", message: /memory/ });
+    // Live containers take further runs.
+    manager.reserve("bobs", FREE, CAROL, nowMs);
     available = 500;
     await until(() => {
       try {
-        registry.reserve("c", FREE, CAROL, performance.now());
+        manager.reserve("c", FREE, CAROL, performance.now());
         return true;
       } catch {
         return false;
@@ -152,130 +152,184 @@ describe("when a guest has to go", () => {
   });
 });
 
-describe("the caps of one token", () => {
-  it("a container too many takes the room of its own least recently used one, never of a neighbour's", async (t) => {
-    const registry = makeRegistry(t, { caps: { ...NO_CAPS, containers: 2 } });
-    const bob = await use(registry, "bobs", BOB, 0);
-    const [first, second] = [await use(registry, "a", ALICE, 1), await use(registry, "b", ALICE, 2)];
-    await use(registry, "c", ALICE, 3);
+describe("the limits of one token", () => {
+  it("a container above the limit replaces the token's own least recently used container, and no other", async (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 2 } });
+    const bob = await use(manager, "bobs", BOB, 0);
+    const [first, second] = [await use(manager, "a", ALICE, 1), await use(manager, "b", ALICE, 2)];
+    await use(manager, "c", ALICE, 3);
     assert.deepEqual([first.guest.ended, second.guest.ended, bob.guest.ended], [true, false, false]);
   });
 
-  it("a container too many is refused while all its own are at work, and nothing has changed then", async (t) => {
-    const registry = makeRegistry(t, { caps: { ...NO_CAPS, containers: 2, newContainers: 3 } });
-    const a = await hold(registry, "a", ALICE, 1);
-    await hold(registry, "b", ALICE, 2);
-    const bob = await use(registry, "bobs", BOB, 3);
+  it("a container above the limit is refused while all containers of the token are at work, and nothing changes", async (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 2, newContainers: 3 } });
+    const a = await hold(manager, "a", ALICE, 1);
+    await hold(manager, "b", ALICE, 2);
+    const bob = await use(manager, "bobs", BOB, 3);
     for (let tries = 0; tries < 5; tries++) {
-      assert.throws(() => registry.reserve("c", FREE, ALICE, 4), {
+      assert.throws(() => manager.reserve("c", FREE, ALICE, 4), {
         code: "container_busy",
         message: /has 2 containers alive, all at work/,
       });
     }
-    assert.deepEqual([registry.taken, a.guest.ended, bob.guest.ended], [2, false, false]);
-    registry.release(a.place);
-    // It was not counted as one that came alive: this is the third.
-    registry.reserve("c", FREE, ALICE, 5);
-    assert.throws(() => registry.reserve("d", FREE, ALICE, 6), { message: /at most 3 containers come alive a minute/ });
+    assert.deepEqual([manager.taken, a.guest.ended, bob.guest.ended], [2, false, false]);
+    manager.release(a.reservation);
+    // The refused containers were not counted as started: this is the third start.
+    manager.reserve("c", FREE, ALICE, 5);
+    assert.throws(() => manager.reserve("d", FREE, ALICE, 6), { message: /may start 3 containers a minute/ });
   });
 
-  it("what it may hold in a neighbour's container counts as the neighbour's, until that one has left it", async (t) => {
-    const registry = makeRegistry(t, { caps: { ...NO_CAPS, containers: 1 } });
-    await use(registry, "shared", BOB, 0);
-    // Alice only looks in: her own container stays.
-    const alice = await use(registry, "hers", ALICE, 1);
-    await use(registry, "shared", ALICE, 2);
+  it("a guest in another token's container counts for that token, until that token has left the container", async (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 1 } });
+    await use(manager, "shared", BOB, 0);
+    // Alice uses Bob's container once: her own container stays.
+    const alice = await use(manager, "hers", ALICE, 1);
+    await use(manager, "shared", ALICE, 2);
     assert.equal(alice.guest.ended, false);
-    // Bob has not come back for the idle time, but she may have no other.
-    await use(registry, "shared", ALICE, IDLE_MS + 1);
-    const shared = await use(registry, "shared", CAROL, IDLE_MS + 2);
-    const carol = await hold(registry, "carols", CAROL, IDLE_MS + 3);
-    // Carol took it over, and so it made room for hers.
+    // Bob has not used it for the idle time, but Alice is at her limit.
+    await use(manager, "shared", ALICE, IDLE_MS + 1);
+    const shared = await use(manager, "shared", CAROL, IDLE_MS + 2);
+    const carol = await hold(manager, "carols", CAROL, IDLE_MS + 3);
+    // The shared container counts for Carol since then, so it makes room for her new container.
     assert.deepEqual([shared.guest.ended, carol.guest.ended], [true, false]);
-    // Bob holds nothing any more: his next one takes nobody's room.
-    await use(registry, "bobs", BOB, IDLE_MS + 4);
+    // No container counts for Bob now, so a new container of Bob replaces no other.
+    await use(manager, "bobs", BOB, IDLE_MS + 4);
     assert.deepEqual([alice.guest.ended, carol.guest.ended], [false, false]);
   });
 
-  it("runs in flight are bounded over all containers, and given back", async (t) => {
-    const registry = makeRegistry(t, { caps: { ...NO_CAPS, concurrency: 2 } });
-    const places = [registry.reserve("a", FREE, ALICE, 0), registry.reserve("b", FRESH, ALICE, 0)];
-    assert.throws(() => registry.reserve("a", FREE, ALICE, 1), { code: "container_busy", message: /2 runs in flight/ });
-    registry.reserve("a", FREE, BOB, 1);
-    for (const place of places) registry.release(place);
-    registry.reserve("a", FREE, ALICE, 2);
-    registry.reserve("a", FREE, ALICE, 2);
-    assert.throws(() => registry.reserve("a", FREE, ALICE, 2), { code: "container_busy" });
+  it("runs in flight are limited over all containers, until they are released", async (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, concurrency: 2 } });
+    const reservations = [manager.reserve("a", FREE, ALICE, 0), manager.reserve("b", FRESH, ALICE, 0)];
+    assert.throws(() => manager.reserve("a", FREE, ALICE, 1), { code: "container_busy", message: /2 runs in flight/ });
+    manager.reserve("a", FREE, BOB, 1);
+    for (const reservation of reservations) manager.release(reservation);
+    manager.reserve("a", FREE, ALICE, 2);
+    manager.reserve("a", FREE, ALICE, 2);
+    assert.throws(() => manager.reserve("a", FREE, ALICE, 2), { code: "container_busy" });
   });
 });
 
-describe("the parties of a container", () => {
-  it("have guests of their own, each with the network that its tokens leave, and share its places", async (t) => {
-    const registry = makeRegistry(t, { concurrency: 2 });
-    const free = await hold(registry, "a", ALICE, 0);
-    const pinned = await hold(registry, "a", BOB, 0, groupNamed("pinned", { net: ["a.example"] }));
+describe("the isolation groups of a container", () => {
+  it("have separate guests, each with the egress that its tokens allow, and share the concurrency", async (t) => {
+    const manager = makeManager(t, { concurrency: 2 });
+    const free = await hold(manager, "a", ALICE, 0);
+    const pinned = await hold(manager, "a", BOB, 0, groupNamed("pinned", { net: ["a.example"] }));
     assert.notEqual(free.guest, pinned.guest);
     assert.deepEqual([free.guest.net, pinned.guest.net], [null, ["a.example"]]);
-    assert.throws(() => registry.reserve("a", groupNamed("third"), CAROL, 1), { message: /"a" has 2 runs in flight/ });
-    registry.release(pinned.place);
-    assert.equal((await hold(registry, "a", BOB, 1, groupNamed("pinned"))).guest, pinned.guest);
+    assert.throws(() => manager.reserve("a", groupNamed("third"), CAROL, 1), { message: /"a" has 2 runs in flight/ });
+    manager.release(pinned.reservation);
+    assert.equal((await hold(manager, "a", BOB, 1, groupNamed("pinned"))).guest, pinned.guest);
   });
 
-  it("count as containers of their tokens, and no container holds more of them than it may", async (t) => {
-    const registry = makeRegistry(t, { maxContainers: 4, containerParties: 2 });
-    const free = await use(registry, "a", ALICE, 0);
-    const pinned = await hold(registry, "a", BOB, 1, groupNamed("pinned"));
-    await hold(registry, "a", CAROL, 2, groupNamed("third"));
+  it("count as containers of their tokens, up to a maximum in each container", async (t) => {
+    const manager = makeManager(t, { maxContainers: 4, containerParties: 2 });
+    const free = await use(manager, "a", ALICE, 0);
+    const pinned = await hold(manager, "a", BOB, 1, groupNamed("pinned"));
+    await hold(manager, "a", CAROL, 2, groupNamed("third"));
     assert.deepEqual([free.guest.ended, pinned.guest.ended], [true, false]);
-    assert.throws(() => registry.reserve("a", FREE, ALICE, 3), { code: "container_busy", message: /serves 2 parties/ });
-    await hold(registry, "b", BOB, 4);
-    await hold(registry, "c", BOB, 5);
-    assert.throws(() => registry.reserve("d", FREE, ALICE, 6), { code: "overloaded" });
+    assert.throws(() => manager.reserve("a", FREE, ALICE, 3), {
+      code: "container_busy",
+      message: /serves 2 isolation groups/,
+    });
+    await hold(manager, "b", BOB, 4);
+    await hold(manager, "c", BOB, 5);
+    assert.throws(() => manager.reserve("d", FREE, ALICE, 6), { code: "overloaded" });
   });
 
-  it("that are fresh get a blank guest a run, which counts while the run is in flight and ends with it", async (t) => {
-    const registry = makeRegistry(t, { maxContainers: 2, caps: { ...NO_CAPS, newContainers: 2 } });
-    const [one, two] = [await hold(registry, "a", ALICE, 0, FRESH), await hold(registry, "a", ALICE, 1, FRESH)];
+  it("that are fresh get an unused guest for each run, which counts while the run is in flight and ends with it", async (t) => {
+    const manager = makeManager(t, { maxContainers: 2, caps: { ...NO_CAPS, newContainers: 2 } });
+    const [one, two] = [await hold(manager, "a", ALICE, 0, FRESH), await hold(manager, "a", ALICE, 1, FRESH)];
     assert.notEqual(one.guest, two.guest);
-    assert.throws(() => registry.reserve("a", FRESH, BOB, 2), { code: "overloaded" });
-    registry.release(one.place);
+    assert.throws(() => manager.reserve("a", FRESH, BOB, 2), { code: "overloaded" });
+    manager.release(one.reservation);
     assert.deepEqual([one.guest.ended, two.guest.ended], [true, false]);
-    // Both together counted once, for the name of the container: this is the second that came alive.
-    const kept = await use(registry, "a", ALICE, 3);
-    registry.release(two.place);
-    assert.ok(isWarm(registry, "a", ALICE, 4, kept.guest));
-    const third = await hold(registry, "a", ALICE, 5, FRESH);
-    assert.notEqual(third.guest, kept.guest);
+    // Both together counted as one start, for the name of the container: this is the second start.
+    const warm = await use(manager, "a", ALICE, 3);
+    manager.release(two.reservation);
+    assert.ok(isWarm(manager, "a", ALICE, 4, warm.guest));
+    const third = await hold(manager, "a", ALICE, 5, FRESH);
+    assert.notEqual(third.guest, warm.guest);
   });
 });
 
 describe("a container whose guests die at once, again and again", () => {
-  it("waits for the next, with the wait told, while its neighbours and its other parties do not", async (t) => {
-    const registry = makeRegistry(t, {});
+  it("waits for its next guest, and the refusal names the wait; other containers and isolation groups do not wait", async (t) => {
+    const manager = makeManager(t, {});
     const dies = async (): Promise<void> => {
-      // As if each had waited for as long as it may have to.
-      const { guest } = await use(registry, "a", ALICE, performance.now() + 5_000);
-      // By itself, and not by the service's hand.
+      // In the future by the longest wait, so that the run is not refused.
+      const { guest } = await use(manager, "a", ALICE, performance.now() + 5_000);
+      // The process ends, and the service has not ended the guest.
       guest.process.kill();
       await until(() => guest.crashedMs !== null, "the guest has died");
     };
     for (let death = 0; death < 5; death++) await dies();
-    const refused = (): unknown => registry.reserve("a", FREE, ALICE, performance.now());
+    const refused = (): unknown => manager.reserve("a", FREE, ALICE, performance.now());
     assert.throws(refused, (problem: { code: string; message: string; options: { retryAfterMs: number } }) => {
       assert.deepEqual([problem.code, problem.message.includes('"a" ended again and again')], ["container_busy", true]);
       return problem.options.retryAfterMs > 0 && problem.options.retryAfterMs <= 5_000;
     });
-    await use(registry, "a", BOB, performance.now(), groupNamed("pinned"));
-    await use(registry, "b", ALICE, performance.now());
-    await use(registry, "a", ALICE, performance.now() + 5_000);
+    await use(manager, "a", BOB, performance.now(), groupNamed("pinned"));
+    await use(manager, "b", ALICE, performance.now());
+    await use(manager, "a", ALICE, performance.now() + 5_000);
   });
 
-  it("is not one whose guests were replaced by the service", async (t) => {
-    const registry = makeRegistry(t, {});
+  it("does not include a container whose guests the service replaced", async (t) => {
+    const manager = makeManager(t, {});
     for (let turn = 0; turn < 20; turn++) {
-      const { guest } = await use(registry, "a", ALICE, turn);
+      const { guest } = await use(manager, "a", ALICE, turn);
       guest.retire();
       assert.deepEqual([guest.ended, guest.crashedMs], [true, null]);
     }
+  });
+});
+
+describe("clients without a token", () => {
+  it("get at most half of the places of a container, so that its owner can still use it", (t) => {
+    const manager = makeManager(t, { concurrency: 5 });
+    const reservePublic = (): Reservation => manager.reserve("a", groupNamed("task"), ALICE, 0, true);
+    const [first] = [reservePublic(), reservePublic()];
+    assert.throws(reservePublic, { code: "container_busy", message: /"a" has 2 runs of clients without a token/ });
+    const own = [1, 2, 3].map((atMs) => manager.reserve("a", FREE, ALICE, atMs));
+    assert.throws(() => manager.reserve("a", FREE, ALICE, 4), { message: /"a" has 5 runs in flight/ });
+    manager.release(own[0]!);
+    assert.throws(reservePublic, { message: /"a" has 2 runs of clients without a token/ });
+    manager.release(first);
+    manager.release(reservePublic());
+  });
+
+  it("get at most half of the runs of a token, in all its containers together", (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, concurrency: 4 } });
+    const below = token("below", "alice");
+    const reservePublic = (name: string): Reservation => manager.reserve(name, FREE, below, 0, true);
+    const [first] = [reservePublic("a"), reservePublic("b")];
+    assert.throws(() => reservePublic("c"), { code: "container_busy", message: /the token has 2 runs of clients/ });
+    manager.reserve("d", FREE, ALICE, 0);
+    manager.release(first);
+    reservePublic("c");
+  });
+
+  it("get at most half of the guests of a token; an idle one makes room for the next", async (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 4 } });
+    const fresh = groupNamed("task", { fresh: true });
+    const reservePublic = (name: string, group: IsolationGroup): Reservation =>
+      manager.reserve(name, group, ALICE, 0, true);
+    const idle = reservePublic("a", FREE);
+    const { guest } = await idle.slot.arrive();
+    manager.release(idle);
+    reservePublic("a", fresh);
+    const second = reservePublic("a", fresh);
+    assert.equal(guest.ended, true);
+    assert.throws(() => reservePublic("a", fresh), { code: "container_busy", message: /2 guests .* without a token/ });
+    manager.reserve("b", FREE, ALICE, 0);
+    manager.reserve("c", FREE, ALICE, 0);
+    assert.throws(() => manager.reserve("d", FREE, ALICE, 0), { message: /4 containers alive, all at work/ });
+    manager.release(second);
+    reservePublic("a", fresh);
+  });
+
+  it("get one place if there is only one", (t) => {
+    const manager = makeManager(t, { concurrency: 1, caps: { containers: 1, concurrency: 1, newContainers: 9 } });
+    manager.release(manager.reserve("a", FREE, ALICE, 0, true));
+    manager.release(manager.reserve("a", FREE, ALICE, 0));
   });
 });

@@ -9,10 +9,10 @@ import { start } from "./recorder.ts";
 
 const HEAD = { status: 200, headers: [] };
 
-/** What no honest guest sends of a run, by the attack. */
+/** Frames that no honest guest sends, by attack. */
 const FORGERIES: Record<string, (puppet: Puppet, id: number) => void> = {
-  "a type that is none": (puppet) => puppet.say(99, 0),
-  "a type that is none, of its own": (puppet, id) => puppet.say(99, id),
+  "an unknown type": (puppet) => puppet.say(99, 0),
+  "an unknown type with the id of its run": (puppet, id) => puppet.say(99, id),
   "a type that only the service sends": (puppet, id) => puppet.say(TO_GUEST.run, id),
   "text instead of frames": (puppet) => puppet.write(Buffer.from("forged".repeat(9))),
   "a length below the header": (puppet) => puppet.write(Buffer.from([4, 0, 0, 0, 65, 0, 0, 0, 0])),
@@ -28,21 +28,21 @@ const FORGERIES: Record<string, (puppet: Puppet, id: number) => void> = {
   },
   "a head that is too long": (puppet, id) =>
     puppet.say(FROM_GUEST.head, id, `${JSON.stringify(HEAD)}${" ".repeat(65_536)}`),
-  "a head that is no JSON": (puppet, id) => puppet.say(FROM_GUEST.head, id, "{"),
+  "a head that is not JSON": (puppet, id) => puppet.say(FROM_GUEST.head, id, "{"),
   "a head that splits the response": (puppet, id) =>
     puppet.say(FROM_GUEST.head, id, { status: 200, headers: ["x-a", "1\r\nSet-Cookie: a=b"] }),
   "more of a body in one frame than fits": (puppet, id) => {
     puppet.say(FROM_GUEST.head, id, HEAD);
     puppet.say(FROM_GUEST.data, id, Buffer.alloc(DATA_BYTES + 1));
   },
-  "a fault that is no JSON": (puppet, id) => puppet.say(FROM_GUEST.fault, id, "x"),
-  "a fault that only the service finds": (puppet, id) =>
+  "a fault that is not JSON": (puppet, id) => puppet.say(FROM_GUEST.fault, id, "x"),
+  "a fault that only the service detects": (puppet, id) =>
     puppet.say(FROM_GUEST.fault, id, { code: "container_limited", detail: "x" }),
 };
 
 describe("a forged frame", () => {
   for (const [what, forge] of Object.entries(FORGERIES)) {
-    it(`ends the guest, and its only run is told that it did it: ${what}`, async (t) => {
+    it(`ends the guest, and its only run receives task_exited: ${what}`, async (t) => {
       const { guest, puppet } = await makeGuest(t);
       const run = start(guest, "a");
       forge(puppet, run.id);
@@ -52,7 +52,7 @@ describe("a forged frame", () => {
     });
   }
 
-  it("while several runs are in flight is pinned on none of them: any of them may have written it", async (t) => {
+  it("while several runs are in flight is blamed on none of them, because any of them may have written it", async (t) => {
     for (const forge of Object.values(FORGERIES)) {
       const { guest, puppet } = await makeGuest(t);
       const runs = ["a", "b", "c"].map((source) => start(guest, source));
@@ -64,7 +64,7 @@ describe("a forged frame", () => {
     }
   });
 
-  it("takes nothing back: what came before it in the same bytes is answered, what comes after it is not", async (t) => {
+  it("does not revoke frames before it in the same bytes, and frames after it are dropped", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [before, after] = [start(guest, "a"), start(guest, "b")];
     const frames = [
@@ -75,11 +75,11 @@ describe("a forged frame", () => {
     puppet.write(Buffer.concat(frames));
     assert.equal(await before.outcome(), "result 1");
     assert.equal(await after.outcome(), "task_exited");
-    assert.deepEqual(after.heard, ["task_exited"]);
+    assert.deepEqual(after.events, ["task_exited"]);
     assert.ok(guest.ended);
   });
 
-  it("of a run that is unknown costs nobody anything", async (t) => {
+  it("with the id of an unknown run has no effect", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.head, run.id + 1, "{");
@@ -91,7 +91,7 @@ describe("a forged frame", () => {
 });
 
 describe("a guest that ends by itself", () => {
-  it("tells its only run what the run did", async (t) => {
+  it("gives its only run the cause", async (t) => {
     for (const [outOfMemory, code] of [
       [false, "task_exited"],
       [true, "task_memory"],
@@ -106,7 +106,7 @@ describe("a guest that ends by itself", () => {
     }
   });
 
-  it("has said all that it wrote before, though its end is told first", async (t) => {
+  it("has its earlier frames handled, although its exit is reported first", async (t) => {
     const { guest, puppet } = await makeGuest(t, { resultBytes: 2 ** 23 });
     const [answered, other] = [start(guest, "a"), start(guest, "b")];
     puppet.say(FROM_GUEST.result, answered.id, "1".repeat(2 ** 22));
@@ -116,7 +116,7 @@ describe("a guest that ends by itself", () => {
     assert.ok(guest.ended);
   });
 
-  it("and leaves its socket open all the same, is given up", async (t) => {
+  it("and leaves its socket open, is closed by the service", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.exit({}, "open");
@@ -137,13 +137,13 @@ describe("a guest that ends by itself", () => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.head, run.id, HEAD);
-    await run.told("head 200");
+    await run.received("head 200");
     puppet.exit();
     await run.ended;
-    assert.deepEqual(run.heard, ["head 200", "task_exited"]);
+    assert.deepEqual(run.events, ["head 200", "task_exited"]);
   });
 
-  it("takes no run any more, and none that was refused is in flight", async (t) => {
+  it("takes no further run, and a refused run is not in flight", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.exit();
@@ -158,7 +158,7 @@ describe("the first cause of a guest's end", () => {
   const blocked = new Problem("task_blocked", "first");
   const restarted = new Problem("container_restarted", "first");
 
-  it("is what its runs are told, whatever is found out later", async (t) => {
+  it("is the answer to its runs, and a later cause does not change it", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const runs = [start(guest, "a"), start(guest, "b")];
     guest.end(restarted, { id: runs[0]!.id, cause: blocked });
@@ -167,28 +167,28 @@ describe("the first cause of a guest's end", () => {
     puppet.say(99, 0);
     await puppet.exited;
     assert.deepEqual(
-      runs.map(({ heard }) => heard),
+      runs.map(({ events }) => events),
       [["task_blocked"], ["container_restarted"]],
     );
     assert.ok(runs.every(({ problems }) => problems[0]!.message === "first"));
   });
 
-  it("is the exit, when that was known before the guest was ended", async (t) => {
+  it("is the exit if it was known before the guest was ended", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.exit({ outOfMemory: true });
     assert.equal(await run.outcome(), "task_memory");
     guest.end(blocked);
-    assert.deepEqual(run.heard, ["task_memory"]);
+    assert.deepEqual(run.events, ["task_memory"]);
   });
 
-  it("cannot relabel a run that was answered before", async (t) => {
+  it("does not change the answer of a run that has one", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [done, failed] = [start(guest, "a"), start(guest, "b")];
     puppet.say(FROM_GUEST.result, done.id, "1");
     await done.ended;
     guest.fail(failed.id, timeout);
     guest.end(restarted, { id: done.id, cause: blocked });
-    assert.deepEqual([done.heard, failed.heard], [["result 1"], ["task_timeout"]]);
+    assert.deepEqual([done.events, failed.events], [["result 1"], ["task_timeout"]]);
   });
 });

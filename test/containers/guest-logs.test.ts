@@ -8,32 +8,32 @@ import { start } from "./recorder.ts";
 const LIMITS = { bytes: 1_000, linesPerSecond: 20 };
 const line = (bytes: number): Uint8Array => new Uint8Array(bytes);
 
-describe("a guest that drops none of what a run logs too much", () => {
-  it("has its lines dropped by the service, which says so once, and the run comes to its result", async (t) => {
+describe("a guest that does not drop log lines above the limits", () => {
+  it("has its lines dropped by the service, which logs that once, and the run returns its result", async (t) => {
     const { guest, puppet } = await makeGuest(t, { logs: LIMITS });
     const run = start(guest, "a");
     for (let count = 0; count < 10; count++) puppet.say(FROM_GUEST.log, run.id, line(400));
     puppet.say(FROM_GUEST.result, run.id, "1");
     assert.equal(await run.outcome(), "result 1");
-    const kept = run.heard.filter((said) => said.startsWith("log 0"));
-    // Twice the limit is tolerated: the guest counts by its own clock.
-    assert.equal(kept.length, 5);
-    assert.deepEqual(run.heard.slice(5), ["log 2 the run has logged 1000 bytes; the rest is dropped", "result 1"]);
+    const accepted = run.events.filter((event) => event.startsWith("log 0"));
+    // Twice the limit is accepted, because the guest counts by its own clock.
+    assert.equal(accepted.length, 5);
+    assert.deepEqual(run.events.slice(5), ["log 2 the run has logged 1000 bytes; the rest is dropped", "result 1"]);
     assert.equal(guest.ended, false);
   });
 
-  it("has them dropped too when they are many in one second", async (t) => {
+  it("has its lines dropped also if there are too many in one second", async (t) => {
     const { guest, puppet } = await makeGuest(t, { logs: { ...LIMITS, bytes: 2 ** 20 } });
     const run = start(guest, "a");
     for (let count = 0; count < 200; count++) puppet.say(FROM_GUEST.log, run.id, line(1));
     puppet.say(FROM_GUEST.result, run.id, "1");
     assert.equal(await run.outcome(), "result 1");
-    assert.equal(run.heard[39], "log 0 ");
-    assert.match(run.heard[40]!, /^log 2 the run has logged 20 lines in a second/);
-    assert.ok(run.heard.length < 200, "a busy machine may need more than a second for all of them");
+    assert.equal(run.events[39], "log 0 ");
+    assert.match(run.events[40]!, /^log 2 the run has logged 20 lines in a second/);
+    assert.ok(run.events.length < 200, "a busy machine may need more than a second for all of them");
   });
 
-  it("ends when it floods all the same", async (t) => {
+  it("is ended if it floods the service with lines", async (t) => {
     const { guest, puppet } = await makeGuest(t, { logs: LIMITS });
     const run = start(guest, "a");
     for (let count = 0; count < 11_000; count++) puppet.say(FROM_GUEST.log, run.id, line(1));
@@ -42,22 +42,22 @@ describe("a guest that drops none of what a run logs too much", () => {
   });
 });
 
-describe("a line of which the guest cannot tell the run", () => {
-  it("is the only run's there is, and nobody's when there are several", async (t) => {
+describe("a log line without a run", () => {
+  it("belongs to the only run in flight, and is dropped if there are several runs", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const first = start(guest, "a");
     puppet.say(FROM_GUEST.log, 0, Uint8Array.of(1, 0x68, 0x69));
-    await first.told("log 1 hi");
+    await first.received("log 1 hi");
     const second = start(guest, "b");
     puppet.say(FROM_GUEST.log, 0, Uint8Array.of(1, 0x68, 0x6f));
     for (const run of [first, second]) puppet.say(FROM_GUEST.result, run.id, "1");
     await Promise.all([first.ended, second.ended]);
-    assert.deepEqual([first.heard, second.heard], [["log 1 hi", "result 1"], ["result 1"]]);
+    assert.deepEqual([first.events, second.events], [["log 1 hi", "result 1"], ["result 1"]]);
   });
 });
 
-describe("a line that comes after the answer of its run", () => {
-  it("is its own also when a thousand others have ended since, and none of them is taken for it", async (t) => {
+describe("a log line after the answer of its run", () => {
+  it("belongs to that run, also after the end of a thousand other runs", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const first = start(guest, "a");
     puppet.say(FROM_GUEST.result, first.id, "1");
@@ -68,6 +68,6 @@ describe("a line that comes after the answer of its run", () => {
       await other.ended;
     }
     puppet.say(FROM_GUEST.log, first.id, Uint8Array.of(1, 0x68, 0x69));
-    await first.toldLate("log 1 hi");
+    await first.receivedLate("log 1 hi");
   });
 });

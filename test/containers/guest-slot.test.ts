@@ -1,37 +1,33 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 
-import { GuestSlot } from "../../src/containers/guest-slot.ts";
-import { Container } from "../../src/containers/guest-slot.ts";
+import { Container, GuestSlot } from "../../src/containers/guest-slot.ts";
 import type { Guest } from "../../src/containers/guest/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import { Problem } from "../../src/errors.ts";
-import { FREE, holder } from "./isolation-groups.ts";
+import { FREE, owner } from "./isolation-groups.ts";
 import { makeGuest } from "./puppet.ts";
 import { start } from "./recorder.ts";
 
 const MAX_AGE_MS = 20 * 60_000;
 
-function makeCompartment(
-  t: TestContext,
-  launch: () => Promise<Guest> = async () => (await makeGuest(t)).guest,
-): GuestSlot {
+function makeSlot(t: TestContext, launch: () => Promise<Guest> = async () => (await makeGuest(t)).guest): GuestSlot {
   const pool = new Pool(launch, 0);
   t.after(() => pool.close());
-  return new GuestSlot(new Container("demo"), FREE, holder(), pool);
+  return new GuestSlot(new Container("demo"), FREE, owner(), pool);
 }
 
-it("a party has no guest before its first run, and keeps the one that arrived", async (t) => {
-  const slot = makeCompartment(t);
+it("a slot has no guest before its first run, and keeps the guest that arrived", async (t) => {
+  const slot = makeSlot(t);
   assert.equal(slot.warm(performance.now()), null);
-  const { guest, start: how } = await slot.arrive();
-  assert.equal(how, "cold");
+  const { guest, start: kind } = await slot.arrive();
+  assert.equal(kind, "cold");
   assert.deepEqual(slot.warm(performance.now()), { guest, start: "warm" });
 });
 
-it("runs that come while its guest arrives wait for the same one", async (t) => {
+it("runs that arrive while the guest is started wait for the same guest", async (t) => {
   let launches = 0;
-  const slot = makeCompartment(t, async () => {
+  const slot = makeSlot(t, async () => {
     launches++;
     return (await makeGuest(t)).guest;
   });
@@ -40,9 +36,9 @@ it("runs that come while its guest arrives wait for the same one", async (t) => 
   assert.equal(launches, 1);
 });
 
-it("a guest that could not be started is told to all that wait, and the next run tries again", async (t) => {
+it("a guest that could not be started is reported to all waiting runs, and the next run tries again", async (t) => {
   let fails = true;
-  const slot = makeCompartment(t, async () => {
+  const slot = makeSlot(t, async () => {
     if (fails) throw new Problem("sandbox_failed", "no");
     return (await makeGuest(t)).guest;
   });
@@ -52,8 +48,8 @@ it("a guest that could not be started is told to all that wait, and the next run
   assert.equal((await slot.arrive()).guest.ended, false);
 });
 
-it("a guest that drains or has ended takes no run, and another arrives in its place", async (t) => {
-  const slot = makeCompartment(t);
+it("a guest that drains or has ended takes no run, and another guest replaces it", async (t) => {
+  const slot = makeSlot(t);
   const { guest } = await slot.arrive();
   start(guest, "a");
   guest.retire();
@@ -62,21 +58,21 @@ it("a guest that drains or has ended takes no run, and another arrives in its pl
   assert.notEqual((await slot.arrive()).guest, guest);
 });
 
-it("a guest in place of a lost one is asked for as such, and the first is not", async (t) => {
-  const asked: boolean[] = [];
+it("a guest that replaces a lost guest is requested as a replacement, and the first guest is not", async (t) => {
+  const requests: boolean[] = [];
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
   t.after(() => pool.close());
   const take = pool.take.bind(pool);
-  pool.take = (replaces) => (asked.push(replaces), take(replaces));
-  const slot = new GuestSlot(new Container("demo"), FREE, holder(), pool);
+  pool.take = (replaces) => (requests.push(replaces), take(replaces));
+  const slot = new GuestSlot(new Container("demo"), FREE, owner(), pool);
   const { guest } = await slot.arrive();
   guest.retire();
   await slot.arrive();
-  assert.deepEqual(asked, [false, true]);
+  assert.deepEqual(requests, [false, true]);
 });
 
 it("a guest is replaced after twenty minutes, once its runs have ended", async (t) => {
-  const slot = makeCompartment(t);
+  const slot = makeSlot(t);
   const { guest } = await slot.arrive();
   assert.equal(slot.warm(guest.startedMs + MAX_AGE_MS)?.guest, guest);
   start(guest, "a");
@@ -85,7 +81,7 @@ it("a guest is replaced after twenty minutes, once its runs have ended", async (
 });
 
 it("a guest is replaced after a hundred thousand runs", async (t) => {
-  const slot = makeCompartment(t);
+  const slot = makeSlot(t);
   const { guest } = await slot.arrive();
   guest.runs = 99_999;
   assert.equal(slot.warm(guest.startedMs)?.guest, guest);
@@ -94,8 +90,8 @@ it("a guest is replaced after a hundred thousand runs", async (t) => {
   assert.ok(guest.ended);
 });
 
-it("a slot that is closed ends its guest, and the runs in it are told that it was not they", async (t) => {
-  const slot = makeCompartment(t);
+it("a closed slot ends its guest, and its runs receive container_restarted", async (t) => {
+  const slot = makeSlot(t);
   const { guest } = await slot.arrive();
   const run = start(guest, "a");
   slot.close();
@@ -104,8 +100,8 @@ it("a slot that is closed ends its guest, and the runs in it are told that it wa
   assert.equal(slot.warm(performance.now()), null);
 });
 
-it("a guest that owes an answer gets no run, until it has given it", async (t) => {
-  const slot = makeCompartment(t);
+it("a guest with an overdue ping gets no run until it has answered", async (t) => {
+  const slot = makeSlot(t);
   const { guest } = await slot.arrive();
   const nowMs = performance.now();
   guest.ping(nowMs);
@@ -123,8 +119,8 @@ it("a guest that owes an answer gets no run, until it has given it", async (t) =
   assert.equal(slot.warm(performance.now())?.guest, guest);
 });
 
-it("a guest that dies by its tasks is told from one that was replaced", async (t) => {
-  const slot = makeCompartment(t);
+it("a guest that died by its tasks counts for the wait, and a replaced guest does not", async (t) => {
+  const slot = makeSlot(t);
   const nowMs = performance.now();
   for (let turn = 0; turn < 10; turn++) {
     (await slot.arrive()).guest.retire();

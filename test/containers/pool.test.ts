@@ -5,7 +5,7 @@ import type { Guest } from "../../src/containers/guest/guest.ts";
 import { Pool, type Taken } from "../../src/containers/pool.ts";
 import { makeGuest } from "./puppet.ts";
 
-/** A pool whose launches wait until the test lets them come to something. */
+/** Returns a pool whose launches wait until the test resolves or rejects them. */
 function makePool(t: TestContext, size: number, now?: () => number): { pool: Pool; launches: Launches } {
   const launches = new Launches();
   const pool = new Pool(launches.launch, size, { most: 4 * size, now });
@@ -27,7 +27,7 @@ class Launches {
     return launch.promise;
   };
 
-  /** The launch that was begun first and has come to nothing yet; waits until there is one. */
+  /** Returns the first launch that is pending, and waits until there is one. */
   async next(): Promise<PromiseWithResolvers<Guest>> {
     while (this.open.length === 0) await this.#changed.promise;
     return this.open.shift()!;
@@ -42,13 +42,13 @@ class Launches {
   }
 }
 
-/** Lets what is due in promises be done. */
+/** Waits for a turn of the event loop, so that pending promise callbacks run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("a pool", () => {
-  it("starts as many blanks as it is to hold, two at once and no more", async (t) => {
+  it("starts as many spares as its size, at most two at once", async (t) => {
     const { pool, launches } = makePool(t, 3);
     pool.fill();
     pool.fill();
@@ -60,7 +60,7 @@ describe("a pool", () => {
     assert.equal(launches.total, 3);
   });
 
-  it("gives the oldest blank at once, as new, and starts another for it", async (t) => {
+  it("returns the oldest spare at once, as new, and starts another guest for it", async (t) => {
     const { pool, launches } = makePool(t, 2);
     pool.fill();
     const oldest = await launches.succeed(t);
@@ -70,7 +70,7 @@ describe("a pool", () => {
     assert.equal(launches.total, 3);
   });
 
-  it("gives no blank that has ended while it lay there", async (t) => {
+  it("returns no spare that has ended in the pool", async (t) => {
     const { pool, launches } = makePool(t, 2);
     pool.fill();
     const dead = await launches.succeed(t);
@@ -79,7 +79,7 @@ describe("a pool", () => {
     assert.deepEqual(pool.take(false), { guest: alive, start: "new" });
   });
 
-  it("starts one for whoever finds it empty, as cold, first come first served", async (t) => {
+  it("starts a guest for each caller if it is empty, as cold, in the order of the calls", async (t) => {
     const { pool, launches } = makePool(t, 0);
     const first = pool.take(false);
     const second = pool.take(false);
@@ -89,29 +89,29 @@ describe("a pool", () => {
     assert.equal(launches.total, 2);
   });
 
-  it("keeps as many for those that lost their guest as lately did, up to half of what it is to hold", async (t) => {
+  it("reserves as many spares for replacements as were lately taken, up to half of its size", async (t) => {
     let nowMs = 0;
     const { pool, launches } = makePool(t, 4, () => nowMs);
     pool.fill();
-    const blanks = [];
-    for (let n = 0; n < 4; n++) blanks.push(await launches.succeed(t));
-    assert.deepEqual(pool.take(true), { guest: blanks[0], start: "new" });
-    assert.deepEqual(pool.take(false), { guest: blanks[1], start: "new" });
-    assert.deepEqual(pool.take(false), { guest: blanks[2], start: "new" });
+    const spares = [];
+    for (let n = 0; n < 4; n++) spares.push(await launches.succeed(t));
+    assert.deepEqual(pool.take(true), { guest: spares[0], start: "new" });
+    assert.deepEqual(pool.take(false), { guest: spares[1], start: "new" });
+    assert.deepEqual(pool.take(false), { guest: spares[2], start: "new" });
     const newcomer = pool.take(false) as Promise<Taken>;
-    assert.deepEqual(pool.take(true), { guest: blanks[3], start: "new" });
-    const bereft = pool.take(true) as Promise<Taken>;
+    assert.deepEqual(pool.take(true), { guest: spares[3], start: "new" });
+    const replacement = pool.take(true) as Promise<Taken>;
     const [one, two] = [await launches.succeed(t), await launches.succeed(t)];
-    assert.deepEqual(await bereft, { guest: one, start: "cold" }, "it came last, and is first");
+    assert.deepEqual(await replacement, { guest: one, start: "cold" }, "the replacement came last, and is first");
     assert.deepEqual(await newcomer, { guest: two, start: "cold" });
     const [last] = [await launches.succeed(t), await launches.succeed(t), await launches.succeed(t)];
     nowMs += 30_001;
     assert.deepEqual(pool.take(false), { guest: last, start: "new" });
     assert.equal((pool.take(false) as Taken).start, "new");
-    assert.equal((pool.take(false) as Taken).start, "new", "nothing is kept when none was lost lately");
+    assert.equal((pool.take(false) as Taken).start, "new", "nothing is reserved if no guest was lost lately");
   });
 
-  it("holds as many as were asked for lately, up to the most that it may, and lets them go when nobody comes", async (t) => {
+  it("grows to the recent demand, up to its maximum, and ends spares when the demand has passed", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     let nowMs = 0;
     const pass = async (ms: number): Promise<void> => {
@@ -136,7 +136,7 @@ describe("a pool", () => {
     assert.deepEqual(pool.take(false), { guest: ready[0], start: "new" });
   });
 
-  it("tells one waiter of a start that failed, and goes on for the others", async (t) => {
+  it("rejects one waiter for a start that failed, and continues for the others", async (t) => {
     const { pool, launches } = makePool(t, 0);
     const first = assert.rejects(async () => pool.take(false), /no more processes/);
     const second = pool.take(false);
@@ -149,7 +149,7 @@ describe("a pool", () => {
     assert.equal((await third).guest, last);
   });
 
-  it("tries again later when a start failed that nobody waited for, and not at once", async (t) => {
+  it("tries again later, and not at once, if a start failed while no caller waited", async (t) => {
     const { pool, launches } = makePool(t, 1);
     pool.fill();
     (await launches.next()).reject(new Error("no more processes"));
@@ -159,7 +159,7 @@ describe("a pool", () => {
     assert.deepEqual(pool.take(false), { guest, start: "new" });
   });
 
-  it("is full when so many wait that one more could not be served in a patient client's time", async (t) => {
+  it("is full when 256 callers wait", async (t) => {
     const { pool, launches } = makePool(t, 0);
     const taken = Array.from({ length: 256 }, () => {
       assert.equal(pool.full, false);
@@ -175,17 +175,17 @@ describe("a pool", () => {
   });
 });
 
-describe("a pool that is closed", () => {
-  it("ends its blanks and takes nobody any more", async (t) => {
+describe("a closed pool", () => {
+  it("ends its spares and refuses further callers", async (t) => {
     const { pool, launches } = makePool(t, 1);
     pool.fill();
-    const blank = await launches.succeed(t);
+    const spare = await launches.succeed(t);
     pool.close();
-    assert.ok(blank.ended);
+    assert.ok(spare.ended);
     assert.throws(() => pool.take(false), { code: "sandbox_failed", message: /stopped/ });
   });
 
-  it("tells those that wait, ends a guest whose start it could not stop, and starts no other", async (t) => {
+  it("rejects the waiters, ends a guest whose start it could not stop, and starts no other", async (t) => {
     const { pool, launches } = makePool(t, 3);
     const waiting = assert.rejects(async () => pool.take(false), { code: "sandbox_failed", message: /stopped/ });
     pool.close();

@@ -16,7 +16,7 @@ export const LIMITS: GuestLimits = {
   logs: { bytes: 2 ** 18, linesPerSecond: 1_000 },
 };
 const MIB = 2 ** 20;
-/** What the kernel would say of a guest that has nothing to do. */
+/** The status of an idle guest, as the kernel would report it. */
 export const IDLE: GuestStatus = {
   pid: 1,
   state: "S",
@@ -33,17 +33,17 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** The other end of a guest, over a real pair of sockets: it says and does what a test wants, as hostile code could. */
+/** A stub for the process of a guest, over a real pair of sockets. It sends what a test wants, as hostile code could. */
 export class Puppet implements GuestProcess {
   readonly socket: Socket;
   readonly exited: Promise<GuestExit>;
-  /** What `inspect` answers, called each time. */
+  /** Returns the answer of `inspect`, for each call. */
   status: () => GuestStatus | null = () => IDLE;
   sealed = 0;
   readonly priorities: Priority[] = [];
   killed = false;
   readonly received: Frame[] = [];
-  /** Takes a frame, so that it is not kept; called for each. */
+  /** Called for each frame. If it returns true, the frame is not stored. */
   take: (frame: Frame) => boolean = () => false;
   readonly #end: Socket;
   readonly #exit: (exit: GuestExit) => void;
@@ -111,7 +111,7 @@ export class Puppet implements GuestProcess {
     this.#end.write(bytes);
   }
 
-  /** Reads nothing more of what it is sent. */
+  /** Stops reading the socket. */
   stopReading(): void {
     this.#end.pause();
   }
@@ -120,17 +120,17 @@ export class Puppet implements GuestProcess {
     this.#end.resume();
   }
 
-  /** Waits for the frame of this type that was not asked for before. */
+  /** Waits for the next frame of this type and removes it. */
   async next(type: number): Promise<Frame> {
     for (;;) {
-      const at = this.received.findIndex((frame) => frame.type === type);
-      if (at >= 0) return this.received.splice(at, 1)[0]!;
+      const index = this.received.findIndex((frame) => frame.type === type);
+      if (index >= 0) return this.received.splice(index, 1)[0]!;
       await this.#changed.promise;
     }
   }
 }
 
-/** A guest that is ready, and whoever pulls its strings. */
+/** Returns a guest that is ready, and the stub of its process. */
 export async function makeGuest(
   t: TestContext,
   limits: Partial<GuestLimits> = {},

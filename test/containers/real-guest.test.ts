@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => real.close());
 
-it("runs of one guest are answered in the order in which they end, and share what they left there", async () => {
+it("runs of one guest are answered in the order of their ends, and share global state", async () => {
   const guest = await real.make();
   const slow = start(
     guest,
@@ -24,7 +24,7 @@ it("runs of one guest are answered in the order in which they end, and share wha
   assert.equal(guest.inFlight.size, 0);
 });
 
-it("code is compiled once for all its runs, and forgotten code is sent and compiled anew", async () => {
+it("code is compiled once for all its runs, and forgotten code is sent and compiled again", async () => {
   const guest = await real.make();
   for (let count = 0; count <= 1_000; count++) start(guest, `${count} * 2`);
   const again = start(guest, "0 * 2 + 0");
@@ -33,7 +33,7 @@ it("code is compiled once for all its runs, and forgotten code is sent and compi
   assert.equal(await again.outcome(), "result 0");
 });
 
-it("a stream waits for its reader at the end of its window, and goes on when it is granted more", async () => {
+it("a stream waits at the end of its window, and continues when the service grants more", async () => {
   const guest = await real.make();
   const run = start(
     guest,
@@ -44,7 +44,7 @@ it("a stream waits for its reader at the end of its window, and goes on when it 
   run.data = (bytes) => {
     run.bodyBytes += bytes.length;
     owed += bytes.length + DATA_FRAME_COST_BYTES;
-    // Only when no whole frame fits any more: a guest that did not wait would break the protocol and be ended.
+    // Grants only when no whole frame fits: a guest that does not wait would break the protocol and be ended.
     if (owed + DATA_BYTES + DATA_FRAME_COST_BYTES <= WINDOW_BYTES) return;
     guest.grant(run.id, owed);
     owed = 0;
@@ -53,7 +53,7 @@ it("a stream waits for its reader at the end of its window, and goes on when it 
   assert.equal(run.bodyBytes, 10 * 65_536);
 });
 
-it("a task that ends its process, or writes what is no frame to it, ends its guest and not another", async () => {
+it("a task that ends its process, or writes invalid frames, ends its own guest and no other", async () => {
   const [guest, beside] = [await real.make(), await real.make()];
   const waits = start(beside, "await new Promise((end) => { globalThis.wake = end }); return 'alive'");
   const exits = start(guest, "process.reallyExit(3)");
@@ -72,14 +72,14 @@ it("a task that ends its process, or writes what is no frame to it, ends its gue
   assert.equal(await waits.outcome(), 'result "alive"');
 });
 
-it("a guest whose heap is full is out of memory, told by its exit", async () => {
+it("a guest whose heap is full reports in its exit that it is out of memory", async () => {
   const guest = await real.make();
   const run = start(guest, "const kept = []; for (;;) kept.push(new Array(10_000).fill(kept.length))");
   assert.equal(await run.outcome(), "task_memory");
   assert.equal((await guest.process.exited).outOfMemory, true);
 });
 
-it("a run that is aborted hears of it and answers nothing more, and a retired guest goes with the last that is given up", async () => {
+it("an aborted run receives the signal and its answer is dropped, and a retired guest ends with its last abandoned run", async () => {
   const guest = await real.make();
   const context = { runId: "1", container: "demo", method: "POST", url: "http://localhost/", headers: {} };
   const code = `(context) => new Promise((end) => {
@@ -88,12 +88,12 @@ it("a run that is aborted hears of it and answers nothing more, and a retired gu
   })`;
   const other = start(guest, "await new Promise((end) => { globalThis.wake = end }); return 'woken'");
   const aborted = start(guest, code, () => JSON.stringify(context));
-  await aborted.told("log 1 listens");
+  await aborted.received("log 1 listens");
   guest.abort(aborted.id, "deadline");
   assert.equal(await other.outcome(), 'result "woken"');
   guest.retire();
   assert.equal(guest.ended, false);
   guest.abandon(aborted.id);
   await guest.process.exited;
-  assert.deepEqual([guest.ended, aborted.heard], [true, ["log 1 listens"]]);
+  assert.deepEqual([guest.ended, aborted.events], [true, ["log 1 listens"]]);
 });

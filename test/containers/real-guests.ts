@@ -17,10 +17,10 @@ export const RESOURCES: SandboxOptions = {
   logs: LIMITS.logs,
 };
 
-/** Guests behind the real wall, made as the service makes them. */
+/** Guests in the real sandbox, started as the service starts them. */
 export interface RealGuests {
   readonly sandbox: Sandbox;
-  /** All that were made, also those that have ended. */
+  /** All guests that were started, including ended guests. */
   readonly made: Set<Guest>;
   make(limits?: { wallMs?: number; streamMs?: number }): Promise<Guest>;
   close(): Promise<void>;

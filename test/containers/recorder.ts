@@ -6,17 +6,17 @@ import type { Refusal } from "../../src/egress/faults.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { HeadMessage } from "../../src/wire/messages.ts";
 
-/** Takes down what a run is told, in order. */
+/** Records the events of a run, in order. */
 export class Recorder implements RunListener {
-  readonly heard: string[] = [];
+  readonly events: string[] = [];
   readonly problems: Problem[] = [];
   readonly ended: Promise<void>;
-  /** The guest is done with the run. */
+  /** Resolves when the guest has finished the run. */
   readonly isOver: PromiseWithResolvers<void> = Promise.withResolvers();
   id = -1;
   bodyBytes = 0;
   readonly #end: () => void;
-  readonly #waiting: { said: string; resolve: () => void }[] = [];
+  readonly #waiting: { event: string; resolve: () => void }[] = [];
 
   constructor() {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -24,22 +24,22 @@ export class Recorder implements RunListener {
     this.#end = resolve;
   }
 
-  /** What ended the run: the text of its result, or the code of its fault. */
+  /** Returns the event that ended the run: its result, or the code of its fault. */
   async outcome(): Promise<string> {
     await this.ended;
-    return this.heard.at(-1)!;
+    return this.events.at(-1)!;
   }
 
-  /** Waits until the run was told this. @throws {Error} when it ended without. */
-  async told(said: string): Promise<void> {
-    if (this.heard.includes(said)) return;
-    await Promise.race([this.toldLate(said), this.ended]);
-    if (!this.heard.includes(said)) throw new Error(`the run was told ${this.heard.join(", ")}, and never ${said}`);
+  /** Waits until the run has received this event. @throws {Error} if the run ends without it. */
+  async received(event: string): Promise<void> {
+    if (this.events.includes(event)) return;
+    await Promise.race([this.receivedLate(event), this.ended]);
+    if (!this.events.includes(event)) throw new Error(`the run received ${this.events.join(", ")}, and never ${event}`);
   }
 
-  /** Waits until the run was told this, be it that it had ended before. */
-  async toldLate(said: string): Promise<void> {
-    if (!this.heard.includes(said)) await new Promise<void>((resolve) => this.#waiting.push({ said, resolve }));
+  /** Waits until the run has received this event, also after its end. */
+  async receivedLate(event: string): Promise<void> {
+    if (!this.events.includes(event)) await new Promise<void>((resolve) => this.#waiting.push({ event, resolve }));
   }
 
   result(json: Buffer): void {
@@ -73,16 +73,16 @@ export class Recorder implements RunListener {
 
   readonly logSink: RunLogSink = {
     log: (level, text) => this.#take(`log ${level} ${text.toString()}`),
-    lateError: (problem) => this.#take(`unheard ${problem.message}`),
+    lateError: (problem) => this.#take(`late error ${problem.message}`),
   };
 
   refused(refusal: Refusal): void {
     this.#take(`refused ${refusal.host} ${refusal.port} ${refusal.reason}`);
   }
 
-  #take(said: string): void {
-    this.heard.push(said);
-    for (const { resolve } of this.#waiting.filter((each) => each.said === said)) resolve();
+  #take(event: string): void {
+    this.events.push(event);
+    for (const { resolve } of this.#waiting.filter((each) => each.event === event)) resolve();
   }
 }
 

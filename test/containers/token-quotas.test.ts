@@ -18,20 +18,20 @@ function startsAt(quotas: TokenQuotas, lineage: TokenLineage, nowMs: number): Pr
   return null;
 }
 
-it("no half-open minute holds more starts than the cap, and the wait that is told is exact", () => {
+it("no half-open minute has more starts than the limit, and the reported wait is exact", () => {
   const quotas = new TokenQuotas({ ...NO_CAPS, newContainers: 3 });
   const lineage = quotas.lineageOf(token("alice"));
   for (const nowMs of [0, 10, 20]) assert.equal(startsAt(quotas, lineage, nowMs), null);
   const refused = startsAt(quotas, lineage, 1_000)!;
   assert.deepEqual([refused.code, refused.options.retryAfterMs], ["container_busy", 59_000]);
-  assert.match(refused.message, /at most 3 containers come alive a minute; the next fits in 59 s/);
+  assert.match(refused.message, /may start 3 containers a minute; the next fits in 59 s/);
   assert.equal(startsAt(quotas, lineage, MINUTE_MS - 1)!.options.retryAfterMs, 1);
   assert.equal(startsAt(quotas, lineage, MINUTE_MS), null);
   assert.equal(startsAt(quotas, lineage, MINUTE_MS)!.options.retryAfterMs, 10);
   assert.equal(startsAt(quotas, lineage, MINUTE_MS + 10), null);
 });
 
-it("exactly as many runs are in flight as the cap says, and not one more", () => {
+it("a token has exactly as many runs in flight as its limit allows", () => {
   const quotas = new TokenQuotas({ ...NO_CAPS, concurrency: 2 });
   const lineage = quotas.lineageOf(token("alice"));
   for (let run = 0; run < 2; run++) {
@@ -43,7 +43,7 @@ it("exactly as many runs are in flight as the cap says, and not one more", () =>
   quotas.admitRun(lineage);
 });
 
-it("tokens below one share its caps, whatever is still left of their own", () => {
+it("descendants of a token share its limits, even if they are below their own limits", () => {
   const quotas = new TokenQuotas({ ...NO_CAPS, newContainers: 2, concurrency: 2, containers: 2 });
   const [a, b] = [quotas.lineageOf(token("a", "mid", "top")), quotas.lineageOf(token("b", "top"))];
   assert.equal(a.head, b.head);
@@ -64,7 +64,7 @@ it("tokens below one share its caps, whatever is still left of their own", () =>
   assert.equal(quotas.full(stranger), null);
 });
 
-it("a token is forgotten only when it has nothing and had nothing within a minute, also one that is held elsewhere", () => {
+it("a token is forgotten only if it used nothing within a minute, also if a chain still caches its lineage", () => {
   const quotas = new TokenQuotas({ ...NO_CAPS, newContainers: 1 });
   const chain = token("alice");
   const lineage = quotas.lineageOf(chain);
@@ -76,7 +76,7 @@ it("a token is forgotten only when it has nothing and had nothing within a minut
   assert.equal(quotas.lineageOf(chain).head, lineage.head);
   lineage.head.inFlight = 0;
   quotas.sweep(2 * MINUTE_MS);
-  // Both ways to it lead to the same new one.
+  // The cached chain and a new chain lead to the same new lineage.
   assert.notEqual(quotas.lineageOf(chain).head, lineage.head);
   assert.equal(quotas.lineageOf(token("alice")).head, quotas.lineageOf(chain).head);
 });

@@ -10,38 +10,38 @@ const CHECKS = 4;
 const LIMIT = ["--auth-limit", `hour=${CHECKS}`];
 const PROXY = ["--trust-proxy", "127.0.0.0/8,10.0.0.0/8", "--trust-proxy", "2001:db8:aaaa::/48"];
 
-/** Headers as a proxy sends them for a client. */
+/** Returns the headers that a proxy sends for a client. */
 function from(client: string): { headers: Record<string, string> } {
   return { headers: { "x-forwarded-for": client } };
 }
 
-/** A request with a token that nobody signed. */
+/** Sends a request with a token that no key has signed. */
 function guess(service: Service, headers: Readonly<Record<string, string>>, method = "POST"): Promise<Answer> {
   const target = method === "POST" ? "/api/run/guessed" : "/api/containers";
   return service.request(method, target, { token: "a.guess", body: method === "POST" ? "1" : "", headers });
 }
 
-/** Guesses until the address has none left, and one more. */
+/** Sends invalid tokens until the address has no checks left, and then one more. */
 async function exhaust(service: Service, headers: Readonly<Record<string, string>>): Promise<Answer> {
   for (let time = 0; time < CHECKS; time++) assertProblem(await guess(service, headers), 403, "token_invalid");
   return guess(service, headers);
 }
 
-describe("checks of tokens, of one address", () => {
+describe("token checks from one address", () => {
   let service: Service;
   before(async () => {
     service = await startService([...NO_WALL, ...LIMIT, ...PROXY]);
   });
   after(() => service.stop());
 
-  it("are refused past the limit, with the exact wait, on every path that takes a token", async () => {
+  it("are rejected past the limit, with the exact wait, on every path that takes a token", async () => {
     const { headers } = from("192.0.2.1");
     const refused = await exhaust(service, headers);
     const problem = assertProblem(refused, 429, "auth_limited");
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 3_600_000);
     assert.equal(problem.retryAfter, Math.ceil(problem.retryAfterMs! / 1_000));
     assert.equal(refused.headers["retry-after"], String(problem.retryAfter));
-    assert.match(problem.detail, /4 tokens checked an? hour/);
+    assert.match(problem.detail, /4 token checks per hour/);
     assert.deepEqual(problem.violations, [
       { class: "address", window: "hour", limit: CHECKS, remaining: 0, retryAfterMs: problem.retryAfterMs },
     ]);
@@ -50,7 +50,7 @@ describe("checks of tokens, of one address", () => {
     assertProblem(await guess(service, headers, "GET"), 429, "auth_limited");
   });
 
-  it("do not count a request without a token, nor one that two tokens make ambiguous", async () => {
+  it("do not count a request without a token or a request with two tokens", async () => {
     const { headers } = from("192.0.2.2");
     for (let time = 0; time < CHECKS * 2; time++) {
       assertProblem(await service.request("GET", "/api/containers", { token: null, headers }), 403, "token_missing");
@@ -60,7 +60,7 @@ describe("checks of tokens, of one address", () => {
     assertProblem(await guess(service, headers), 403, "token_invalid");
   });
 
-  it("refuse no token that was checked lately, also where its address has none left", async () => {
+  it("accept a token that was checked lately, even if its address has no checks left", async () => {
     const { headers } = from("192.0.2.3");
     const token = await service.issue({ containers: ["*"] });
     assert.equal((await service.run("known", "6 * 7", { token })).text, "42");
@@ -71,7 +71,7 @@ describe("checks of tokens, of one address", () => {
     assert.equal((await service.request("GET", "/api/containers", { headers })).status, 200);
   });
 
-  it("also count a valid token that was not seen before, and a burst of it once", async () => {
+  it("count a valid token that is new, and count a burst of it once", async () => {
     const { headers } = from("192.0.2.4");
     const tokens = await Promise.all(Array.from({ length: CHECKS + 1 }, () => service.issue({ containers: ["*"] })));
     for (const token of tokens.slice(0, CHECKS)) {
@@ -86,7 +86,7 @@ describe("checks of tokens, of one address", () => {
     assert.equal((await service.run("burst", "1", { token: tokens.at(-1)!, ...from("192.0.2.5") })).status, 200);
   });
 
-  it("consume nothing of containers and tokens", async () => {
+  it("consume no limit of a container or a token", async () => {
     const limits = { container: { day: 9 }, token: { day: 9 } };
     const token = await service.issue({ containers: ["*"], limits });
     const { headers } = from("192.0.2.6");
@@ -96,7 +96,7 @@ describe("checks of tokens, of one address", () => {
     assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: 9 }));
   });
 
-  it("are those of the whole address, and of an IPv6 one of its /64, however it is spelt", async () => {
+  it("share one limit for all spellings of an address, and for the /64 of an IPv6 address", async () => {
     const spellings = [
       ["198.51.100.1", "198.51.100.1:1", "::ffff:198.51.100.1", "[::ffff:c633:6401]:9", "198.51.100.1"],
       ["2001:db8:1:2::1", "2001:DB8:1:2::1", "[2001:db8:1:2:ffff::]:443", "2001:db8:1:2:0:0:0:9", "2001:db8:1:2::"],
@@ -111,7 +111,7 @@ describe("checks of tokens, of one address", () => {
     }
   });
 
-  it("are not escaped by what the client says of itself", async () => {
+  it("ignore what the client claims about its address", async () => {
     const lies = ["9.9.9.1, ", "9.9.9.2, x, ", '"', "unknown, "];
     for (const [at, lie] of [...lies, "9.9.9.3,,"].entries()) {
       const answer = await guess(service, from(`${lie}203.0.113.1`.replace('"203', '", 203')).headers);
@@ -124,45 +124,45 @@ describe("checks of tokens, of one address", () => {
     }
   });
 
-  it("go back through a chain of trusted proxies", async () => {
+  it("count for the client behind a chain of trusted proxies", async () => {
     for (let time = 0; time <= CHECKS; time++) {
       const answer = await guess(service, from(`9.9.9.${time}, 203.0.113.3, 10.1.2.${time}, 2001:db8:aaaa::1`).headers);
       assert.equal(answer.status, time < CHECKS ? 403 : 429);
     }
   });
 
-  it("and the log tell the client's address, once a throttled one", async () => {
+  it("log the address of a client, and log a throttled client once", async () => {
     const { headers } = from("203.0.113.77");
     await exhaust(service, headers);
     await guess(service, headers);
     const line = await service.logLine((text) => text.includes("203.0.113.77"));
     assert.match(line, /"code":"auth_limited"/);
     assert.equal(service.stderr().split("203.0.113.77").length, 2);
-    assert.equal((await service.run("told", "throw 1", from("203.0.113.78"))).status, 500);
-    assert.match(await service.logLine((text) => text.includes("203.0.113.78")), /"container":"told"/);
-    await service.request("DELETE", "/api/limits/container/told", from("203.0.113.79"));
+    assert.equal((await service.run("logged", "throw 1", from("203.0.113.78"))).status, 500);
+    assert.match(await service.logLine((text) => text.includes("203.0.113.78")), /"container":"logged"/);
+    await service.request("DELETE", "/api/limits/container/logged", from("203.0.113.79"));
     assert.match(await service.logLine((text) => text.includes("203.0.113.79")), /limits reset/);
     assert.doesNotMatch(service.stderr(), /ignored/);
   });
 
-  // The last one here: after it a token that is new may not come without a client.
-  it("are the proxy's own where it says nothing that can be read, or two things", async () => {
+  // This test is the last of the group, because it uses up the checks of the proxy's own address.
+  it("count for the proxy if it forwards no readable address, or two different addresses", async () => {
     while ((await guess(service, {})).status === 403);
-    const said: Record<string, string>[] = [
+    const unusable: Record<string, string>[] = [
       { "x-forwarded-for": "unknown" },
       { "x-forwarded-for": "9.9.9.9, 127.0.0.1:x" },
       { forwarded: "for=_hidden" },
       { forwarded: "nonsense" },
       { forwarded: "for=9.9.9.9", "x-forwarded-for": "9.9.9.8" },
     ];
-    for (const headers of said) assertProblem(await guess(service, headers), 429, "auth_limited");
+    for (const headers of unusable) assertProblem(await guess(service, headers), 429, "auth_limited");
     const agreed = { forwarded: "for=203.0.113.9", "x-forwarded-for": "203.0.113.9" };
     assertProblem(await guess(service, agreed), 403, "token_invalid");
   });
 });
 
 describe("without a trusted proxy", () => {
-  it("what is forwarded is ignored, on loopback too, and that is said once", async () => {
+  it("the service ignores forwarded addresses, on loopback too, and logs that once", async () => {
     const service = await startService([...NO_WALL, ...LIMIT]);
     try {
       for (let time = 0; time < CHECKS; time++) {
@@ -172,14 +172,14 @@ describe("without a trusted proxy", () => {
       assertProblem(await guess(service, from("192.0.2.99").headers), 429, "auth_limited");
       await service.logLine((text) => text.includes("auth_limited") && text.includes('"client":"127.0.0.1"'));
       assert.equal(service.stderr().split("is ignored").length, 2);
-      assert.match(service.stderr(), /X-Forwarded-For, which is ignored: .*--trust-proxy/);
+      assert.match(service.stderr(), /X-Forwarded-For of a request is ignored: .*--trust-proxy/);
       assert.doesNotMatch(service.stderr(), /192\.0\.2/);
     } finally {
       await service.stop();
     }
   });
 
-  it("a flood at once is checked up to the limit and no further", async () => {
+  it("the service checks a flood of tokens up to the limit and no further", async () => {
     const service = await startService([...NO_WALL, "--auth-limit", "minute=300"]);
     try {
       const answers = await Promise.all(

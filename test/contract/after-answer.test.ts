@@ -38,8 +38,8 @@ async function lineOfRun(run: string, msg: string): Promise<Line> {
 }
 
 /**
- * A run in the same guest whose deadline is a second later: the guest of a run that is late has else no longer for its last
- * words than a grace, which a busy machine may take from it.
+ * Runs code in the same guest with a deadline one second later. Otherwise the guest of a late run has only a short
+ * grace for its last lines, which a busy machine can use up.
  */
 async function runBeside(container: string): Promise<void> {
   await pause(1_000);
@@ -56,7 +56,7 @@ function handler(body: string): string {
 }
 
 describe("the console of a task", () => {
-  it("is captured with level, run and time, also after the answer", async () => {
+  it("is logged with level, run and time, also after the answer", async () => {
     const sinceMs = Date.now();
     const answer = await service.run(
       "console",
@@ -69,20 +69,20 @@ describe("the console of a task", () => {
     for (const { time } of [now, later]) assert.ok(Date.parse(time) >= sinceMs && Date.parse(time) <= Date.now(), time);
   });
 
-  it("has what was written before a loop that never ends", async () => {
+  it("is logged up to a loop that never ends", async () => {
     const answer = await service.run("loop", "console.log('before'); for (;;);");
     assert.equal(answer.status, 500, "blocked, or on a busy machine past its deadline");
     await lineOf(answer, "before");
   });
 });
 
-describe("what fails after the answer", () => {
+describe("a failure after the answer", () => {
   const late = {
     "a rejection": "setTimeout(() => Promise.reject(new RangeError('late')), 20); return globalThis.warm = 1",
     "a throw": "setTimeout(() => { throw new RangeError('late') }, 20); return globalThis.warm = 1",
   };
   for (const [what, code] of Object.entries(late)) {
-    it(`is logged with its run and counted, and its guest stays: ${what}`, async () => {
+    it(`is logged with its run and counted, and the guest stays: ${what}`, async () => {
       const counted = await failures();
       const answer = await service.run("failing", code);
       assert.equal(answer.text, "1");
@@ -94,7 +94,7 @@ describe("what fails after the answer", () => {
     });
   }
 
-  it("is one line a run at the level that is logged by default, however often it fails", async () => {
+  it("is one line for each run at the default log level, however often the run fails", async () => {
     const counted = await failures();
     const code = "for (let n = 0; n < 20; n++) setTimeout(() => Promise.reject(new Error('again')), 20); return 1";
     const answer = await service.run("often", code);
@@ -104,15 +104,15 @@ describe("what fails after the answer", () => {
         .split("\n")
         .filter((line) => line.includes(`"${answer.headers["caisson-run"]!}"`) && line.includes("again"))
         .map((line) => (JSON.parse(line) as Line).level);
-    await until(() => levels().length === 20, "all were logged");
+    await until(() => levels().length === 20, "all failures are logged");
     assert.deepEqual(levels(), [30, ...Array<number>(19).fill(20)]);
     assert.equal(await failures(), counted + 20);
   });
 });
 
-describe("what fails outside of any run", () => {
+describe("a failure outside of any run", () => {
   for (const bytes of [10, 4_000_000]) {
-    it(`takes nothing of an answer of ${bytes} bytes that was given before`, async () => {
+    it(`does not damage an answer of ${bytes} bytes that was sent before`, async () => {
       const code = `
         globalThis.kept = new FinalizationRegistry(() => { throw new Error("thrown by the collector"); });
         for (let n = 0; n < 1_000; n++) kept.register({ n }, n);
@@ -124,14 +124,14 @@ describe("what fails outside of any run", () => {
       assert.deepEqual([answer.status, answer.text.length], [200, bytes + 2], answer.text.slice(0, 300));
       await until(
         async () => (await service.run(`collected-${bytes}`, "typeof kept")).text === '"undefined"',
-        "its guest was replaced",
+        "the guest is replaced",
       );
     });
   }
 });
 
 describe("ctx.waitUntil", () => {
-  it("keeps a blank guest until its work is done, past the answer", async () => {
+  it("keeps a blank guest after the answer until the work is done", async () => {
     const token = await service.issue({ containers: ["*"], fresh: true });
     const code = handler(`
       ctx.waitUntil((async () => { await new Promise((done) => setTimeout(done, 300)); console.log("done"); })());
@@ -142,7 +142,7 @@ describe("ctx.waitUntil", () => {
     await lineOf(answer, "done");
   });
 
-  it("reaches the network as the run did", async () => {
+  it("keeps the network access of the run", async () => {
     const code = handler(`
       ctx.waitUntil((async () => {
         await new Promise((done) => setTimeout(done, 100));
@@ -154,7 +154,7 @@ describe("ctx.waitUntil", () => {
     await lineOf(await service.run("asks", code), "asked EGRESS_DENIED");
   });
 
-  it("whose work rejects is logged and counted, and the answer stands", async () => {
+  it("logs and counts work that rejects, and the answer stays as it is", async () => {
     const counted = await failures();
     const answer = await service.run(
       "rejects",
@@ -165,7 +165,7 @@ describe("ctx.waitUntil", () => {
     assert.equal(await failures(), counted + 1);
   });
 
-  it("ends with the deadline: the signal aborts, the log says so, and the container answers on", async () => {
+  it("ends with the deadline: the signal aborts, the log reports it, and the container still answers", async () => {
     const code = handler(`
       request.signal.onabort = () => console.log("aborted " + request.signal.reason.name);
       ctx.waitUntil(new Promise(() => {}));
@@ -175,18 +175,18 @@ describe("ctx.waitUntil", () => {
     assert.equal(answer.text, "answered");
     await runBeside("endless");
     await lineOf(answer, "aborted TimeoutError");
-    await lineOf(answer, "what the task gave to waitUntil was not over by the deadline of its run");
+    await lineOf(answer, "the work that the task passed to waitUntil did not end by the deadline of its run");
     assert.equal((await service.run("endless", "6 * 7")).text, "42");
   });
 
-  it("holds a place of its container, so that nobody does without end what is not counted", async () => {
-    const narrow = await startService(["--concurrency", "1", "--wall-limit", "2s"]);
+  it("keeps a slot of its container, so that no work outside of the limits runs without end", async () => {
+    const oneSlot = await startService(["--concurrency", "1", "--wall-limit", "2s"]);
     try {
       const code = handler("ctx.waitUntil(new Promise((go) => { globalThis.go = go })); return new Response('1')");
-      assert.equal((await narrow.run("one", code)).text, "1");
-      assertProblem(await narrow.run("one", "6 * 7"), 429, "container_busy");
+      assert.equal((await oneSlot.run("one", code)).text, "1");
+      assertProblem(await oneSlot.run("one", "6 * 7"), 429, "container_busy");
     } finally {
-      await narrow.stop();
+      await oneSlot.stop();
     }
   });
 });
@@ -206,7 +206,7 @@ describe("the signal of a run", () => {
     await lineOf(answer, "aborted TimeoutError");
   });
 
-  it("aborts when the client leaves, before the answer and in the midst of a stream", async () => {
+  it("aborts when the client leaves, before the answer and in the middle of a stream", async () => {
     const leaving = new AbortController();
     const left = service.run("leaves", code, { signal: leaving.signal });
     const run = (await service.logLine((line) => line.includes('"container":"leaves"'))).match(/"run":"([^"]+)"/)![1]!;

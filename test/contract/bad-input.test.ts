@@ -30,21 +30,21 @@ function head(target: string, ...headers: readonly string[]): string {
   return [`POST ${target} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, ...headers, "", ""].join("\r\n");
 }
 
-/** Open in the service. */
+/** Returns the number of descriptors that the service has open. */
 async function descriptors(): Promise<number> {
   return (await readdir(`/proc/${service.pid}/fd`)).length;
 }
 
 describe("malformed HTTP", () => {
   const malformed: Record<string, string> = {
-    "no HTTP at all": "hello\r\n\r\n",
+    "bytes that are not HTTP": "hello\r\n\r\n",
     "TLS on a plain port": "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\r\n\r\n",
     "an unknown version": "GET /api/run/a HTTP/9.9\r\nHost: x\r\n\r\n",
     "an unknown method": "RUN /api/run/a HTTP/1.1\r\nHost: x\r\n\r\n",
     "a header without a colon": "POST /api/run/a HTTP/1.1\r\nHost: x\r\nBroken header\r\n\r\n",
     "a header with a space before its colon": "POST /api/run/a HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\n1",
     "two lengths": "POST /api/run/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n12",
-    "a length that is no number": "POST /api/run/a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    "a length that is not a number": "POST /api/run/a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
     "a length and chunks":
       "POST /api/run/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "a space in the target": "POST /api/run/a b HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -52,7 +52,7 @@ describe("malformed HTTP", () => {
     "no host": "POST /api/run/a HTTP/1.1\r\nConnection: close\r\n\r\n",
   };
   for (const [what, bytes] of Object.entries(malformed)) {
-    it(`is answered 400 and closed: ${what}`, async () => {
+    it(`is answered 400, and the connection is closed: ${what}`, async () => {
       const answer = await service.raw(bytes);
       assert.match(answer, /^HTTP\/1\.1 400 /);
       assert.match(answer, /application\/problem\+json/i);
@@ -60,7 +60,7 @@ describe("malformed HTTP", () => {
     });
   }
 
-  it("does not hold its connection when its sender does not close it", async () => {
+  it("does not keep its connection open if the client does not close it", async () => {
     const quiet = await descriptors();
     const sockets = Array.from({ length: 50 }, () => {
       const socket = connect({ port: service.port, host: "127.0.0.1", allowHalfOpen: true }).resume();
@@ -68,11 +68,11 @@ describe("malformed HTTP", () => {
       return socket;
     });
     await Promise.all(sockets.map((socket) => once(socket, "end")));
-    await until(async () => (await descriptors()) < quiet + sockets.length / 2, "they are closed", 10_000);
+    await until(async () => (await descriptors()) < quiet + sockets.length / 2, "the connections are closed", 10_000);
     for (const socket of sockets) socket.destroy();
   });
 
-  it("is refused when a chunk has no length, in a run that was authorized", async () => {
+  it("is rejected if a chunk has no length, in a run that was authorized", async () => {
     const answer = await service.raw(head("/api/run/chunks", "Transfer-Encoding: chunked"), "zz\r\n1\r\n0\r\n\r\n");
     assert.match(answer, /^HTTP\/1\.1 400 /);
     assert.deepEqual(await containerRecord(service, "chunks", token), limitRecord({ week: 1_000 }));
@@ -85,7 +85,7 @@ describe("malformed HTTP", () => {
   });
 });
 
-describe("too much", () => {
+describe("an input that is too large", () => {
   it("a header of 64 KB is 431", async () => {
     const answer = await service.request("POST", "/api/run/a", {
       headers: { "x-large": "x".repeat(65_536) },
@@ -95,7 +95,7 @@ describe("too much", () => {
     assert.match(answer.headers["content-type"] ?? "", /application\/problem\+json/);
   });
 
-  it("a thousand headers and a long target are refused or answered, and not dropped", async () => {
+  it("a thousand headers and a long target are rejected or answered, but not dropped", async () => {
     const headers = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`x-${index}`, "1"]));
     const many = await service.request("POST", "/api/run/a", { headers, body: "1" });
     assert.ok([200, 400, 431].includes(many.status), `${many.status}`);
@@ -104,7 +104,7 @@ describe("too much", () => {
   });
 
   for (const type of ["text/plain", "application/json"]) {
-    it(`a body of 100 MB is refused without being kept, as ${type}`, async () => {
+    it(`a body of 100 MB is rejected and not stored, as ${type}`, async () => {
       const answer = await service.run("large", Buffer.alloc(100 * MIB, "x"), {
         token,
         headers: { "content-type": type },
@@ -115,13 +115,13 @@ describe("too much", () => {
     });
   }
 
-  it("a body of 100 MB that comes in chunks and says no length is refused", async () => {
+  it("a body of 100 MB in chunks and without a length is rejected", async () => {
     const headers = { "transfer-encoding": "chunked" };
     const answer = await service.run("large", Buffer.alloc(100 * MIB, "x"), { token, headers });
     assertProblem(answer, 400, "code_too_large");
   });
 
-  it("a body that is announced and is too large is refused before it comes", async () => {
+  it("a body whose announced length is too large is rejected before it arrives", async () => {
     const socket = connect(service.port, "127.0.0.1");
     socket.write(head("/api/run/large", `Content-Length: ${100 * MIB}`, "Expect: 100-continue"));
     const [first] = (await once(socket, "data")) as [Buffer];
@@ -136,19 +136,20 @@ describe("too much", () => {
       () => service.request("POST", "/api/tokens", { body: LARGE, headers: JSON_TYPE }),
     ],
     [403, "a body without a token", () => service.run("large", LARGE, { token: null })],
-    [404, "a body for nothing", () => service.request("POST", "/api/nothing", { body: LARGE })],
-    [400, "a body with a verb that takes none", () => service.request("DELETE", "/api/run/large", { body: LARGE })],
+    [404, "a body for an unknown path", () => service.request("POST", "/api/nothing", { body: LARGE })],
+    [400, "a body with a method that takes none", () => service.request("DELETE", "/api/run/large", { body: LARGE })],
   ];
   for (const [status, what, send] of unread) {
-    it(`${what} is refused, and the answer is never lost for it`, async () => {
-      // A server that closes while bytes are still coming resets the connection, now and then before its answer was read.
+    it(`${what} is rejected, and the client always receives the answer`, async () => {
+      // A server that closes while bytes still arrive resets the connection, sometimes before the client has read
+      // the answer.
       for (let time = 0; time < 10; time += 1) assert.equal((await send()).status, status);
     });
   }
 });
 
-describe("what waits for a sign", () => {
-  it("a body is asked for with 100 Continue when it is welcome", async () => {
+describe("a body that arrives slowly", () => {
+  it("is requested with 100 Continue if the service accepts it", async () => {
     const socket = connect(service.port, "127.0.0.1");
     let text = "";
     socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -160,7 +161,7 @@ describe("what waits for a sign", () => {
     assert.match(text, /HTTP\/1\.1 200 OK[^]*\r\n\r\n42$/);
   });
 
-  it("a body that comes byte by byte is a body", async () => {
+  it("is complete even if it arrives byte by byte", async () => {
     const socket = connect(service.port, "127.0.0.1");
     socket.setNoDelay(true);
     let text = "";
@@ -172,7 +173,7 @@ describe("what waits for a sign", () => {
     assert.match(text, /^HTTP\/1\.1 200 OK[^]*\r\n\r\n42$/);
   });
 
-  it("a body that never comes holds up nobody, and is not counted", async () => {
+  it("delays no other caller and counts nothing if it never arrives", async () => {
     const sockets = Array.from({ length: 100 }, () => connect(service.port, "127.0.0.1"));
     await Promise.all(
       sockets.map(
@@ -201,7 +202,7 @@ describe("a connection that is closed", () => {
     assert.deepEqual(await containerRecord(service, "gone", token), limitRecord({ week: 999 }));
   });
 
-  it("in the middle of a stream ends the stream alone", async () => {
+  it("in the middle of a stream ends only the stream", async () => {
     const code = "new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(65_536)) } }))";
     for (let time = 0; time < 5; time += 1) {
       const response = await respond(service.port, "POST", "/api/run/cut", { token, body: code });
@@ -213,7 +214,7 @@ describe("a connection that is closed", () => {
 });
 
 describe("one connection", () => {
-  it("answers pipelined requests in their order, good and bad", async () => {
+  it("answers pipelined requests in their order, valid and invalid", async () => {
     const requests = [
       `${head("/api/run/line", "Content-Length: 50")}await new Promise((end) => setTimeout(end, 40, 1))`,
       `${head("/api/run/line", "Content-Length: 1")}2`,
@@ -226,7 +227,7 @@ describe("one connection", () => {
     assert.match(answer, /\r\n\r\n1HTTP[^]*\r\n\r\n2HTTP[^]*\r\n\r\n4$/);
   });
 
-  it("goes on after a refused request whose body was not wanted", async () => {
+  it("stays usable after a rejected request whose body was not read", async () => {
     const refused = `${head("/api/run/%00", "Content-Length: 6")}unread`;
     const answer = await service.raw(
       refused,
@@ -238,7 +239,7 @@ describe("one connection", () => {
   });
 });
 
-describe("a container's name in a raw target", () => {
+describe("the name of a container in a raw target", () => {
   for (const target of [
     "/api/run/../x",
     "/api/run/./x",
@@ -250,7 +251,7 @@ describe("a container's name in a raw target", () => {
     "*",
     "http://other/api/run/../../x",
   ]) {
-    it(`${target} leads nowhere else`, async () => {
+    it(`${target} does not lead to another path`, async () => {
       const answer = await service.raw(`${head(target, "Content-Length: 1", "Connection: close")}1`);
       assert.match(answer, /^HTTP\/1\.1 40[04] /);
       assert.doesNotMatch(answer, /Server-Timing: .*desc/i);

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A server that `task_url` can lead to. */
+/** A server that `task_url` can name. */
 export interface CodeServer {
   readonly url: string;
   readonly address: string;
-  /** What was asked for, oldest first. */
+  /** The requests, oldest first. */
   readonly requests: readonly IncomingMessage[];
   close(): Promise<void>;
 }
 
-/** Listens on a free port of 127.0.0.1. */
+/** Starts a server on a free port of 127.0.0.1. */
 export async function serveCode(answer: RequestListener): Promise<CodeServer> {
   const requests: IncomingMessage[] = [];
   const server: Server = createServer((request, response) => {
@@ -32,7 +32,7 @@ export async function serveCode(answer: RequestListener): Promise<CodeServer> {
   };
 }
 
-/** An address on which nothing listens any more. */
+/** Returns an address on which no server listens any more. */
 export async function closedAddress(): Promise<string> {
   const server = await serveCode(() => {});
   await server.close();

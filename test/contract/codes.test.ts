@@ -9,15 +9,18 @@ import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
 import { type Answer, collect, type RequestOptions } from "./http.ts";
 import { hasPrlimit, limitFiles } from "./limit-files.ts";
 import { assertProblem } from "./problem.ts";
-import { leave, makeHome, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { pause, until } from "./until.ts";
 
 const CODE_LIMIT = 65_536;
 const LIMITS = ["--code-limit", "64KiB", "--family-secrets", "1KiB"];
+/** Room for one run in a container, and for one container. */
+const CROWDED = [...NO_WALL, "--concurrency", "1", "--max-containers", "1", "--token-containers", "9"];
 const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "3s"];
 const WAITS = "(context) => new Promise((resolve) => context.signal.addEventListener('abort', resolve))";
 
 let service: Service;
+let crowded: Service;
 let code: CodeServer;
 let closed: string;
 
@@ -29,14 +32,14 @@ before(async () => {
   });
   closed = await closedAddress();
   const open = [code.address, closed].flatMap((address) => ["--egress-allow", address]);
-  service = await startService([...FLAGS, ...open]);
+  [service, crowded] = await Promise.all([startService([...FLAGS, ...open]), startService(CROWDED)]);
 });
 after(async () => {
-  await service.stop();
+  await Promise.all([service.stop(), crowded.stop()]);
   await code.close();
 });
 
-/** Each in a container of its own, because those whose guests end again and again have to wait. */
+/** Uses a new container for each run, because a container whose guests end again and again has to wait. */
 let used = 0;
 const run = (text: string, options?: RequestOptions): Promise<Answer> => {
   return service.run(`codes-${++used}`, text, options);
@@ -44,7 +47,7 @@ const run = (text: string, options?: RequestOptions): Promise<Answer> => {
 const runUrl = (url: string): Promise<Answer> =>
   service.request("POST", "/api/run/codes", { query: { task_url: url } });
 
-/** How each code of the table is come by. A code that is missing here does not compile. */
+/** Provokes each code of the table. A code that is missing here does not compile. */
 const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   container_invalid: () => service.run("-", "1"),
   request_invalid: () => service.request("POST", "/api/run/codes?task_ulr=x", { body: "1" }),
@@ -80,9 +83,9 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   },
   container_limited: () => twice({ containers: ["codes"], limits: { container: { month: 1 } } }),
   token_limited: () => twice({ containers: ["codes"], limits: { token: { month: 1 } } }),
-  container_busy: () => beside(["--concurrency", "1"], "held", "held"),
+  container_busy: () => whileCrowded("held", "held"),
   auth_limited: () => {
-    return elsewhere(["--auth-limit", "hour=1"], async (other) => {
+    return onOtherService(["--auth-limit", "hour=1"], async (other) => {
       await other.run("codes", "1", { token: "no.token.atall" });
       return other.run("codes", "1", { token: "no.other.either" });
     });
@@ -103,39 +106,37 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     return victim;
   },
   sandbox_failed: () => {
-    return elsewhere(["--pool", "0"], async (other, tmp) => {
-      // What guests are started from: no new one can be.
+    return onOtherService(["--pool", "0"], async (other, tmp) => {
+      // Removes the files that guests are started from, so that no new guest can start.
       for (const name of await readdir(tmp)) await rm(path.join(tmp, name), { recursive: true });
       return other.run("codes", "1");
     });
   },
-  internal_error: () => Promise.reject(new Error("no request leads to a defect")),
+  internal_error: () => Promise.reject(new Error("no request provokes a bug")),
   draining: whileStopping,
-  overloaded: () => beside(["--max-containers", "1", "--token-containers", "9"], "held", "other"),
-  store_unavailable: () => {
-    return elsewhere([], async (other) => {
-      await limitFiles(other, "1");
-      const answer = await untilRefused(() => other.run("codes", "1"));
-      await limitFiles(other, "unlimited");
-      return answer;
-    });
+  overloaded: () => whileCrowded("held", "other"),
+  store_unavailable: async () => {
+    await limitFiles(crowded, "1");
+    const answer = await untilRefused(() => crowded.run("codes", "1"));
+    await limitFiles(crowded, "unlimited");
+    return answer;
   },
 };
 
-/** The second of two runs of a token that has these claims. */
+/** Returns the answer to the second of two runs of a token with these claims. */
 async function twice(claims: object): Promise<Answer> {
   const token = await service.issue(claims);
   await service.run("codes", "1", { token });
   return service.run("codes", "1", { token });
 }
 
-/** What a service of its own answers. */
-async function elsewhere(
+/** Returns the answer of a separate service. */
+async function onOtherService(
   flags: readonly string[],
   ask: (other: Service, tmp: string) => Promise<Answer>,
 ): Promise<Answer> {
   const home = await makeHome();
-  const other = await startService(flags, home);
+  const other = await startService([...NO_WALL, ...flags], home);
   try {
     return await ask(other, home.tmp);
   } finally {
@@ -143,17 +144,15 @@ async function elsewhere(
   }
 }
 
-/** What a run is answered beside one that goes on for as long as its caller waits. */
-function beside(flags: readonly string[], held: string, asked: string): Promise<Answer> {
-  return elsewhere(flags, async (other) => {
-    const leaving = new AbortController();
-    const gone = other.run(held, WAITS, { signal: leaving.signal }).catch(() => null);
-    await until(async () => (await inFlight(other, held)) === 1, "the first run is in flight");
-    const answer = await other.run(asked, "1");
-    leaving.abort();
-    await gone;
-    return answer;
-  });
+/** Returns the answer to a run while another run waits for its caller, on a service with room for one. */
+async function whileCrowded(occupiedContainer: string, container: string): Promise<Answer> {
+  const leaving = new AbortController();
+  const occupied = crowded.run(occupiedContainer, WAITS, { signal: leaving.signal }).catch(() => null);
+  await until(async () => (await inFlight(crowded, occupiedContainer)) === 1, "the first run is in flight");
+  const answer = await crowded.run(container, "1");
+  leaving.abort();
+  await occupied;
+  return answer;
 }
 
 async function inFlight(of: Service, container: string): Promise<number | undefined> {
@@ -163,18 +162,18 @@ async function inFlight(of: Service, container: string): Promise<number | undefi
   return containers.find((each) => each.container === container)?.running;
 }
 
-/** The rest of a request comes when the service takes no more connections. */
+/** Sends the rest of a request after the service has stopped accepting connections. */
 async function whileStopping(): Promise<Answer> {
   const home = await makeHome();
-  const other = await startService([], home);
+  const other = await startService(NO_WALL, home);
   const sent = httpRequest({ port: other.port, method: "POST", path: "/api/run/codes", agent: false });
   sent.setHeader("authorization", `Bearer ${other.admin}`);
   sent.write("1");
-  // Both are on one event loop: what comes later finds the request begun.
+  // Both are on one event loop, so the service has seen the first request before it answers this one.
   await other.run("codes", "1");
   const left = leave(other, home);
-  await until(async () => (await other.run("codes", "1").catch(() => null)) === null, "nobody is let in");
-  // Those who are in are still served for two seconds.
+  await until(async () => (await other.run("codes", "1").catch(() => null)) === null, "no connection is accepted");
+  // Requests that are already accepted are served for two more seconds.
   await pause(3_000);
   sent.end("");
   const [response] = (await once(sent, "response")) as [IncomingMessage];
@@ -190,9 +189,9 @@ async function untilRefused(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** What cannot be had here. */
+/** The codes that cannot be provoked on this machine, with the reason. */
 const MISSING: Partial<Record<ProblemCode, string>> = {
-  internal_error: "only a defect gives it: test/http/problem.test.ts holds what is answered then",
+  internal_error: "only a bug causes it: test/http/problem.test.ts tests its answer",
   ...(hasPrlimit() ? {} : { store_unavailable: "there is no prlimit" }),
 };
 

@@ -30,7 +30,7 @@ function health(...headers: readonly string[]): string {
   return ["GET /healthz HTTP/1.1", ...headers, "", ""].join("\r\n");
 }
 
-/** The statuses and bodies of answers with a length, one after the other; fails where something else is between them. */
+/** Splits answers that have a length into statuses and bodies. Fails if other bytes are between them. */
 function split(text: string): { status: number; head: string; body: string }[] {
   const answers = [];
   for (let at = 0; at < text.length;) {
@@ -44,7 +44,7 @@ function split(text: string): { status: number; head: string; body: string }[] {
   return answers;
 }
 
-/** Holds a raw answer against what every refusal of the service carries. */
+/** Asserts that a raw answer has what every refusal of the service has. */
 function assertRefusal({ head: text, body }: { head: string; body: string }, status: number): void {
   assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
   assert.match(text, /^content-type: application\/problem\+json/im);
@@ -53,7 +53,7 @@ function assertRefusal({ head: text, body }: { head: string; body: string }, sta
   assert.equal((JSON.parse(body) as { status: number }).status, status);
 }
 
-/** A run that ends when another run calls `go`. */
+/** Code that waits until another run calls `go`. */
 const WAITS = `await new Promise((go) => { globalThis.go = go; console.log("waits") }); return "FIRST"`;
 const GARBAGE = "\u0001GARBAGE\r\n\r\n";
 
@@ -71,20 +71,20 @@ function converse(): Conversation {
   return { socket, closed: once(socket, "close"), text: () => text };
 }
 
-describe("what is not HTTP behind a good request", () => {
-  const behind: Record<string, [bytes: string, status: number]> = {
+describe("bytes that are not HTTP after a valid request", () => {
+  const trailing: Record<string, [bytes: string, status: number]> = {
     garbage: [GARBAGE, 400],
     "more garbage": [GARBAGE.repeat(1_000), 400],
     "too many headers": [`GET / HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(1_500)}\r\n`, 431],
     "a CONNECT": ["CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 405],
     "the preface of HTTP/2": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
   };
-  for (const [what, [bytes, status]] of Object.entries(behind)) {
-    it(`is refused after the answer of that request, which stays whole: ${what}`, async () => {
+  for (const [what, [bytes, status]] of Object.entries(trailing)) {
+    it(`are rejected after the answer to that request, which stays complete: ${what}`, async () => {
       const { socket, closed, text } = converse();
       const first = post("/api/run/first", WAITS);
       socket.write(post("/api/run/other", "1") + first + bytes);
-      // The garbage was parsed before this second run could begin.
+      // The parser has read the garbage before this second run can begin.
       await until(async () => (await service.run("first", "typeof go")).text === '"function"', "the run waits");
       socket.write(GARBAGE);
       assert.equal((await service.run("first", "go()")).status, 200);
@@ -99,14 +99,17 @@ describe("what is not HTTP behind a good request", () => {
     });
   }
 
-  it("does not keep a run whose client leaves", async () => {
+  it("do not keep a run alive whose client leaves", async () => {
     const { socket, closed } = converse();
     const code = `(context) => { context.signal.onabort = () => { globalThis.left = true }; globalThis.begun = true; return new Promise(() => {}) }`;
     socket.write(post("/api/run/leaves", code) + GARBAGE);
     await until(async () => (await service.run("leaves", "globalThis.begun")).text === "true", "the run has begun");
     socket.end();
     await closed;
-    await until(async () => (await service.run("leaves", "globalThis.left")).text === "true", "the run is told");
+    await until(
+      async () => (await service.run("leaves", "globalThis.left")).text === "true",
+      "the signal of the run aborts",
+    );
   });
 });
 
@@ -119,7 +122,7 @@ describe("a body that is malformed", () => {
     c.close();
   } }), { headers: { "content-length": "12" } }) } }`;
 
-  it("cuts the answer that is on its way, and writes nothing into it", async () => {
+  it("cuts the answer that is under way, and writes nothing into it", async () => {
     await service.request("PUT", "/api/tasks/inflight/drip", { json: { code: STREAMS } });
     const { socket, closed, text } = converse();
     socket.write(`${head("/api/run/inflight/drip", CHUNKED)}5\r\nhello\r\n`);
@@ -129,14 +132,14 @@ describe("a body that is malformed", () => {
     assert.match(text(), /^HTTP\/1\.1 200 [^]*\r\n\r\npart0;$/);
   });
 
-  it("is refused when no answer is on its way", async () => {
+  it("is rejected if no answer is under way", async () => {
     const code = "export default { async fetch(request) { return new Response(await request.text()) } }";
     await service.request("PUT", "/api/tasks/inflight/reads", { json: { code } });
     const answer = await service.raw(`${head("/api/run/inflight/reads", CHUNKED)}5\r\nhello\r\n`, "ZZ\r\n");
     assertRefusal(split(answer)[0]!, 400);
   });
 
-  it("is refused after the answers of earlier requests", async () => {
+  it("is rejected after the answers to earlier requests", async () => {
     const answer = await service.raw(
       post("/api/run/first", "await new Promise((go) => setTimeout(go, 300)); return 1"),
       `${head("/api/run/first", CHUNKED)}5\r\nhello\r\nZZ\r\n`,
@@ -149,10 +152,10 @@ describe("a body that is malformed", () => {
     assertRefusal(answers[1]!, 400);
   });
 
-  it("does not take away the answer that was made before", async () => {
+  it("does not remove the answer that exists already", async () => {
     const { socket, closed, text } = converse();
     socket.write(`${head("/api/run/%00", CHUNKED)}5\r\nhello\r\n`);
-    await until(() => text().includes("container_invalid"), "the answer is made");
+    await until(() => text().includes("container_invalid"), "the answer is written");
     socket.write("ZZ\r\n");
     await closed;
     assert.deepEqual(
@@ -196,7 +199,7 @@ describe("a request that HTTP allows", () => {
     });
   }
 
-  it("tells the host of the target, which wins over the header", async () => {
+  it("reports the host of the target, which overrides the header", async () => {
     const answer = await service.raw(
       post("http://a.example:81/api/run/url", "(context) => context.url", "Connection: close"),
     );
@@ -214,7 +217,7 @@ describe("a request that HTTP forbids", () => {
     "a Host with a user": [400, () => health("Host: a@b")],
     "a Host with a space": [400, () => health("Host: a b")],
     "a Host with two ports": [400, () => health("Host: a:1:2")],
-    "a Host of IPv6 that is none": [400, () => health("Host: [::zz]")],
+    "a Host with an invalid IPv6 address": [400, () => health("Host: [::zz]")],
     "a Host with a path, on a run": [400, () => post("/api/run/a", "1").replace("Host: x", "Host: a/b")],
     "two Hosts": [400, () => health("Host: a", "HOST: b")],
     "two equal Hosts": [400, () => health("Host: a", "Host: a")],
@@ -227,7 +230,7 @@ describe("a request that HTTP forbids", () => {
     "HTTP/2.0 in the form of HTTP/1.1": [505, () => health("Host: x").replace("1.1", "2.0")],
     "HTTP/0.9": [505, () => "GET /healthz\r\n\r\n"],
     "gzip and chunks": [501, () => `${head("/api/run/a", "Transfer-Encoding: gzip, chunked")}${chunks}`],
-    "gzip in a header of its own": [
+    "gzip in a separate header": [
       501,
       () => `${head("/api/run/a", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked")}${chunks}`,
     ],
@@ -243,8 +246,8 @@ describe("a request that HTTP forbids", () => {
     "the preface of HTTP/2": [400, () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   };
   for (const [what, [status, bytes]] of Object.entries(forbidden)) {
-    it(`is refused with a problem, and its connection closed: ${what}`, async () => {
-      // What follows would be another request to a proxy that reads the first one in another way.
+    it(`is rejected with a problem document, and the connection is closed: ${what}`, async () => {
+      // A proxy that reads the first request in another way would take the following bytes for another request.
       const answers = split(await service.raw(bytes() + next));
       assert.equal(answers.length, 1);
       assertRefusal(answers[0]!, status);
@@ -252,19 +255,22 @@ describe("a request that HTTP forbids", () => {
   }
 
   for (const target of ["/healthz\\", "/a\\b", "/api/tokens\\..", "*"]) {
-    it(`is refused with a problem: the target ${target}`, async () => {
+    it(`is rejected with a problem document: the target ${target}`, async () => {
       const [answer] = split(await service.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`));
       assertRefusal(answer!, answer!.status === 404 ? 404 : 400);
     });
   }
 
-  it("says both numbers when headers are too many or too long", async () => {
+  it("names both maximums if headers are too many or too long", async () => {
     const [answer] = split(await service.raw(`GET / HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(1_000)}\r\n`));
-    assert.match((JSON.parse(answer!.body) as { detail: string }).detail, /16384 bytes, or more than 1000/);
+    assert.match(
+      (JSON.parse(answer!.body) as { detail: string }).detail,
+      /16384 bytes of headers, or more than 1000 headers/,
+    );
   });
 
   for (const body of ["", "1"]) {
-    it(`does not swallow what follows an Upgrade ${body ? "with a body" : "without one"}: the connection closes`, async () => {
+    it(`does not read what follows an Upgrade ${body ? "with a body" : "without one"}: the connection closes`, async () => {
       const upgrade = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"];
       const first = body ? post("/api/run/a", body, ...upgrade) : health("Host: x", ...upgrade);
       const answers = split(await service.raw(first + next));

@@ -5,10 +5,10 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, type LimitRecord, limitRecord } from "./record.ts";
-import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
-const FLAGS = ["--container-limit", "day=50", "--container-limit", "month=500", "--token-limit", "day=40"];
+const FLAGS = [...NO_WALL, "--container-limit", "day=50", "--container-limit", "month=500", "--token-limit", "day=40"];
 
 interface Entry {
   container: string;
@@ -51,7 +51,7 @@ async function entry(container: string): Promise<Entry | undefined> {
 }
 
 describe("the policy of a container", () => {
-  it("is what was set, in place of what was set before, until it is removed", async () => {
+  it("is the policy that was set last, until it is removed", async () => {
     assert.deepEqual(await get("set"), { limits: {} });
     assert.deepEqual(await set("set", { limits: { minute: 60, day: 9 } }), { limits: { minute: 60, day: 9 } });
     assert.deepEqual(await get("set"), { limits: { minute: 60, day: 9 } });
@@ -65,7 +65,7 @@ describe("the policy of a container", () => {
     assert.deepEqual(await get("set"), { limits: {} });
   });
 
-  it("is in force for the next run, of every token, and the smallest limit counts", async () => {
+  it("applies to the next run of every token, and the lowest limit applies", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { hour: 2, day: 60 } } });
     assert.equal((await service.run("force", "1", { token })).status, 200);
     assert.deepEqual(await containerRecord(service, "force", token), limitRecord({ hour: 1, day: 49, month: 499 }));
@@ -89,14 +89,14 @@ describe("the policy of a container", () => {
     assert.deepEqual(await containerRecord(service, "force", token), limitRecord({ hour: -1, day: 48, month: 498 }));
   });
 
-  it("is of that container alone", async () => {
+  it("applies to that container only", async () => {
     await set("alone", { limits: { minute: 1 } });
     assert.deepEqual(await containerRecord(service, "alone-2"), limitRecord({ day: 50, month: 500 }));
     assert.deepEqual(await containerRecord(service, "Alone"), limitRecord({ day: 50, month: 500 }));
     assert.deepEqual(await containerRecord(service, "alone"), limitRecord({ minute: 1, day: 50, month: 500 }));
   });
 
-  it("is not touched by a reset of the counts", async () => {
+  it("is not changed by a reset of the counts", async () => {
     await set("reset", { limits: { minute: 1 } });
     assert.equal((await service.run("reset", "1")).status, 200);
     await service.request("DELETE", "/api/limits/container/reset");
@@ -104,7 +104,7 @@ describe("the policy of a container", () => {
   });
 
   for (const end of ["stop", "kill9"] as const) {
-    it(`survives ${end}, and so does its removal`, async () => {
+    it(`survives ${end}, and its removal survives too`, async () => {
       await set(`kept-${end}`, { limits: { week: 7 } });
       await set(`gone-${end}`, { limits: { week: 7 } });
       await service.request("DELETE", `/api/containers/gone-${end}`);
@@ -116,7 +116,7 @@ describe("the policy of a container", () => {
     });
   }
 
-  it("is logged for audit, with who set it and what", async () => {
+  it("is logged for audit, with the administrator's token and the policy", async () => {
     await set("audited", { limits: { second: 77 } });
     await service.request("DELETE", "/api/containers/audited");
     const line = await service.logLine((text) => text.includes("audited") && text.includes("policy set"));
@@ -125,7 +125,7 @@ describe("the policy of a container", () => {
     assert.ok(removed.includes(jtiOf(service.admin)), removed);
   });
 
-  it("is refused with every fault at once", async () => {
+  it("is rejected with all faults at once", async () => {
     const json = { limits: { minute: 0, days: 1, hour: "5" }, wall: "10s" };
     const answer = await service.request("PUT", "/api/containers/faulty", { json });
     const problem = assertProblem(answer, 400, "request_invalid");
@@ -135,14 +135,14 @@ describe("the policy of a container", () => {
   });
 
   for (const body of ["", "{", "minute=60", "null", "[]", `{"limits":${"[".repeat(100)}`, " ".repeat(70_000)]) {
-    it(`is no body such as ${JSON.stringify(body.slice(0, 20))}, of ${body.length} characters`, async () => {
+    it(`cannot be ${JSON.stringify(body.slice(0, 20))}, of ${body.length} characters`, async () => {
       assertProblem(await service.request("PUT", "/api/containers/demo", { body }), 400, "request_invalid");
     });
   }
 });
 
 describe("the list of containers", () => {
-  it("holds those with a policy, with use, or alive, each with its policy, use and guests", async () => {
+  it("has each container with a policy, with use or with a guest, and its policy, use and guests", async () => {
     await set("listed-set", { limits: { minute: 5 } });
     const token = await service.issue({ containers: ["*"] });
     for (let run = 0; run < 2; run++) assert.equal((await service.run("listed-used", "1", { token })).status, 200);
@@ -157,26 +157,25 @@ describe("the list of containers", () => {
     assert.deepEqual(rest, { container: "listed-used", policy: { limits: {} }, parties: 1, running: 0 });
     assert.ok(used.second <= 2);
     assert.deepEqual({ ...used, second: 2 }, { second: 2, minute: 2, hour: 2, day: 2, week: 2, month: 2 });
-    // Read before, and neither set nor run.
+    // Only its policy and its record were read before.
     await get("listed-read");
     await containerRecord(service, "listed-read");
     assert.equal(await entry("listed-read"), undefined);
   });
 
-  it("tells runs in flight, also of a container whose counts were set back", async () => {
-    const running = service
-      .run("listed-running", "await new Promise((done) => setTimeout(done, 60_000))")
-      .catch(() => {});
+  it("reports runs in flight, also of a container whose counts were reset", async () => {
+    const leaving = new AbortController();
+    const waits = "(context) => new Promise((end) => context.signal.addEventListener('abort', end))";
+    const running = service.run("listed-running", waits, { signal: leaving.signal }).catch(() => {});
     await until(async () => (await entry("listed-running"))?.running === 1, "the run is in flight");
     await service.request("DELETE", "/api/limits/container/listed-running");
     const { used, running: inFlight } = (await entry("listed-running"))!;
     assert.deepEqual({ used, inFlight }, { used: limitRecord({}), inFlight: 1 });
-    await service.kill9();
+    leaving.abort();
     await running;
-    service = await startService(FLAGS, home);
   });
 
-  it("comes in pages that together hold each once, in order", async () => {
+  it("comes in pages that together have each container once, in order", async () => {
     for (const name of ["page-c", "page-a", "page-B"]) await set(name, { limits: { day: 1 } });
     await service.run("page-a", "1");
     const names: string[] = [];
@@ -204,17 +203,17 @@ describe("the list of containers", () => {
     { page: "2" },
     { Limit: "2" },
   ]) {
-    it(`is not asked for by ${JSON.stringify(query)}`, async () => {
+    it(`rejects the query ${JSON.stringify(query)}`, async () => {
       assertProblem(await service.request("GET", "/api/containers", { query }), 400, "request_invalid");
     });
   }
 
-  it("is not asked for by two limits", async () => {
+  it("rejects a query with two limits", async () => {
     assertProblem(await service.request("GET", "/api/containers?limit=1&limit=2"), 400, "request_invalid");
   });
 });
 
-describe("both", () => {
+describe("the policy and the list", () => {
   it("are for administrators only", async () => {
     const token = await service.issue({ containers: ["*"], can: ["run", "limits"] });
     for (const [method, target] of [
@@ -231,7 +230,7 @@ describe("both", () => {
     assert.deepEqual(await get("mine"), { limits: {} });
   });
 
-  it("judge the name before the token's right, and after the token", async () => {
+  it("check the name after the token, and before the permission of the token", async () => {
     const token = await service.issue({ containers: ["*"] });
     for (const method of ["GET", "PUT", "DELETE"]) {
       for (const name of ["-a", "..", "a%2Fb", "%ff", "x".repeat(129), ""]) {
@@ -243,7 +242,7 @@ describe("both", () => {
     assert.deepEqual(await get("%6dine"), { limits: {} });
   });
 
-  it("answer preflights of browsers", async () => {
+  it("answer preflight requests of browsers", async () => {
     const answer = await service.request("OPTIONS", "/api/containers/demo", { token: null });
     assert.equal(answer.status, 204);
     assert.equal(answer.headers["access-control-allow-methods"], "GET, PUT, DELETE");
@@ -251,14 +250,14 @@ describe("both", () => {
   });
 });
 
-describe("policies that are damaged on disk", () => {
-  it("stop the start with the file and the way out", async () => {
+describe("a damaged file of policies", () => {
+  it("stops the start with the name of the file and the fix", async () => {
     await using place = await makeHome();
-    await (await startService([], place)).stop();
+    await (await startService(NO_WALL, place)).stop();
     const file = path.join(place.data, "policies.sqlite");
     await writeFile(file, "no database ".repeat(1_000));
     await assert.rejects(
-      startService([], place),
+      startService(NO_WALL, place),
       /policies\.sqlite cannot be used: .* restore it from a backup, or remove it/s,
     );
   });

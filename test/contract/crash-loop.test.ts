@@ -16,20 +16,20 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Runs code that kills its guest until it is told to wait. */
+/** Runs code that kills its guest until the container is busy. */
 async function untilBusy(container: string, code: string, token?: string): Promise<Answer> {
   let answer: Answer | null = null;
   await until(async () => {
     answer = await service.run(container, code, token ? { token } : {});
     if (answer.status !== 429) assert.equal(answer.status, 500, answer.text);
     return answer.status === 429;
-  }, "the container is told to wait");
+  }, "the container is busy");
   return answer!;
 }
 
 describe("a container whose guests die at once, again and again", () => {
   for (const code of ["process.exit(1)", "process.kill(process.pid, 'SIGKILL')", "process.reallyExit(0)"]) {
-    it(`waits for its next one, and no longer than five seconds: ${code}`, async () => {
+    it(`waits for its next guest, at most five seconds: ${code}`, async () => {
       const container = `dies-${code.length}`;
       const busy = await untilBusy(container, code);
       const { detail, retryAfterMs } = assertProblem(busy, 429, "container_busy");
@@ -42,7 +42,7 @@ describe("a container whose guests die at once, again and again", () => {
     });
   }
 
-  it("takes no blank guest from its neighbours: those it is refused cost the pool nothing, and are not counted", async () => {
+  it("takes no spare from other containers: a rejected run takes no guest and is not counted", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 1_000 } } });
     await untilBusy("drains", "process.exit(1)", token);
     const earlier = await containerRecord(service, "drains", token);
@@ -55,7 +55,7 @@ describe("a container whose guests die at once, again and again", () => {
     assert.equal((await service.run("another", "6 * 7", { token })).text, "42");
   });
 
-  it("is not one that has died once or twice: the next run finds a guest", async () => {
+  it("has a guest for the next run if only one or two guests have died", async () => {
     for (let death = 0; death < 2; death++) {
       assertProblem(await service.run("unlucky", "process.exit(1)"), 500, "task_exited");
     }

@@ -5,19 +5,19 @@ import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
 
-interface Given {
+interface DuplicateCase {
   readonly what: string;
-  /** JSON, which no `JSON.stringify` writes. */
+  /** JSON that `JSON.stringify` cannot write. */
   readonly text: string;
   readonly member: string;
 }
 
-const TOKEN: readonly Given[] = [
+const TOKEN: readonly DuplicateCase[] = [
   { what: "at the top", text: '{"containers":["a"],"expiresIn":"5m","expiresIn":"365d"}', member: "expiresIn" },
   { what: "with one value", text: '{"containers":["a"],"depth":1,"depth":1}', member: "depth" },
   { what: "first and last", text: '{"can":["run"],"containers":["a"],"can":["run","issue"]}', member: "can" },
   { what: "written with an escape", text: '{"containers":["a"],"net":false,"\\u006eet":["a.example"]}', member: "net" },
-  { what: "of which one is not known", text: '{"containers":["a"],"typo":1,"typo":2}', member: "typo" },
+  { what: "with an unknown name", text: '{"containers":["a"],"typo":1,"typo":2}', member: "typo" },
   {
     what: "in an object",
     text: '{"containers":["a"],"limits":{"token":{"minute":1},"token":{"minute":1000}}}',
@@ -31,12 +31,12 @@ const TOKEN: readonly Given[] = [
   { what: "in an object in a list", text: '{"containers":["a"],"params":{"all":[1,{"b":1,"b":2}]}}', member: "b" },
   { what: "named __proto__", text: '{"containers":["a"],"params":{"__proto__":1,"__proto__":2}}', member: "__proto__" },
 ];
-const SECRETS: readonly Given[] = [{ what: "at the top", text: '{"KEY":"one","KEY":"two"}', member: "KEY" }];
-const POLICY: readonly Given[] = [
+const SECRETS: readonly DuplicateCase[] = [{ what: "at the top", text: '{"KEY":"one","KEY":"two"}', member: "KEY" }];
+const POLICY: readonly DuplicateCase[] = [
   { what: "at the top", text: '{"limits":{"minute":1},"limits":{}}', member: "limits" },
   { what: "in an object", text: '{"limits":{"minute":1,"minute":1000}}', member: "minute" },
 ];
-const TASK: readonly Given[] = [
+const TASK: readonly DuplicateCase[] = [
   { what: "at the top", text: '{"code":"1","public":false,"public":true}', member: "public" },
   { what: "in an object", text: '{"code":"1","limits":{"token":{"day":1,"day":9}}}', member: "day" },
 ];
@@ -55,9 +55,9 @@ function send(method: string, target: string, body: string): Promise<Answer> {
   return service.request(method, target, { body, headers: { "content-type": "application/json" } });
 }
 
-function refuses(method: string, target: () => string, givens: readonly Given[]): void {
-  for (const { what, text, member } of givens) {
-    it(`are refused by ${method} ${target().replace(/undefined/, "{jti}")}, ${what}`, async () => {
+function testRejections(method: string, target: () => string, cases: readonly DuplicateCase[]): void {
+  for (const { what, text, member } of cases) {
+    it(`are rejected by ${method} ${target().replace(/undefined/, "{jti}")}, ${what}`, async () => {
       const answer = await send(method, target(), text);
       assertProblem(answer, 400, "request_invalid");
       assert.ok(answer.text.includes(member), answer.text);
@@ -65,18 +65,18 @@ function refuses(method: string, target: () => string, givens: readonly Given[])
   }
 }
 
-describe("members of one name in the JSON body of a request", () => {
-  refuses("POST", () => "/api/tokens", TOKEN);
-  refuses("PUT", () => `/api/tokens/${jti}/secrets`, SECRETS);
-  refuses("PUT", () => "/api/containers/a", POLICY);
-  refuses("PUT", () => "/api/tasks/a/task", TASK);
+describe("two members of one name in the JSON body of a request", () => {
+  testRejections("POST", () => "/api/tokens", TOKEN);
+  testRejections("PUT", () => `/api/tokens/${jti}/secrets`, SECRETS);
+  testRejections("PUT", () => "/api/containers/a", POLICY);
+  testRejections("PUT", () => "/api/tasks/a/task", TASK);
 
-  it("are no fault in different objects", async () => {
+  it("are valid in different objects", async () => {
     const text = '{"containers":["a"],"params":{"a":{"b":1},"b":{"b":1},"c":[{"b":1},{"b":2}]}}';
     assert.equal((await send("POST", "/api/tokens", text)).status, 201);
   });
 
-  it("are no fault in text", async () => {
+  it("are valid inside of a string", async () => {
     const text = '{"containers":["a"],"params":{"a":"{\\"b\\":1,\\"b\\":2}"}}';
     assert.equal((await send("POST", "/api/tokens", text)).status, 201);
   });

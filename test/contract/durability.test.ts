@@ -15,7 +15,7 @@ const LOOPS = 8;
 const ROUNDS = isLong ? 20 : 1;
 
 let home: Home;
-/** The service that runs on the home, if one does, and the flags that it was started with. */
+/** The service that runs on the home, and its flags; null if no service runs. */
 let running: { readonly service: Service; readonly flags: string } | null = null;
 
 before(async () => {
@@ -26,7 +26,7 @@ after(async () => {
   await home[Symbol.asyncDispose]();
 });
 
-/** Gives the service that runs with these flags, or starts it. */
+/** Returns the service that runs with these flags, or starts it. */
 async function serving(...flags: string[]): Promise<Service> {
   if (running?.flags === flags.join()) return running.service;
   await end("stop");
@@ -74,7 +74,7 @@ describe("a restart on the same data", () => {
         assert.deepEqual(await containerRecord(await serving(), `reset-${how}`, reset), limitRecord({ day: 1 }));
       });
 
-      it("knows the limits of a jti that was issued before and never used", async () => {
+      it("keeps the limits of a token that was issued before and never used", async () => {
         assert.deepEqual(await tokenRecord(await serving(), unused), limitRecord({ month: 9 }));
       });
     });
@@ -86,7 +86,7 @@ const random = seeded();
 describe(`kill -9 under load (SEED=${random.seed})`, () => {
   for (let round = 0; round < ROUNDS; round++) {
     const answersBefore = 40 + random.below(360);
-    it(`after ${answersBefore} answers loses no run that was answered`, async () => {
+    it(`loses no run that was answered, after ${answersBefore} answers`, async () => {
       const service = await serving();
       const claims = { containers: ["*"], limits: { container: { month: LIMIT }, token: { month: LIMIT } } };
       const token = await service.issue(claims);
@@ -114,7 +114,7 @@ describe(`kill -9 under load (SEED=${random.seed})`, () => {
     });
   }
 
-  it("admits no more than the limit over the restart", async () => {
+  it("admits no more than the limit before and after the restart", async () => {
     const token = await (await serving()).issue({ containers: ["*"], limits: { container: { day: 60 } } });
     let answered = 0;
     const loop = async (service: Service): Promise<void> => {
@@ -136,7 +136,7 @@ describe(`kill -9 under load (SEED=${random.seed})`, () => {
 });
 
 describe("one data folder", () => {
-  it("serves one service: a second one is refused and says why, and the first goes on", async () => {
+  it("serves one service: a second service is rejected with the reason, and the first continues", async () => {
     const service = await serving();
     const second = caisson(home, "serve", "--port", "0");
     let [output, errors] = ["", ""];
@@ -151,16 +151,16 @@ describe("one data folder", () => {
     assert.equal((await service.run("first", "6 * 7")).text, "42");
   });
 
-  it("has no temporary folder beside it after kill -9 and the next start and stop, and no guests", async () => {
+  it("leaves no temporary folder and no guest after kill -9 and the next start and stop", async () => {
     await serving();
     await end("kill9");
     await serving();
-    // It fails by itself where a process, a control group or a file stays.
+    // `stop` fails if a process, a control group or a file stays behind.
     await end("stop");
     assert.deepEqual(await readdir(home.tmp), []);
   });
 
-  it("does not hold a wrong limit against what was stored: a flag may come and go", async () => {
+  it("accepts other limits than those that were stored: a flag may be added and removed", async () => {
     const limited = await serving("--container-limit", "hour=5");
     await limited.run("flagged", "1");
     assert.deepEqual(await containerRecord(limited, "flagged"), limitRecord({ hour: 4 }));
@@ -169,7 +169,7 @@ describe("one data folder", () => {
 });
 
 describe("SIGTERM", () => {
-  it("lets the runs in flight end, and takes no new one", async () => {
+  it("lets the runs in flight end, and accepts no new run", async () => {
     const service = await serving();
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 9 } } });
     const inFlight = service.run("drained", "await new Promise((go) => setTimeout(go, 700, 'ended'))", { token });

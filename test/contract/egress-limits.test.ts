@@ -28,7 +28,10 @@ after(async () => {
   server.close();
 });
 
-/** Runs code that has `open()`, which connects to the server, and `failure(socket)`, which waits for its error. */
+/**
+ * Runs code with the functions `open()`, which connects to the server, and `failure(socket)`, which waits for its
+ * error.
+ */
 async function run(container: string, code: string): Promise<unknown> {
   const answer = await service.run(
     container,
@@ -48,22 +51,22 @@ async function denied(container: string, code: string): Promise<string> {
   return error.message;
 }
 
-describe("a run's egress", () => {
-  it("is bounded in connections that are open at once", async () => {
+describe("the network access of a run", () => {
+  it("has a maximum of connections that are open at once", async () => {
     const message = await denied("many", `await open(); await open(); await open(); return failure(connect());`);
     assert.match(message, /has 3 open connections, the maximum \(--egress-connections\)/);
     const one = `const one = await open(); one.destroy(); await once(one, "close"); await open(); await open(); await open(); return 1`;
     assert.equal(await run("some", one), 1);
   });
 
-  it("is bounded in bytes, sent and received, and the next run has as many again", async () => {
+  it("has a maximum of bytes sent and received, and the next run has the full maximum again", async () => {
     const code = `const socket = await open(); socket.resume(); socket.end(Buffer.alloc(600_000)); return failure(socket);`;
     assert.match(await denied("bytes", code), /has sent and received 1MiB, the maximum \(--egress-bytes\)/);
     const less = `const socket = await open(); let n = 0; socket.on("data", (d) => (n += d.length)); socket.end(Buffer.alloc(500_000)); await once(socket, "end"); return n;`;
     assert.equal(await run("bytes", less), 500_000);
   });
 
-  it("is bounded in the time of a connection", async () => {
+  it("has a maximum time for each connection", async () => {
     const message = await denied("long", `const socket = await open(); return failure(socket);`);
     assert.match(message, /was open for 2s, the maximum \(--egress-time\)/);
   });
@@ -78,7 +81,7 @@ describe("a run's egress", () => {
     await Promise.all(left);
   });
 
-  it("is told in the log where it was refused, once a run and place", async () => {
+  it("is logged if it is refused, once for each run and destination", async () => {
     const answer = await service.run(
       "refused",
       `for (let i = 0; i < 5; i++) await fetch("http://10.9.8.7/secret?i=" + i).catch(() => {}); return 1`,
@@ -100,7 +103,7 @@ describe("a run's egress", () => {
 });
 
 describe("--egress none", () => {
-  it("leaves what is allowed by name, and nothing else, not even a question to DNS", async () => {
+  it("permits only destinations that are allowed by name, and no DNS lookup", async () => {
     const closed = await startService(["--egress", "none", "--egress-allow", `127.0.0.1:${port}`]);
     try {
       const code = `const { connect } = require("net"), { once } = require("events");

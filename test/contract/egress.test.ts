@@ -8,7 +8,7 @@ import { SELF_SIGNED } from "../source/self-signed.ts";
 import { assertProblem } from "./problem.ts";
 import { type Service, startService } from "./service.ts";
 
-/** A server on loopback stands for the internet: the operator allows it by name. */
+/** A server on loopback stands for the internet. The operator allows its address. */
 
 const LARGE_BYTES = 4 * 2 ** 20;
 
@@ -28,10 +28,10 @@ const HELPERS = `
 `;
 
 for (const level of ["namespaces", "confined"]) {
-  describe(`egress of a run on the level ${level}`, () => holdEgress(level));
+  describe(`the network access of a run at the isolation level ${level}`, () => testEgress(level));
 }
 
-function holdEgress(level: string): void {
+function testEgress(level: string): void {
   const servers: Record<"web" | "secure" | "http2" | "mail" | "echo" | "forbidden", Server> = {
     web: httpServer(),
     secure: httpsServer(),
@@ -46,16 +46,24 @@ function holdEgress(level: string): void {
   let forbiddenConnections = 0;
   const ports: Record<string, number> = {};
   let service: Service;
+  /** That allows a place by its name, and to dial the port that it listens on itself. */
+  let named: Service;
 
   before(async () => {
     for (const [name, server] of Object.entries(servers)) ports[name] = await listen(server);
     const allowed = Object.entries(ports).filter(([name]) => name !== "forbidden");
     const flags = allowed.flatMap(([, port]) => ["--egress-allow", `127.0.0.1:${port}`]);
     const dialled = ["--egress-ports", ["80,443", ports["forbidden"], ports["web"]].join(",")];
-    service = await startService(["--isolation", level, ...flags, ...dialled]);
+    // Below the ports that the kernel assigns.
+    const port = String(20_000 + (process.pid % 10_000));
+    const own = ["--port", port, "--egress-ports", port, "--egress-allow", `localhost:${ports["web"]}`];
+    [service, named] = await Promise.all([
+      startService(["--isolation", level, ...flags, ...dialled]),
+      startService(["--isolation", level, ...own]),
+    ]);
   });
   after(async () => {
-    await service.stop();
+    await Promise.all([service.stop(), named.stop()]);
     for (const server of Object.values(servers)) server.close();
   });
 
@@ -85,19 +93,19 @@ function holdEgress(level: string): void {
       LARGE_BYTES,
     ],
     [
-      "a redirect to an allowed place",
+      "a redirect to an allowed destination",
       `return fetch("http://127.0.0.1:" + ports.web + "/redirect?to=/there").then((r) => r.text())`,
       "GET /there 0",
     ],
     ["http", `return ask(require("http"), { port: ports.web, path: "/c" })`, "GET /c 0"],
     [
-      "http with an agent of its own",
+      "http with a separate agent",
       `const http = require("http"); return ask(http, { port: ports.web, path: "/d", agent: new http.Agent({ keepAlive: true }) })`,
       "GET /d 0",
     ],
     ["https", `return ask(require("https"), { port: ports.secure, path: "/e", ca, servername })`, "GET /e 0"],
     [
-      "https with an agent of its own",
+      "https with a separate agent",
       `const https = require("https"); return ask(https, { port: ports.secure, path: "/f", agent: new https.Agent({ ca, servername }) })`,
       "GET /f 0",
     ],
@@ -112,7 +120,7 @@ function holdEgress(level: string): void {
       `POST /g ${LARGE_BYTES}`,
     ],
     [
-      "TCP with a side that has ended",
+      "TCP with one direction closed",
       `const s = require("net").connect(ports.echo, host); s.end("half"); return textOf(s)`,
       "half",
     ],
@@ -158,29 +166,24 @@ function holdEgress(level: string): void {
       "GET /w 0",
     ],
   ] as const) {
-    it(`reaches an allowed place by ${title}`, async () => {
+    it(`reaches an allowed destination by ${title}`, async () => {
       assert.deepEqual(await value(code), expected);
     });
   }
 
-  it("reaches a place that the operator allows by name, by any way to look it up", async () => {
-    const named = await startService(["--isolation", level, "--egress-allow", `localhost:${ports["web"]}`]);
-    try {
-      for (const code of [
-        `fetch("http://localhost:" + ports.web + "/n").then((r) => r.text())`,
-        `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", family: 4 })`,
-        `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", lookup: (...args) => require("dns").lookup(args[0], { ...args[1], family: 4 }, args[2]) })`,
-      ]) {
-        const answer = await named.run("named", `${prelude()} return ${code}`);
-        assert.equal(answer.text, '"GET /n 0"', code);
-      }
-    } finally {
-      await named.stop();
+  it("reaches a host that the operator allows by name, by every way to look it up", async () => {
+    for (const code of [
+      `fetch("http://localhost:" + ports.web + "/n").then((r) => r.text())`,
+      `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", family: 4 })`,
+      `ask(require("http"), { host: "localhost", port: ports.web, path: "/n", lookup: (...args) => require("dns").lookup(args[0], { ...args[1], family: 4 }, args[2]) })`,
+    ]) {
+      const answer = await named.run("named", `${prelude()} return ${code}`);
+      assert.equal(answer.text, '"GET /n 0"', code);
     }
   });
 
-  it("refuses every other place, however it is written", async () => {
-    const already = await refusedFor("address");
+  it("refuses every other address in every spelling", async () => {
+    const previousRefusals = await refusedFor("address");
     const forbidden = ports["forbidden"];
     const urls = [
       ...["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "[::1]", "[::]"],
@@ -204,30 +207,30 @@ function holdEgress(level: string): void {
       urls.map((url) => [url, "EGRESS_DENIED"]),
     );
     assert.equal(forbiddenConnections, 0);
-    assert.equal(await refusedFor("address"), already + urls.length);
+    assert.equal(await refusedFor("address"), previousRefusals + urls.length);
   });
 
-  it("refuses every client alike, and says what and why", async () => {
-    const place = `{ host, port: ports.forbidden }`;
+  it("refuses every client in the same way, with the destination and the reason", async () => {
+    const destination = `{ host, port: ports.forbidden }`;
     for (const call of [
-      `ask(require("http"), ${place})`,
-      `ask(require("https"), ${place})`,
-      `once(require("net").connect(${place}), "connect")`,
-      `once(require("tls").connect(${place}), "secureConnect")`,
+      `ask(require("http"), ${destination})`,
+      `ask(require("https"), ${destination})`,
+      `once(require("net").connect(${destination}), "connect")`,
+      `once(require("tls").connect(${destination}), "secureConnect")`,
       `once(require("http2").connect("https://127.0.0.1:" + ports.forbidden), "connect")`,
     ]) {
       assert.equal(await value(`return refusal(${call})`), "EGRESS_DENIED", call);
     }
-    const told = await value(
+    const messages = await value(
       `return fetch("http://127.0.0.1:" + ports.forbidden).catch((error) => [error.message, error.cause.message])`,
     );
-    const [message, cause] = told as [string, string];
+    const [message, cause] = messages as [string, string];
     assert.equal(message, "fetch failed");
     assert.match(cause, new RegExp(`127\\.0\\.0\\.1.*${ports["forbidden"]}`));
     assert.equal(forbiddenConnections, 0);
   });
 
-  it("refuses where an allowed place redirects to", async () => {
+  it("refuses the target of a redirect from an allowed destination", async () => {
     for (const to of [
       `http://127.0.0.1:${ports["forbidden"]}/`,
       "http://169.254.169.254/latest/meta-data/",
@@ -239,23 +242,17 @@ function holdEgress(level: string): void {
     assert.equal(forbiddenConnections, 0);
   });
 
-  it("refuses the service itself, also on a port that may be dialled", async () => {
-    // Below those that the kernel gives out.
-    const port = 20_000 + (process.pid % 10_000);
-    const itself = await startService(["--isolation", level, "--port", `${port}`, "--egress-ports", `${port}`]);
-    try {
-      for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
-        const answer = await itself.run("egress", `${HELPERS} return refusal(fetch("http://${host}:${port}/healthz"))`);
-        assert.equal(answer.text, '"EGRESS_DENIED"', host);
-      }
-      const health = (await itself.request("GET", "/healthz", { token: null })).json() as object;
-      assert.deepEqual((health as { egressRefused: object }).egressRefused, { address: 4 });
-    } finally {
-      await itself.stop();
+  it("refuses the service itself, even on a port that is allowed", async () => {
+    for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
+      const url = `http://${host}:${named.port}/healthz`;
+      const answer = await named.run("egress", `${HELPERS} return refusal(fetch("${url}"))`);
+      assert.equal(answer.text, '"EGRESS_DENIED"', host);
     }
+    const health = (await named.request("GET", "/healthz", { token: null })).json() as object;
+    assert.deepEqual((health as { egressRefused: object }).egressRefused, { address: 4 });
   });
 
-  it("refuses all that the token does not name", async () => {
+  it("refuses every destination that the token does not name", async () => {
     const call = `return refusal(fetch("http://127.0.0.1:" + ports.web + "/"))`;
     for (const [net, expected] of [
       [false, "EGRESS_DENIED"],
@@ -276,7 +273,7 @@ function holdEgress(level: string): void {
     assert.equal(await value(kept), true);
   });
 
-  it("answers a task whose fetch fails with what fetch says, and why", async () => {
+  it("reports the error of fetch and its cause if a task's fetch fails", async () => {
     const answer = await service.run("egress", `await fetch("http://10.0.0.1/")`);
     const problem = assertProblem(answer, 500, "task_threw");
     assert.match(problem.detail, /fetch failed/);

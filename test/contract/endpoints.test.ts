@@ -37,13 +37,13 @@ describe("the five endpoints", () => {
     });
   }
 
-  it("the record of a container and that of a token are read with GET", async () => {
+  it("GET returns the record of a container and the record of a token", async () => {
     for (const target of ["container/quiet", `token/${jtiOf(service.admin)}`, "token/never-issued"]) {
       assert.deepEqual(recordOf(await service.request("GET", `/api/limits/${target}`)), limitRecord({}));
     }
   });
 
-  it("DELETE answers the record after the reset", async () => {
+  it("DELETE returns the record after the reset", async () => {
     for (const target of ["container/quiet", `token/${jtiOf(service.admin)}`, "token/never-issued"]) {
       assert.deepEqual(recordOf(await service.request("DELETE", `/api/limits/${target}`)), limitRecord({}));
     }
@@ -73,7 +73,7 @@ describe("other methods and paths", () => {
   };
   for (const [path, methods] of Object.entries(paths)) {
     for (const method of methods) {
-      it(`${method} ${path} is 405 and tells what is allowed`, async () => {
+      it(`${method} ${path} is 405 and lists the allowed methods`, async () => {
         const answer = await service.request(method, path);
         assert.equal(answer.status, 405, answer.text);
         assert.equal(answer.headers["caisson-fault"], "caller");
@@ -106,7 +106,7 @@ describe("other methods and paths", () => {
     });
   }
 
-  it("a verb in lower case is not the verb", async () => {
+  it("a method in lower case is not accepted", async () => {
     const answer = await service.raw(
       `post /api/run/demo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.admin}\r\n`,
       "Content-Length: 1\r\nConnection: close\r\n\r\n1",
@@ -122,13 +122,13 @@ describe("other methods and paths", () => {
     assert.equal((await service.request("POST", "/api/run/demo", named)).text, '"x"');
   });
 
-  it("what is open to everybody needs no token", async () => {
+  it("public paths need no token", async () => {
     const health = (await service.request("GET", "/healthz", { token: null })).json() as Record<string, string>;
     assert.deepEqual(Object.keys(health).toSorted(), ["isolation", "status", "version"]);
     assert.equal(health["isolation"], "namespaces");
     assert.equal((await service.request("GET", "/readyz", { token: null })).status, 200);
     const keys = await service.request("GET", "/.well-known/jwks.json", { token: null });
-    // RFC 7517, section 8.5.2. Others may keep it, but not for long: a key can be revoked.
+    // RFC 7517, section 8.5.2. Clients may cache the keys, but not for long, because a key can be revoked.
     assert.equal(keys.headers["content-type"], "application/jwk-set+json");
     assert.equal(keys.headers["cache-control"], "public, max-age=60");
     assert.equal(keys.headers["access-control-allow-origin"], "*");
@@ -165,7 +165,7 @@ describe("pages of other origins", () => {
     });
   }
 
-  it("answers of every kind may be read, with the headers that matter", async () => {
+  it("answers of every kind can be read, with the headers that matter", async () => {
     const answers = await Promise.all([
       service.run("demo", "1"),
       service.run("demo", "throw 1"),
@@ -184,8 +184,8 @@ describe("pages of other origins", () => {
   });
 });
 
-describe("names given twice", () => {
-  it("key twice is 400, also when both are the same", async () => {
+describe("query names that occur twice", () => {
+  it("key twice is 400, even if both are equal", async () => {
     const target = `/api/run/demo?key=${service.admin}&key=${service.admin}`;
     const answer = await service.request("POST", target, { token: null, body: "1" });
     assert.equal(answer.status, 400);
@@ -201,7 +201,7 @@ describe("names given twice", () => {
 
 describe("the name of a container", () => {
   for (const name of ["a", "_x", "7", "A.b@c-d_e", "x".repeat(128), "%61%62", "a%2Db"]) {
-    it(`${name.slice(0, 20)} is a name`, async () => {
+    it(`${name.slice(0, 20)} is a valid name`, async () => {
       assert.equal((await service.run(name, "6 * 7")).text, "42");
     });
   }
@@ -228,14 +228,14 @@ describe("the name of a container", () => {
     "%ff",
   ];
   for (const name of [...wrong, "a%0Ab", "a+b", "a:b", "a~b", "x".repeat(129)]) {
-    it(`${name.slice(0, 20)} is not a name`, async () => {
+    it(`${name.slice(0, 20)} is not a valid name`, async () => {
       assertProblem(await service.run(name, "1"), 400, "container_invalid");
       assertProblem(await service.request("GET", `/api/limits/container/${name}`), 400, "container_invalid");
       assertProblem(await service.request("DELETE", `/api/limits/container/${name}`), 400, "container_invalid");
     });
   }
 
-  it("does not go on over a slash", async () => {
+  it("ends at a slash", async () => {
     for (const path of ["/api/run/../x", "/api/run/a/../b", "/api/run/", "/api/run//x", "/api/run/x/"]) {
       const answer = await service.request("POST", path, { body: "1" });
       assert.ok([400, 404].includes(answer.status), `${path}: ${answer.status}`);

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-describe("a throw", () => {
+describe("an error that a task throws", () => {
   const throws: [string, string, string][] = [
     ["throw new Error('first')", "Error", "first"],
     ["throw new TypeError('second')", "TypeError", "second"],
@@ -31,7 +31,7 @@ describe("a throw", () => {
     ["JSON.parse('{')", "SyntaxError", "JSON"],
   ];
   for (const [code, name, message] of throws) {
-    it(`is told with its name and message: ${code}`, async () => {
+    it(`is reported with its name and message: ${code}`, async () => {
       const problem = assertProblem(await service.run("errors", code), 500, "task_threw");
       assert.equal(problem.error!.name, name);
       assert.ok(problem.error!.message.includes(message), problem.error!.message);
@@ -39,7 +39,7 @@ describe("a throw", () => {
   }
 
   for (const value of ["'text'", "42", "null", "undefined", "({})", "Symbol('a')", "() => 1", "Object.create(null)"]) {
-    it(`of ${value}, which is no Error, is a throw all the same`, async () => {
+    it(`is task_threw if it is ${value} and not an Error`, async () => {
       assertProblem(await service.run("errors", `throw ${value}`), 500, "task_threw");
       assertProblem(await service.run("errors", `await Promise.reject(${value})`), 500, "task_threw");
     });
@@ -56,7 +56,7 @@ describe("a throw", () => {
     "throw new Error('x'.repeat(20_000_000))",
   ];
   for (const code of hostile) {
-    it(`that fights back is a throw all the same: ${code}`, async () => {
+    it(`is task_threw even if its members throw: ${code}`, async () => {
       const answer = await service.run("hostile-errors", code);
       assertProblem(answer, 500, "task_threw");
       assert.ok(answer.bytes.length < 1_000_000);
@@ -66,15 +66,15 @@ describe("a throw", () => {
 });
 
 describe("a stack", () => {
-  it("counts in lines and columns of the submitted source", async () => {
+  it("counts lines and columns of the submitted source", async () => {
     const lines = ["", "const fail = () => {", "  throw new Error('here');", "};", "return [1].map(fail);"];
     const problem = assertProblem(await service.run("stacks", lines.join("\n")), 500, "task_threw");
     assert.match(problem.error!.stack!, /:3:9\b/);
     assert.match(problem.error!.stack!, /:5:12\b/);
   });
 
-  it("counts so whatever the reading", async () => {
-    const readings = [
+  it("counts them in the same way for every form of code", async () => {
+    const forms = [
       "[1].map(() => {\n  throw new Error('here') })",
       "const n: number = 1;\n  throw new Error('here')",
       "import 'node:fs';\n  throw new Error('here')",
@@ -82,13 +82,13 @@ describe("a stack", () => {
       "module.exports = (context) => {\n  throw new Error('here') }",
       "export default (context: unknown) => {\n  throw new Error('here') }",
     ];
-    for (const code of readings) {
+    for (const code of forms) {
       const problem = assertProblem(await service.run("stacks", code), 500, "task_threw");
       assert.match(problem.error!.stack!, /:2:9\b/, code);
     }
   });
 
-  it("never shows a path of the host, wherever the error was made", async () => {
+  it("never contains a path of the host, wherever the error was created", async () => {
     const codes = [
       "require('node:fs').readFileSync('/no/such/file')",
       "require('./missing.js')",
@@ -102,9 +102,9 @@ describe("a stack", () => {
   });
 });
 
-describe("the status that a task asks for", () => {
+describe("the status that a task chooses", () => {
   for (const status of [400, 402, 404, 410, 418, 422, 451, 500, 502, 504, 599]) {
-    it(`${status} is answered, by status and by statusCode, thrown and called back`, async () => {
+    it(`${status} is answered, from status and from statusCode, thrown and called back`, async () => {
       for (const name of ["status", "statusCode"]) {
         const error = `Object.assign(new Error('mine'), { ${name}: ${status} })`;
         assertProblem(await service.run("status", `throw ${error}`), status, "task_threw");
@@ -115,7 +115,7 @@ describe("the status that a task asks for", () => {
   }
 
   for (const status of [...RESERVED, 200, 302, 399, 600, 0, -404, 404.5, "'404'", "404n", "NaN", "{}"]) {
-    it(`${status} is not the task's to give`, async () => {
+    it(`${status} is not accepted`, async () => {
       const error = `Object.assign(new Error('mine'), { status: ${status} })`;
       const thrown = await service.run("status", `throw ${error}`);
       assertProblem(thrown, 500, "task_threw");
@@ -127,13 +127,13 @@ describe("the status that a task asks for", () => {
 
 describe("an error passed to the callback", () => {
   for (const error of ["new Error('mine')", "'mine'", "{ message: 'mine' }", "1", "true"]) {
-    it(`is 400, since it is the task's answer: ${error}`, async () => {
+    it(`is 400, because it is the task's answer: ${error}`, async () => {
       const problem = assertProblem(await service.run("callback", `(cb) => cb(${error}, 42)`), 400, "task_error");
       if (error.includes("mine")) assert.match(JSON.stringify(problem), /mine/);
     });
   }
 
-  it("comes with its name, message and stack", async () => {
+  it("is reported with its name, message and stack", async () => {
     const problem = assertProblem(
       await service.run("callback", "(context, cb) =>\n  cb(new RangeError('mine'))"),
       400,
@@ -145,7 +145,7 @@ describe("an error passed to the callback", () => {
 });
 
 describe("code that does not parse", () => {
-  it("is shown at its line, with a caret under the place", async () => {
+  it("is reported with its line and a caret under the position", async () => {
     const problem = assertProblem(
       await service.run("syntax", "const a = 1;\nconst b = ;\nreturn a"),
       400,
@@ -158,7 +158,7 @@ describe("code that does not parse", () => {
     assert.match(problem.detail, /line 2/);
   });
 
-  it("is shown so in modules and in TypeScript, too", async () => {
+  it("is reported in the same way in modules and in TypeScript", async () => {
     for (const code of [
       "import 'node:fs';\nconst b = ;",
       "import 'node:fs';\nconst a: number = ;",
@@ -169,7 +169,7 @@ describe("code that does not parse", () => {
     }
   });
 
-  it("is shown in part when its line is very long", async () => {
+  it("is reported in part if its line is very long", async () => {
     const answer = await service.run("syntax", `const a = "${"x".repeat(500_000)}"; const = 1`);
     assertProblem(answer, 400, "code_syntax");
     assert.ok(answer.bytes.length < 10_000, `${answer.bytes.length} bytes`);
@@ -177,7 +177,7 @@ describe("code that does not parse", () => {
 });
 
 describe("the log", () => {
-  it("has a line about each failed run, with its id", async () => {
+  it("has a line for each failed run, with the id of the run", async () => {
     const answer = await service.run("logged", "throw new Error('logged')");
     const line = await service.logLine((text) => text.includes(answer.headers["caisson-run"]!));
     assert.match(line, /task_threw/);

@@ -35,7 +35,7 @@ function revoke(jti: string, token = service.admin): Promise<Answer> {
   return service.request("DELETE", `/api/tokens/${jti}`, { token });
 }
 
-/** A head, its child, and the child's child. */
+/** Issues a token, a token below it, and a token below that one. */
 async function family(head: object = {}): Promise<[Issued, Issued, Issued]> {
   const first = await issued({ ...ISSUING, ...head });
   const second = await issued({ ...ISSUING, depth: 1 }, first.token);
@@ -49,7 +49,7 @@ async function runs(token: string): Promise<boolean> {
 }
 
 describe("a token that may issue", () => {
-  it("issues what is less than itself, and says whose child it is", async () => {
+  it("issues tokens with fewer permissions, and records itself as their parent", async () => {
     const [head, child, grandchild] = await family();
     assert.deepEqual(child.claims["parents"], [head.jti]);
     assert.deepEqual(grandchild.claims["parents"], [child.jti, head.jti]);
@@ -58,7 +58,7 @@ describe("a token that may issue", () => {
     assertProblem(await service.run("acme-1", "1", { token: grandchild.token }), 403, "token_forbidden");
   });
 
-  it("issues nothing that is more, and is told everything that was", async () => {
+  it("issues no token with more permissions, and the error lists every excess", async () => {
     const { token } = await issued({ ...ISSUING, net: false, expiresIn: "1h" });
     const wide = { containers: ["b"], can: ["run", "limits", "issue"], expiresIn: "2h", depth: 2, net: ["a"] };
     const { violations } = assertProblem(await post(wide, token), 403, "token_forbidden");
@@ -75,7 +75,7 @@ describe("a token that may issue", () => {
     assertProblem(await post({ containers: ["acme"] }, depthOnly.token), 403, "token_forbidden");
   });
 
-  it("pays for the runs of all below it, who inherit its limits of containers", async () => {
+  it("counts the runs of all tokens below it, and these inherit its container limits", async () => {
     const [head, child, grandchild] = await family({ limits: { token: { day: 3 }, container: { month: 50 } } });
     assert.deepEqual(grandchild.claims["limits"], { container: { month: 50 } });
     for (const { token } of [grandchild, child, head]) assert.ok(await runs(token));
@@ -87,7 +87,7 @@ describe("a token that may issue", () => {
 });
 
 describe("a revocation", () => {
-  it("ends all below, and nothing above or beside", async () => {
+  it("ends all tokens below, and no token above or next to it", async () => {
     const [head, child, grandchild] = await family();
     const sibling = await issued({ containers: ["acme"] }, head.token);
     for (const { token } of [head, child, grandchild, sibling]) assert.ok(await runs(token));
@@ -98,7 +98,7 @@ describe("a revocation", () => {
     assertProblem(await post({ containers: ["acme"] }, child.token), 403, "token_invalid");
   });
 
-  it("is for all above", async () => {
+  it("is allowed for all tokens above", async () => {
     const [head, child, grandchild] = await family();
     assert.equal((await revoke(grandchild.jti, head.token)).status, 200);
     assert.equal(await runs(grandchild.token), false);
@@ -106,7 +106,7 @@ describe("a revocation", () => {
     assert.equal(await runs(child.token), false);
   });
 
-  it("is for nobody below or beside, who is not told whether there is such a token", async () => {
+  it("is not allowed for tokens below or next to it, and the answer does not show whether the token exists", async () => {
     const [head, child, grandchild] = await family();
     const stranger = await issued({ ...ISSUING, containers: ["*"] });
     const answers = [];
@@ -125,7 +125,7 @@ describe("a revocation", () => {
     assert.ok(await runs(grandchild.token));
   });
 
-  it("of itself is for every token that was not denied it, and for those below such a one", async () => {
+  it("of a token by itself is allowed, unless the token or a token above it has selfRevoke: false", async () => {
     const [head, child] = await family();
     assert.equal((await revoke(child.jti, child.token)).status, 200);
     assert.equal(await runs(child.token), false);
@@ -152,7 +152,7 @@ describe("a revocation", () => {
   });
 });
 
-it("a revocation ends the family after a restart too", async () => {
+it("a revocation ends the tokens below after a restart too", async () => {
   const home = await makeHome();
   const earlier = service;
   try {

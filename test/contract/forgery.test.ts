@@ -11,20 +11,20 @@ import { NO_WALL, type Service, startService } from "./service.ts";
 
 let service: Service;
 let token: string;
-/** Where a forgery says that its key can be had. */
-let keys = "";
-let asked = 0;
+/** The URL at which a forged token claims that its key is. */
+let keysUrl = "";
+let keyRequests = 0;
 const server = createServer((_, response) => {
-  asked++;
+  keyRequests++;
   response.end();
 });
 
 before(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  keys = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys.json`;
-  // Debug: what is ever logged is logged.
-  service = await startService([...NO_WALL, "--log-level", "debug", "--egress-allow", new URL(keys).host]);
+  keysUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys.json`;
+  // At the level debug, the log contains everything that is ever logged.
+  service = await startService([...NO_WALL, "--log-level", "debug", "--egress-allow", new URL(keysUrl).host]);
   token = await service.issue({ containers: ["solo"] });
 });
 after(async () => {
@@ -38,12 +38,12 @@ function parts(): [object, object] {
   return token.split(".").slice(0, 2).map(decode) as [object, object];
 }
 
-/** With a header of its own, under the old signature. */
+/** Replaces the header under the old signature. */
 function headed(header: object): () => string {
   return () => altered(token, { header });
 }
 
-/** Signed by its own key, with a header that says where that can be had. */
+/** Signs a token with the attacker's key, with a header that names a place of that key. */
 function selfSigned(header: () => object): () => string {
   return () => {
     const [head, payload] = parts();
@@ -58,7 +58,10 @@ function hmac(): string {
     .digest("base64url")}`;
 }
 
-/** RFC 8725, and what came after it. Unit tests have more of each; here is held what the service answers and does. */
+/**
+ * The attacks of RFC 8725 and later ones. Unit tests have more of each; this file tests the answers and actions of
+ * the service.
+ */
 const ATTACKS: [string, () => string][] = [
   ...["none", "None", "NONE", "nOnE"].flatMap((alg): (typeof ATTACKS)[number][] => [
     [`alg ${alg}, with a signature`, headed({ alg })],
@@ -68,26 +71,29 @@ const ATTACKS: [string, () => string][] = [
   ["another algorithm", headed({ alg: "RS256" })],
   ["another type", headed({ typ: "at+jwt" })],
   ["an embedded key", selfSigned(() => ({ jwk: own.publicKey.export({ format: "jwk" }) }))],
-  ["jku", selfSigned(() => ({ jku: keys }))],
-  ["x5u", selfSigned(() => ({ x5u: keys }))],
-  ["a kid that is an address", selfSigned(() => ({ kid: keys }))],
+  ["jku", selfSigned(() => ({ jku: keysUrl }))],
+  ["x5u", selfSigned(() => ({ x5u: keysUrl }))],
+  ["a kid that is an address", selfSigned(() => ({ kid: keysUrl }))],
   ["a kid that is a path", selfSigned(() => ({ kid: "../../../../../dev/null" }))],
   ["a kid that is a command", selfSigned(() => ({ kid: "x' OR '1'='1" }))],
   ["a kid of the prototype", selfSigned(() => ({ kid: "__proto__" }))],
-  ["a kid that is no text", selfSigned(() => ({ kid: ["x"] }))],
+  ["a kid that is not a string", selfSigned(() => ({ kid: ["x"] }))],
   ["crit", headed({ crit: ["exp"] })],
   ["crit and b64", headed({ crit: ["b64"], b64: false })],
   ["compression", headed({ zip: "DEF" })],
   ["a nested token", headed({ cty: "JWT" })],
   ["an encrypted token", () => ["e30", "e30", "e30", "e30", "e30"].join(".")],
   ["the JSON serialization", () => JSON.stringify({ payload: token.split(".")[1], signatures: [] })],
-  ["an end that no number holds", () => altered(token, { payload: { exp: 1e308 } })],
-  ["a member twice", () => token.replace(/^[^.]+/, Buffer.from('{"alg":"none","alg":"EdDSA"}').toString("base64url"))],
+  ["an expiry that is too large for a date", () => altered(token, { payload: { exp: 1e308 } })],
+  [
+    "a duplicate member",
+    () => token.replace(/^[^.]+/, Buffer.from('{"alg":"none","alg":"EdDSA"}').toString("base64url")),
+  ],
   ["a huge token", () => `${token}${"A".repeat(12_000)}`],
   ["nothing but dots", () => ".".repeat(12_000)],
 ];
 
-describe("a forged token is 403 with one challenge, wherever it is sent", () => {
+describe("a forged token is 403 with the same challenge on every path", () => {
   for (const [name, forge] of ATTACKS) {
     it(name, async () => {
       const forged = forge();
@@ -111,11 +117,11 @@ describe("a forged token is 403 with one challenge, wherever it is sent", () => 
     });
   }
 
-  it("and nobody is asked for a key", () => {
-    assert.equal(asked, 0);
+  it("the service requests no key from another server", () => {
+    assert.equal(keyRequests, 0);
   });
 
-  it("which tells no two tokens apart that are wrong for the same cause", async () => {
+  it("the answer is the same for two tokens that are invalid for the same reason", async () => {
     const bodies = [];
     for (const jti of [crypto.randomUUID(), crypto.randomUUID()]) {
       const forged = altered(token, { payload: { jti } });

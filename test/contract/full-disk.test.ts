@@ -15,12 +15,12 @@ const AT_ONCE = 8;
 const REFUSED = 40;
 const DISK_BYTES = 4 * 2 ** 20;
 
-/** How a disk becomes full, and has room again. */
+/** A way to fill a disk and to free it again. */
 interface FullDisk {
   readonly how: string;
-  /** Why it cannot be had here, or false. */
+  /** Why this way is not available on this machine, or false. */
   readonly skip: string | false;
-  /** Makes a home whose data is there. */
+  /** Creates a home with its data folder on that disk. */
   prepare(home: Home): Promise<Home>;
   fill(service: Service): Promise<void>;
   free(service: Service): Promise<void>;
@@ -29,8 +29,8 @@ interface FullDisk {
 
 const small: FullDisk = {
   how: "a small file system that is full",
-  skip: canMount() ? false : "only who may mount can have a small file system",
-  // Not on the data folder itself, for by mounts of that name it is known what belongs to a service.
+  skip: canMount() ? false : "only root can mount a small file system",
+  // Not on the data folder itself, because the tests recognise the processes of a service by mounts of that path.
   prepare: async (home) => {
     await mkdir(home.data);
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DISK_BYTES},mode=755`, "none", home.data]);
@@ -52,14 +52,14 @@ const small: FullDisk = {
 };
 
 const limited: FullDisk = {
-  how: "a limit of the length of files",
+  how: "a limit on the length of files",
   skip: hasPrlimit() ? false : "there is no prlimit",
   prepare: (home) => Promise.resolve(home),
   fill: async (service) => {
     const folder = path.join(service.data, "limits");
     const journal = (await readdir(folder)).find((name) => name.startsWith("journal"));
     const { size } = await stat(path.join(folder, journal!));
-    // Within the next record: the kernel cuts that write short, and refuses the rest of it.
+    // The limit is within the next record: the kernel writes a part of that record, and refuses the rest.
     await limitFiles(service, `${size + 30}`);
   },
   free: (service) => limitFiles(service, "unlimited"),
@@ -125,10 +125,10 @@ async function fillAndFree(disk: FullDisk, witness: Witness, service: Service): 
   await assertCounted();
 }
 
-describe("a data folder that takes no more", () => {
+describe("a full data folder", () => {
   for (const disk of [small, limited]) {
     it(
-      `answers 503 store_unavailable, runs and counts nothing, and goes on by itself: ${disk.how}`,
+      `gives 503 store_unavailable, runs and counts nothing, and recovers by itself: ${disk.how}`,
       { skip: disk.skip },
       async () => {
         const witness = await openWitness();

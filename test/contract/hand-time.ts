@@ -1,26 +1,26 @@
-/** Loaded before the service, this lets its counts in Redis go by a time that a test has in its hands. */
+/** Loaded before the service. Its limits in Redis then use a clock that a test controls. */
 import { RedisLink, redisScript, type Script } from "../../src/redis/link.ts";
 
-/** Where Redis keeps it, in Unix milliseconds. */
+/** The key in Redis of that clock, in Unix milliseconds. */
 export const HAND_KEY = "hand";
 
-const OWN_TIME = "local now = raw";
-const HAND_TIME = `local now = tonumber(redis.call("GET", "${HAND_KEY}"))`;
+const REDIS_TIME = "local now = raw";
+const TEST_TIME = `local now = tonumber(redis.call("GET", "${HAND_KEY}"))`;
 
 type Run = RedisLink["run"];
 
-const handed = new Map<Script, Script>();
+const replaced = new Map<Script, Script>();
 
-function byHand(script: Script): Script {
-  const known = handed.get(script) ?? redisScript(script.text.replace(OWN_TIME, HAND_TIME));
-  handed.set(script, known);
+function withTestClock(script: Script): Script {
+  const known = replaced.get(script) ?? redisScript(script.text.replace(REDIS_TIME, TEST_TIME));
+  replaced.set(script, known);
   return known;
 }
 
 for (const name of ["run", "runPacked"] as const) {
   const own = Object.getOwnPropertyDescriptor(RedisLink.prototype, name)!.value as Run;
   const changed: Run = function (this: RedisLink, script, ...rest) {
-    return own.call(this, byHand(script), ...rest);
+    return own.call(this, withTestClock(script), ...rest);
   };
   Object.defineProperty(RedisLink.prototype, name, { value: changed });
 }

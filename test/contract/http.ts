@@ -1,46 +1,47 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 
-const TIMEOUT_MS = 30_000;
+/** Longer than a busy machine takes to any answer that a test waits for. */
+const TIMEOUT_MS = 90_000;
 
 export interface RequestOptions {
-  /** The bearer token; null for none. */
+  /** The bearer token; null for no token. */
   token?: string | null;
   headers?: Readonly<Record<string, string | string[]>>;
   body?: string | Uint8Array;
-  /** A body that is sent as `application/json`. */
+  /** The body to send as `application/json`. */
   json?: unknown;
-  /** Appended to the target, encoded. */
+  /** The query to append to the target, encoded. */
   query?: Readonly<Record<string, string>>;
-  /** Gives the request up: the connection is closed. */
+  /** Aborts the request: the connection is closed. */
   signal?: AbortSignal;
-  /** Where the service is, when it is not on loopback. */
+  /** The host of the service; default: loopback. */
   host?: string;
-  /** The longest head of an answer that is read, in bytes; without it, Node's own 16 KiB. */
+  /** The maximum number of bytes of the head of an answer; default: 16 KiB, the default of Node. */
   maxHeaderSize?: number;
-  /** The longest silence of the service; without it, half a minute. */
+  /** The maximum milliseconds without bytes from the service; default: half a minute. */
   timeoutMs?: number;
 }
 
 export interface Answer {
   readonly status: number;
-  /** By lower-case name; several of one name are joined by a comma. */
+  /** By lower-case name. Several values of one name are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Name, value, name, value, as they came. */
+  /** Name, value, name, value, as they arrived. */
   readonly rawHeaders: readonly string[];
   readonly bytes: Buffer;
   readonly text: string;
-  /** Whether the body came to its end, and was not cut. */
+  /** Whether the body arrived completely, and was not cut. */
   readonly complete: boolean;
   json(): unknown;
 }
 
-/** One request on a connection of its own, by `node:http`, which sends the target as it is given. */
+/** Sends one request on a new connection with `node:http`, which does not change the target. */
 export async function request(port: number, method: string, target: string, options: RequestOptions): Promise<Answer> {
   return collect(await respond(port, method, target, options));
 }
 
-/** As `request`, but gives the response when its head has come. */
+/** Does the same, but returns the response when its head has arrived. */
 export function respond(
   port: number,
   method: string,
@@ -52,7 +53,7 @@ export function respond(
   if (options.token) headers["authorization"] = `Bearer ${options.token}`;
   if (options.json !== undefined) headers["content-type"] = "application/json";
   Object.assign(headers, options.headers);
-  // Node sends no length with the body of a GET, and the body would be read as the next request.
+  // Node sends no length with the body of a GET, so the body would be read as the next request.
   if (body !== undefined && !("transfer-encoding" in headers))
     headers["content-length"] ??= `${Buffer.byteLength(body)}`;
   const query = options.query ? `?${new URLSearchParams(options.query).toString()}` : "";
@@ -71,7 +72,7 @@ export function respond(
     },
     resolve,
   );
-  // After a response this changes nothing: a service may answer before it has read the body, and close.
+  // An error after the response is ignored, because a service may answer and close before it has read the body.
   sent.on("error", reject);
   const { timeoutMs = TIMEOUT_MS } = options;
   sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`no answer in ${timeoutMs} ms`)));
@@ -79,7 +80,7 @@ export function respond(
   return promise;
 }
 
-/** Reads the rest of a response; one that is cut is given as far as it came. */
+/** Reads the rest of a response; a response that is cut has the bytes up to the cut. */
 export async function collect(response: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   response.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -100,17 +101,17 @@ export async function collect(response: IncomingMessage): Promise<Answer> {
   };
 }
 
-/** Writes to a fresh connection and gives what comes back until the other side closes. */
+/** Writes to a new connection. @returns what arrives until the other side closes */
 export function sendRaw(port: number, parts: readonly (string | Uint8Array)[]): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(port, "127.0.0.1");
   let text = "";
   socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-  // A reset after an answer is how a server ends a connection that it stopped reading.
+  // A server that stops reading a connection ends it with a reset after the answer.
   socket.on("error", () => {});
   socket.on("close", () => resolve(text));
   socket.setTimeout(TIMEOUT_MS, () => {
-    reject(new Error(`the connection was not closed in ${TIMEOUT_MS} ms; it said: ${text}`));
+    reject(new Error(`the connection was not closed in ${TIMEOUT_MS} ms; it answered: ${text}`));
     socket.destroy();
   });
   for (const part of parts) socket.write(part);

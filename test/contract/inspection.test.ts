@@ -51,7 +51,7 @@ function introspect(token: string, by: string | null = service.admin): Promise<A
   return service.request("POST", "/api/tokens/introspect", { token: by, body, headers });
 }
 
-/** The `jti`s of all pages. */
+/** Returns the `jti`s of all pages. */
 async function listed(query: Record<string, string>): Promise<string[]> {
   const seen: string[] = [];
   for (let next: string | null = ""; next !== null;) {
@@ -68,7 +68,7 @@ async function listed(query: Record<string, string>): Promise<string[]> {
 }
 
 describe("GET /api/tokens/{jti}", () => {
-  it("tells who issued it, when, for what, and what it was used for, and never the token", async () => {
+  it("returns the issuer, the time of issue, the claims and the use, and never the token", async () => {
     const beforeS = Math.floor(Date.now() / 1_000);
     const token = await service.issue({ containers: ["acme"], expiresIn: "1h" });
     const fresh = await inspected(token);
@@ -87,7 +87,7 @@ describe("GET /api/tokens/{jti}", () => {
     for (const part of token.split(".").slice(1)) assert.ok(!used.text.includes(part));
   });
 
-  it("tells who revoked it, or what was above it", async () => {
+  it("returns the author of the revocation, and the revoked token above", async () => {
     const [head, child] = await family();
     await service.request("DELETE", `/api/tokens/${jtiOf(head)}`);
     const { revoked } = await inspected(child);
@@ -95,7 +95,7 @@ describe("GET /api/tokens/{jti}", () => {
     assert.deepEqual((await inspected(head)).revoked, revoked);
   });
 
-  it("is for administrators, for itself and for those above, and tells others nothing", async () => {
+  it("is for administrators, the token itself and the tokens above it, and shows other tokens nothing", async () => {
     const [head, child] = await family();
     assert.equal((await inspected(child, head)).issuedBy, jtiOf(head));
     assert.equal((await inspected(child, child)).jti, jtiOf(child));
@@ -106,7 +106,7 @@ describe("GET /api/tokens/{jti}", () => {
     assertProblem(await service.request("GET", target), 404, "not_found");
   });
 
-  it("remembers the use of a token over a restart", async () => {
+  it("keeps the use of a token over a restart", async () => {
     const home = await makeHome();
     const earlier = service;
     try {
@@ -124,7 +124,7 @@ describe("GET /api/tokens/{jti}", () => {
 });
 
 describe("GET /api/tokens", () => {
-  it("lists every token once, page by page, or those that reach a container", async () => {
+  it("lists every token once, page by page, or the tokens that reach a container", async () => {
     const mine = [];
     for (const containers of [["listed-1"], ["listed-*"], ["listed-2", "x"]]) {
       mine.push(jtiOf(await service.issue({ containers })));
@@ -141,7 +141,7 @@ describe("GET /api/tokens", () => {
     }
   });
 
-  it("is for administrators, and refuses what it does not know", async () => {
+  it("is for administrators, and rejects unknown queries", async () => {
     const token = await service.issue({ containers: ["*"] });
     assertProblem(await service.request("GET", "/api/tokens", { token }), 403, "token_forbidden");
     for (const search of ["limit=0", "limit=1001", "limit=1&limit=1", "page=2"]) {
@@ -152,22 +152,22 @@ describe("GET /api/tokens", () => {
 });
 
 describe("POST /api/tokens/introspect (RFC 7662)", () => {
-  it("tells an administrator, the token itself and those above it what it is", async () => {
+  it("describes a token to an administrator, the token itself and the tokens above it", async () => {
     const [head, child] = await family();
     for (const by of [service.admin, head, child]) {
       const answer = await introspect(child, by);
       assert.equal(answer.status, 200, answer.text);
-      const said = answer.json() as Record<string, unknown>;
+      const described = answer.json() as Record<string, unknown>;
       assert.deepEqual(
-        ["active", "token_type", "scope", "jti", "iss", "aud", "containers", "parents"].map((name) => said[name]),
+        ["active", "token_type", "scope", "jti", "iss", "aud", "containers", "parents"].map((name) => described[name]),
         [true, "Bearer", "run limits", jtiOf(child), "caisson", "caisson", ["acme"], [jtiOf(head)]],
       );
-      assert.ok(Number(said["exp"]) > Number(said["iat"]));
+      assert.ok(Number(described["exp"]) > Number(described["iat"]));
       assert.ok(!answer.text.includes(child.split(".")[1]!));
     }
   });
 
-  it("says active: false and nothing else of all that is not valid, or not theirs", async () => {
+  it("returns only active: false for a token that is invalid or not the caller's", async () => {
     const [head, child] = await family();
     const [stranger, revoked] = [
       await service.issue({ containers: ["*"] }),
@@ -188,7 +188,7 @@ describe("POST /api/tokens/introspect (RFC 7662)", () => {
     }
   });
 
-  it("needs a token that is valid, and a form that has one", async () => {
+  it("needs a valid token as credential, and a form with one token", async () => {
     const token = await service.issue({ containers: ["a"] });
     assertProblem(await introspect(token, null), 403, "token_missing");
     assertProblem(await introspect(token, "nonsense"), 403, "token_invalid");

@@ -8,11 +8,11 @@ import { leave, makeHome, startService } from "./service.ts";
 import { makeUserHome, whyNoUser } from "./user.ts";
 
 describe("--isolation none", () => {
-  it("is loud, is named by /healthz, and runs tasks all the same", async () => {
+  it("prints a warning, is reported by /healthz, and runs tasks", async () => {
     const home = await makeHome();
     const service = await startService(["--isolation", "none"], home);
     assert.match(service.stdout(), /^isolation: none$/m);
-    assert.match(service.stdout(), /WARNING: THERE IS NO WALL/);
+    assert.match(service.stdout(), /WARNING: NO ISOLATION/);
     const health = (await service.request("GET", "/healthz")).json() as { isolation: string };
     assert.equal(health.isolation, "none");
     assert.equal((await service.run("demo", "const x: number = 6; return x * 7")).text, "42");
@@ -22,24 +22,17 @@ describe("--isolation none", () => {
   });
 
   for (const host of ["0.0.0.0", "::", "192.0.2.1"]) {
-    it(`does not listen on ${host}, whatever else is said`, async () => {
+    it(`does not listen on ${host}, whatever other flags are set`, async () => {
       await assert.rejects(
         startService(["--isolation", "none", "--host", host, "--insecure-http"]),
         /--isolation none does not isolate tasks, so the service listens on loopback only/,
       );
     });
   }
-
-  it("is never taken by itself", async () => {
-    const home = await makeHome();
-    const service = await startService([], home);
-    assert.doesNotMatch(service.stdout(), /NO WALL/);
-    await leave(service, home);
-  });
 });
 
-describe("a service where bubblewrap cannot be found", () => {
-  it("takes the level confined, and says so and why", async () => {
+describe("a service without bubblewrap", () => {
+  it("uses the isolation level confined and never none, and reports it with the reason", async () => {
     const home = await makeHome();
     const bare = path.join(path.dirname(home.data), "programs");
     await mkdir(bare);
@@ -53,8 +46,9 @@ describe("a service where bubblewrap cannot be found", () => {
     const why = /namespaces: bubblewrap is not installed/;
     assert.match(
       service.stdout(),
-      /^isolation: confined \(.* for each guest, .*Landlock.*\), attacked from inside and held$/m,
+      /^isolation: confined \(.* for each guest, .*Landlock.*\), verified by attacks from inside$/m,
     );
+    assert.doesNotMatch(service.stdout(), /NO ISOLATION/);
     assert.match(service.stdout(), new RegExp(`^ {2}instead of ${why.source}`, "m"));
     const health = (await service.request("GET", "/healthz")).json() as { isolation: string; insteadOf: string };
     assert.equal(health.isolation, "confined");
@@ -64,8 +58,8 @@ describe("a service where bubblewrap cannot be found", () => {
   });
 });
 
-describe("a service that a user starts on the level confined", { skip: whyNoUser() }, () => {
-  it("has no launcher and no control group, and still starts workers, and ends who takes too much", async () => {
+describe("a service that a user starts at the isolation level confined", { skip: whyNoUser() }, () => {
+  it("has no launcher and no control group, starts workers, and ends a task that uses too much memory", async () => {
     const home = await makeUserHome();
     const service = await startService(["--isolation", "confined", "--memory-limit", "128MiB"], home);
     assert.match(service.stdout(), /^isolation: confined \(the service's user for each guest, Landlock/m);
@@ -77,21 +71,22 @@ describe("a service that a user starts on the level confined", { skip: whyNoUser
        })`,
     );
     assert.equal(worker.text, "42");
-    const hungry = await service.run(
+    const greedy = await service.run(
       "demo",
       "const held = []; for (;;) { held.push(Buffer.alloc(8 << 20, 1)); await null }",
     );
-    assert.equal((hungry.json() as { code: string }).code, "task_memory");
+    assert.equal((greedy.json() as { code: string }).code, "task_memory");
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
     await leave(service, home);
   });
 });
 
-describe("a service that a user starts", { skip: whyNoUser() }, () => {
-  it("works the same without a launcher", async () => {
+describe("a service that a user starts without --isolation", { skip: whyNoUser() }, () => {
+  it("works in the same way without a launcher", async () => {
     const home = await makeUserHome();
     const service = await startService([], home);
     assert.match(service.stdout(), /^isolation: namespaces/m);
+    assert.doesNotMatch(service.stdout(), /NO ISOLATION/);
     assert.equal((await service.run("demo", "6 * 7")).text, "42");
     assert.equal(statSync(path.join(home.data, "admin.token")).uid, home.uid);
     const blocked = await service.run("demo", "process.exit(3)");

@@ -32,13 +32,13 @@ async function issued(claims: unknown): Promise<Issued> {
   return answer.json() as Issued;
 }
 
-/** When a token of these claims, for one container, expires. */
+/** Returns the expiry of a token for one container with these claims. */
 async function expOf(claims: object): Promise<unknown> {
   return (await issued({ containers: ["a"], ...claims })).claims["exp"];
 }
 
 describe("POST /api/tokens", () => {
-  it("answers the token, its jti and its claims", async () => {
+  it("returns the token, its jti and its claims", async () => {
     const answer = await post({
       containers: ["acme", "acme-*"],
       limits: { container: { minute: 60 }, token: { day: 1000 } },
@@ -55,7 +55,7 @@ describe("POST /api/tokens", () => {
     assert.deepEqual(claims["parents"], []);
   });
 
-  it("makes a compact JWT of type caisson+jwt, signed by a key that the service shows", async () => {
+  it("creates a compact JWT of type caisson+jwt, signed by a key that the service publishes", async () => {
     const { token } = await issued({ containers: ["*"] });
     const header = JSON.parse(Buffer.from(token.split(".")[0]!, "base64url").toString()) as Record<string, string>;
     assert.equal(`${header["alg"]} ${header["typ"]}`, "EdDSA caisson+jwt");
@@ -69,7 +69,7 @@ describe("POST /api/tokens", () => {
     assert.ok(await crypto.subtle.verify("Ed25519", key, signature, Buffer.from(token.slice(0, at))));
   });
 
-  it("gives 24 h when nothing is said, and what is asked for when it is", async () => {
+  it("issues for 24 h by default, and for the requested time otherwise", async () => {
     const near = async (claims: object, seconds: number): Promise<void> => {
       const off = Number(await expOf(claims)) - nowS() - seconds;
       assert.ok(Math.abs(off) <= 5, `${off} s off`);
@@ -82,7 +82,7 @@ describe("POST /api/tokens", () => {
     assert.equal(await expOf({ exp: at }), at);
   });
 
-  it("gives administrators no end when they ask for none", async () => {
+  it("issues tokens without expiry to administrators that request it", async () => {
     const { token, claims } = await issued({ admin: true, exp: null });
     assert.equal(claims["exp"] ?? null, null);
     assert.equal((await service.request("DELETE", "/api/limits/container/a", { token })).status, 200);
@@ -92,32 +92,32 @@ describe("POST /api/tokens", () => {
     ["neither admin nor containers", {}],
     ["both admin and containers", { admin: true, containers: ["a"] }],
     ["admin that is not true", { admin: false }],
-    ["admin that is a text", { admin: "true" }],
+    ["admin that is a string", { admin: "true" }],
     ["no container", { containers: [] }],
-    ["a container that is no list", { containers: "a" }],
-    ["a container that is no text", { containers: [1] }],
-    ["a container that is no name", { containers: ["-a"] }],
+    ["containers that are not a list", { containers: "a" }],
+    ["a container that is not a string", { containers: [1] }],
+    ["a container that is not a name", { containers: ["-a"] }],
     ["a container with a star inside", { containers: ["a*b"] }],
     ["a container with two stars", { containers: ["**"] }],
     ["a regular expression", { containers: ["/a.*/"] }],
     ["an exp in the past", { containers: ["a"], exp: 1_000_000_000 }],
-    ["an exp that is no whole number", { containers: ["a"], exp: 4_000_000_000.5 }],
-    ["an exp that is a text", { containers: ["a"], exp: "4000000000" }],
-    ["exp null for other than administrators", { containers: ["a"], exp: null }],
+    ["an exp that is not a whole number", { containers: ["a"], exp: 4_000_000_000.5 }],
+    ["an exp that is a string", { containers: ["a"], exp: "4000000000" }],
+    ["exp null without admin", { containers: ["a"], exp: null }],
     ["exp and expiresIn", { containers: ["a"], exp: 4_000_000_000, expiresIn: "1h" }],
     ["expiresIn without a unit", { containers: ["a"], expiresIn: "12" }],
     ["expiresIn that is a number", { containers: ["a"], expiresIn: 12 }],
-    ["expiresIn of nothing", { containers: ["a"], expiresIn: "0s" }],
+    ["expiresIn of zero", { containers: ["a"], expiresIn: "0s" }],
     ["expiresIn that is negative", { containers: ["a"], expiresIn: "-1h" }],
-    ["nbf that is a text", { containers: ["a"], nbf: "soon" }],
-    ["can of nothing known", { containers: ["a"], can: ["fly"] }],
-    ["can that is no list", { containers: ["a"], can: "run" }],
+    ["nbf that is a string", { containers: ["a"], nbf: "soon" }],
+    ["can with an unknown verb", { containers: ["a"], can: ["fly"] }],
+    ["can that is not a list", { containers: ["a"], can: "run" }],
     ["limits of an unknown class", { containers: ["a"], limits: { tokens: { day: 1 } } }],
     ["limits of an unknown window", { containers: ["a"], limits: { token: { days: 1 } } }],
     ["a limit of 0", { containers: ["a"], limits: { token: { day: 0 } } }],
     ["a negative limit", { containers: ["a"], limits: { token: { day: -1 } } }],
-    ["a limit that is no whole number", { containers: ["a"], limits: { token: { day: 1.5 } } }],
-    ["a limit that is a text", { containers: ["a"], limits: { token: { day: "1" } } }],
+    ["a limit that is not a whole number", { containers: ["a"], limits: { token: { day: 1.5 } } }],
+    ["a limit that is a string", { containers: ["a"], limits: { token: { day: "1" } } }],
     ["limits that are a list", { containers: ["a"], limits: [] }],
     ["an unknown member", { containers: ["a"], contaners: ["b"] }],
     ["a jti", { containers: ["a"], jti: "mine" }],
@@ -127,15 +127,15 @@ describe("POST /api/tokens", () => {
     ["parents", { containers: ["a"], parents: [] }],
     ["a list", []],
     ["null", null],
-    ["a text", "containers"],
+    ["a string", "containers"],
   ];
   for (const [what, claims] of wrong) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       assertProblem(await post(claims), 400, "request_invalid");
     });
   }
 
-  it("reports every fault at once", async () => {
+  it("reports all faults at once", async () => {
     const claims = {
       containers: ["a*b"],
       exp: 1,
@@ -152,7 +152,7 @@ describe("POST /api/tokens", () => {
   });
 
   for (const body of ["", "{", '{"containers":["a"]', "containers=a", "\u0000"]) {
-    it(`refuses a body that is not JSON: ${JSON.stringify(body)}`, async () => {
+    it(`rejects a body that is not JSON: ${JSON.stringify(body)}`, async () => {
       const headers = { "content-type": "application/json" };
       assertProblem(await service.request("POST", "/api/tokens", { body, headers }), 400, "request_invalid");
     });
@@ -171,7 +171,7 @@ describe("POST /api/tokens", () => {
 });
 
 describe("DELETE /api/tokens/{jti}", () => {
-  it("revokes at once, also a token that is in use, and for good", async () => {
+  it("revokes at once and for good, even a token in use", async () => {
     const { token, jti } = await issued({ containers: ["*"] });
     assert.equal((await service.run("a", "6 * 7", { token })).text, "42");
     for (let time = 0; time < 2; time += 1) {
@@ -182,7 +182,7 @@ describe("DELETE /api/tokens/{jti}", () => {
     assert.equal((await service.run("a", "6 * 7")).text, "42");
   });
 
-  it("is not for strangers", async () => {
+  it("is not allowed for unrelated tokens", async () => {
     const [mine, theirs] = [await issued({ containers: ["*"] }), await issued({ containers: ["*"] })];
     const target = `/api/tokens/${theirs.jti}`;
     assertProblem(await service.request("DELETE", target, { token: mine.token }), 403, "token_forbidden");
@@ -190,7 +190,7 @@ describe("DELETE /api/tokens/{jti}", () => {
     assert.equal((await service.run("a", "6 * 7", { token: theirs.token })).text, "42");
   });
 
-  it("leaves an administrator's revocation to the others", async () => {
+  it("revokes an administrator's token for another administrator", async () => {
     const { token, jti } = await issued({ admin: true });
     assert.equal((await service.request("DELETE", `/api/tokens/${jti}`)).status, 200);
     assertProblem(

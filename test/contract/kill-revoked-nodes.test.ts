@@ -9,7 +9,7 @@ import { jtiOf } from "./record.ts";
 import { type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
-/** Says so in the log, and lasts until it is ended. */
+/** Code that writes a line to the log, and then runs until it is ended. */
 const LASTING = `async () => { console.log("has begun"); await new Promise(() => setInterval(() => {}, 1_000)); }`;
 const STREAMING = `((pulls) => new Response(new ReadableStream({
     pull(stream) {
@@ -20,7 +20,7 @@ const STREAMING = `((pulls) => new Response(new ReadableStream({
   }, { highWaterMark: 0 })))(0)`;
 
 describe(
-  "with --kill-revoked a revocation on one node ends runs on another",
+  "with --kill-revoked a revocation on one node ends runs on another node",
   { skip: await missing("redis-server") },
   () => {
     let redis: RedisServer;
@@ -56,7 +56,7 @@ describe(
       assert.equal((await here.request("DELETE", `/api/tokens/${jti}`)).status, 200);
     }
 
-    it("of the token and of those below it, and no others", async () => {
+    it("of the token and of the tokens below it, and of no other token", async () => {
       const head = await here.issue({ containers: ["*"], can: ["run", "issue"], depth: 1 });
       const issued = await there.request("POST", "/api/tokens", { token: head, json: { containers: ["below"] } });
       const { token } = issued.json() as { token: string };
@@ -84,21 +84,21 @@ describe(
       assert.deepEqual([status, complete], [200, false]);
     });
 
-    it("of a public task, with the token that keeps it and with the task itself", async () => {
+    it("of a public task, if the token that stores it or the task itself ends", async () => {
       for (const container of ["kept", "deleted"]) {
-        const keeper = await here.issue({ containers: [container], can: ["run", "tasks"] });
+        const owner = await here.issue({ containers: [container], can: ["run", "tasks"] });
         const json = { code: LASTING, public: true };
         const target = `/api/tasks/${container}/task`;
-        assert.equal((await here.request("PUT", target, { token: keeper, json })).status, 201);
+        assert.equal((await here.request("PUT", target, { token: owner, json })).status, 201);
         const run = there.request("GET", `/api/run/${container}/task`);
         await begun(container);
-        if (container === "kept") await revoke(jtiOf(keeper));
+        if (container === "kept") await revoke(jtiOf(owner));
         else assert.equal((await here.request("DELETE", target)).status, 200);
         assertProblem(await run, 403, "token_invalid");
       }
     });
 
-    it("of a task that another token asked for, with that one", async () => {
+    it("of a task that another token called, if that token ends", async () => {
       assert.equal((await here.request("PUT", "/api/tasks/asked/task", { json: { code: LASTING } })).status, 201);
       const token = await here.issue({ containers: ["asked"] });
       const run = there.request("GET", "/api/run/asked/task", { token });
@@ -107,7 +107,7 @@ describe(
       assertProblem(await run, 403, "token_invalid");
     });
 
-    it("also where that node was cut off from Redis meanwhile, when it is back", async () => {
+    it("also if that node was cut off from Redis meanwhile, when Redis is back", async () => {
       const token = await here.issue({ containers: ["*"] });
       const run = there.run("away", LASTING, { token });
       await begun("away");
@@ -117,7 +117,7 @@ describe(
       const revoked = async (): Promise<boolean> => {
         return (await here.request("DELETE", `/api/tokens/${jtiOf(token)}`)).status === 200;
       };
-      await until(revoked, "the revocation is taken");
+      await until(revoked, "the revocation is stored");
       assertProblem(await run, 403, "token_invalid");
     });
   },

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Says so in the log, and lasts until it is ended. */
+/** Code that writes a line to the log, and then runs until it is ended. */
 const LASTING = `console.log("has begun"); await new Promise(() => setInterval(() => {}, 1_000));`;
 const BLOCKING = `console.log("has begun"); await new Promise(setImmediate); for (;;);`;
 
@@ -28,17 +28,17 @@ async function revoke(jti: string): Promise<void> {
 describe("with --kill-revoked a revocation ends the runs in flight", () => {
   for (const [name, code] of [
     ["waits", LASTING],
-    ["never gives its thread back", BLOCKING],
+    ["never yields", BLOCKING],
   ] as const) {
-    it(`of the token, also one that ${name}`, async () => {
+    it(`of the token, also a run that ${name}`, async () => {
       const container = `k-${code.length}`;
       const token = await service.issue({ containers: ["*"] });
       const run = service.run(container, code, { token });
       await begun(container);
       await revoke(jtiOf(token));
       assert.match(assertProblem(await run, 403, "token_invalid").detail, /revoked/);
-      await until(async () => (await running(container)) === 0, "its place is free");
-      // Where it blocked, no other run would come to its turn in that guest.
+      await until(async () => (await running(container)) === 0, "its slot is free");
+      // The guest was blocked. Without its end, no other run would get an answer from it.
       assert.equal((await service.run(container, "6 * 7")).text, "42");
     });
   }
@@ -69,7 +69,7 @@ describe("with --kill-revoked a revocation ends the runs in flight", () => {
     assert.deepEqual([status, complete], [200, false]);
   });
 
-  it("and of no other, though it shares the guest", async () => {
+  it("and no other run in the same guest", async () => {
     const [one, other] = [await service.issue({ containers: ["*"] }), await service.issue({ containers: ["*"] })];
     const ended = service.run("shared", LASTING, { token: one });
     const lasts = `(async () => {
@@ -86,7 +86,7 @@ describe("with --kill-revoked a revocation ends the runs in flight", () => {
   });
 });
 
-/** Runs in flight in the container. */
+/** Returns the number of runs in flight in the container. */
 async function running(container: string): Promise<number> {
   const { containers } = (await service.request("GET", "/api/containers?limit=1000")).json() as {
     containers: { container: string; running: number }[];

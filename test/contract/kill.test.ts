@@ -9,13 +9,13 @@ import { until } from "./until.ts";
 import { openWitness, type Witness } from "./witness.ts";
 
 const KILLS = isLong ? 200 : 8;
-/** On a busy machine there are fewer, rather than a test that takes minutes. */
+/** The time for all kills. On a busy machine there are fewer kills, so that the test does not take minutes. */
 const BUDGET_MS = isLong ? Infinity : 20_000;
 const LEAST_KILLS = 5;
 const CALLERS = 4;
 const MOST_STARTS = 60;
 const FREE = 1_000_000;
-/** Used up after about half of the kills. */
+/** A limit that is used up after about half of the kills. */
 const CAPPED = KILLS * 6;
 
 let home: Home;
@@ -30,7 +30,7 @@ after(async () => {
   await home[Symbol.asyncDispose]();
 });
 
-/** Calls until the service is gone, or says that the limit is used up. @returns how many runs were sent */
+/** Sends runs until the service is gone or rejects one. @returns the number of runs sent */
 async function call(service: Service, container: string, token: string): Promise<number> {
   for (let sent = 1; ; sent++) {
     const answer = await witness.run(service, container, token).catch(() => undefined);
@@ -53,7 +53,7 @@ describe("kill -9 at random instants under load", () => {
       const callers = Array.from({ length: CALLERS }, () => call(service, "free", free));
       const others = Array.from({ length: CALLERS }, () => call(service, "capped", capped));
       await until(() => witness.started("free") >= enough, "the load runs");
-      // Anywhere in the life of a run, not only where it reports.
+      // The kill comes at any moment in the life of a run, not only when the run reports.
       await setTimeout(Math.random() * 5);
       await service.kill9();
       kills += 1;
@@ -80,7 +80,7 @@ describe("kill -9 at random instants under load", () => {
     await service.stop();
     assert.equal(month, -1, "the limit is used up");
     assert.ok(witness.started("capped") <= CAPPED, `${witness.started("capped")} started, ${CAPPED} are allowed`);
-    // Of each caller at most one run was admitted that had no time to start.
+    // For each caller at most one run was admitted that had no time to start.
     assert.ok(witness.started("capped") >= CAPPED - kills * CALLERS, `only ${witness.started("capped")} started`);
     context.diagnostic(`${kills} kills, ${witness.started("free")} + ${witness.started("capped")} runs witnessed`);
   });

@@ -7,8 +7,8 @@ import { until } from "./until.ts";
 import { makeUserHome, whyNoUser } from "./user.ts";
 
 const FLAGS = ["--log-level", "debug", "--wall-limit", "3s", "--block-limit", "1s"];
-/** Of each run its own, or of how soon its body was whole. */
-const OWN = new Set([
+/** Headers that differ for each run, or by how soon its body was complete. */
+const VARYING_HEADERS = new Set([
   "caisson-run",
   "content-length",
   "date",
@@ -26,14 +26,14 @@ const MODULES = {
 
 interface Case {
   readonly code: string;
-  /** The status of the answer, and what it holds; it may end cut. */
+  /** The status and the text of the answer, and whether its body is complete. */
   readonly gives: readonly [status: number, text: RegExp, complete?: boolean];
   readonly modules?: Readonly<Record<string, string>>;
-  /** How long the text is. */
+  /** The length of the text in bytes. */
   readonly bytes?: number;
 }
 
-/** What a wall may have to do with: pipes, threads, files, memory, the way of frames, and the end of a process. */
+/** Cases that an isolation level could affect: pipes, threads, files, memory, frames, and the end of a process. */
 const CASES: Readonly<Record<string, Case>> = {
   "a value": { code: "({ a: [1, 'é', null] })", gives: [200, /^{"a":\[1,"é",null\]}$/] },
   "a result of 5 MiB": { code: "'x'.repeat(5 * 2 ** 20)", gives: [200, /^"xxx/], bytes: 5 * 2 ** 20 + 2 },
@@ -91,8 +91,8 @@ const CASES: Readonly<Record<string, Case>> = {
     code: "throw require('vm').runInNewContext('new RangeError(1)')",
     gives: [500, /RangeError/],
   },
-  "a throw of no error": { code: "throw Symbol('s')", gives: [500, /Symbol\(s\)/] },
-  "a throw that belongs to no promise": {
+  "a thrown value that is not an Error": { code: "throw Symbol('s')", gives: [500, /Symbol\(s\)/] },
+  "a throw outside of any promise": {
     code: "(cb) => setTimeout(() => { throw new Error('late') }, 1)",
     gives: [500, /"late"/],
   },
@@ -101,20 +101,20 @@ const CASES: Readonly<Record<string, Case>> = {
     code: "new Promise((ok, no) => new (require('worker_threads').Worker)('require(\"worker_threads\").parentPort.postMessage(42)', { eval: true }).on('message', ok).on('error', no))",
     gives: [200, /^42$/],
   },
-  "a file of its own": {
+  "a file of the task": {
     code: "const fs = require('fs'), file = require('os').tmpdir() + '/a'; fs.writeFileSync(file, 'kept'); const text = fs.readFileSync(file, 'utf8'); fs.rmSync(file); return text",
     gives: [200, /^"kept"$/],
   },
-  "a process that it starts": {
+  "a process that the task starts": {
     code: "new Promise((ok, no) => require('child_process').spawn('ls').on('error', no))",
     gives: [500, /cannot start processes/],
   },
-  "a server that it starts": {
+  "a server that the task starts": {
     code: "new Promise((ok, no) => require('net').createServer().on('error', no).listen(0, ok))",
     gives: [500, /"error"/],
   },
-  "a place that is not allowed": { code: "await fetch('http://127.0.0.1:8080/')", gives: [500, /EGRESS_DENIED/] },
-  "an end of its process": { code: "process.exit(3)", gives: [500, /process\.exit\(3\)/] },
+  "a destination that is not allowed": { code: "await fetch('http://127.0.0.1:8080/')", gives: [500, /EGRESS_DENIED/] },
+  "the end of its process": { code: "process.exit(3)", gives: [500, /process\.exit\(3\)/] },
   "no answer": { code: "new Promise(() => {})", gives: [500, /"task_timeout"/] },
   "too much memory": {
     code: "const held = []; for (;;) { held.push(Buffer.alloc(2 ** 20, 1)); await new Promise(setImmediate) }",
@@ -122,9 +122,9 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-/** Results, streams, errors, modules and what is left behind are the guest's, and the wall changes nothing of them. */
+/** Results, streams, errors, modules and later output come from the guest. The isolation level must not change them. */
 function testLevel(level: string, started: string, make: () => Promise<Home>, skip: string | false): void {
-  describe(`the level ${level}, started ${started}, changes nothing of`, { skip }, () => {
+  describe(`the isolation level ${level}, started ${started}, does not change`, { skip }, () => {
     let home: Home;
     let service: Service;
     before(async () => {
@@ -146,7 +146,7 @@ function testLevel(level: string, started: string, make: () => Promise<Home>, sk
       });
     }
 
-    it("the console, and what is left to waitUntil, with their run", async () => {
+    it("the console and the work of waitUntil, which belong to their run", async () => {
       const code = `export default { fetch(request, env, ctx) {
         console.warn("now");
         ctx.waitUntil(new Promise((go) => setTimeout(go, 50)).then(() => console.log("later")));
@@ -155,51 +155,51 @@ function testLevel(level: string, started: string, make: () => Promise<Home>, sk
       } }`;
       const answer = await service.run("left", code);
       assert.equal(answer.text, "answered");
-      for (const told of ['"msg":"now"', '"msg":"later"', "RangeError: unheard"]) {
-        const line = await service.logLine((each) => each.includes(told));
+      for (const text of ['"msg":"now"', '"msg":"later"', "RangeError: unheard"]) {
+        const line = await service.logLine((each) => each.includes(text));
         assert.equal((JSON.parse(line) as { run: string }).run, answer.headers["caisson-run"]);
       }
     });
 
-    it("the signal, when the client leaves in the midst of a stream", async () => {
+    it("the signal, which aborts when the client leaves in the middle of a stream", async () => {
       const body = `(context) => {
-        context.signal.onabort = () => console.log("told", context.signal.reason.name);
+        context.signal.onabort = () => console.log("aborted", context.signal.reason.name);
         return new Response(new ReadableStream({ start(c) { c.enqueue("a") }, cancel() { console.log("cancelled") } }));
       }`;
       const response = await respond(service.port, "POST", "/api/run/leaves", { token: service.admin, body });
       response.destroy();
-      await service.logLine((line) => line.includes('"told AbortError"'));
+      await service.logLine((line) => line.includes('"aborted AbortError"'));
       await service.logLine((line) => line.includes('"cancelled"'));
     });
 
-    it("a producer, which stands while its client reads nothing", async () => {
+    it("a producer, which waits while its client reads nothing", async () => {
       const body = `globalThis.made = 0;
         return new Response(new ReadableStream({ pull(c) { globalThis.made++; c.enqueue(new Uint8Array(65536)) } }))`;
       const response = await respond(service.port, "POST", "/api/run/slow", { token: service.admin, body });
       const made = async (): Promise<number> => Number((await service.run("slow", "globalThis.made")).text);
       let last = -1;
       await until(async () => {
-        const stands = last === (last = await made()) && last > 0;
-        return stands;
-      }, "the producer stands");
+        const waits = last === (last = await made()) && last > 0;
+        return waits;
+      }, "the producer waits");
       response.destroy();
     });
   });
 }
 
-/** The words of the kernel and of the watchdog, which are a level's own. */
+/** The cases whose text comes from the kernel or the watchdog, and so differs by level. */
 const VARIES = /^too much memory$|^a server that/;
-const first = new Map<string, { level: string; told: string }>();
+const first = new Map<string, { level: string; answer: string }>();
 
-/** The same down to the last header, but for what is each run's own. */
+/** Asserts that the answer is the same at each level, including all headers that do not belong to one run. */
 function remember(what: string, level: string, { headers, text }: Answer): void {
-  const rest = Object.entries(headers).filter(([name]) => !OWN.has(name));
-  const told = JSON.stringify([rest, text.replaceAll(headers["caisson-run"]!, "run")]);
-  const known = first.get(what) ?? { level, told };
+  const rest = Object.entries(headers).filter(([name]) => !VARYING_HEADERS.has(name));
+  const answer = JSON.stringify([rest, text.replaceAll(headers["caisson-run"]!, "run")]);
+  const known = first.get(what) ?? { level, answer };
   first.set(what, known);
-  assert.equal(told.slice(0, 4_096), known.told.slice(0, 4_096), `${what} as on ${known.level}`);
+  assert.equal(answer.slice(0, 4_096), known.answer.slice(0, 4_096), `${what} as on ${known.level}`);
 }
 
-testLevel("namespaces", "by whoever runs the tests", makeHome, false);
-testLevel("confined", "by whoever runs the tests", makeHome, false);
+testLevel("namespaces", "by the user of the tests", makeHome, false);
+testLevel("confined", "by the user of the tests", makeHome, false);
 testLevel("confined", "by a user", makeUserHome, whyNoUser());

@@ -36,8 +36,8 @@ function policyOf(answer: Answer): Record<string, [number | undefined, number | 
   return Object.fromEntries(members.map(({ name, parameters }) => [name, [parameters["q"], parameters["w"]]]));
 }
 
-describe("the server's defaults", () => {
-  it("hold for every container and every token, known or not", async () => {
+describe("the defaults of the service", () => {
+  it("apply to every container and every token, known or unknown", async () => {
     const token = await service.issue({ containers: ["*"] });
     assert.deepEqual(await containerRecord(service, "fresh", token), limitRecord({ minute: 5 }));
     assert.deepEqual(await containerRecord(service, "fresh"), limitRecord({ minute: 5 }));
@@ -46,7 +46,7 @@ describe("the server's defaults", () => {
     assert.deepEqual(recordOf(unknown), limitRecord({ hour: 400, day: 900 }));
   });
 
-  it("are narrowed by a token's claims and never widened: the smallest limit wins", async () => {
+  it("can be lowered by the claims of a token and never raised: the lowest limit applies", async () => {
     const wide = { container: { minute: 6, day: 7 }, token: { hour: 1_000, second: 3 } };
     const token = await service.issue({ containers: ["*"], limits: wide });
     assert.deepEqual(await containerRecord(service, "smallest", token), limitRecord({ minute: 5, day: 7 }));
@@ -57,14 +57,14 @@ describe("the server's defaults", () => {
     assert.deepEqual(await tokenRecord(service, other), limitRecord({ hour: 4, day: 900 }));
   });
 
-  it("hold for administrators, too", async () => {
+  it("apply to administrators too", async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => service.run("for-all", "1")));
     assert.equal(answers.filter(({ status }) => status === 200).length, 5);
   });
 });
 
 describe("RateLimit-Policy and RateLimit", () => {
-  it("are structured fields that name every tracked window, and of each class the one with the least left", async () => {
+  it("are structured fields with every tracked window, and with the window of each class that has the least left", async () => {
     const token = await service.issue({ containers: ["*"], limits: LIMITS });
     const answer = await service.run("fields", "1", { token });
     assert.deepEqual(policyOf(answer), {
@@ -85,7 +85,7 @@ describe("RateLimit-Policy and RateLimit", () => {
     for (const { parameters } of members) assert.ok(parameters["t"] === undefined || parameters["t"] >= 0);
   });
 
-  it("are on every answer to an authorized run, good or bad, refused or not, and at the limits", async () => {
+  it("are on every answer to an authorized run or reading of limits, successful or not", async () => {
     const token = await service.issue({ containers: ["*"], limits: LIMITS });
     const container = { token, query: { task_url: "http://10.0.0.1/" } };
     const answers: [number, Answer][] = [
@@ -110,7 +110,7 @@ describe("RateLimit-Policy and RateLimit", () => {
     assert.deepEqual(policyOf(read)["token-hour"], [30, 3600]);
   });
 
-  it("tell how long until there is more, when nothing is left", async () => {
+  it("report how long until more runs fit, if nothing is left", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { minute: 1 } } });
     await service.run("spent", "1", { token });
     const answer = await service.run("spent", "1", { token });

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Runs so often, one after the other, and gives the statuses. */
+/** Sends runs one after another. @returns their statuses */
 async function runs(container: string, token: string, times: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let time = 0; time < times; time += 1) statuses.push((await service.run(container, "1", { token })).status);
@@ -21,7 +21,7 @@ async function runs(container: string, token: string, times: number): Promise<nu
 }
 
 describe("the record", () => {
-  it("is 0 for what is not tracked, what is left for what is, and -1 when nothing is left", async () => {
+  it("is 0 without a limit, the number of runs left with a limit, and -1 if none is left", async () => {
     const token = await service.issue({
       containers: ["*"],
       limits: { container: { hour: 2, month: 100 }, token: { day: 2 } },
@@ -36,7 +36,7 @@ describe("the record", () => {
     assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: -1 }));
   });
 
-  it("keeps its promise in all six windows", async () => {
+  it("is exact in all six windows", async () => {
     const limits = { second: 100, minute: 200, hour: 300, day: 400, week: 500, month: 600 };
     const token = await service.issue({ containers: ["*"], limits: { container: limits, token: limits } });
     await runs("all-windows", token, 3);
@@ -47,7 +47,7 @@ describe("the record", () => {
     }
   });
 
-  it("is never changed by reading it", async () => {
+  it("is not changed by reading it", async () => {
     const token = await service.issue({
       containers: ["*"],
       limits: { container: { minute: 1 }, token: { minute: 1 } },
@@ -59,7 +59,7 @@ describe("the record", () => {
     assert.deepEqual(await runs("read-only", token, 1), [200]);
   });
 
-  it("of a container shows the limits as they apply to the one who asks", async () => {
+  it("of a container shows the limits that apply to the token that asks", async () => {
     const wide = await service.issue({ containers: ["*"], limits: { container: { day: 10 } } });
     const narrow = await service.issue({ containers: ["*"], limits: { container: { day: 3, week: 7 } } });
     await runs("views", wide, 2);
@@ -68,14 +68,14 @@ describe("the record", () => {
     assert.deepEqual(await containerRecord(service, "views"), limitRecord({}));
   });
 
-  it("of a token is known before its first use, to itself and to administrators", async () => {
+  it("of a token is available before its first use, to the token itself and to administrators", async () => {
     const token = await service.issue({ containers: ["*"], limits: { token: { hour: 5 }, container: { hour: 2 } } });
     assert.deepEqual(await tokenRecord(service, token), limitRecord({ hour: 5 }));
     const answer = await service.request("GET", `/api/limits/token/${jtiOf(token)}`);
     assert.deepEqual(recordOf(answer), limitRecord({ hour: 5 }));
   });
 
-  it("of an unknown jti is the server's defaults, for an administrator", async () => {
+  it("of an unknown jti has the defaults of the service, for an administrator", async () => {
     for (const jti of [crypto.randomUUID(), "x", "a%20b", "%C3%BC"]) {
       assert.deepEqual(recordOf(await service.request("GET", `/api/limits/token/${jti}`)), limitRecord({}));
     }
@@ -85,7 +85,7 @@ describe("the record", () => {
 describe("the record in detail", () => {
   const untracked = { limit: null, remaining: null, used: 2, resetSeconds: null };
 
-  it("tells limit, rest, use and the wait for more of every window, tracked or not", async () => {
+  it("has the limit, the rest, the use and the wait for more of every window, tracked or not", async () => {
     const limits = { container: { hour: 5, week: 2 }, token: { day: 3 } };
     const token = await service.issue({ containers: ["*"], limits });
     const unused = await detail(`container/detail`, token);
@@ -104,14 +104,14 @@ describe("the record in detail", () => {
     assert.deepEqual(own["hour"], untracked);
   });
 
-  it("shows more use than the limit where another token may run more, and nothing left", async () => {
+  it("shows more use than the limit, and nothing left, if another token may run more", async () => {
     await runs("detail-over", service.admin, 4);
     const token = await service.issue({ containers: ["*"], limits: { container: { month: 2 } } });
     const { limit, remaining, used } = (await detail("container/detail-over", token))["month"]!;
     assert.deepEqual([limit, remaining, used], [2, 0, 4]);
   });
 
-  it("has the headers of the record, changes nothing, and answers a reset that asks for it", async () => {
+  it("has the headers of the record, changes nothing, and can be the answer to a reset", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 4 } } });
     await runs("detail-reset", token, 1);
     const target = "/api/limits/container/detail-reset";
@@ -125,12 +125,16 @@ describe("the record in detail", () => {
     assert.deepEqual((again.json() as Detail)["month"], { ...untracked, used: 0 });
   });
 
-  it("is asked for by true and by nothing else", async () => {
+  it("is returned for detail=true only", async () => {
     for (const target of ["container/detail", `token/${jtiOf(service.admin)}`]) {
       recordOf(await service.request("GET", `/api/limits/${target}?detail=false`));
       for (const query of ["detail", "detail=", "detail=1", "detail=TRUE", "detail=true&detail=true"]) {
         const answer = await service.request("GET", `/api/limits/${target}?${query}`);
-        assert.match(assertProblem(answer, 400, "request_invalid").detail, /^detail is /, query);
+        assert.match(
+          assertProblem(answer, 400, "request_invalid").detail,
+          /^(?:detail is |the query contains detail 2 times)/,
+          query,
+        );
       }
     }
   });
@@ -148,13 +152,13 @@ async function detail(target: string, token: string): Promise<Detail> {
 }
 
 describe("the decision", () => {
-  it("charges the container and the token, or neither: the token refuses", async () => {
+  it("charges the container and the token, or neither: the token rejects", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 10 }, token: { day: 2 } } });
     assert.deepEqual(await runs("atomic-token", token, 5), [200, 200, 429, 429, 429]);
     assert.deepEqual(await containerRecord(service, "atomic-token", token), limitRecord({ day: 8 }));
   });
 
-  it("charges the container and the token, or neither: the container refuses", async () => {
+  it("charges the container and the token, or neither: the container rejects", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 2 }, token: { day: 10 } } });
     assert.deepEqual(await runs("atomic-container", token, 5), [200, 200, 429, 429, 429]);
     assert.deepEqual(await tokenRecord(service, token), limitRecord({ day: 8 }));
@@ -170,7 +174,7 @@ describe("the decision", () => {
     assert.deepEqual(await tokenRecord(service, two), limitRecord({ day: 3 }));
   });
 
-  it("admits exactly as many as the limit says, however many come at once", async () => {
+  it("admits exactly as many runs as the limit, however many arrive at once", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { hour: 7 }, token: { hour: 20 } } });
     const answers = await Promise.all(Array.from({ length: 40 }, () => service.run("burst", "1", { token })));
     assert.equal(answers.filter(({ status }) => status === 200).length, 7);
@@ -178,7 +182,7 @@ describe("the decision", () => {
     assert.deepEqual(await tokenRecord(service, token), limitRecord({ hour: 13 }));
   });
 
-  it("counts use on every window, since a limit may come later, and leaves nothing when it is lowered", async () => {
+  it("counts use in every window, because a limit may be set later, and leaves nothing if the limit is lower", async () => {
     await runs("later", service.admin, 3);
     const narrow = await service.issue({ containers: ["*"], limits: { container: { week: 2, month: 4 } } });
     assert.deepEqual(await containerRecord(service, "later", narrow), limitRecord({ week: -1, month: 1 }));
@@ -187,7 +191,7 @@ describe("the decision", () => {
 });
 
 describe("a throttled run", () => {
-  it("is told what refused it, and when the next fits", async () => {
+  it("receives the reason and the time after which the next run fits", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { minute: 1, day: 50 } } });
     await runs("refused", token, 1);
     const answer = await service.run("refused", "1", { token });
@@ -204,21 +208,21 @@ describe("a throttled run", () => {
     assert.ok(answer.headers["caisson-run"]);
   });
 
-  it("succeeds when it is tried again after the wait that it was told", async () => {
+  it("succeeds if it is sent again after the reported wait", async () => {
     const token = await service.issue({ containers: ["*"], limits: { token: { second: 1 } } });
     for (let time = 0; time < 3; time += 1) {
-      // At once: on a busy machine an answer can take longer than the window.
+      // Both at once, because on a busy machine an answer can take longer than the window.
       const both = await Promise.all([1, 2].map(() => service.run("again", "1", { token })));
       const [admitted, refused] = both.toSorted((one, other) => one.status - other.status);
       assert.equal(admitted!.status, 200, admitted!.text);
       const { retryAfterMs } = assertProblem(refused!, 429, "token_limited");
       assert.equal(refused!.headers["retry-after"], "1");
-      // A timer may come a millisecond early.
+      // A timer may fire a millisecond early.
       await pause(retryAfterMs! + 2);
     }
   });
 
-  it("names the longer wait when both refuse, and every window that does", async () => {
+  it("receives the longer wait if both reject, and every window that rejects", async () => {
     const limits = { container: { second: 1, hour: 1 }, token: { minute: 1 } };
     const token = await service.issue({ containers: ["*"], limits });
     await runs("both", token, 1);
@@ -233,7 +237,7 @@ describe("a throttled run", () => {
     assertProblem(await service.run("both-2", "1", { token: other }), 429, "token_limited");
   });
 
-  it("never names the token itself", async () => {
+  it("is not answered with the text of the token", async () => {
     const token = await service.issue({ containers: ["*"], limits: { token: { day: 1 } } });
     await runs("unnamed", token, 1);
     assert.ok(!(await service.run("unnamed", "1", { token })).text.includes(token));
@@ -251,7 +255,7 @@ describe("a reset", () => {
     assert.deepEqual(await runs("cleared", token, 2), [200, 429]);
   });
 
-  it("clears a token, answers its record, and nothing of a container", async () => {
+  it("clears a token, returns its record, and clears nothing of a container", async () => {
     const token = await service.issue({
       containers: ["*"],
       limits: { container: { day: 5 }, token: { hour: 1, week: 1 } },
@@ -263,7 +267,7 @@ describe("a reset", () => {
     assert.deepEqual(await runs("kept", token, 2), [200, 429]);
   });
 
-  it("may be done again, and where nothing is", async () => {
+  it("can be repeated, and can be sent for a container or token without counts", async () => {
     for (const target of ["container/never-used", `token/${crypto.randomUUID()}`]) {
       for (let time = 0; time < 2; time += 1) {
         assert.deepEqual(recordOf(await service.request("DELETE", `/api/limits/${target}`)), limitRecord({}));
@@ -271,14 +275,14 @@ describe("a reset", () => {
     }
   });
 
-  it("is logged for audit, with who did it", async () => {
+  it("is logged for audit, with the administrator's token", async () => {
     await service.request("DELETE", "/api/limits/container/audited");
     const line = await service.logLine((text) => text.includes("audited"));
     assert.match(line, /reset/);
     assert.ok(line.includes(jtiOf(service.admin)));
   });
 
-  it("is for administrators only, and others change nothing", async () => {
+  it("is for administrators only; other tokens change nothing", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 5 } } });
     await runs("guarded", token, 1);
     assertProblem(await service.request("DELETE", "/api/limits/container/guarded", { token }), 403, "token_forbidden");

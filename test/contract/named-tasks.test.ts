@@ -9,10 +9,10 @@ import { containerRecord, limitRecord } from "./record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
-const TELLS = `(c) => ({ method: c.method, url: c.url, body: c.body, data: c.data, params: c.params, secrets: c.secrets,
+const ECHO = `(c) => ({ method: c.method, url: c.url, body: c.body, data: c.data, params: c.params, secrets: c.secrets,
   turn: (globalThis.turn = (globalThis.turn ?? 0) + 1) })`;
 const VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-const KEEPER = { containers: ["*"], can: ["run", "tasks"] };
+const STORES_TASKS = { containers: ["*"], can: ["run", "tasks"] };
 
 interface Described {
   version: number;
@@ -47,8 +47,8 @@ function put(task: string, json: unknown, options: RequestOptions = {}): Promise
   return service.request("PUT", `/api/tasks/${task}`, { json, ...options });
 }
 
-/** Puts a task that is taken. */
-async function kept(task: string, json: unknown, options: RequestOptions = {}): Promise<Described> {
+/** Puts a task that the service accepts. */
+async function putTask(task: string, json: unknown, options: RequestOptions = {}): Promise<Described> {
   const answer = await put(task, json, options);
   assert.ok([200, 201].includes(answer.status), answer.text);
   return answer.json() as Described;
@@ -58,30 +58,30 @@ function run(task: string, options: RequestOptions = {}, method = "POST"): Promi
   return service.request(method, `/api/run/${task}`, options);
 }
 
-async function told(task: string, options: RequestOptions = {}, method = "POST"): Promise<Record<string, unknown>> {
+async function runJson(task: string, options: RequestOptions = {}, method = "POST"): Promise<Record<string, unknown>> {
   const answer = await run(task, options, method);
   assert.equal(answer.status, 200, answer.text);
   return answer.json() as Record<string, unknown>;
 }
 
 async function turnOf(task: string): Promise<unknown> {
-  return (await told(task))["turn"];
+  return (await runJson(task))["turn"];
 }
 
-/** Of a run that nobody is known to have asked for. */
+/** Returns the status of a run without a token. */
 async function statusOf(task: string): Promise<number> {
   return (await run(task, { token: null })).status;
 }
 
 async function secretsOf(task: string): Promise<unknown> {
-  return (await told(task))["secrets"];
+  return (await runJson(task))["secrets"];
 }
 
 function rollBack(task: string, json: unknown, options: RequestOptions = {}): Promise<Answer> {
   return service.request("POST", `/api/tasks/${task}/rollback`, { json, ...options });
 }
 
-/** Eight changes at once, each with code and a secret that belong together. */
+/** Sends eight changes at once. Each has code and a secret that belong together. */
 function rivals(options: RequestOptions): Promise<Answer[]> {
   const all = Array.from({ length: 8 }, (_, rival) => {
     return put("race/task", { code: `(c) => [${rival}, c.secrets.KEY]`, secrets: { KEY: `${rival}` } }, options);
@@ -94,8 +94,8 @@ function get(task: string, more = ""): Promise<Answer> {
 }
 
 describe("a named task", () => {
-  it("is made once, and changed after that", async () => {
-    const made = await put("acme/made", { code: TELLS });
+  it("is created once, and changed after that", async () => {
+    const made = await put("acme/made", { code: ECHO });
     assert.equal(made.status, 201, made.text);
     const { version, etag, jti, ...rest } = made.json() as Described;
     assert.deepEqual([version, made.headers["etag"]], [1, `"${etag}"`]);
@@ -103,7 +103,7 @@ describe("a named task", () => {
       container: "acme",
       name: "made",
       url: null,
-      sha256: createHash("sha256").update(TELLS).digest("hex"),
+      sha256: createHash("sha256").update(ECHO).digest("hex"),
       ...{ public: false, params: {}, limits: {}, net: null, fresh: false, exp: null },
     });
     const changed = await put("acme/made", { params: { plan: "pro" } });
@@ -112,30 +112,30 @@ describe("a named task", () => {
     assert.notEqual((changed.json() as Described).etag, etag);
   });
 
-  it("runs at its name and below it, by every verb, with the request body as data", async () => {
-    await kept("acme/verbs", { code: TELLS, params: { plan: "pro" } });
+  it("runs at its name and at every path below it, by every method, with the request body as data", async () => {
+    await putTask("acme/verbs", { code: ECHO, params: { plan: "pro" } });
     for (const method of VERBS) {
       const json = { b: 2, plan: "mine" };
-      const { url, ...rest } = await told("acme/verbs/any/path%2F/?a=1", { json }, method);
+      const { url, ...rest } = await runJson("acme/verbs/any/path%2F/?a=1", { json }, method);
       assert.equal(url, `${service.url}/api/run/acme/verbs/any/path%2F/?a=1`);
       assert.partialDeepStrictEqual(rest, { method, body: json, data: { a: "1", b: 2, plan: "pro" } });
     }
-    assert.equal((await told("acme/verbs", {}, "GET"))["body"], undefined);
-    assert.equal((await told("%61cme/v%65rbs", { body: "6 * 7" }))["body"], "6 * 7");
+    assert.equal((await runJson("acme/verbs", {}, "GET"))["body"], undefined);
+    assert.equal((await runJson("%61cme/v%65rbs", { body: "6 * 7" }))["body"], "6 * 7");
   });
 
-  it("takes a webhook: a public one needs no token, and sees the path, the headers and the form that were sent", async () => {
+  it("accepts a webhook without a token if it is public, and receives the path, the headers and the form", async () => {
     const code = `export default { async fetch(request, env) {
       const { pathname, searchParams } = new URL(request.url);
       const form = await request.formData();
       return Response.json([request.method, pathname, searchParams.get("q"), form.get("event"), request.headers.get("x-hub")]);
     } }`;
-    await kept("acme/hook", { code, public: true });
+    await putTask("acme/hook", { code, public: true });
     const headers = { "content-type": "application/x-www-form-urlencoded", "x-hub": "1" };
     const sent = { token: null, headers, body: "event=push" };
     const seen = ["POST", "/api/run/acme/hook/github/push", "7", "push", "1"];
     assert.deepEqual((await run("acme/hook/github/push?q=7", sent)).json(), seen);
-    // What the sender has for somebody else is none of this service's business.
+    // The sender may have a credential for another service, so the service ignores it.
     for (const authorization of ["Bearer of.another.place", "Basic YTpi", `Bearer ${service.admin}x`]) {
       const answer = await run("acme/hook/github/push?q=7", { ...sent, headers: { ...headers, authorization } });
       assert.deepEqual(answer.json(), seen);
@@ -143,45 +143,45 @@ describe("a named task", () => {
   });
 
   it("can have its code at a URL, with or without a digest", async () => {
-    texts.set("/named", TELLS);
-    await kept("acme/url", { url: `${server.url}/named` });
-    assert.equal((await told("acme/url/x", { body: "data" }))["body"], "data");
+    texts.set("/named", ECHO);
+    await putTask("acme/url", { url: `${server.url}/named` });
+    assert.equal((await runJson("acme/url/x", { body: "data" }))["body"], "data");
     const sha256 = createHash("sha256").update("other").digest("hex");
-    assert.equal((await kept("acme/url", { sha256 }))["url"], `${server.url}/named`);
+    assert.equal((await putTask("acme/url", { sha256 }))["url"], `${server.url}/named`);
     assertProblem(await run("acme/url", { body: "data" }), 400, "code_pinned");
-    assert.equal((await kept("acme/url", { code: "() => 42" }))["url"], null);
+    assert.equal((await putTask("acme/url", { code: "() => 42" }))["url"], null);
     assert.equal((await run("acme/url")).text, "42");
   });
 
-  it("takes no code from who runs it", async () => {
-    await kept("acme/strict", { code: TELLS });
+  it("accepts no code from its caller", async () => {
+    await putTask("acme/strict", { code: ECHO });
     const query = { task_url: `${server.url}/named` };
     assertProblem(await run("acme/strict", { query }, "GET"), 400, "code_pinned");
-    assert.deepEqual((await told("acme/strict", { json: { code: "1" } }))["body"], { code: "1" });
+    assert.deepEqual((await runJson("acme/strict", { json: { code: "1" } }))["body"], { code: "1" });
   });
 
-  it("has a guest of its own, and another one for other code", async () => {
-    await kept("own/task", { code: TELLS });
-    await kept("own/other", { code: TELLS });
+  it("has a separate guest, and another guest for other code", async () => {
+    await putTask("own/task", { code: ECHO });
+    await putTask("own/other", { code: ECHO });
     assert.deepEqual([await turnOf("own/task"), await turnOf("own/task"), await turnOf("own/other")], [1, 2, 1]);
     assert.equal((await service.run("own", "globalThis.turn ?? 0")).text, "0");
-    await kept("own/task", { code: `${TELLS} ` });
+    await putTask("own/task", { code: `${ECHO} ` });
     assert.equal(await turnOf("own/task"), 1);
   });
 
-  it("is there after a restart, with its secrets and its versions", async () => {
-    await kept("acme/restart", { code: TELLS, secrets: { KEY: "kept" } });
-    await kept("acme/restart", { params: { a: 1 } });
+  it("exists after a restart, with its secrets and its versions", async () => {
+    await putTask("acme/restart", { code: ECHO, secrets: { KEY: "kept" } });
+    await putTask("acme/restart", { params: { a: 1 } });
     await service.stop();
     service = await start();
-    assert.partialDeepStrictEqual(await told("acme/restart"), { secrets: { KEY: "kept" }, params: { a: 1 } });
+    assert.partialDeepStrictEqual(await runJson("acme/restart"), { secrets: { KEY: "kept" }, params: { a: 1 } });
     assert.equal(((await get("acme/restart", "/versions")).json() as { versions: [] }).versions.length, 2);
   });
 });
 
 describe("the code of a named task", () => {
-  it("is refused where it cannot be read, with the line; what there was stays", async () => {
-    await kept("read/task", { code: "1" });
+  it("is rejected if it does not parse, with the line, and the previous code stays", async () => {
+    await putTask("read/task", { code: "1" });
     const unreadable: [string, RegExp][] = [
       ["return 1 +;", /\(line 1, column 11\)/],
       ["export default async (context) => {\n  return 1;\n", /\(line 3, column 1\)/],
@@ -195,12 +195,12 @@ describe("the code of a named task", () => {
       const problem = assertProblem(await put("read/task", { code }), 400, "code_syntax");
       assert.match(problem.detail, says);
       const stored = assertProblem(await service.run("read", code), 400, "code_syntax");
-      assert.equal(problem.detail, stored.detail, "as a run is told");
+      assert.equal(problem.detail, stored.detail, "the same as for a run");
     }
-    assert.deepEqual([(await run("read/task")).text, (await kept("read/task", {})).version], ["1", 1]);
+    assert.deepEqual([(await run("read/task")).text, (await putTask("read/task", {})).version], ["1", 1]);
   });
 
-  it("is read, and not evaluated, when it is kept", async () => {
+  it("is parsed and not evaluated when it is put", async () => {
     for (const code of [
       "process.exit(1)",
       "#!/usr/bin/env node\nawait new Promise(() => {}); throw new Error('evaluated')",
@@ -215,8 +215,8 @@ describe("the code of a named task", () => {
     assertProblem(await run("unrun/task"), 500, "task_threw");
   });
 
-  it("evaluates nothing that it imports when it is kept: data: and file: URLs are the author's code, too", async () => {
-    // Evaluated, it would have the guest that reads find no module that parses.
+  it("imports nothing when it is put, because data: and file: URLs are the author's code too", async () => {
+    // If the service evaluated this code, every later module would fail to parse in the guest that parses.
     const hook =
       'import { registerHooks } from "node:module";' +
       'registerHooks({ load: () => ({ format: "module", source: "1 +", shortCircuit: true }) })';
@@ -232,37 +232,37 @@ describe("the code of a named task", () => {
     assertProblem(await put("unrun/imports", { code: missing }), 400, "code_syntax");
   });
 
-  it("is kept unread where there is no place for a guest, and told by its runs", async () => {
-    const narrow = await startService([...NO_WALL, "--concurrency", "1"]);
+  it("is stored without a check if there is no room for a guest, and its runs report the error", async () => {
+    const oneSlot = await startService([...NO_WALL, "--concurrency", "1"]);
     try {
       const task = { json: { code: "return 1 +;" } };
       const held = new AbortController();
-      const long = narrow.run("full", "await new Promise(() => {})", { signal: held.signal }).catch(() => null);
+      const long = oneSlot.run("full", "await new Promise(() => {})", { signal: held.signal }).catch(() => null);
       const busy = async (): Promise<boolean> => {
-        const { containers } = (await narrow.request("GET", "/api/containers")).json() as {
+        const { containers } = (await oneSlot.request("GET", "/api/containers")).json() as {
           containers: { container: string; running: number }[];
         };
         return containers.some(({ container, running }) => container === "full" && running === 1);
       };
       await until(busy, "the run is in flight");
-      assert.equal((await narrow.request("PUT", "/api/tasks/full/task", task)).status, 201);
+      assert.equal((await oneSlot.request("PUT", "/api/tasks/full/task", task)).status, 201);
       held.abort();
       await long;
-      await until(async () => !(await busy()), "the run has gone");
-      assertProblem(await narrow.request("POST", "/api/run/full/task"), 400, "code_syntax");
+      await until(async () => !(await busy()), "the run has ended");
+      assertProblem(await oneSlot.request("POST", "/api/run/full/task"), 400, "code_syntax");
       const other = { json: { code: "return 2 +;" } };
-      assertProblem(await narrow.request("PUT", "/api/tasks/full/task", other), 400, "code_syntax");
+      assertProblem(await oneSlot.request("PUT", "/api/tasks/full/task", other), 400, "code_syntax");
     } finally {
-      await narrow.stop();
+      await oneSlot.stop();
     }
   });
 });
 
-describe("who may run a named task", () => {
-  it("is a token with run on the container; others are told nothing of which tasks there are", async () => {
-    await kept("who/task", { code: TELLS });
+describe("a run of a named task", () => {
+  it("needs a token with run on the container; other callers cannot find out which tasks exist", async () => {
+    await putTask("who/task", { code: ECHO });
     const runner = await service.issue({ containers: ["who"] });
-    assert.equal((await told("who/task", { token: runner }))["method"], "POST");
+    assert.equal((await runJson("who/task", { token: runner }))["method"], "POST");
     const answers = ["who/task", "who/none"].map(async (task) => {
       const strangers: (string | null)[] = [
         await service.issue({ containers: ["other"] }),
@@ -281,8 +281,8 @@ describe("who may run a named task", () => {
     assertProblem(await run("who/task", { token: pinned }), 400, "code_pinned");
   });
 
-  it("is charged with it, as is the token of the task, and the container", async () => {
-    const { jti } = await kept("charged/task", { code: "() => 1", limits: { token: { day: 5 } } });
+  it("counts against the calling token, the token of the task and the container", async () => {
+    const { jti } = await putTask("charged/task", { code: "() => 1", limits: { token: { day: 5 } } });
     const claims = { containers: ["charged"], limits: { token: { day: 2 }, container: { day: 9 } } };
     const [one, other] = [await service.issue(claims), await service.issue({ containers: ["charged"] })];
     for (let turn = 0; turn < 2; turn++) assert.equal((await run("charged/task", { token: one })).status, 200);
@@ -296,26 +296,26 @@ describe("who may run a named task", () => {
     assert.partialDeepStrictEqual(left.json(), { day: -1 });
   });
 
-  it("is anybody where it is public: charged to the task's token, and to those above it", async () => {
-    const head = await service.issue({ ...KEEPER, limits: { token: { day: 4 } } });
+  it("of a public task needs no token, and counts against the task's token and the tokens above it", async () => {
+    const head = await service.issue({ ...STORES_TASKS, limits: { token: { day: 4 } } });
     const limits = { token: { day: 3 } };
-    await kept("open/one", { code: "() => 1", public: true, limits }, { token: head });
-    await kept("open/two", { code: "() => 2", public: true, limits }, { token: head });
+    await putTask("open/one", { code: "() => 1", public: true, limits }, { token: head });
+    await putTask("open/two", { code: "() => 2", public: true, limits }, { token: head });
     assert.deepEqual(
       [await statusOf("open/one"), await statusOf("open/one"), await statusOf("open/one")],
       [200, 200, 200],
     );
     assert.equal(await statusOf("open/one"), 429);
     assert.equal(await statusOf("open/two"), 200);
-    // Its own would allow two more; what its family may have is used up.
+    // The token of the second task would allow two more runs, but the limit of the token above is used up.
     assert.equal(await statusOf("open/two"), 429);
   });
 
-  it("is nobody any more when the token of the task has ended: revoked, expired, or below one that was", async () => {
-    const head = await service.request("POST", "/api/tokens", { json: KEEPER });
+  it("is rejected after the task's token has ended: revoked, expired, or below a revoked token", async () => {
+    const head = await service.request("POST", "/api/tokens", { json: STORES_TASKS });
     const above = head.json() as { token: string; jti: string };
-    const revoked = await kept("ended/revoked", { code: TELLS, public: true });
-    await kept("ended/below", { code: TELLS, public: true, secrets: { KEY: "x" } }, { token: above.token });
+    const revoked = await putTask("ended/revoked", { code: ECHO, public: true });
+    await putTask("ended/below", { code: ECHO, public: true, secrets: { KEY: "x" } }, { token: above.token });
     await service.request("DELETE", `/api/tokens/${revoked.jti}`);
     await service.request("DELETE", `/api/tokens/${above.jti}`);
     for (const task of ["ended/revoked", "ended/below"]) {
@@ -326,7 +326,7 @@ describe("who may run a named task", () => {
     for (const answer of [await get("ended/revoked"), await get("ended/below")]) {
       assert.partialDeepStrictEqual(answer.json(), { revoked: true, expired: false });
     }
-    await kept("ended/alive", { code: TELLS });
+    await putTask("ended/alive", { code: ECHO });
     assert.partialDeepStrictEqual((await get("ended/alive")).json(), { revoked: false, expired: false });
     const { tasks } = (await get("ended")).json() as { tasks: { name: string; revoked: boolean }[] };
     assert.deepEqual(
@@ -337,20 +337,20 @@ describe("who may run a named task", () => {
         ["revoked", true],
       ],
     );
-    // Put anew it begins again: nothing is kept of it, least of all a secret.
+    // A task that is put again starts from nothing: its members and secrets are gone.
     const partial = assertProblem(await put("ended/revoked", { params: {} }), 400, "request_invalid");
     assert.match(partial.detail, /the task has ended/);
     const back = await rollBack("ended/revoked", { version: 1 });
     assert.partialDeepStrictEqual(back.json(), { version: 2, public: true });
     assert.equal(await statusOf("ended/revoked"), 200);
-    const anew = await kept("ended/below", { code: TELLS });
-    assert.equal(anew.version, 2);
-    assert.equal(anew["public"], false);
-    assert.deepEqual((await told("ended/below"))["secrets"], {});
+    const recreated = await putTask("ended/below", { code: ECHO });
+    assert.equal(recreated.version, 2);
+    assert.equal(recreated["public"], false);
+    assert.deepEqual((await runJson("ended/below"))["secrets"], {});
   });
 
-  it("has its run ended with the task", async () => {
-    await kept("ended/running", { code: "() => new Promise(() => setTimeout(() => {}, 1e6))" });
+  it("ends with the task", async () => {
+    await putTask("ended/running", { code: "() => new Promise(() => setTimeout(() => {}, 1e6))" });
     const running = run("ended/running");
     await service.logLine((line) => line.includes("task made") && line.includes("running"));
     const isRunning = async (): Promise<boolean> => {
@@ -364,8 +364,8 @@ describe("who may run a named task", () => {
   });
 });
 
-describe("what is left of a named task", () => {
-  it("is told those above its token that keep tasks or read limits, and administrators; nobody else", async () => {
+describe("the limits of a named task", () => {
+  it("can be read by administrators and by tokens above with tasks or limits, and by no other token", async () => {
     const issue = async (by: string, claims: object): Promise<{ token: string; jti: string }> => {
       const answer = await service.request("POST", "/api/tokens", {
         token: by,
@@ -376,7 +376,7 @@ describe("what is left of a named task", () => {
     const head = await issue(service.admin, { can: ["run", "limits", "tasks", "issue"], depth: 2 });
     const keeper = await issue(head.token, { can: ["tasks"] });
     const child = await issue(head.token, { can: ["run", "limits", "tasks"] });
-    const { jti } = await kept("left/task", { code: TELLS, limits: { token: { day: 7 } } }, { token: keeper.token });
+    const { jti } = await putTask("left/task", { code: ECHO, limits: { token: { day: 7 } } }, { token: keeper.token });
     const read = (token: string, of: string, method = "GET"): Promise<Answer> => {
       return service.request(method, `/api/limits/token/${of}`, { token });
     };
@@ -393,7 +393,7 @@ describe("what is left of a named task", () => {
   });
 });
 
-describe("who may keep a named task", () => {
+describe("a token that stores a named task", () => {
   const acts: [string, string, unknown?][] = [
     ["PUT", "/api/tasks/keep/task", { code: "1" }],
     ["GET", "/api/tasks/keep/task"],
@@ -403,8 +403,8 @@ describe("who may keep a named task", () => {
     ["POST", "/api/tasks/keep/task/rollback", { version: 1 }],
   ];
 
-  it("is a token with tasks on the container, and nobody else", async () => {
-    await kept("keep/task", { code: TELLS, secrets: { KEY: "x" } });
+  it("needs tasks on the container", async () => {
+    await putTask("keep/task", { code: ECHO, secrets: { KEY: "x" } });
     const others = [
       await service.issue({ containers: ["keep"], can: ["run", "limits", "issue"], depth: 1 }),
       await service.issue({ containers: ["keeper", "kee"], can: ["run", "tasks"] }),
@@ -423,23 +423,23 @@ describe("who may keep a named task", () => {
     }
   });
 
-  it("gives it no more than it has itself", async () => {
-    const claims = { ...KEEPER, containers: ["less"], net: ["a.example"], limits: { container: { day: 9 } } };
+  it("gives the task no more permissions than its own", async () => {
+    const claims = { ...STORES_TASKS, containers: ["less"], net: ["a.example"], limits: { container: { day: 9 } } };
     const token = await service.issue({ ...claims, params: { plan: "free" }, expiresIn: "1h" });
-    const wider: [string, object][] = [
+    const excesses: [string, object][] = [
       ["net", { net: ["b.example"] }],
       ["exp", { expiresIn: "2h" }],
       ["limits.container", { limits: { container: { day: 10 } } }],
       ["params.plan", { params: { plan: "pro" } }],
     ];
-    for (const [member, more] of wider) {
+    for (const [member, more] of excesses) {
       const problem = assertProblem(await put("less/task", { code: "1", ...more }, { token }), 403, "token_forbidden");
       assert.deepEqual(
         problem.violations!.map((each) => each["member"]),
         [member],
       );
     }
-    const task = await kept("less/task", { code: TELLS, params: { own: 1 } }, { token });
+    const task = await putTask("less/task", { code: ECHO, params: { own: 1 } }, { token });
     assert.partialDeepStrictEqual(task, {
       net: ["a.example"],
       limits: { container: { day: 9 } },
@@ -451,37 +451,37 @@ describe("who may keep a named task", () => {
     assert.match(assertProblem(opened, 403, "token_forbidden").detail, /public/);
   });
 
-  it("answers for the whole of what it changes: it runs below who did that last, and without secrets that others set", async () => {
-    const made = await kept("last/task", { code: TELLS, public: true, secrets: { KEY: "mine" }, net: ["a.example"] });
-    const answer = await service.request("POST", "/api/tokens", { json: { ...KEEPER, net: false } });
+  it("becomes the parent of a task that it changes, and needs a right to every member that stays", async () => {
+    const made = await putTask("last/task", { code: ECHO, public: true, secrets: { KEY: "mine" }, net: ["a.example"] });
+    const answer = await service.request("POST", "/api/tokens", { json: { ...STORES_TASKS, net: false } });
     const { token, jti } = answer.json() as { token: string; jti: string };
-    // What is kept counts, too: with its code it would reach a place that it may not.
-    assertProblem(await put("last/task", { code: TELLS }, { token }), 403, "token_forbidden");
-    const changed = await kept("last/task", { params: { a: 1 }, net: null }, { token });
+    // Members that stay count too: with its code the task would reach a host that this token may not reach.
+    assertProblem(await put("last/task", { code: ECHO }, { token }), 403, "token_forbidden");
+    const changed = await putTask("last/task", { params: { a: 1 }, net: null }, { token });
     assert.partialDeepStrictEqual(changed, { net: false, public: true, by: jti });
     assert.notEqual(changed.jti, made.jti);
-    assert.deepEqual((await told("last/task", { token: null }))["secrets"], {});
+    assert.deepEqual((await runJson("last/task", { token: null }))["secrets"], {});
     await service.request("DELETE", `/api/tokens/${jti}`);
     assertProblem(await run("last/task", { token: null }), 403, "token_invalid");
   });
 
-  it("is not who changes nothing: the task stays below who keeps it, and lasts as long", async () => {
-    const json = { code: TELLS, params: { a: 1 }, net: ["a.example"], public: true, secrets: { KEY: "x" } };
-    const made = await kept("idle/task", json);
-    const token = await service.issue({ ...KEEPER, expiresIn: "1h" });
-    for (const same of [{}, { code: TELLS }, { params: { a: 1 }, net: ["a.example"], public: true, fresh: false }]) {
-      assert.deepEqual(await kept("idle/task", same, { token }), made);
+  it("does not become the parent if it changes nothing: the task keeps its parent and its end", async () => {
+    const json = { code: ECHO, params: { a: 1 }, net: ["a.example"], public: true, secrets: { KEY: "x" } };
+    const made = await putTask("idle/task", json);
+    const token = await service.issue({ ...STORES_TASKS, expiresIn: "1h" });
+    for (const same of [{}, { code: ECHO }, { params: { a: 1 }, net: ["a.example"], public: true, fresh: false }]) {
+      assert.deepEqual(await putTask("idle/task", same, { token }), made);
     }
-    const narrow = await service.issue({ ...KEEPER, net: false });
-    assertProblem(await put("idle/task", {}, { token: narrow }), 403, "token_forbidden");
+    const offline = await service.issue({ ...STORES_TASKS, net: false });
+    assertProblem(await put("idle/task", {}, { token: offline }), 403, "token_forbidden");
     assert.deepEqual(await secretsOf("idle/task"), { KEY: "x" });
-    const again = await kept("idle/task", { secrets: { KEY: "x" } });
+    const again = await putTask("idle/task", { secrets: { KEY: "x" } });
     assert.deepEqual([again.version, again.jti], [made.version + 1, made.jti]);
-    assert.notEqual((await kept("idle/task", { fresh: true }, { token })).jti, made.jti);
+    assert.notEqual((await putTask("idle/task", { fresh: true }, { token })).jti, made.jti);
   });
 
-  it("gives no param the name of a secret that it inherits, and no secret that of a param", async () => {
-    const claims = { ...KEEPER, params: { plan: "pro" }, secrets: { KEY: "above" }, secretsReadable: true };
+  it("cannot give a param the name of an inherited secret, or a secret the name of a param", async () => {
+    const claims = { ...STORES_TASKS, params: { plan: "pro" }, secrets: { KEY: "above" }, secretsReadable: true };
     const token = await service.issue(claims);
     const clashes: [string, object][] = [
       ["params.KEY", { params: { KEY: "mine" } }],
@@ -491,7 +491,7 @@ describe("who may keep a named task", () => {
     const refused = async (): Promise<void> => {
       for (const [member, more] of clashes) {
         const problem = assertProblem(
-          await put("clash/task", { code: TELLS, ...more }, { token }),
+          await put("clash/task", { code: ECHO, ...more }, { token }),
           403,
           "token_forbidden",
         );
@@ -502,15 +502,15 @@ describe("who may keep a named task", () => {
       }
     };
     await refused();
-    await kept("clash/task", { code: TELLS, params: { own: 1 } }, { token });
+    await putTask("clash/task", { code: ECHO, params: { own: 1 } }, { token });
     await refused();
-    assert.partialDeepStrictEqual(await told("clash/task"), {
+    assert.partialDeepStrictEqual(await runJson("clash/task"), {
       params: { plan: "pro", own: 1 },
       secrets: { KEY: "above" },
     });
   });
 
-  it("hears every fault at once, in words of the task", async () => {
+  it("receives every fault at once, with a detail about the task", async () => {
     const wrong: [unknown, string[]][] = [
       [null, [""]],
       [{}, ["code"]],
@@ -528,7 +528,7 @@ describe("who may keep a named task", () => {
       ],
       [{ code: "1", exp: 1 }, ["exp"]],
       [{ code: "1", exp: null, expiresIn: "1h" }, ["expiresIn"]],
-      // What is wrong in itself, in how it goes together, and in how it is kept.
+      // Faults of a member, of a combination of members, and of the limits on what is stored.
       [{ url: 1, sha256: "x", secrets: { a: 1 }, typo: 1, exp: 1 }, ["exp", "secrets.a", "sha256", "typo", "url"]],
       [{ code: "1", url: "file:///a", net: true }, ["net", "url", "url"]],
       [{ secrets: { a: "1" }, public: 1, params: [] }, ["code", "params", "public"]],
@@ -547,12 +547,12 @@ describe("who may keep a named task", () => {
     assertProblem(await get("wrong/task"), 404, "not_found");
   });
 
-  it("hears what is wrong and what is more than its token has at once", async () => {
+  it("receives invalid members and excess permissions at once", async () => {
     const token = await service.issue({
       ...{ containers: ["both"], can: ["tasks"], net: ["a.example"], params: { plan: "free" } },
       ...{ secrets: { KEY: "above" }, secretsReadable: true, expiresIn: "1h" },
     });
-    const wider = {
+    const excesses = {
       net: ["b.example"],
       params: { plan: "pro", KEY: 1 },
       secrets: { plan: "x" },
@@ -564,8 +564,8 @@ describe("who may keep a named task", () => {
       const problem = assertProblem(await put("both/task", json, { token }), status, code);
       return problem.violations!.map((each) => String(each["member"])).toSorted();
     };
-    assert.deepEqual(await faultsOf({ code: "1", ...wider }, 403, "token_forbidden"), members);
-    assert.deepEqual(await faultsOf({ code: " ", fresh: 1, ...wider }, 400, "request_invalid"), [
+    assert.deepEqual(await faultsOf({ code: "1", ...excesses }, 403, "token_forbidden"), members);
+    assert.deepEqual(await faultsOf({ code: " ", fresh: 1, ...excesses }, 400, "request_invalid"), [
       "code",
       "exp",
       "fresh",
@@ -575,46 +575,46 @@ describe("who may keep a named task", () => {
 });
 
 describe("the secrets of a named task", () => {
-  it("are kept with the code that they are for, and dropped with other code unless they are sent again", async () => {
-    await kept("secret/task", { code: TELLS, secrets: { KEY: "one", B: "2" } });
+  it("stay with their code, and other code drops them unless they are sent again", async () => {
+    await putTask("secret/task", { code: ECHO, secrets: { KEY: "one", B: "2" } });
     assert.deepEqual(await secretsOf("secret/task"), { KEY: "one", B: "2" });
-    await kept("secret/task", { params: { a: 1 }, public: true });
-    await kept("secret/task", { code: TELLS });
+    await putTask("secret/task", { params: { a: 1 }, public: true });
+    await putTask("secret/task", { code: ECHO });
     assert.deepEqual(await secretsOf("secret/task"), { KEY: "one", B: "2" });
-    await kept("secret/task", { secrets: { KEY: "two" } });
+    await putTask("secret/task", { secrets: { KEY: "two" } });
     assert.deepEqual(await secretsOf("secret/task"), { KEY: "two" });
-    await kept("secret/task", { code: `${TELLS} ` });
+    await putTask("secret/task", { code: `${ECHO} ` });
     assert.deepEqual(await secretsOf("secret/task"), {});
-    await kept("secret/task", { code: TELLS, secrets: { KEY: "three" } });
+    await putTask("secret/task", { code: ECHO, secrets: { KEY: "three" } });
     assert.deepEqual(await secretsOf("secret/task"), { KEY: "three" });
-    texts.set("/secret", TELLS);
-    await kept("secret/task", { url: `${server.url}/secret` });
+    texts.set("/secret", ECHO);
+    await putTask("secret/task", { url: `${server.url}/secret` });
     assert.deepEqual(await secretsOf("secret/task"), {});
   });
 
-  it("are dropped with other params, or another net, of somebody who has not set them, who keeps them by nothing else", async () => {
+  it("are dropped if a token that did not set them changes params or net, and stay after its other changes", async () => {
     const other = { token: await service.issue({ containers: ["secret"], can: ["tasks"] }) };
     const setter = { token: await service.issue({ containers: ["secret"], can: ["tasks", "issue"], depth: 1 }) };
     const net = ["good.example.com"];
     for (const changes of [{ params: { to: "evil" } }, { net: null }]) {
-      await kept("secret/aimed", { code: TELLS, params: { to: "good" }, net, secrets: { KEY: "one" } });
-      await kept("secret/aimed", { limits: { token: { day: 100 } } }, other);
+      await putTask("secret/aimed", { code: ECHO, params: { to: "good" }, net, secrets: { KEY: "one" } });
+      await putTask("secret/aimed", { limits: { token: { day: 100 } } }, other);
       assert.deepEqual(await secretsOf("secret/aimed"), { KEY: "one" });
-      await kept("secret/aimed", changes, other);
+      await putTask("secret/aimed", changes, other);
       assert.deepEqual(await secretsOf("secret/aimed"), {});
     }
-    await kept("secret/mine", { code: TELLS, secrets: { KEY: "mine" } }, setter);
-    await kept("secret/mine", { params: { a: 1 } }, setter);
-    await kept("secret/mine", { net });
+    await putTask("secret/mine", { code: ECHO, secrets: { KEY: "mine" } }, setter);
+    await putTask("secret/mine", { params: { a: 1 } }, setter);
+    await putTask("secret/mine", { net });
     assert.deepEqual(await secretsOf("secret/mine"), { KEY: "mine" });
   });
 
-  it("are dropped when a token that has not set them makes the task public, or lets it run more often or longer", async () => {
+  it("are dropped if a token that did not set them makes the task public, or lets it run more often or longer", async () => {
     const other = { token: await service.issue({ containers: ["secret"], can: ["run", "tasks"], expiresIn: "2h" }) };
     const above = { limits: { container: { minute: 1_000 } }, containers: ["secret"], can: ["run", "tasks"] };
     const limited = { token: await service.issue({ ...above, expiresIn: "2h" }) };
     const limits = { token: { day: 100, minute: 90 } };
-    const set = { code: TELLS, limits, fresh: true, expiresIn: "1h", secrets: { KEY: "one" } };
+    const set = { code: ECHO, limits, fresh: true, expiresIn: "1h", secrets: { KEY: "one" } };
     const exp = Math.floor(Date.now() / 1_000) + 7_000;
     const opened = [
       { public: true },
@@ -625,34 +625,34 @@ describe("the secrets of a named task", () => {
       { exp },
     ];
     for (const changes of opened) {
-      await kept("secret/opened", set);
-      await kept("secret/opened", { limits: { token: { day: 90, minute: 90 } } }, other);
-      await kept("secret/opened", changes, other);
+      await putTask("secret/opened", set);
+      await putTask("secret/opened", { limits: { token: { day: 90, minute: 90 } } }, other);
+      await putTask("secret/opened", changes, other);
       assert.deepEqual(await secretsOf("secret/opened"), {}, JSON.stringify(changes));
       await service.request("DELETE", "/api/tasks/secret/opened");
     }
-    // Limits of a container that only an administrator's task has, and a limit that the token above brings.
-    await kept("secret/opened", { ...set, limits: { ...limits, container: { minute: 500 } } });
-    await kept("secret/opened", { params: {} }, other);
-    await kept("secret/opened", { limits: { token: { day: 80, minute: 90 } } }, limited);
+    // A container limit that only an administrator's task has, and a limit that comes from the token above.
+    await putTask("secret/opened", { ...set, limits: { ...limits, container: { minute: 500 } } });
+    await putTask("secret/opened", { params: {} }, other);
+    await putTask("secret/opened", { limits: { token: { day: 80, minute: 90 } } }, limited);
     assert.deepEqual(await secretsOf("secret/opened"), {});
     await service.request("DELETE", "/api/tasks/secret/opened");
-    await kept("secret/opened", { ...set, public: true });
-    await kept("secret/opened", { public: false, limits: { token: { day: 1_000, minute: 90 } } });
+    await putTask("secret/opened", { ...set, public: true });
+    await putTask("secret/opened", { public: false, limits: { token: { day: 1_000, minute: 90 } } });
     const back = { json: { version: 1 }, ...other };
     assert.equal((await service.request("POST", "/api/tasks/secret/opened/rollback", back)).status, 200);
     assert.deepEqual(await secretsOf("secret/opened"), {});
-    await kept("secret/opened", { ...set, public: true });
-    await kept("secret/opened", { public: false }, other);
+    await putTask("secret/opened", { ...set, public: true });
+    await putTask("secret/opened", { public: false }, other);
     assert.deepEqual(await secretsOf("secret/opened"), { KEY: "one" });
   });
 
-  it("come back with no version, and are in no answer", async () => {
-    await kept("secret/back", { code: TELLS, secrets: { KEY: "hunter2-back" } });
-    await kept("secret/back", { code: "() => 1" });
+  it("are restored by no rollback, and are in no answer", async () => {
+    await putTask("secret/back", { code: ECHO, secrets: { KEY: "hunter2-back" } });
+    await putTask("secret/back", { code: "() => 1" });
     const rolled = await service.request("POST", "/api/tasks/secret/back/rollback", { json: { version: 1 } });
     assert.equal(rolled.status, 200, rolled.text);
-    assert.deepEqual((await told("secret/back"))["secrets"], {});
+    assert.deepEqual((await runJson("secret/back"))["secrets"], {});
     const again = { json: { version: 1, secrets: { KEY: "hunter2-again" } } };
     const answers = [
       await service.request("POST", "/api/tasks/secret/back/rollback", again),
@@ -660,22 +660,22 @@ describe("the secrets of a named task", () => {
       await get("secret/back", "/versions"),
       await get("secret"),
     ];
-    assert.deepEqual((await told("secret/back"))["secrets"], { KEY: "hunter2-again" });
+    assert.deepEqual((await runJson("secret/back"))["secrets"], { KEY: "hunter2-again" });
     for (const answer of answers) assert.ok(answer.status === 200 && !answer.text.includes("hunter2"), answer.text);
   });
 
-  it("cannot be set beside the task, where they would outlive its code", async () => {
-    const { jti } = await kept("secret/beside", { code: TELLS });
+  it("cannot be set on the token of the task, where they would outlive its code", async () => {
+    const { jti } = await putTask("secret/beside", { code: ECHO });
     const answer = await service.request("PUT", `/api/tokens/${jti}/secrets`, { json: { KEY: "x" } });
     assert.match(assertProblem(answer, 400, "request_invalid").detail, /named task/);
-    assert.deepEqual((await told("secret/beside"))["secrets"], {});
+    assert.deepEqual((await runJson("secret/beside"))["secrets"], {});
   });
 });
 
 describe("the versions of a named task", () => {
-  it("are kept, the last ten, and any of them can be made the newest again", async () => {
+  it("are stored, the last ten, and each of them can become the newest again", async () => {
     for (let number = 1; number <= 12; number++) {
-      await kept("versions/task", {
+      await putTask("versions/task", {
         code: `() => ${number}`,
         params: { number },
         ...(number === 4 && { public: true }),
@@ -710,10 +710,14 @@ describe("the versions of a named task", () => {
   });
 });
 
-describe("changes of a named task at once", () => {
-  it("are told apart by ETag and If-Match: what somebody else has changed is not overwritten", async () => {
-    const first = await kept("match/task", { code: "() => 1" });
-    const second = await kept("match/task", { code: "() => 2" }, { headers: { "if-match": `"x", "${first.etag}"` } });
+describe("concurrent changes of a named task", () => {
+  it("are detected by ETag and If-Match: a change does not overwrite another token's change", async () => {
+    const first = await putTask("match/task", { code: "() => 1" });
+    const second = await putTask(
+      "match/task",
+      { code: "() => 2" },
+      { headers: { "if-match": `"x", "${first.etag}"` } },
+    );
     const stale = { headers: { "if-match": `"${first.etag}"` } };
     assertProblem(await put("match/task", { code: "() => 3" }, stale), 412, "precondition_failed");
     assertProblem(await service.request("DELETE", "/api/tasks/match/task", stale), 412, "precondition_failed");
@@ -731,16 +735,16 @@ describe("changes of a named task at once", () => {
     assert.deepEqual([now.headers["etag"], (now.json() as Described)["code"]], [`"${second.etag}"`, "() => 2"]);
   });
 
-  it("are told apart by a weak tag too, where the comparison is weak", async () => {
-    const { etag } = await kept("weak/task", { code: "() => 1" });
+  it("are detected by a weak tag too, if the comparison is weak", async () => {
+    const { etag } = await putTask("weak/task", { code: "() => 1" });
     const weak = { headers: { "if-none-match": `W/"${etag}"` } };
     assertProblem(await put("weak/task", { code: "() => 2" }, weak), 412, "precondition_failed");
     const strong = { headers: { "if-match": `W/"${etag}"` } };
     assertProblem(await put("weak/task", { code: "() => 2" }, strong), 412, "precondition_failed");
   });
 
-  it("are seen by GET, which answers 304 where nothing has changed", async () => {
-    const { etag, jti } = await kept("seen/task", { code: "() => 1" });
+  it("are visible to GET, which answers 304 if nothing has changed", async () => {
+    const { etag, jti } = await putTask("seen/task", { code: "() => 1" });
     const ask = (headers: Record<string, string>): Promise<Answer> => {
       return service.request("GET", "/api/tasks/seen/task", { headers });
     };
@@ -755,18 +759,18 @@ describe("changes of a named task at once", () => {
     assertProblem(await ask({ "if-match": `"x"`, "if-none-match": `"${etag}"` }), 412, "precondition_failed");
     const absent = await service.request("GET", "/api/tasks/seen/none", { headers: { "if-match": "*" } });
     assertProblem(absent, 404, "not_found");
-    // The end of a task changes no version and no tag, and the client must still learn of it.
+    // The end of a task changes neither its version nor its tag, but the client must still learn of it.
     assert.equal((await service.request("DELETE", `/api/tokens/${jti}`)).status, 200);
     const ended = await ask({ "if-none-match": `"${etag}"` });
     assert.deepEqual([ended.status, (ended.json() as Described)["revoked"]], [200, true]);
   });
 
-  it("one of many wins that come after the same version, and without a condition all of them come one after another", async () => {
-    const { etag } = await kept("race/task", { code: "() => 0", secrets: { KEY: "0" } });
+  it("succeed once for one version if they have a condition, and all succeed in turn without a condition", async () => {
+    const { etag } = await putTask("race/task", { code: "() => 0", secrets: { KEY: "0" } });
     const won = await rivals({ headers: { "if-match": `"${etag}"` } });
     assert.equal(won.filter(({ status }) => status === 200).length, 1);
     assert.equal(won.filter(({ status }) => status === 412).length, 7);
-    // The secrets are those of the one that won.
+    // The secrets belong to the change that succeeded.
     const winner = won.findIndex(({ status }) => status === 200);
     assert.deepEqual((await run("race/task")).json(), [winner, String(winner)]);
     const all = await rivals({});
@@ -782,8 +786,8 @@ describe("changes of a named task at once", () => {
 
 describe("the tasks of a container", () => {
   it("are listed page by page, without their code", async () => {
-    for (const name of ["c", "a", "b", "d"]) await kept(`list/${name}`, { code: "() => 'the code'" });
-    await kept("list2/z", { code: "1" });
+    for (const name of ["c", "a", "b", "d"]) await putTask(`list/${name}`, { code: "() => 'the code'" });
+    await putTask("list2/z", { code: "1" });
     const seen: string[] = [];
     for (let target = "/api/tasks/list?limit=3"; ;) {
       const answer = await service.request("GET", target);
@@ -798,9 +802,9 @@ describe("the tasks of a container", () => {
     assert.deepEqual((await get("nothing-here")).json(), { tasks: [], next: null });
   });
 
-  it("can be deleted, and then nothing is left of them: no run, no token, no version, no secret", async () => {
-    const { jti } = await kept("gone/task", { code: TELLS, secrets: { KEY: "x" } });
-    await kept("gone/task", { params: { a: 1 } });
+  it("can be deleted, and then no run, token, version or secret is left", async () => {
+    const { jti } = await putTask("gone/task", { code: ECHO, secrets: { KEY: "x" } });
+    await putTask("gone/task", { params: { a: 1 } });
     const answer = await service.request("DELETE", "/api/tasks/gone/task");
     assert.deepEqual([answer.status, answer.json()], [200, { container: "gone", name: "task", deleted: true }]);
     assertProblem(await service.request("DELETE", "/api/tasks/gone/task"), 404, "not_found");
@@ -810,20 +814,20 @@ describe("the tasks of a container", () => {
       ((await service.request("GET", `/api/tokens/${jti}`)).json() as { revoked: unknown }).revoked,
       null,
     );
-    const anew = await kept("gone/task", { code: TELLS });
-    assert.equal(anew.version, 1);
-    assert.notEqual(anew.jti, jti);
-    assert.deepEqual((await told("gone/task"))["secrets"], {});
+    const recreated = await putTask("gone/task", { code: ECHO });
+    assert.equal(recreated.version, 1);
+    assert.notEqual(recreated.jti, jti);
+    assert.deepEqual((await runJson("gone/task"))["secrets"], {});
   });
 
-  it("are tokens that can be looked at, with what they were used for, and are nobody's credential", async () => {
-    const { jti } = await kept("look/task", { code: "() => 1", public: true });
+  it("have a token that can be inspected, with its use, and that is no credential", async () => {
+    const { jti } = await putTask("look/task", { code: "() => 1", public: true });
     await run("look/task", { token: null });
     const answer = await service.request("GET", `/api/tokens/${jti}`);
     assert.partialDeepStrictEqual(answer.json(), { jti, runs: 1, claims: { task: "look/task", containers: ["look"] } });
   });
 
-  it("answer other methods and paths as everything does", async () => {
+  it("answer other methods and paths like the other endpoints", async () => {
     assertProblem(await service.request("POST", "/api/tasks/a/b"), 405, "method_not_allowed");
     assertProblem(await service.request("GET", "/api/tasks/a/b/rollback"), 405, "method_not_allowed");
     assertProblem(await service.request("GET", "/api/tasks/a/b/c"), 404, "not_found");

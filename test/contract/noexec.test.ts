@@ -8,29 +8,18 @@ import { describe, it } from "node:test";
 import { makeHome } from "./service.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
-/** In mounts of its own, which go with it. */
+/** The mounts are in a separate namespace and end with it. */
 const UNSHARE = [...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]), "--mount"];
-const cannotMount = spawnSync("unshare", [...UNSHARE, "true"]).status !== 0 && "no mount namespace can be made here";
+const cannotMount =
+  spawnSync("unshare", [...UNSHARE, "true"]).status !== 0 && "this machine permits no mount namespace";
 
-describe("a start whose folder for temporary files allows no execution", { skip: cannotMount }, () => {
+describe("a start whose folder for temporary files does not permit execution", { skip: cannotMount }, () => {
   for (const isolation of ["auto", "namespaces", "confined"]) {
-    it(`is refused, and says what helps, with --isolation ${isolation}`, async () => {
+    it(`is rejected with the fix, with --isolation ${isolation}`, async () => {
       await using home = await makeHome();
       const script = 'mount -t tmpfs -o noexec,mode=1777 none "$TMPDIR" && exec scripts/node src/main.ts serve "$@"';
-      const words = [
-        ...UNSHARE,
-        "sh",
-        "-c",
-        script,
-        "sh",
-        "--port",
-        "0",
-        "--data",
-        home.data,
-        "--isolation",
-        isolation,
-      ];
-      const child = spawn("unshare", words, {
+      const args = [...UNSHARE, "sh", "-c", script, "sh", "--port", "0", "--data", home.data, "--isolation", isolation];
+      const child = spawn("unshare", args, {
         cwd: ROOT,
         env: { ...process.env, TMPDIR: home.tmp },
         stdio: ["ignore", "ignore", "pipe"],
@@ -39,7 +28,7 @@ describe("a start whose folder for temporary files allows no execution", { skip:
       assert.equal(code, 1, stderr);
       assert.equal(
         stderr,
-        `caisson: ${home.tmp} allows no execution (mount option noexec); name another place by TMPDIR\n`,
+        `caisson: ${home.tmp} allows no execution (mount option noexec); set TMPDIR to another folder\n`,
       );
     });
   }

@@ -12,17 +12,17 @@ import { pause, until } from "./until.ts";
 import { makeUserHome, whyNoUser } from "./user.ts";
 
 const ROUNDS = isLong ? 15 : 1;
-/** Within it every kind of load has begun; the moment of the kill is anywhere in it. */
+/** The milliseconds in which every kind of load begins. The kill comes at a random moment within them. */
 const LOAD_MS = 600;
 const START_MS = 800;
-/** What goes with a service that is killed, goes within the time that the kernel takes. */
+/** The milliseconds that the kernel needs at most to end the processes of a killed service. */
 const GONE_MS = 20_000;
 const LOOPS = 6;
-/** With more services at a time a small machine tells nothing but how busy it is. */
+/** With more services at a time, a small machine is so busy that the test proves nothing. */
 const AT_ONCE = 2;
 const FLAGS = ["--block-limit", "500ms", "--wall-limit", "3s", "--memory-limit", "96MiB", "--log-level", "error"];
 
-/** Well-behaved and otherwise, so that guests start, work, are killed and end by themselves at every moment. */
+/** Harmless and harmful code, so that guests start, work, are killed and end at every moment. */
 const LOAD: readonly string[] = [
   "6 * 7",
   "await new Promise((end) => setTimeout(end, 50))",
@@ -38,7 +38,7 @@ const LOAD: readonly string[] = [
 const random = seeded();
 const SEED = `SEED=${random.seed}`;
 
-/** Runs until it is stopped, in containers that are known and in new ones. What is answered does not matter. */
+/** Sends runs until it is stopped, in known and in new containers. The answers do not matter. */
 class Load {
   readonly #loops: Promise<void>[];
   readonly #leaving: AbortController = new AbortController();
@@ -63,7 +63,7 @@ class Load {
 }
 
 interface Starter {
-  readonly who: string;
+  readonly starter: string;
   readonly make: () => Promise<Home>;
   readonly skip: string | false;
   readonly hasLauncher: boolean;
@@ -71,14 +71,20 @@ interface Starter {
 }
 
 const STARTERS: readonly Starter[] = (["namespaces", "confined"] as const).flatMap((level) => [
-  { who: `as whoever runs the tests, ${level}`, make: makeHome, skip: false, hasLauncher: isPrivileged(), level },
-  { who: `as a user, without a launcher, ${level}`, make: makeUserHome, skip: whyNoUser(), hasLauncher: false, level },
+  { starter: `by the user of the tests, ${level}`, make: makeHome, skip: false, hasLauncher: isPrivileged(), level },
+  {
+    starter: `by a user, without a launcher, ${level}`,
+    make: makeUserHome,
+    skip: whyNoUser(),
+    hasLauncher: false,
+    level,
+  },
 ]);
 
 describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
-  for (const { who, make, skip, hasLauncher, level } of STARTERS) {
+  for (const { starter, make, skip, hasLauncher, level } of STARTERS) {
     const flags = [...FLAGS, "--isolation", level];
-    describe(`by a service started ${who}`, { skip, concurrency: 1 }, () => {
+    describe(`by a service started ${starter}`, { skip, concurrency: 1 }, () => {
       let home: Home;
       let service: Service | null = null;
       before(async () => (home = { ...(await make()), detached: true }));
@@ -87,10 +93,10 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
         await home[Symbol.asyncDispose]();
       });
 
-      /** The service that the test before has left running, or a new one. */
+      /** Returns the service that the previous test has left running, or a new service. */
       const running = async (): Promise<Service> => (service ??= await startService(flags, home));
 
-      /** Starts a service again: when it serves, all is gone of those before it. */
+      /** Starts a service again. Asserts that nothing of the previous services is left when it serves. */
       const assertNextLeavesNothing = async (trail: Trail): Promise<void> => {
         const found = await trail.remains();
         service = await startService(flags, home);
@@ -120,8 +126,8 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
           await assertNextLeavesNothing(killed.trail);
         });
 
-        const bereft = `that loses its launcher under load ends, and nothing stays after the next start (${round})`;
-        it(bereft, { skip: !hasLauncher && "it has no launcher" }, async () => {
+        const title = `that loses its launcher under load ends, and nothing stays after the next start (${round})`;
+        it(title, { skip: !hasLauncher && "it has no launcher" }, async () => {
           const killed = await running();
           const { trail, pid } = killed;
           const launcher = (await trail.processes()).find((trace) => trace.kind === "service" && trace.pid !== pid);
@@ -135,7 +141,8 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
           const stopped = await running();
           const load = new Load(stopped);
           await pause(random.below(LOAD_MS));
-          // Streams are left, or they would be let end. The stop fails by itself when anything stays.
+          // The clients of the streams leave, because the service would wait for them. `stop` fails if anything
+          // stays.
           service = null;
           await Promise.all([stopped.stop(), load.stop()]);
         });
@@ -153,13 +160,13 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
         });
       }
 
-      it("outlives the death of any guest and of any bubblewrap, and nothing of them stays", async () => {
-        const outlives = await running();
-        const { trail } = outlives;
-        const load = new Load(outlives);
+      it("survives the death of any guest and of any bubblewrap, and leaves nothing of them", async () => {
+        const survivor = await running();
+        const { trail } = survivor;
+        const load = new Load(survivor);
         const killed: string[] = [];
-        // One that has not begun is seldom met, a guest always, once there is one.
-        await until(async () => hasGuest(await trail.processes()), "there is a guest");
+        // A process that is not yet a guest is rare. A guest is always found, as soon as one exists.
+        await until(async () => hasGuest(await trail.processes()), "a guest exists");
         const wrapper = level === "confined" ? "guest" : "bwrap";
         for (const kind of Array.from({ length: ROUNDS }, () => ["guest", wrapper, "unborn"] as const).flat()) {
           await pause(random.below(LOAD_MS / 4));
@@ -168,27 +175,30 @@ describe(`nothing is left (${SEED})`, { concurrency: AT_ONCE }, () => {
         }
         await load.stop();
         assert.ok(killed.length > 0);
-        assert.equal((await outlives.run("after", "6 * 7")).text, "42");
+        assert.equal((await survivor.run("after", "6 * 7")).text, "42");
         await until(() => arePaired(trail), `every guest has its bubblewrap and its group (${SEED})`, GONE_MS);
       });
 
-      it("lets its runs end after Ctrl-C, which its whole process group hears", async () => {
-        const told = await running();
-        const ends = told.run(
+      it("lets its runs end after Ctrl-C, which the terminal sends to its whole process group", async () => {
+        const interrupted = await running();
+        const ends = interrupted.run(
           "demo",
           "globalThis.begun = 1; await new Promise((end) => setTimeout(end, 900)); return 'whole'",
         );
-        await until(async () => (await told.run("demo", "globalThis.begun ?? 0")).text === "1", "the run has begun");
+        await until(
+          async () => (await interrupted.run("demo", "globalThis.begun ?? 0")).text === "1",
+          "the run has begun",
+        );
         service = null;
-        process.kill(-told.pid, "SIGINT");
+        process.kill(-interrupted.pid, "SIGINT");
         assert.equal((await ends).text, '"whole"');
-        await until(async () => (await told.trail.left()).length === 0, "the service has gone with all it had");
+        await until(async () => (await interrupted.trail.left()).length === 0, "nothing of the service is left");
       });
     });
   }
 });
 
-/** Whether nothing lives but what was not yet a guest, which waits for a bubblewrap that has gone. */
+/** Whether the only processes left are not yet guests. They wait for a bubblewrap that has ended. */
 async function hasGone(trail: Trail): Promise<boolean> {
   return (await trail.processes()).every(({ kind }) => kind === "unborn");
 }
@@ -197,12 +207,12 @@ function hasGuest(traces: readonly Trace[]): boolean {
   return traces.some(({ kind }) => kind === "guest");
 }
 
-/** Whether there is no bubblewrap without its guest, no guest without its bubblewrap, no group without either. */
+/** Whether each bubblewrap has a guest, each guest a bubblewrap, and each control group a guest. */
 async function arePaired(trail: Trail): Promise<boolean> {
   const found = await trail.processes();
   const count = (what: Trace["kind"]): number => found.filter(({ kind }) => kind === what).length;
   const groups = new Set(trail.groups().map((folder) => path.basename(folder))).size;
-  // One that is confined has no bubblewrap, and one as process 1 of a namespace has.
+  // A confined guest has no bubblewrap. A guest that is process 1 of a namespace has one.
   const isPaired = count("bwrap") === 0 || count("guest") === count("bwrap");
   return count("unborn") === 0 && isPaired && [0, count("guest")].includes(groups);
 }
@@ -211,7 +221,7 @@ function kill(pid: number): boolean {
   try {
     return process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended since it was seen.
+    // The process has ended since the test found it.
     return false;
   }
 }

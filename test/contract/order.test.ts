@@ -14,7 +14,7 @@ const WAITS_FOR_ITS_CALLER = "(context) => new Promise((end) => context.signal.a
 
 let service: Service;
 let closed: string;
-/** May run in the containers that begin with `mine`. */
+/** A token for the containers whose names begin with `mine`. */
 let token: string;
 
 before(async () => {
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-describe("the earlier check gives the answer", () => {
+describe("the earlier check determines the answer", () => {
   const cases: [string, number, string, () => Promise<Answer>][] = [
     ["the path before the credential", 404, "not_found", () => service.request("POST", "/api/rum/x", { token: null })],
     ["the path before two credentials", 404, "not_found", () => service.request("POST", "/api/rum/x", both())],
@@ -53,13 +53,13 @@ describe("the earlier check gives the answer", () => {
       () => service.run("%00", "1", { token: null }),
     ],
     [
-      "a false credential before the name of the container",
+      "an invalid credential before the name of the container",
       403,
       "token_invalid",
       () => service.run("%00", "1", { token: "x" }),
     ],
     [
-      "a false credential before the query",
+      "an invalid credential before the query",
       403,
       "token_invalid",
       () => service.run("mine-a", "1", { token: "x", query: { task_typo: "" } }),
@@ -91,14 +91,14 @@ describe("the earlier check gives the answer", () => {
     });
   }
 
-  it("at the limits, too: credential, then name, then permission", async () => {
+  it("at the limits too: credential, then name, then permission", async () => {
     const path = "/api/limits/container";
     assertProblem(await service.request("GET", `${path}/%00`, { token: null }), 403, "token_missing");
     assertProblem(await service.request("GET", `${path}/%00`, { token }), 400, "container_invalid");
     assertProblem(await service.request("DELETE", `${path}/mine-a`, { token }), 403, "token_forbidden");
   });
 
-  it("the body before a place in the container", async () => {
+  it("the body before a slot in the container", async () => {
     await whileBusy("mine-body", async () => {
       assertProblem(await service.run("mine-body", "", { token }), 400, "code_missing");
       assertProblem(await service.run("mine-body", Uint8Array.of(0xff), { token }), 400, "request_invalid");
@@ -106,7 +106,7 @@ describe("the earlier check gives the answer", () => {
     });
   });
 
-  it("a place in the container before the admission, and a refused place is not counted", async () => {
+  it("a slot in the container before the admission, and a run without a slot is not counted", async () => {
     await whileBusy("mine-place", async () => {
       const narrow = await service.issue({ containers: ["mine-*"], limits: { container: { minute: 2 } } });
       assert.equal((await containerRecord(service, "mine-place", narrow)).minute, 1);
@@ -126,7 +126,7 @@ describe("the earlier check gives the answer", () => {
     assertProblem(await service.run("mine-full", "const = ;", { token }), 429, "container_limited");
   });
 
-  it("a window with nothing left before the body, whatever is wrong with it, and before a place", async () => {
+  it("a window with nothing left before an invalid body, and before a slot", async () => {
     await service.run("mine-used", "1", { token });
     await service.run("mine-used", "1", { token });
     const json = { "content-type": "application/json" };
@@ -147,7 +147,7 @@ describe("the earlier check gives the answer", () => {
     });
   });
 
-  it("a window with nothing left is answered while the body has not come", async () => {
+  it("a window with nothing left before the body has arrived", async () => {
     await service.run("mine-early", "1", { token });
     await service.run("mine-early", "1", { token });
     for (const more of ["", "Expect: 100-continue\r\n", "Content-Type: application/json\r\n"]) {
@@ -161,8 +161,8 @@ describe("the earlier check gives the answer", () => {
   });
 });
 
-describe("what is consumed", () => {
-  it("is nothing, before the limits have admitted the run", async () => {
+describe("a run consumes", () => {
+  it("nothing before the limits have admitted it", async () => {
     const earlier = await Promise.all([containerRecord(service, "mine-free", token), tokenRecord(service, token)]);
     const name = "mine-free";
     await service.request("TRACE", `/api/run/${name}`, { token });
@@ -180,7 +180,7 @@ describe("what is consumed", () => {
     assert.deepEqual(later, earlier);
   });
 
-  it("is one run for whatever fails later", async () => {
+  it("one run, whatever fails later", async () => {
     const wide = await service.issue({ containers: ["late"], limits: { container: { day: 100 } } });
     const failures: [number, () => Promise<Answer>][] = [
       [400, () => service.request("GET", "/api/run/late", { token: wide, query: { task_url: `http://${closed}/` } })],
@@ -196,7 +196,7 @@ describe("what is consumed", () => {
     }
   });
 
-  it("who may not run is answered before the body is sent", async () => {
+  it("nothing of the body if the token may not run: the answer is sent before", async () => {
     const socket = connect(service.port, "127.0.0.1");
     socket.write(
       `POST /api/run/other HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 900000\r\n\r\n`,
@@ -207,12 +207,12 @@ describe("what is consumed", () => {
   });
 });
 
-/** Two credentials. */
+/** Returns options with two credentials. */
 function both(): RequestOptions {
   return { query: { key: token }, token };
 }
 
-/** Does something while the one place of a container is taken. */
+/** Runs an action while a run occupies the only slot of a container. */
 async function whileBusy(container: string, action: () => Promise<void>): Promise<void> {
   const leaving = new AbortController();
   const held = service.run(container, WAITS_FOR_ITS_CALLER, { token, signal: leaving.signal }).catch(() => null);

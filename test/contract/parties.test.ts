@@ -21,7 +21,7 @@ after(async () => {
   await server.close();
 });
 
-/** A token that runs this code and no other, in any container. */
+/** Issues a token that runs only this code, in any container. */
 function pinnedTo(code: string, claims: object = {}): Promise<string> {
   const sha256 = createHash("sha256").update(code).digest("hex");
   return service.issue({ containers: ["*"], code: { sha256 }, ...claims });
@@ -31,15 +31,15 @@ async function textOf(container: string, code: string, token: string): Promise<s
   return (await service.run(container, code, { token })).text;
 }
 
-describe("who shares a guest", () => {
-  it("is everybody who may run free code in a container: what one leaves, the next finds", async () => {
+describe("runs that share a guest", () => {
+  it("are all runs of free code in a container: a run finds what another left", async () => {
     const [alice, bob] = [await service.issue({ containers: ["*"] }), await service.issue({ containers: ["all*"] })];
     assert.equal(await textOf("all", COUNTS, alice), "1");
     assert.equal(await textOf("all", COUNTS, bob), "2");
     assert.equal(await textOf("all", COUNTS, service.admin), "3");
   });
 
-  it("is a token with pinned code alone, which finds its own again", async () => {
+  it("of a token with pinned code are only the runs of that token", async () => {
     const free = await service.issue({ containers: ["*"] });
     const [mine, other] = [await pinnedTo(COUNTS), await pinnedTo(COUNTS)];
     assert.equal(await textOf("pinned", COUNTS, free), "1");
@@ -49,7 +49,7 @@ describe("who shares a guest", () => {
     assert.equal(await textOf("pinned", COUNTS, free), "2");
   });
 
-  it("is who reaches the same places: a token that may reach less finds another guest", async () => {
+  it("have the same network access: a token with another net claim gets another guest", async () => {
     const tokens = await Promise.all(
       [{}, { net: false }, { net: ["b.example", "a.example"] }, { net: ["A.example.", "b.example"] }].map((net) =>
         service.issue({ containers: ["*"], ...net }),
@@ -60,7 +60,7 @@ describe("who shares a guest", () => {
     assert.deepEqual(turns, ["1", "1", "1", "2"]);
   });
 
-  it("is nobody where a token asks for fresh guests: no run finds anything of another, not even of its own", async () => {
+  it("do not exist for a token with fresh: true: no run finds data of another, not even of the same token", async () => {
     const leaves = `const fs = require("node:fs");
       const found = [globalThis.left ?? null, fs.readdirSync("/tmp").length, process.env.LEFT ?? null];
       globalThis.left = 1; fs.writeFileSync("/tmp/left", "1"); process.env.LEFT = "1";
@@ -81,7 +81,7 @@ describe("who shares a guest", () => {
     for (let turn = 0; turn < 2; turn++) assert.equal(await textOf("fresh", leaves, pinned), nothing);
   });
 
-  it("is told apart also while the runs of all go on at once", async () => {
+  it("are distinguished also while all of them are in flight at once", async () => {
     const waits = "(c) => new Promise((end) => setTimeout(end, 100, (globalThis.turn = (globalThis.turn ?? 0) + 1)))";
     const fresh = await service.issue({ containers: ["*"], fresh: true });
     const pinned = await pinnedTo(waits);
@@ -115,14 +115,14 @@ describe("a tenant that poisons what all code of its guest uses", () => {
   const right = { clean: true, same: { a: ["1"] }, of: 40, told: "object", status: 201 };
 
   for (const [what, poison] of Object.entries(poisons)) {
-    it(`poisons no other party: ${what}`, async () => {
+    it(`does not affect another isolation group: ${what}`, async () => {
       const [tenant, neighbour, pinned] = [
         await service.issue({ containers: ["*"] }),
         await service.issue({ containers: ["*"] }),
         await pinnedTo(victim),
       ];
       const container = `poisoned-${what.replaceAll(/\W/g, "-")}`;
-      // Whatever becomes of its own answer.
+      // The answer to this run does not matter.
       await service.run(container, `${poison}; return 1`, { token: tenant });
       const query = { q: "1" };
       assert.deepEqual((await service.run(container, victim, { token: pinned, query })).json(), right);
@@ -141,7 +141,7 @@ describe("a token with pinned code", () => {
     assert.equal((await service.request("GET", "/api/run/exact", { token, query })).text, "42");
   });
 
-  it("runs no other, and nothing is counted for what it is refused before", async () => {
+  it("runs no other code, and a run that is rejected before is not counted", async () => {
     const code = "6 * 7";
     const token = await pinnedTo(code, { limits: { container: { day: 9 } } });
     for (const other of [`${code} `, "\uFEFF6 * 7", "6*7"]) {
@@ -152,12 +152,12 @@ describe("a token with pinned code", () => {
     }
     assert.deepEqual(await containerRecord(service, "strict", token), limitRecord({ day: 9 }));
     const query = { task_url: `${server.url}/6*7` };
-    // What a URL gives is known only after it has been counted.
+    // The text at a URL is known only after the run was counted.
     assertProblem(await service.request("GET", "/api/run/strict", { token, query }), 400, "code_pinned");
     assert.deepEqual(await containerRecord(service, "strict", token), limitRecord({ day: 8 }));
   });
 
-  it("is told of the other code after the body was read, and before a place is asked for", async () => {
+  it("rejects other code after the body was read, and before a slot is reserved", async () => {
     const token = await pinnedTo("1");
     assertProblem(await service.run("strict", "", { token }), 400, "code_missing");
     assertProblem(await service.run("strict", Uint8Array.of(0xff), { token }), 400, "request_invalid");

@@ -13,14 +13,14 @@ let service: Service;
 let token: string;
 
 before(async () => {
-  // One token may have more than there is room for: it is the machine that is full.
+  // The token may use more than the machine has room for, so the machine is the limit.
   service = await startService([...NO_WALL, "--max-containers", "1", "--concurrency", "3", "--token-containers", "2"]);
   token = await service.issue({ containers: ["*"], limits: { container: { day: 100 } } });
 });
 after(() => service.stop());
 
-describe("places", () => {
-  it("are kept for so many runs in flight, and one more is busy until one of them has ended", async () => {
+describe("the slots of a service", () => {
+  it("limit the runs in flight; another run is busy until one of them has ended", async () => {
     const leaving = new AbortController();
     const held = Array.from({ length: 3 }, () => {
       return service.run("full", WAITS_FOR_ITS_CALLER, { token, signal: leaving.signal }).catch(() => null);
@@ -34,10 +34,10 @@ describe("places", () => {
     assert.deepEqual(await containerRecord(service, "full", token), limitRecord({ day: 97 }));
     leaving.abort();
     await Promise.all(held);
-    await until(async () => (await service.run("full", "6 * 7", { token })).text === "42", "a place is free");
+    await until(async () => (await service.run("full", "6 * 7", { token })).text === "42", "a slot is free");
   });
 
-  it("are refused to one more container while those that live are in use, and nothing is counted", async () => {
+  it("are refused to another container while all containers are in use, and the run is not counted", async () => {
     const leaving = new AbortController();
     const held = service.run("lives", WAITS_FOR_ITS_CALLER, { token, signal: leaving.signal }).catch(() => null);
     await until(async () => (await containerRecord(service, "lives", token)).day === 99, "the run is admitted");
@@ -47,13 +47,13 @@ describe("places", () => {
     await held;
     await until(
       async () => (await service.run("waits", "6 * 7", { token })).text === "42",
-      "the idle one has made room",
+      "the idle container has ended",
     );
   });
 });
 
 describe("a container", () => {
-  it("serves so many parties, of which the idle give way and those at work do not", async () => {
+  it("serves several isolation groups; an idle group gives way, a group with runs does not", async () => {
     const crowded = await startService([...NO_WALL, "--container-parties", "2"]);
     try {
       const pin = createHash("sha256").update(WAITS_FOR_ITS_CALLER).digest("hex");
@@ -67,27 +67,30 @@ describe("a container", () => {
         await until(async () => (await tokenRecord(crowded, pinned)).day === 99, "the run is admitted");
       }
       const problem = assertProblem(await crowded.run("shared", "6 * 7"), 429, "container_busy");
-      assert.match(problem.detail, /serves 2 parties, all at work/);
+      assert.match(problem.detail, /serves 2 isolation groups, all at work/);
       assert.equal((await crowded.run("another", "6 * 7")).text, "42");
       leaving.abort();
       await Promise.all(held);
-      await until(async () => (await crowded.run("shared", "6 * 7")).text === "42", "an idle party has given way");
+      await until(
+        async () => (await crowded.run("shared", "6 * 7")).text === "42",
+        "an idle isolation group has ended",
+      );
     } finally {
       await crowded.stop();
     }
   });
 
-  it("does not come alive while the machine is short of memory, and is not counted", async () => {
+  it("does not start while the machine is short of memory, and the run is not counted", async () => {
     const short = await startService([...NO_WALL, "--memory-reserve", "1000000GiB"]);
     try {
       const any = await short.issue({ containers: ["*"], limits: { container: { day: 10_000 } } });
       let runs = 0;
-      // It comes alive until the memory is looked at, and from then on only where another has gone.
+      // The container starts until the service checks the memory, and later only after another container has ended.
       await until(async () => {
         const answer = await short.run("newcomer", "6 * 7", { token: any });
         if (answer.status === 200) runs++;
         return answer.status !== 200 && /short of memory/.test(assertProblem(answer, 503, "overloaded").detail);
-      }, "the idle container has gone, and none comes for it");
+      }, "the idle container has ended and is not replaced");
       assert.deepEqual(await containerRecord(short, "newcomer", any), limitRecord({ day: 10_000 - runs }));
     } finally {
       await short.stop();

@@ -9,7 +9,7 @@ import { type Home, leave, makeHome, type Service, startService } from "./servic
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const END = "@end of a command@";
-/** What differs from answer to answer: left out parts, names of runs, times, how a guest was found. */
+/** The parts that vary between answers: omitted parts, ids of runs, times, the start of a guest. */
 const VARYING = /\.{3}|[\da-f]{12}-\d+|(?<=dur=)[\d.]+|(?<=desc=")\w+|(?<="retryAfter(?:Ms)?":)\d+|\d+(?= s",)/;
 
 interface Example {
@@ -30,7 +30,7 @@ for (const [page, least] of [
     });
     after(() => leave(service, home));
 
-    it("prints the answers that its commands get, in their order", async () => {
+    it("prints the answers to its commands, in their order", async () => {
       const examples = examplesOf(await readFile(path.join(ROOT, page), "utf8"));
       assert.ok(examples.length >= least, `the page has ${examples.length} commands`);
 
@@ -49,7 +49,7 @@ for (const [page, least] of [
   });
 }
 
-/** The commands of the page's `console` blocks, each with the lines below it. */
+/** Returns the commands in the page's `console` blocks, each with the lines below it. */
 function examplesOf(page: string): Example[] {
   const blocks = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block]) => block!);
   return blocks.flatMap((block) => {
@@ -62,6 +62,6 @@ function examplesOf(page: string): Example[] {
 }
 
 function expected(answer: string): RegExp {
-  const kept = answer.split(VARYING).map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
-  return new RegExp(`^${kept.join(String.raw`[\s\S]*?`)}$`);
+  const fixed = answer.split(VARYING).map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
+  return new RegExp(`^${fixed.join(String.raw`[\s\S]*?`)}$`);
 }

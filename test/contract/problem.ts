@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 import type { Answer } from "./http.ts";
 
-/** The members of a problem document that tests look at. */
+/** The members of a problem document that the tests check. */
 export interface ProblemDocument {
   type: string;
   title: string;
@@ -18,11 +18,10 @@ export interface ProblemDocument {
 }
 
 const SERVICE_CODES = ["container_restarted", "sandbox_failed", "internal_error"];
-/** What only the host knows: its folders, its modules' places, the text of a token. */
-const OF_THE_HOST =
-  /\/work\/|\/tmp\/caisson|\/home\/|\/root\/|\/usr\/|node_modules|file:\/\/|node:internal|eyJ[\w-]{8}/;
+/** Data of the host that no answer may contain: folders, paths of modules, the text of a token. */
+const HOST_DATA = /\/work\/|\/tmp\/caisson|\/home\/|\/root\/|\/usr\/|node_modules|file:\/\/|node:internal|eyJ[\w-]{8}/;
 
-/** Holds an answer against everything that section 4 says of every problem document, and gives the document. */
+/** Asserts that an answer is a valid problem document with this status and code. @returns the document */
 export function assertProblem(answer: Answer, status: number, code: string): ProblemDocument {
   assert.equal(`${answer.status} ${codeOf(answer)}`, `${status} ${code}`, answer.text);
   assert.match(answer.headers["content-type"] ?? "", /^application\/problem\+json\b/);
@@ -31,7 +30,7 @@ export function assertProblem(answer: Answer, status: number, code: string): Pro
   assert.equal(problem.type.slice(problem.type.indexOf("#") + 1), code);
   assert.ok(problem.title.length > 0);
   assert.ok(problem.detail.length > 0);
-  assert.doesNotMatch(answer.text, OF_THE_HOST);
+  assert.doesNotMatch(answer.text, HOST_DATA);
   assert.equal(answer.headers["caisson-fault"], faultOf(status, code));
   assert.equal(problem.run, answer.headers["caisson-run"]);
   assert.ok(answer.headers["caisson-version"]);

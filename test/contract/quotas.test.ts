@@ -52,20 +52,20 @@ function withSecret(bytes: number): object {
   return { ...LEAF, secretsReadable: true, secrets: { KEY: "x".repeat(bytes) } };
 }
 
-/** Code of some twenty kilobytes. */
+/** Returns code of some twenty kilobytes. */
 function code(version: number): string {
   return `/* ${version} */ "${"x".repeat(20_000)}"`;
 }
 
-/** Secrets of so many bytes. */
-function many(bytes: number, name = "K"): object {
+/** Returns secrets with this number of bytes. */
+function secretsOf(bytes: number, name = "K"): object {
   const whole = Math.floor(bytes / 16_000);
   const sizes = [...Array.from({ length: whole }, () => 16_000), bytes % 16_000];
   return Object.fromEntries(sizes.map((size, at) => [`${name}${at}`, "x".repeat(size)]));
 }
 
-describe("a family of tokens", () => {
-  it("has no more unexpired tokens than it may, whichever of it issues them and whatever is revoked", async () => {
+describe("a token family", () => {
+  it("has a maximum of unexpired tokens, whichever token issues them and whichever is revoked", async () => {
     const head = await issued(ISSUING);
     const child = await issued({ ...ISSUING, depth: 1 }, head.token);
     for (let count = 2; count < TOKENS; count++) await issued(LEAF, count % 2 ? head.token : child.token);
@@ -73,16 +73,16 @@ describe("a family of tokens", () => {
     assert.equal((await service.request("DELETE", `/api/tokens/${last.jti}`, { token: head.token })).status, 200);
     for (const { token } of [head, child]) {
       const problem = assertProblem(await post(LEAF, token), 403, "quota_exceeded");
-      assert.match(problem.detail, /there are 5 unexpired tokens/);
+      assert.match(problem.detail, /has 5 unexpired tokens/);
       assert.match(problem.hint!, /--family-tokens/);
     }
-    // What an administrator issues starts a family of its own.
+    // A token that an administrator issues starts a new family.
     await issued(LEAF, (await issued(ISSUING)).token);
   });
 
-  it("issues no more a minute than it may, those of named tasks too, and hears how long to wait", async () => {
+  it("has a maximum of issues in a minute, including those for named tasks, and the answer has the wait", async () => {
     const head = await issued(ISSUING);
-    // A request with a fault writes nothing.
+    // A request with a fault issues nothing.
     assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 400, "request_invalid");
     const answers = [];
     for (let count = 0; count < ISSUES; count++) {
@@ -94,17 +94,20 @@ describe("a family of tokens", () => {
     const rest = ISSUES - ISSUES / 2 - 1;
     for (let count = 0; count < rest; count++) assert.ok([201, 403].includes((await post(LEAF, child.token)).status));
     const problem = assertProblem(await post(LEAF, head.token), 429, "token_limited");
-    assert.match(problem.detail, /issue tokens and change tasks and secrets 12 times a minute; the next fits in \d+ s/);
+    assert.match(
+      problem.detail,
+      /issue tokens and change tasks and secrets 12 times a minute; the next change fits in \d+ s/,
+    );
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
     assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");
-    // Before anything of the request is read.
+    // The rate is checked before anything of the request is read.
     assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 429, "token_limited");
     assertProblem(await put("acme-1/another", { code: "no code" }, head.token), 429, "token_limited");
     const back = { json: { version: 1 }, token: head.token };
     assertProblem(await service.request("POST", "/api/tasks/acme-1/again/rollback", back), 429, "token_limited");
   });
 
-  it("changes tasks and replaces secrets no more often in a minute than it may", async () => {
+  it("has a maximum of changed tasks and replaced secrets in a minute", async () => {
     const { token } = await issued(ISSUING);
     for (let count = 0; count < ISSUES - 2; count++) {
       const { status, text } = await put("acme-1/changed", { code: `return ${count}` }, token);
@@ -120,7 +123,7 @@ describe("a family of tokens", () => {
     assert.equal((await service.run("acme-1", `return 1`, { token })).text, "1");
   });
 
-  it("writes to the log for what it changes, and nothing for what is so already", async () => {
+  it("is logged for each change, and not for a request that changes nothing", async () => {
     const head = await issued(ISSUING);
     const [first, last] = [await issued(LEAF, head.token), await issued(LEAF, head.token)];
     const revoke = ({ jti }: Issued): Promise<Answer> => {
@@ -141,7 +144,7 @@ describe("a family of tokens", () => {
     assert.deepEqual(lines, ["token issued", ...issues, "token revoked", "task made", "token revoked"]);
   });
 
-  it("keeps no more bytes of secrets than it may, and nothing of a token that is refused", async () => {
+  it("has a maximum of bytes of secrets, and stores nothing of a rejected token", async () => {
     const { token } = await issued(ISSUING);
     const { jti } = await issued(withSecret(4_000), token);
     assertProblem(await post(withSecret(3_000), token), 403, "quota_exceeded");
@@ -157,7 +160,7 @@ describe("a family of tokens", () => {
     assert.equal((await service.request("GET", "/api/tasks/acme-1/secret", { token })).status, 404);
   });
 
-  it("has no more named tasks than it may, in all containers together", async () => {
+  it("has a maximum of named tasks, in all containers together", async () => {
     const { token } = await issued(ISSUING);
     const child = await issued({ ...ISSUING, depth: 1 }, token);
     for (let count = 0; count < TASKS; count++) {
@@ -171,7 +174,7 @@ describe("a family of tokens", () => {
     assert.equal((await put("acme-8/t", { code: "1" }, service.admin)).status, 201);
   });
 
-  it("keeps no more bytes of code than it may, replaced versions among them", async () => {
+  it("has a maximum of bytes of code, including replaced versions", async () => {
     const { token } = await issued(ISSUING);
     for (const version of [1, 2, 3]) {
       assert.equal((await put("acme-v/t", { code: code(version) }, token)).status, version === 1 ? 201 : 200);
@@ -184,69 +187,80 @@ describe("a family of tokens", () => {
   });
 });
 
-describe("the secrets that a run is told", () => {
-  const MOST = 65_536;
+describe("the secrets that a run receives", () => {
+  const MAX_BYTES = 65_536;
   const readable = { ...ISSUING, secretsReadable: true };
-  let roomy: Service;
+  let unlimited: Service;
   before(async () => {
-    roomy = await startService(NO_WALL);
+    unlimited = await startService(NO_WALL);
   });
-  after(() => roomy.stop());
+  after(() => unlimited.stop());
 
-  it("have 64 KiB at the most, of a token, of a task and when they are replaced", async () => {
-    const { token, jti } = await issued({ ...readable, secrets: many(MOST - 1_500) }, roomy.admin, roomy);
+  it("have at most 64 KiB, for a token, for a task and when they are replaced", async () => {
+    const { token, jti } = await issued(
+      { ...readable, secrets: secretsOf(MAX_BYTES - 1_500) },
+      unlimited.admin,
+      unlimited,
+    );
     const set = (json: object): Promise<Answer> => {
-      return roomy.request("PUT", `/api/tokens/${jti}/secrets`, { json });
+      return unlimited.request("PUT", `/api/tokens/${jti}/secrets`, { json });
     };
-    assert.equal((await set(many(MOST - 1_500))).status, 200);
+    assert.equal((await set(secretsOf(MAX_BYTES - 1_500))).status, 200);
     const task = (bytes: number): Promise<Answer> => {
-      return put("acme-1/t", { code: "1", secrets: many(bytes) }, roomy.admin, roomy);
+      return put("acme-1/t", { code: "1", secrets: secretsOf(bytes) }, unlimited.admin, unlimited);
     };
-    const { violations } = assertProblem(await task(MOST + 1), 400, "request_invalid");
+    const { violations } = assertProblem(await task(MAX_BYTES + 1), 400, "request_invalid");
     assert.deepEqual(
       violations!.map(({ member }) => member),
       ["secrets"],
     );
-    assert.equal((await task(MOST)).status, 201);
+    assert.equal((await task(MAX_BYTES)).status, 201);
     const accents = Object.fromEntries(["A", "B", "C"].map((name) => [name, "é".repeat(16_000)]));
-    assertProblem(await put("acme-1/u", { code: "1", secrets: accents }, roomy.admin, roomy), 400, "request_invalid");
-    assert.equal((await roomy.run("acme-1", "(context) => context.secrets.K0.length", { token })).text, "16000");
+    assertProblem(
+      await put("acme-1/u", { code: "1", secrets: accents }, unlimited.admin, unlimited),
+      400,
+      "request_invalid",
+    );
+    assert.equal((await unlimited.run("acme-1", "(context) => context.secrets.K0.length", { token })).text, "16000");
   });
 
-  it("count what is inherited, also where a token above is given more later", async () => {
-    const head = await issued({ ...readable, secrets: many(40_000) }, roomy.admin, roomy);
+  it("count inherited secrets, also if a token above receives more later", async () => {
+    const head = await issued({ ...readable, secrets: secretsOf(40_000) }, unlimited.admin, unlimited);
     const { violations } = assertProblem(
-      await post({ ...LEAF, secrets: many(30_000, "L") }, head.token, roomy),
+      await post({ ...LEAF, secrets: secretsOf(30_000, "L") }, head.token, unlimited),
       400,
       "request_invalid",
     );
-    assert.match(String(violations![0]!["detail"]), /70000 bytes, 40000 of them inherited; at most 65536/);
-    const child = await issued({ ...LEAF, secrets: many(20_000, "L") }, head.token, roomy);
+    assert.match(
+      String(violations![0]!["detail"]),
+      /70000 bytes, 40000 of them inherited; a run receives at most 65536/,
+    );
+    const child = await issued({ ...LEAF, secrets: secretsOf(20_000, "L") }, head.token, unlimited);
     const set = (jti: string, json: object): Promise<Answer> => {
-      return roomy.request("PUT", `/api/tokens/${jti}/secrets`, { json });
+      return unlimited.request("PUT", `/api/tokens/${jti}/secrets`, { json });
     };
-    assertProblem(await set(child.jti, many(30_000, "L")), 400, "request_invalid");
+    assertProblem(await set(child.jti, secretsOf(30_000, "L")), 400, "request_invalid");
     assertProblem(
-      await put("acme-1/below", { code: "1", secrets: many(30_000, "L") }, head.token, roomy),
+      await put("acme-1/below", { code: "1", secrets: secretsOf(30_000, "L") }, head.token, unlimited),
       400,
       "request_invalid",
     );
-    assert.equal((await set(head.jti, many(50_000))).status, 200);
-    assertProblem(await roomy.run("acme-1", "1", { token: child.token }), 403, "quota_exceeded");
-    assert.equal((await set(child.jti, many(1_000, "L"))).status, 200);
-    assert.equal((await roomy.run("acme-1", "1", { token: child.token })).status, 200);
+    assert.equal((await set(head.jti, secretsOf(50_000))).status, 200);
+    assertProblem(await unlimited.run("acme-1", "1", { token: child.token }), 403, "quota_exceeded");
+    assert.equal((await set(child.jti, secretsOf(1_000, "L"))).status, 200);
+    assert.equal((await unlimited.run("acme-1", "1", { token: child.token })).status, 200);
   });
 });
 
 it(
-  "quotas are of all nodes together, and hold when many ask at once",
+  "quotas apply to all nodes together, also for concurrent requests",
   { skip: await missing("redis-server") },
   async () => {
     await using server = await startRedis();
     const homes = [await makeHome(), await makeHome()] as const;
     const flags = [...NO_WALL, "--redis", server.url, ...QUOTAS];
     const first = await startService(flags, homes[0]);
-    // Copies: by a home's name in a command line it is known what belongs to it.
+    // The second node uses copies, because the tests recognise the processes of a home by its path.
     const files = ["keys.json", "secrets.key"].map((name) => path.join(homes[1].data, "..", name));
     for (const file of files) await copyFile(path.join(homes[0].data, path.basename(file)), file);
     const second = await startService([...flags, "--keys", files[0]!, "--secrets-key", files[1]!], homes[1]);

@@ -7,7 +7,7 @@ export type LimitRecord = Record<"second" | "minute" | "hour" | "day" | "week" |
 
 export const WINDOWS: readonly string[] = ["second", "minute", "hour", "day", "week", "month"];
 
-/** Reads the record of a container, as the administrator sees it unless a token is given. */
+/** Reads the record of a container, as the administrator or with the given token. */
 export async function containerRecord(service: Service, container: string, token?: string): Promise<LimitRecord> {
   return recordOf(await service.request("GET", `/api/limits/container/${container}`, token ? { token } : {}));
 }
@@ -17,7 +17,7 @@ export async function tokenRecord(service: Service, token: string): Promise<Limi
   return recordOf(await service.request("GET", `/api/limits/token/${jtiOf(token)}`, { token }));
 }
 
-/** Holds an answer against what section 5 says of every record. */
+/** Asserts that an answer is a valid record. @returns the record */
 export function recordOf(answer: Answer): LimitRecord {
   assert.equal(answer.status, 200, answer.text);
   assert.match(answer.headers["content-type"] ?? "", /^application\/json\b/);
@@ -27,7 +27,7 @@ export function recordOf(answer: Answer): LimitRecord {
   return left;
 }
 
-/** A record with nothing tracked but what is given. */
+/** Returns a record in which only the given windows are tracked. */
 export function limitRecord(tracked: Partial<LimitRecord>): LimitRecord {
   return { second: 0, minute: 0, hour: 0, day: 0, week: 0, month: 0, ...tracked };
 }

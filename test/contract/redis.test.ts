@@ -27,7 +27,7 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     await chmod(shared, 0o755);
     homes = [await makeHome(), await makeHome()];
     const first = await startService([...NO_WALL, "--redis", redis.url], homes[0]);
-    // Elsewhere, so that what belongs to a home can be told by its name.
+    // In another folder, because the tests recognise the processes of a home by its path.
     const keys = path.join(shared, "keys.json");
     await copyFile(path.join(homes[0].data, "keys.json"), keys);
     const secrets = path.join(shared, "secrets.key");
@@ -46,7 +46,7 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     }
   });
 
-  it("together admit the limit and not one run more, of tokens that one of them issued", async () => {
+  it("admit exactly the limit together, for tokens that one of them issued", async () => {
     const token = await nodes[0].issue({ containers: ["both"], limits: { container: { hour: 30 } } });
     const asked = Array.from({ length: 80 }, (_, run) => nodes[run % 2]!.run("both", "1", { token }));
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
@@ -58,48 +58,48 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     }
   });
 
-  it("give the code of a token its secrets on either, those that either has set, and no more once it is revoked", async () => {
+  it("give the code of a token its secrets, whichever node received them, and none after the token is revoked", async () => {
     const code = "(context) => context.secrets";
     const members = { containers: ["both"], secretsReadable: true, secrets: { KEY: "on the first" } };
     const issued = await nodes[0].request("POST", "/api/tokens", { json: members });
     const { token, jti } = issued.json() as { token: string; jti: string };
-    const told = (): Promise<unknown[]> => {
+    const results = (): Promise<unknown[]> => {
       return Promise.all(nodes.map(async (node) => (await node.run("both", code, { token })).json()));
     };
-    assert.deepEqual(await told(), [{ KEY: "on the first" }, { KEY: "on the first" }]);
+    assert.deepEqual(await results(), [{ KEY: "on the first" }, { KEY: "on the first" }]);
     await nodes[1].request("PUT", `/api/tokens/${jti}/secrets`, { json: { KEY: "on the second" } });
-    assert.deepEqual(await told(), [{ KEY: "on the second" }, { KEY: "on the second" }]);
+    assert.deepEqual(await results(), [{ KEY: "on the second" }, { KEY: "on the second" }]);
     assert.equal((await redis.client.keys("*:secrets")).length, 1);
     await nodes[1].request("DELETE", `/api/tokens/${jti}`);
     assert.equal((await redis.client.keys("*:secrets")).length, 0);
   });
 
-  it("run the named tasks that either was given, with their secrets, and tell changes apart", async () => {
+  it("run the named tasks that either received, with their secrets, and detect concurrent changes", async () => {
     const code = "(context) => [context.secrets.KEY ?? null, context.params.plan ?? null]";
-    const told = (): Promise<unknown[]> => {
+    const results = (): Promise<unknown[]> => {
       return Promise.all(nodes.map(async (node) => (await node.request("POST", "/api/run/both/task/x")).json()));
     };
     const first = await putTask(nodes[0], { code, secrets: { KEY: "one" } });
     assert.equal(first.status, 201, first.text);
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await results(), [
       ["one", null],
       ["one", null],
     ]);
     const second = await putTask(nodes[1], { params: { plan: "pro" } }, first.headers["etag"]);
     assert.equal(second.status, 200, second.text);
     assert.equal((await putTask(nodes[0], { public: true }, first.headers["etag"])).status, 412);
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await results(), [
       ["one", "pro"],
       ["one", "pro"],
     ]);
     await putTask(nodes[0], { code: `${code} ` });
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await results(), [
       [null, "pro"],
       [null, "pro"],
     ]);
     const rolled = await nodes[1].request("POST", "/api/tasks/both/task/rollback", { json: { version: 1 } });
     assert.equal(rolled.status, 200, rolled.text);
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await results(), [
       [null, null],
       [null, null],
     ]);
@@ -113,7 +113,7 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     assert.equal((await redis.client.keys("*:task*")).length, 0);
   });
 
-  it("together reset what either is told to", async () => {
+  it("reset limits together, whichever node receives the reset", async () => {
     const token = await nodes[0].issue({ containers: ["again"], limits: { container: { hour: 1 } } });
     assert.equal((await nodes[0].run("again", "1", { token })).status, 200);
     assert.equal((await nodes[1].run("again", "1", { token })).status, 429);
@@ -121,7 +121,7 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     assert.equal((await nodes[0].run("again", "1", { token })).status, 200);
   });
 
-  it("know of a revocation at once where it was made, and within two seconds on the other", async () => {
+  it("apply a revocation at once on the node that received it, and within two seconds on the other", async () => {
     const token = await nodes[0].issue({ containers: ["ended"] });
     const { jti } = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string };
     for (const node of nodes) assert.equal((await node.run("ended", "1", { token })).status, 200);
@@ -131,13 +131,13 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     await until(async () => {
       const isLate = performance.now() - sinceMs > 2_000;
       const { status } = await nodes[1].run("ended", "1", { token });
-      // On a machine that was busy for as long it says that it cannot know.
-      assert.ok(!isLate || status !== 200, "a run was begun after two seconds");
+      // On a machine that was busy for as long, the node answers that it cannot decide.
+      assert.ok(!isLate || status !== 200, "a run started after two seconds");
       return status === 403;
-    }, "the other node refuses the token");
+    }, "the other node rejects the token");
   });
 
-  it("hold the policies of containers together", async () => {
+  it("share the policies of containers", async () => {
     const json = { limits: { hour: 2 } };
     assert.equal((await nodes[0].request("PUT", "/api/containers/ruled", { json })).status, 200);
     const known = async (): Promise<boolean | null> => {
@@ -149,7 +149,7 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     await until(async () => {
       const isLate = performance.now() - sinceMs > 2_000;
       const isKnown = await known();
-      assert.ok(!isLate || isKnown !== false, "the other node did not know after two seconds");
+      assert.ok(!isLate || isKnown !== false, "the other node had no policy after two seconds");
       return isKnown === true;
     }, "the other node has the policy");
     const statuses = [];
@@ -162,20 +162,20 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     );
   });
 
-  it("take an administrative token that the command line made beside one of them", async () => {
+  it("accept an administrative token that the command line issued next to one of them", async () => {
     const child = caisson(homes[0], "token", "issue", "--admin", "--redis", redis.url);
     const token = (await text(child.stdout!)).trim();
     for (const node of nodes) assert.equal((await node.request("GET", "/api/containers", { token })).status, 200);
   });
 
-  it("keep their keys and a token in their data folders, and nothing else", async () => {
+  it("store only their keys and a token in their data folders", async () => {
     for (const { data } of homes) {
       const kept = (await readdir(data)).filter((name) => !["keys.json", "secrets.key"].includes(name));
       assert.deepEqual(kept.toSorted(byName), ["admin.token", "lock"]);
     }
   });
 
-  it("answer 503 while Redis is away, run nothing, and go on by themselves", async () => {
+  it("answer 503 while Redis is away, run nothing, and recover without help", async () => {
     const token = await nodes[0].issue({ containers: ["away"], limits: { container: { hour: 100 } } });
     const run = (node: Service): Promise<Answer> => node.run("away", "1", { token });
     assert.equal((await run(nodes[0])).status, 200);
@@ -186,10 +186,10 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
       assert.equal((answer.json() as { code: string }).code, "store_unavailable");
       assert.equal(answer.headers["retry-after"], "1");
       assert.doesNotMatch(answer.text, /127\.0\.0\.1|ECONN/);
-      await until(async () => !(await healthy(node)), "the node says that it takes no runs");
+      await until(async () => !(await healthy(node)), "the node reports that it accepts no runs");
     }
     await redis.restart();
-    for (const node of nodes) await until(() => healthy(node), "the node takes runs");
+    for (const node of nodes) await until(() => healthy(node), "the node accepts runs");
     assert.equal((await run(nodes[1])).status, 200);
     const detail = await nodes[0].request("GET", "/api/limits/container/away?detail=true", { token });
     assert.equal((detail.json() as { hour: { used: number } }).hour.used, 2);
@@ -197,8 +197,8 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
   });
 });
 
-describe("a node whose operator would rather run than count", { skip: await missing("redis-server") }, () => {
-  it("takes runs while Redis is away, without a word of what is left", async () => {
+describe("a node with --on-store-loss allow", { skip: await missing("redis-server") }, () => {
+  it("accepts runs while Redis is away, without headers about limits", async () => {
     await using redis = await startRedis();
     const node = await startService([
       ...NO_WALL,
@@ -216,13 +216,13 @@ describe("a node whose operator would rather run than count", { skip: await miss
         assert.deepEqual([answer.status, answer.text, answer.headers["ratelimit"]], [200, "42", undefined]);
       }
       await redis.restart();
-      await until(async () => (await node.run("free", "1")).status === 429, "the limit holds again");
+      await until(async () => (await node.run("free", "1")).status === 429, "the limit applies again");
     } finally {
       await node.stop();
     }
   });
 
-  it("does not start without it, and says so without the password", async () => {
+  it("does not start without Redis, and does not print the password", async () => {
     await using home = await makeHome();
     await assert.rejects(
       startService(["--redis", "redis://127.0.0.1:1", "--redis-password-file", await secretFile(home)], home),

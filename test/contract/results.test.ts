@@ -56,12 +56,12 @@ describe("JSON", () => {
     "(cb) => cb(null, () => 1)",
   ];
   for (const code of unserializable) {
-    it(`${code} cannot be written`, async () => {
+    it(`${code} cannot be serialized`, async () => {
       assertProblem(await service.run("json", code), 500, "result_unserializable");
     });
   }
 
-  it("a returned Error is a throw", async () => {
+  it("a returned Error is task_threw", async () => {
     const problem = assertProblem(await service.run("json", "new RangeError('given back')"), 500, "task_threw");
     assert.equal(`${problem.error!.name} ${problem.error!.message}`, "RangeError given back");
   });
@@ -85,7 +85,7 @@ describe("bytes and streams", () => {
   const sources = {
     "an ArrayBuffer": "Uint8Array.of(0, 255, 10).buffer",
     "a typed array": "Uint8Array.of(0, 255, 10)",
-    "a view that is part of a buffer": "Uint8Array.of(9, 0, 255, 10, 9).subarray(1, 4)",
+    "a view of a part of a buffer": "Uint8Array.of(9, 0, 255, 10, 9).subarray(1, 4)",
     "a Buffer": "Buffer.from([0, 255, 10])",
     "a ReadableStream":
       "new ReadableStream({ start(c) { c.enqueue(Uint8Array.of(0, 255)); c.enqueue(Uint8Array.of(10)); c.close() } })",
@@ -94,14 +94,14 @@ describe("bytes and streams", () => {
       "async function* () { yield Uint8Array.of(0); await null; yield Uint8Array.of(255, 10) }",
   };
   for (const [what, code] of Object.entries(sources)) {
-    it(`${what} is answered as it is`, async () => {
+    it(`${what} is answered without change`, async () => {
       const answer = await service.run("bytes", code);
       assert.equal(answer.headers["content-type"], "application/octet-stream");
       assert.deepEqual([...answer.bytes], [0, 255, 10]);
     });
   }
 
-  it("a Blob is answered with its own type", async () => {
+  it("a Blob is answered with its type", async () => {
     const answer = await service.run("bytes", "new Blob(['text'], { type: 'text/x-own' })");
     assert.equal(`${answer.headers["content-type"]} ${answer.text}`, "text/x-own text");
   });
@@ -121,7 +121,7 @@ describe("a Response", () => {
   });
 
   for (const status of [301, 400, 401, 403, 404, 418, 429, 500, 503, 599]) {
-    it(`of status ${status} is passed on, as the task's doing`, async () => {
+    it(`with status ${status} is passed on, with the task at fault`, async () => {
       const answer = await service.run(
         "response",
         `new Response('own', { status: ${status}, headers: { location: '/x' } })`,
@@ -134,14 +134,14 @@ describe("a Response", () => {
   }
 
   for (const status of [204, 205, 304]) {
-    it(`of status ${status} has no body`, async () => {
+    it(`with status ${status} has no body`, async () => {
       const answer = await service.run("response", `new Response(null, { status: ${status} })`);
       assert.equal(`${answer.status} ${answer.text}`, `${status} `);
       assert.equal((await service.run("response", "6 * 7")).text, "42");
     });
   }
 
-  it("keeps bytes as they are, of any size", async () => {
+  it("keeps bytes without change, of any size", async () => {
     const bytes = await service.run("response", "new Response(Uint8Array.of(0, 255, 13, 10, 128))");
     assert.deepEqual([...bytes.bytes], [0, 255, 13, 10, 128]);
     const large = await service.run("response", `new Response(new Uint8Array(${8 * MIB}).fill(7))`);
@@ -150,7 +150,7 @@ describe("a Response", () => {
     assert.ok(large.bytes.every((byte) => byte === 7));
   });
 
-  it("is streamed: what is there comes before the rest is made", async () => {
+  it("is streamed: the first bytes arrive before the rest exists", async () => {
     const code = `(context) => new Response(new ReadableStream({
       start(controller) {
         controller.enqueue(new TextEncoder().encode("first"));
@@ -165,7 +165,7 @@ describe("a Response", () => {
     assert.equal((await whole).text, "first last");
   });
 
-  it("that breaks after its head is cut, never ended cleanly", async () => {
+  it("that breaks after its head is cut, and never looks complete", async () => {
     const code = `new Response(new ReadableStream({
       pull(controller) { this.n ??= 0; if (this.n++ < 2) controller.enqueue(new Uint8Array(9)); else controller.error(new Error("broken")); },
     }))`;
@@ -272,7 +272,7 @@ describe("a Response", () => {
     }
   });
 
-  it("cannot lie about its length", async () => {
+  it("cannot claim a wrong length", async () => {
     for (const length of [1, 100]) {
       const answer = await service.run(
         "headers",
@@ -286,14 +286,14 @@ describe("a Response", () => {
     assert.equal((await service.run("headers", "6 * 7")).text, "42");
   });
 
-  it("cannot split the answer by a header", async () => {
+  it("cannot split the answer with a header", async () => {
     const code = "(context, req, res) => { res.setHeader('x-a', 'b\\r\\nset-cookie: a=b'); res.end() }";
     const answer = await service.run("headers", code);
     assert.equal(answer.headers["set-cookie"], undefined);
   });
 });
 
-it("answers that one token does not read are cut before they fill the memory, and another's is not", async () => {
+it("the service cuts answers that one token does not read before they fill the memory, and no other token's answers", async () => {
   const [greedy, quiet] = [await service.issue({ containers: ["*"] }), await service.issue({ containers: ["*"] })];
   const big = { body: `globalThis.text ??= "x".repeat(${5 * MIB})` };
   const first = await respond(service.port, "POST", "/api/run/quiet", { ...big, token: quiet });

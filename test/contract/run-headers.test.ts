@@ -30,10 +30,10 @@ describe("every answer to an authorized run", () => {
     ["a Response with an error", 404, "new Response('a', { status: 404 })"],
     ["missing code", 400, ""],
     ["code that does not parse", 400, "const ="],
-    ["a throw", 500, "throw new Error()"],
+    ["an error that the task throws", 500, "throw new Error()"],
   ];
   for (const [what, status, code] of runs) {
-    it(`carries the headers of a run: ${what}`, async () => {
+    it(`has the headers of a run: ${what}`, async () => {
       const answer = await service.run("headers", code, { token });
       assert.equal(answer.status, status, answer.text);
       assert.match(answer.headers["caisson-run"]!, /^\S+$/);
@@ -47,18 +47,18 @@ describe("every answer to an authorized run", () => {
     });
   }
 
-  it("says nothing of limits when no window is tracked, since a list of nothing is no header", async () => {
+  it("has no headers about limits if no window is tracked, because a header cannot be an empty list", async () => {
     const answer = await service.run("headers", "1");
     assert.equal(answer.headers["ratelimit"], undefined);
     assert.equal(answer.headers["ratelimit-policy"], undefined);
   });
 
-  it("carries a run id of its own", async () => {
+  it("has a unique run id", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.run("headers", "1")));
     assert.equal(new Set(answers.map((answer) => answer.headers["caisson-run"])).size, 20);
   });
 
-  it("may not run scripts in a page when the credential came by key", async () => {
+  it("may not run scripts in a page if the credential is in the query", async () => {
     for (const code of ["1", "new Response('<p>', { headers: { 'content-type': 'text/html' } })", "throw 1"]) {
       const answer = await service.run("headers", code, { token: null, query: { key: token } });
       assert.equal(answer.headers["content-security-policy"], "sandbox allow-forms");
@@ -79,34 +79,34 @@ describe("every answer to an authorized run", () => {
     assert.equal(answer.headers["content-security-policy"], "sandbox allow-scripts allow-forms");
   });
 
-  it("keeps the Cache-Control that the task gives", async () => {
+  it("keeps the Cache-Control of the task", async () => {
     const answer = await service.run("headers", "new Response('a', { headers: { 'cache-control': 'max-age=60' } })");
     assert.equal(answer.headers["cache-control"], "max-age=60");
   });
 });
 
 describe("Server-Timing", () => {
-  it("tells queue, start and run in milliseconds, and from where the guest came", async () => {
+  it("reports queue, start and run in milliseconds, and whether the guest was new", async () => {
     const first = parseTimings(await service.run("timed", "1"));
     assert.deepEqual([...first.keys()], ["queue", "start", "run"]);
     for (const parameters of first.values()) assert.match(parameters, /dur=\d+(\.\d+)?/);
     assert.match(first.get("start")!, /desc="(new|cold)"/);
   });
 
-  it("tells of a warm guest at the second run", async () => {
+  it("reports a warm guest for the second run", async () => {
     await service.run("warmed", "1");
     assert.match(parseTimings(await service.run("warmed", "1")).get("start")!, /desc="warm"/);
   });
 
-  it("tells how long the run took up to its head", async () => {
+  it("reports the time of the run up to its head", async () => {
     const answer = await service.run("timed", "await new Promise((end) => setTimeout(end, 60))");
     assert.ok(Number(/dur=([\d.]+)/.exec(parseTimings(answer).get("run")!)![1]) >= 59);
   });
 });
 
-describe("what a page asks for", () => {
+describe("a request that a page of a browser sends", () => {
   for (const use of ["script", "style", "worker", "sharedworker", "serviceworker", "object", "embed"]) {
-    it(`is refused as ${use}, and nothing is counted`, async () => {
+    it(`is rejected for ${use}, and nothing is counted`, async () => {
       const earlier = await containerRecord(service, "fetched", token);
       const answer = await service.run("fetched", "1", { token, headers: { "sec-fetch-dest": use } });
       assertProblem(answer, 400, "request_invalid");
@@ -115,7 +115,7 @@ describe("what a page asks for", () => {
   }
 
   for (const use of ["empty", "document", "iframe", "image"]) {
-    it(`is answered as ${use}`, async () => {
+    it(`is answered for ${use}`, async () => {
       assert.equal((await service.run("fetched", "1", { headers: { "sec-fetch-dest": use } })).status, 200);
     });
   }

@@ -20,8 +20,8 @@ after(async () => {
   await code.close();
 });
 
-describe("the means of code", () => {
-  it("both at once are refused", async () => {
+describe("the source of the code", () => {
+  it("is rejected if it is both a body and task_url", async () => {
     const query = { task_url: code.url };
     assertProblem(await service.run("means", "1", { query }), 400, "code_ambiguous");
     assertProblem(
@@ -31,21 +31,21 @@ describe("the means of code", () => {
     );
   });
 
-  it("none is refused, with every verb", async () => {
+  it("is required for every method", async () => {
     for (const method of ["POST", "PUT", "PATCH", "GET", "DELETE"]) {
       assertProblem(await service.request(method, "/api/run/means"), 400, "code_missing");
     }
   });
 
   for (const blank of ["", " ", "\n\t \r\n", "\uFEFF", "\uFEFF \n"]) {
-    it(`blank text, ${JSON.stringify(blank)}, is missing code`, async () => {
+    it(`is missing if the text is blank: ${JSON.stringify(blank)}`, async () => {
       assertProblem(await service.run("means", blank), 400, "code_missing");
       assertProblem(await service.request("POST", "/api/run/means", { json: { code: blank } }), 400, "code_missing");
     });
   }
 
   for (const method of ["GET", "DELETE"]) {
-    it(`${method} takes no body, with and without task_url`, async () => {
+    it(`cannot be a body with ${method}, with and without task_url`, async () => {
       for (const query of [{}, { task_url: code.url }]) {
         const answer = await service.request(method, "/api/run/means", { body: "6 * 7", query });
         assert.equal(answer.status, 400);
@@ -57,7 +57,7 @@ describe("the means of code", () => {
     });
   }
 
-  it("a body in chunks is a body", async () => {
+  it("can be a body in chunks", async () => {
     const headers = { "transfer-encoding": "chunked" };
     assert.equal((await service.run("means", "6 * 7", { headers })).text, "42");
     const answer = await service.request("GET", "/api/run/means", { headers, body: "6 * 7" });
@@ -68,23 +68,23 @@ describe("the means of code", () => {
 describe("source text", () => {
   const types = ["text/plain", "text/plain; charset=utf-8", "application/javascript", "application/octet-stream"];
   for (const type of [...types, "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "image/png"]) {
-    it(`may come as ${type}`, async () => {
+    it(`can have the type ${type}`, async () => {
       const answer = await service.run("text", "`é${6 * 7}`", { headers: { "content-type": type } });
       assert.equal(answer.text, '"é42"');
     });
   }
 
-  it("may come without a type", async () => {
+  it("can have no type", async () => {
     assert.equal((await service.run("text", "6 * 7")).text, "42");
   });
 
-  it("loses a byte-order mark and a first line that begins with #!", async () => {
+  it("loses its byte-order mark and a first line that begins with #!", async () => {
     assert.equal((await service.run("text", "\uFEFF6 * 7")).text, "42");
     assert.equal((await service.run("text", "#!/usr/bin/env node\n6 * 7")).text, "42");
     assert.equal((await service.run("text", "\uFEFF#!/usr/bin/env node\r\nreturn 6 * 7")).text, "42");
   });
 
-  it("keeps its line numbers when it loses its first line", async () => {
+  it("keeps its line numbers if its first line is removed", async () => {
     const answer = await service.run("text", "#!/usr/bin/env node\nthrow new Error('second line')");
     assert.match(assertProblem(answer, 500, "task_threw").error!.stack!, /:2:7\b/);
   });
@@ -97,7 +97,7 @@ describe("source text", () => {
     [0xff, 0xfe, 0x31, 0],
   ];
   for (const bytes of broken) {
-    it(`is refused when its bytes are not UTF-8: ${Buffer.from(bytes).toString("hex")}`, async () => {
+    it(`is rejected if its bytes are not UTF-8: ${Buffer.from(bytes).toString("hex")}`, async () => {
       assertProblem(await service.run("text", Uint8Array.from(bytes)), 400, "request_invalid");
       const envelope = Buffer.concat([Buffer.from('{"code":"'), Buffer.from(bytes), Buffer.from('"}')]);
       const json = { headers: { "content-type": "application/json" } };
@@ -107,31 +107,31 @@ describe("source text", () => {
 });
 
 describe("the envelope", () => {
-  it("holds code", async () => {
+  it("contains code", async () => {
     assert.equal((await send({ code: "6 * 7" })).text, "42");
     assert.equal((await text('{"code":"6 * 7"}', "Application/JSON; charset=UTF-8")).text, "42");
     assert.equal((await text('\n {"code": "6\\u0020* 7"} \n')).text, "42");
   });
 
-  it("holds data of any kind, which the task finds as body", async () => {
+  it("contains data of any kind, which the task finds in body", async () => {
     for (const data of [{ a: [1, "é"] }, [1], "text", 0, false, null]) {
       assert.deepEqual((await send({ code: "(context) => context.body", data })).json(), data);
     }
     assert.deepEqual((await send({ code: "(context) => context.data.a", data: { a: 1 } })).json(), 1);
   });
 
-  it("holds modules, which the code imports", async () => {
+  it("contains modules, which the code imports", async () => {
     const modules = { "./lib.ts": "export const twice = (n: number): number => 2 * n;" };
     const importing = "import { twice } from './lib.ts'; export default () => twice(21)";
     assert.equal((await send({ code: importing, modules })).text, "42");
   });
 
-  it("is only what application/json says it is", async () => {
+  it("is recognised only for application/json", async () => {
     const answer = await text('{"code":"6 * 7"}', "application/vnd.other+json");
     assert.deepEqual(answer.json(), { code: "6 * 7" });
   });
 
-  it("without code is missing code", async () => {
+  it("without code is code_missing", async () => {
     assertProblem(await text("{}"), 400, "code_missing");
     assertProblem(await text('{"data":1}'), 400, "code_missing");
   });
@@ -139,16 +139,16 @@ describe("the envelope", () => {
   const wrong = ["[]", "null", '"1"', "1", '{"code":1}', '{"code":null}', '{"code":["1"]}'];
   const wrongMembers = ['{"code":"1","modules":[]}', '{"code":"1","modules":{"./a.ts":1}}', '{"code":"1","Data":1}'];
   for (const body of [...wrong, ...wrongMembers]) {
-    it(`${body} is refused`, async () => {
+    it(`is rejected if it is ${body}`, async () => {
       assertProblem(await text(body), 400, "request_invalid");
     });
   }
 
-  it("names the member that it does not know", async () => {
+  it("is rejected with the name of an unknown member", async () => {
     assert.match(JSON.stringify(assertProblem(await send({ code: "1", cdoe: 1 }), 400, "request_invalid")), /cdoe/);
   });
 
-  it("tells where its text is not JSON", async () => {
+  it("is rejected with the position at which its text is not JSON", async () => {
     for (const body of ["{", '{"code":"1"', "{'code':'1'}", '{"code":"1"}x', '{"code":"\n"}']) {
       assert.match(assertProblem(await text(body), 400, "request_invalid").detail, /line \d+|column \d+|position \d+/);
     }
@@ -177,7 +177,7 @@ describe("limits on input", () => {
     );
   });
 
-  it("bytes count, not characters", async () => {
+  it("code is limited in bytes, not in characters", async () => {
     assertProblem(await service.run("size", `'${"é".repeat(MIB / 2)}'`), 400, "code_too_large");
   });
 
@@ -196,13 +196,13 @@ describe("limits on input", () => {
 
 describe("the query", () => {
   for (const name of ["task_urls", "task_", "task_id", "%74ask_id", "task%5Fid"]) {
-    it(`${name} is refused, since it is reserved and unknown`, async () => {
+    it(`${name} is rejected, because it is reserved and unknown`, async () => {
       const answer = await service.request("POST", `/api/run/query?${name}=1`, { body: "1" });
       assertProblem(answer, 400, "request_invalid");
     });
   }
 
-  it("what is not reserved reaches the task, and what is does not", async () => {
+  it("names that are not reserved reach the task, and reserved names do not", async () => {
     const body = "(context) => [context.query, context.url, context.data]";
     const target = `/api/run/query?a=1&key=${service.admin}&b=x%20y&Task_c=2&keys=3`;
     const answer = await service.request("POST", target, { token: null, body });
@@ -215,7 +215,7 @@ describe("the query", () => {
     assert.deepEqual(fetched.json(), { a: "1" });
   });
 
-  it("a reserved name that is encoded is still reserved", async () => {
+  it("an encoded reserved name is still reserved", async () => {
     const target = `/api/run/query?k%65y=${service.admin}`;
     const answer = await service.request("POST", target, {
       token: null,
@@ -227,7 +227,7 @@ describe("the query", () => {
 });
 
 describe("the context of a run", () => {
-  it("tells the run, the container, the method and the headers that are the task's business", async () => {
+  it("has the run, the container, the method and the headers that are for the task", async () => {
     const members = "({ runId: c.runId, container: c.container, method: c.method, headers: c.headers })";
     const answer = await service.request("PUT", "/api/run/context", {
       body: `(c) => (${members})`,
@@ -245,10 +245,10 @@ describe("the context of a run", () => {
     assert.equal(seen.container, "context");
     assert.equal(seen.method, "PUT");
     assert.equal(seen.headers["x-mine"], "yes");
-    const kept = Object.keys(seen.headers).filter((name) =>
+    const passedOn = Object.keys(seen.headers).filter((name) =>
       /^(authorization|cookie|proxy-|forwarded|x-forwarded|referer)/.test(name),
     );
-    assert.deepEqual(kept, []);
+    assert.deepEqual(passedOn, []);
   });
 
   it("keeps a referer without a key", async () => {
@@ -265,7 +265,7 @@ function text(body: string, type = "application/json"): Promise<Answer> {
   return service.run("envelope", body, { headers: { "content-type": type } });
 }
 
-/** An envelope that is so many levels deep. */
+/** Returns an envelope with this number of levels. */
 function nested(levels: number): string {
   return `{"code":"1","data":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
 }

@@ -19,14 +19,14 @@ before(async () => {
 });
 after(() => leave(service, home));
 
-describe("what must stay secret", () => {
+describe("a secret file or token", () => {
   it("is readable by its owner only", async () => {
     for (const name of ["admin.token", "keys.json"]) {
       assert.equal((await stat(path.join(service.data, name))).mode & 0o777, 0o600, name);
     }
   });
 
-  it("is in no answer and in no line that the service writes", async () => {
+  it("is in no answer and in no line that the service prints", async () => {
     const forged = altered(token, { payload: { jti: "forged" } });
     const answers: Answer[] = [];
     for (const key of [token, service.admin, forged]) {
@@ -74,18 +74,18 @@ describe("what must stay secret", () => {
 });
 
 describe("the command line", () => {
-  it("makes another administrative token from the data directory", async () => {
+  it("issues another administrative token from the data folder", async () => {
     const child = caisson(home, "token", "issue", "--admin");
     let output = "";
     child.stdout!.setEncoding("utf8").on("data", (text: string) => (output += text));
     const [code] = (await once(child, "close")) as [number];
     assert.equal(code, 0);
-    const made = output.trim();
-    assert.notEqual(made, service.admin);
-    assert.equal((await service.request("DELETE", "/api/limits/container/solo", { token: made })).status, 200);
+    const issued = output.trim();
+    assert.notEqual(issued, service.admin);
+    assert.equal((await service.request("DELETE", "/api/limits/container/solo", { token: issued })).status, 200);
   });
 
-  it("switches key off with --no-query-key", async () => {
+  it("switches off the query key with --no-query-key", async () => {
     const strict = await startService(["--no-query-key"]);
     try {
       const answer = await strict.request("POST", "/api/run/a", {

@@ -4,13 +4,16 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { isLong } from "../long.ts";
 import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
 
-/** In no other text. */
+/** A value that is in no other text. */
 const SECRET = "hunter2-8d1f0a6c";
+/** The guests are new in the first round and poisoned in the second. */
+const ROUNDS = isLong ? 10 : 2;
 const DIGEST = createHash("sha256").update(SECRET).digest("hex");
 
 let home: Home;
@@ -30,12 +33,12 @@ after(async () => {
 
 function start(): Promise<Service> {
   const flags = ["--egress-allow", server.address, "--token-containers", "100", "--log-level", "debug"];
-  // To look through a whole heap takes long on a busy machine.
+  // Reading a whole heap takes long on a busy machine.
   flags.push("--block-limit", "60s", "--wall-limit", "120s");
   return startService(flags, home);
 }
 
-/** A token that runs what the server gives at that path, with these secrets. */
+/** Issues a token that runs what the server returns for that path, with these secrets. */
 async function pinned(name: string, text: string, claims: object = {}): Promise<{ token: string; jti: string }> {
   texts.set(`/${name}`, text);
   const members = { containers: ["*"], code: { url: `${server.url}/${name}` }, secrets: { KEY: SECRET }, ...claims };
@@ -53,7 +56,7 @@ function put(jti: string, json: unknown, token: string = service.admin): Promise
 }
 
 describe("the secrets of a token", () => {
-  it("are given to the code that it is pinned to, by every shape that has a context", async () => {
+  it("reach the code that the token is pinned to, in every form that has a context", async () => {
     const codes = {
       function: "(context) => context.secrets",
       callback: "module.exports = function (context, cb) { cb(null, context.secrets) }",
@@ -67,7 +70,7 @@ describe("the secrets of a token", () => {
     }
   });
 
-  it("are given beside data, and win over no param and no data: they have a place of their own", async () => {
+  it("are separate from data, and override neither a param nor data", async () => {
     const { token } = await pinned("beside", "(c) => [c.secrets, c.params, c.data, Object.keys(c)]", {
       params: { KEY: "readable" },
     });
@@ -75,7 +78,7 @@ describe("the secrets of a token", () => {
     assert.deepEqual([secrets, params, data], [{ KEY: SECRET }, { KEY: "readable" }, { KEY: "readable" }]);
   });
 
-  it("are given to code that is supplied, where it is the code that was pinned", async () => {
+  it("reach supplied code if it is the pinned code", async () => {
     const code = "(context) => context.secrets.KEY";
     const sha256 = createHash("sha256").update(code).digest("hex");
     const { token } = await pinned("supplied", code, { code: { sha256 } });
@@ -84,7 +87,7 @@ describe("the secrets of a token", () => {
     assertProblem(other, 400, "code_pinned");
   });
 
-  it("are for free code only where that is said in as many words", async () => {
+  it("are allowed with free code only if secretsReadable is true", async () => {
     const claims = { containers: ["*"], secrets: { KEY: SECRET } };
     const answer = await service.request("POST", "/api/tokens", { json: claims });
     assert.match(assertProblem(answer, 400, "request_invalid").detail, /secretsReadable: true/);
@@ -95,12 +98,12 @@ describe("the secrets of a token", () => {
     assert.equal((await ask("readable", free, { body: code })).json(), null);
   });
 
-  it("are in no log where they are a guest's last words, or the name of a host", async () => {
+  it("are in no log, neither in the last output of a guest nor in the name of a host", async () => {
     const secret = "CANARY-Last-Words-5f3a";
     const code = `(c) => {
       if (c.query.how === "host") return fetch("http://" + c.secrets.KEY + ".internal:99/");
       require("node:fs").writeSync(2, "boom " + c.secrets.KEY + "\\n");
-      for (const held = []; ; ) held.push(new Array(1e5).fill(1.5));
+      for (const held = []; ; ) held.push(new Array(1e6).fill(1.5));
     }`;
     const { token } = await pinned("last-words", code, { secrets: { KEY: secret } });
     for (const how of ["exit", "host"]) await ask("last-words", token, { query: { how } });
@@ -109,7 +112,7 @@ describe("the secrets of a token", () => {
     assert.ok(!service.stderr().toLowerCase().includes(secret.toLowerCase()));
   });
 
-  it("are in no answer and no log as programs write them down: inspected, escaped, quoted by V8", async () => {
+  it("are in no answer and no log in the spellings of programs: inspected, escaped, quoted by V8", async () => {
     const pem = `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n".repeat(3)}-----END PRIVATE KEY-----\n`;
     const code = `(c) => {
       const { KEY } = c.secrets;
@@ -167,10 +170,10 @@ describe("the secrets of a token", () => {
     }
   });
 
-  it("are not told by a text that is cut in the middle of one, in an answer or in the log", async () => {
+  it("are not disclosed by a text that is cut in the middle of a secret, in an answer or in the log", async () => {
     const throws = "(c) => { throw new Error('y'.repeat(c.data.pad) + ': ' + c.secrets.KEY) }";
     const { token } = await pinned("cut", throws);
-    // Around the 8 KiB that a message may have.
+    // Around the maximum of a message, which is 8 KiB.
     for (let pad = 8_170; pad < 8_195; pad += 3) {
       const answer = await ask("cut", token, { json: { pad } });
       assertProblem(answer, 500, "task_threw");
@@ -179,7 +182,7 @@ describe("the secrets of a token", () => {
     assert.doesNotMatch(service.stderr(), /: hun/);
   });
 
-  it("are not repeated in the answer to a request that is refused", async () => {
+  it("are not in the answer to a rejected request", async () => {
     const wrong = [{ KEY: [SECRET] }, [SECRET], { "no name": SECRET }, { KEY: SECRET.repeat(2_000) }, SECRET];
     for (const secrets of wrong) {
       const json = { containers: ["*"], secretsReadable: true, secrets };
@@ -189,7 +192,7 @@ describe("the secrets of a token", () => {
     }
   });
 
-  it("are there after a restart", async () => {
+  it("exist after a restart", async () => {
     const { token } = await pinned("restart", "(context) => context.secrets.KEY");
     await service.stop();
     service = await start();
@@ -199,7 +202,7 @@ describe("the secrets of a token", () => {
 
 describe("PUT /api/tokens/{jti}/secrets", () => {
   const code = "(c) => [c.secrets, globalThis.turn = (globalThis.turn ?? 0) + 1]";
-  it("replaces them without a new token, and what was kept of the old ones is gone", async () => {
+  it("replaces them without a new token, and nothing is left of the old secrets", async () => {
     const { token, jti } = await pinned("put", code);
     assert.deepEqual((await ask("put", token)).json(), [{ KEY: SECRET }, 1]);
     assert.deepEqual((await ask("put", token)).json(), [{ KEY: SECRET }, 2]);
@@ -212,7 +215,7 @@ describe("PUT /api/tokens/{jti}/secrets", () => {
     assert.ok(line.includes(jti) && !line.includes("new-value"));
   });
 
-  it("is for administrators and the tokens above, not for the token itself and for others", async () => {
+  it("is for administrators and the tokens above, not for the token itself or other tokens", async () => {
     const claims = { containers: ["*"], can: ["run", "issue"], depth: 2 };
     const head = await service.issue(claims);
     texts.set("/above", code);
@@ -229,14 +232,17 @@ describe("PUT /api/tokens/{jti}/secrets", () => {
     assert.deepEqual((await ask("a", token)).json(), [{ KEY: "1" }, 2]);
   });
 
-  it("refuses what is wrong, and what would be kept for nothing", async () => {
+  it("rejects invalid secrets, and secrets that no code could receive", async () => {
     const { jti } = await pinned("wrong", code);
     for (const json of [null, [], { KEY: 1 }, { "a b": "x" }, "text"]) {
       assertProblem(await put(jti, json), 400, "request_invalid");
     }
     const answer = await service.request("POST", "/api/tokens", { json: { containers: ["a"] } });
     const free = (answer.json() as { jti: string }).jti;
-    assert.match(assertProblem(await put(free, { A: "1" }), 400, "request_invalid").detail, /free code/);
+    assert.match(
+      assertProblem(await put(free, { A: "1" }), 400, "request_invalid").detail,
+      /any code that a caller sends/,
+    );
     await service.request("DELETE", `/api/tokens/${jti}`);
     assert.match(assertProblem(await put(jti, { A: "1" }), 400, "request_invalid").detail, /was revoked/);
     assertProblem(await service.request("GET", `/api/tokens/${jti}/secrets`), 405, "method_not_allowed");
@@ -244,7 +250,7 @@ describe("PUT /api/tokens/{jti}/secrets", () => {
 });
 
 describe("what a token inherits", () => {
-  it("is overridden neither by a secret nor by a param of that name, when it is issued or later", async () => {
+  it("cannot be overridden by a secret or a param of that name, neither at the issue nor later", async () => {
     const above = { containers: ["*"], can: ["run", "issue"], depth: 2, secretsReadable: true };
     const head = await service.issue({ ...above, params: { plan: "pro" }, secrets: { KEY: SECRET } });
     const clashes: [string, object][] = [
@@ -276,13 +282,13 @@ describe("what a token inherits", () => {
   });
 });
 
-/** What was more than is inherited. */
+/** Returns the members that exceed the inherited ones. */
 function membersOf(answer: Answer): unknown[] {
   return assertProblem(answer, 403, "token_forbidden").violations!.map((each) => each["member"]);
 }
 
-describe("a second token of the same container that poisons every global it can reach", () => {
-  /** Uses what a poisoned guest would have replaced, and answers without the secret. */
+describe("a second token of the same container that poison every global it can reach", () => {
+  /** Uses functions that a poisoned guest would have replaced. Its answer does not contain the secret. */
   const victim = `const { createHash } = require("node:crypto");
     module.exports = async (context) => {
       if (context.query.look) return [globalThis.left ?? null, process.env.LEFT ?? null, require("node:fs").readdirSync("/tmp").length];
@@ -292,10 +298,11 @@ describe("a second token of the same container that poisons every global it can 
       globalThis.left = seen; process.env.LEFT = KEY; require("node:fs").writeFileSync("/tmp/left", KEY);
       return createHash("sha256").update(Buffer.from(seen.KEY)).digest("hex");
     }`;
-  /** Puts a listener in the place of every function that can be replaced, and keeps what it hears. */
-  const poisons = `const loot = (globalThis.loot ??= []);
+  /** Replaces every function that can be replaced, and records all strings that they receive and return. */
+  const poison = `const loot = (globalThis.loot ??= []);
     const { apply, ownKeys, getOwnPropertyDescriptor: look, defineProperty } = Reflect;
-    const hear = (what) => { try { if (typeof what === "string") loot.push(what); } catch {} };
+    // Without a function that the poison replaces: otherwise each recorded text would be recorded again, until memory ends.
+    const record = (what) => { if (typeof what === "string" && what.length < 1e3 && loot.length < 1e5) loot[loot.length] = what; };
     const seen = new Set([loot]);
     const walk = (owner, depth) => {
       if (owner === null || (typeof owner !== "object" && typeof owner !== "function") || seen.has(owner) || depth > 4) return;
@@ -308,51 +315,53 @@ describe("a second token of the same container that poisons every global it can 
         if (typeof found.value !== "function" || !found.configurable) continue;
         const real = found.value;
         const spy = new Proxy(real, { apply(_, self, words) {
-          hear(self); for (let at = 0; at < words.length; at++) hear(words[at]);
-          const result = apply(real, self, words); hear(result); return result;
+          record(self); for (let at = 0; at < words.length; at++) record(words[at]);
+          const result = apply(real, self, words); record(result); return result;
         } });
         try { defineProperty(owner, key, { ...found, value: spy }); } catch {}
       }
     };
     for (const name of require("node:module").builtinModules) try { walk(require(name), 0); } catch {}
     walk(globalThis, 0);
-    Object.defineProperty(Object.prototype, "KEY", { set(value) { hear(value); }, get() { return "poison"; }, configurable: true });
-    return 1`;
-  /** All that the attacker can look at. */
-  const looks = `const fs = require("node:fs");
+    Object.defineProperty(Object.prototype, "KEY", { set(value) { record(value); }, get() { return "poison"; }, configurable: true });
+    JSON.parse('"canary"');
+    for (let at = 0; at < loot.length; at++) if (loot[at] === "canary") return "it records";
+    return "it records nothing"`;
+  /** Searches everything that the attacker can read. */
+  const search = `const fs = require("node:fs");
     const found = [globalThis.loot, globalThis.left, process.env, process.title, process.argv].map((each) => require("node:util").inspect(each, { depth: 9 }));
     for (const name of fs.readdirSync("/tmp")) found.push(fs.readFileSync("/tmp/" + name, "latin1"));
     const file = require("node:v8").writeHeapSnapshot("/tmp/heap");
     found.push(fs.readFileSync(file, "latin1"));
-    return found.join().includes(["hunter2", "8d1f0a6c"].join("-"))`;
+    return /hunter2[-]8d1f0a6c/.test(found.join())`;
 
-  it("gets nothing, whether it comes before, between or after, and whatever becomes of its own answers", async () => {
+  it("gets no secret, whether it runs before, between or after, and whatever its answers are", async () => {
     const { token } = await pinned("victim", victim);
     const attacker = await service.issue({ containers: ["*"] });
     const run = (code: string): Promise<Answer> => service.run("shared", code, { token: attacker });
-    for (let round = 0; round < 3; round++) {
-      await run(poisons);
+    for (let round = 0; round < ROUNDS; round++) {
+      assert.equal((await run(poison)).text, '"it records"');
       assert.equal((await ask("shared", token)).text, JSON.stringify(DIGEST));
-      const asked = [ask("shared", token), run(poisons), ask("shared", token), run(poisons)];
-      const answers = await Promise.all(asked);
+      const pending = [ask("shared", token), run(poison), ask("shared", token), run(poison)];
+      const answers = await Promise.all(pending);
       for (const at of [0, 2]) assert.equal(answers[at]!.text, JSON.stringify(DIGEST));
       for (const at of [1, 3]) assert.ok(!answers[at]!.text.includes(SECRET));
-      // Its own tools may be so broken that it sees nothing at all; then with new ones.
-      const seen = await run(looks);
+      // The attacker's tools may be so broken that they find nothing. Then the attacker uses new ones.
+      const seen = await run(search);
       assert.ok(seen.text === "false" || seen.status >= 400, seen.text);
     }
     const other = await service.issue({ containers: ["*"], net: false });
-    assert.equal((await service.run("shared", looks, { token: other })).text, "false");
+    assert.equal((await service.run("shared", search, { token: other })).text, "false");
   });
 
-  it("gets nothing either when it is pinned to the same code, or may have secrets of its own", async () => {
+  it("gets no secret even if it is pinned to the same code, or may have secrets", async () => {
     const { token } = await pinned("victim", victim);
     assert.equal((await ask("same", token)).text, JSON.stringify(DIGEST));
     const same = await pinned("victim", victim, { secrets: { KEY: "of my own" } });
     assert.equal((await ask("same", same.token, { query: { look: "1" } })).text, "[null,null,0]");
     const readable = await service.issue({ containers: ["*"], secretsReadable: true, secrets: { KEY: "of my own" } });
-    assert.equal((await service.run("same", looks, { token: readable })).text, "false");
+    assert.equal((await service.run("same", search, { token: readable })).text, "false");
     const fresh = await service.issue({ containers: ["*"], fresh: true });
-    assert.equal((await service.run("same", looks, { token: fresh })).text, "false");
+    assert.equal((await service.run("same", search, { token: fresh })).text, "false");
   });
 });

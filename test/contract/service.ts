@@ -12,53 +12,53 @@ const ROOT = path.join(import.meta.dirname, "../..");
 const START_MS = 60_000;
 const STOP_MS = 10_000;
 
-/** A service that was started as a user starts it, and what a test may do to it. */
+/** A service that is started in the way an operator starts it, with the actions that a test needs. */
 export interface Service {
   readonly url: string;
   readonly port: number;
-  /** Of its process that serves. */
+  /** The id of the process that serves. */
   readonly pid: number;
-  /** What it has on the machine outside its data. */
+  /** What the service has on the machine outside its data. */
   readonly trail: Trail;
   /** The text of the administrative token. */
   readonly admin: string;
   readonly data: string;
-  /** Sends the administrative token unless told otherwise. */
+  /** Sends the administrative token unless the options have another. */
   request(method: string, target: string, options?: RequestOptions): Promise<Answer>;
   /** Posts code to a container. */
   run(container: string, code: string | Uint8Array, options?: RequestOptions): Promise<Answer>;
-  /** Issues a token that has these claims, and gives its text. */
+  /** Issues a token with these claims. @returns its text */
   issue(claims: object): Promise<string>;
-  /** Writes bytes to a fresh connection and gives all that comes back until it closes. */
+  /** Writes bytes to a new connection. @returns everything that arrives until it closes */
   raw(...bytes: readonly (string | Uint8Array)[]): Promise<string>;
   stdout(): string;
   stderr(): string;
-  /** Waits for a line of its log, which may be written after the answer that it is about. */
+  /** Waits for a line of the log. The service may write it after the answer. */
   logLine(matches: (line: string) => boolean): Promise<string>;
-  /** Ends it as a user does, and fails when a process, a control group or a file of it stays behind. */
+  /** Ends the service with SIGTERM. Fails if a process, a control group or a file stays behind. */
   stop(): Promise<void>;
-  /** Kills it, and fails when its guests do not go with it. */
+  /** Kills the service. Fails if its guests do not end with it. */
   kill9(): Promise<void>;
 }
 
-/** A folder that outlives a service, for those that are started again on it. */
+/** Folders that outlive a service, for services that are started on them again. */
 export interface Home extends AsyncDisposable {
   readonly data: string;
   readonly tmp: string;
-  /** Where its programs are looked for; without it, where the tests look. */
+  /** The PATH of the service; default: that of the tests. */
   readonly path?: string;
-  /** Who starts the service; without it, who runs the tests. */
+  /** The user id that starts the service; default: that of the tests. */
   readonly uid?: number;
-  /** The service gets a process group of its own, as a shell gives it one in a terminal. */
+  /** Whether the service gets a separate process group, as a shell in a terminal starts it. */
   readonly detached?: boolean;
-  /** Of Node, for the service. */
+  /** The options of Node for the service. */
   readonly nodeOptions?: string;
 }
 
-/** For a test whose subject is not the wall: to prove that it holds takes a third of a start. */
+/** Flags for a test that does not depend on the sandbox. Proving the sandbox takes a third of a start. */
 export const NO_WALL: readonly string[] = ["--isolation", "none"];
 
-/** Starts a service on a free port. Without a home it gets one of its own, which `stop` removes. */
+/** Starts a service on a free port. Without a home it gets a new one, which `stop` removes. */
 export async function startService(flags: readonly string[] = [], home?: Home): Promise<Service> {
   const place = home ?? (await makeHome());
   const trail = new Trail(place);
@@ -69,7 +69,7 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   const exited = once(child, "exit");
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);
-  const gone = async (): Promise<void> => {
+  const afterExit = async (): Promise<void> => {
     await exited;
     process.off("exit", killAtExit);
     try {
@@ -82,13 +82,13 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   try {
     await until(ready, "the service has started", START_MS);
   } catch (error) {
-    // Its process would keep that of the test from ending.
+    // The process of the service would keep the process of the test alive.
     child.kill("SIGKILL");
-    await gone();
+    await afterExit();
     throw new Error(`the service did not start: ${output.stderr}`, { cause: error });
   }
   if (child.exitCode !== null) {
-    await gone();
+    await afterExit();
     throw new Error(`the service ended with ${child.exitCode} before it served: ${output.stderr}`);
   }
 
@@ -126,20 +126,20 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
       const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
       const [code, signal] = (await exited) as [number | null, string | null];
       clearTimeout(timer);
-      // Now and not soon: it has waited for all that it started.
+      // Without a wait, because the service has waited for everything that it started.
       const left = await trail.left();
-      await gone();
+      await afterExit();
       if (code !== 0) throw new Error(`the service ended with ${code ?? signal} when it was stopped: ${output.stderr}`);
       if (left.length > 0) throw new Error(`the service left behind: ${left.join(", ")}`);
     },
     kill9: async () => {
       child.kill("SIGKILL");
-      await gone();
+      await afterExit();
     },
   };
 }
 
-/** Stops a service and removes its home, also when the stop fails. */
+/** Stops a service and removes its home, even if the stop fails. */
 export async function leave(service: Service, home: Home): Promise<void> {
   try {
     await service.stop();
@@ -148,17 +148,17 @@ export async function leave(service: Service, home: Home): Promise<void> {
   }
 }
 
-/** Makes a data folder and a folder for temporary files, removed when it is disposed of. */
+/** Creates a data folder and a folder for temporary files, which are removed when the home is disposed of. */
 export async function makeHome(): Promise<Home> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-contract-"));
-  // A guest that runs under a uid of its own must be able to walk through the folder to its program.
+  // A guest with a separate user id must be able to reach its program below this folder.
   await chmod(folder, 0o755);
   const home = { data: path.join(folder, "data"), tmp: path.join(folder, "tmp") };
   await mkdir(home.tmp);
   return { ...home, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Starts the command line on a home, the verb first. */
+/** Starts the command line on a home. The first argument is the verb. */
 export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
   return spawn("scripts/node", ["src/main.ts", ...words, "--data", home.data], {
@@ -175,12 +175,15 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   });
 }
 
+/** A step that takes milliseconds on an idle machine takes seconds on one that runs other tests. */
+const LONG_STEPS = ["--block-limit", "20s"];
+
 /**
- * Most tests walk through names, as the administrator, faster than any tenant may, and bring more tokens than a client has.
- * Flags that are given win.
+ * Flags for most tests, which use more container names than a tenant may, and more tokens than a client has. Flags
+ * of the test override these.
  */
-const ROOMY = ["--token-new-containers", "100000"];
-const ROOMY_CHECKS = ["--auth-limit", "minute=100000"];
+const MANY_CONTAINERS = ["--token-new-containers", "100000"];
+const MANY_CHECKS = ["--auth-limit", "minute=100000"];
 
 function launch(flags: readonly string[], home: Home): ChildProcess {
   return caisson(
@@ -188,8 +191,9 @@ function launch(flags: readonly string[], home: Home): ChildProcess {
     "serve",
     "--port",
     "0",
-    ...ROOMY,
-    ...(flags.includes("--auth-limit") ? [] : ROOMY_CHECKS),
+    ...MANY_CONTAINERS,
+    ...(flags.includes("--auth-limit") ? [] : MANY_CHECKS),
+    ...(flags.includes("--block-limit") ? [] : LONG_STEPS),
     ...flags,
   );
 }

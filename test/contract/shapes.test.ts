@@ -11,8 +11,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Each code answers 200 with this JSON. */
-function gives(result: unknown, codes: readonly string[], type?: string): void {
+/** Tests that each code answers 200 with this JSON. */
+function testResults(result: unknown, codes: readonly string[], type?: string): void {
   for (const code of codes) {
     it(code, async () => {
       const answer = await service.run("shapes", code, type ? { headers: { "content-type": type } } : {});
@@ -23,8 +23,8 @@ function gives(result: unknown, codes: readonly string[], type?: string): void {
   }
 }
 
-describe("an expression gives its value", () => {
-  gives(42, [
+describe("an expression returns its value", () => {
+  testResults(42, [
     "6 * 7",
     "6 * 7;",
     " 6 * 7 ; \n",
@@ -33,92 +33,92 @@ describe("an expression gives its value", () => {
     "async () => 42;",
     "(() => 42)()",
   ]);
-  gives(42, [
+  testResults(42, [
     "function () { return 42 }",
     "function named() { return 42 }",
     "async function () { return 42 }",
     "6 * 7 // end",
   ]);
-  gives({ a: 1 }, ["({ a: 1 })", "{ a: 1 }", "{ a: 1 };", "() => ({ a: 1 })", "new (class { a = 1 })()"]);
-  gives([1, 2], ["[1, 2]", "[1].concat(2)", "await Promise.all([1, Promise.resolve(2)])"]);
+  testResults({ a: 1 }, ["({ a: 1 })", "{ a: 1 }", "{ a: 1 };", "() => ({ a: 1 })", "new (class { a = 1 })()"]);
+  testResults([1, 2], ["[1, 2]", "[1].concat(2)", "await Promise.all([1, Promise.resolve(2)])"]);
 });
 
-describe("a function body gives what it returns", () => {
-  gives(42, [
+describe("a function body returns what it returns explicitly", () => {
+  testResults(42, [
     "const x = 6; return x * 7",
     "return 42",
     "await null; return 42",
     "if (true) { return 42 }",
     "return () => 42",
   ]);
-  gives(42, [
+  testResults(42, [
     "let n = 0; for await (const m of [40, 2]) n += m; return n",
     "return async () => 42",
     "return function (cb) { cb(null, 42) }",
   ]);
-  gives(null, ["const x = 6", "return", ";", "return undefined", "void 0"]);
-  gives(42, ["const { createHash } = require('node:crypto'); return createHash('sha256') ? 42 : 0"]);
+  testResults(null, ["const x = 6", "return", ";", "return undefined", "void 0"]);
+  testResults(42, ["const { createHash } = require('node:crypto'); return createHash('sha256') ? 42 : 0"]);
 });
 
 describe("CommonJS", () => {
-  gives(42, [
+  testResults(42, [
     "module.exports = () => 42",
     "module.exports = async (context) => 42",
     "exports.default = () => 42",
     "module.exports = 42",
   ]);
-  gives(42, [
+  testResults(42, [
     "module.exports = (cb) => cb(null, 42); return 7",
     "exports.__esModule = true; exports.default = () => 42; exports.other = 1",
   ]);
-  gives("text", ["module.exports = 'text'", "module.exports = Promise.resolve('text')"]);
+  testResults("text", ["module.exports = 'text'", "module.exports = Promise.resolve('text')"]);
 });
 
 describe("an ES module", () => {
-  gives(42, [
+  testResults(42, [
     "export default () => 42",
     "export default async (context) => 42",
     "export default function () { return 42 }",
     "export default 42",
   ]);
-  gives(42, [
+  testResults(42, [
     "const n = await Promise.resolve(42); export default n",
     "export const other = 1; export default () => 42",
   ]);
-  gives(64, [
+  testResults(64, [
     "import { createHash } from 'node:crypto'; export default () => createHash('sha256').update('').digest('hex').length",
   ]);
-  gives(64, [
+  testResults(64, [
     "import * as crypto from 'crypto'\nexport default () => crypto.createHash('sha256').digest('hex').length",
   ]);
 });
 
 describe("a function is called by its parameters", () => {
-  gives("POST", [
+  testResults("POST", [
     "(context) => context.method",
     "(c) => c.method",
     "({ method }) => method",
     "async (cb) => cb.method",
   ]);
-  gives(42, [
+  testResults(42, [
     "(cb) => cb(null, 42)",
     "(callback) => callback(null, 42)",
     "(done) => setTimeout(done, 1, null, 42)",
     "next => next(null, 42)",
   ]);
-  gives("POST", [
+  testResults("POST", [
     "(context, cb) => cb(null, context.method)",
     "module.exports = function (context, cb) { cb(null, context.method) }",
   ]);
-  gives(42, [
+  testResults(42, [
     "(context, cb) => Promise.resolve(42)",
     "(context, cb) => { cb(null, 42); cb(null, 43) }",
     "(cb) => { cb(null, 42); throw new Error() }",
   ]);
-  gives(null, ["(cb) => cb()", "(cb) => cb(null)", "(cb) => cb(undefined, undefined)"]);
+  testResults(null, ["(cb) => cb()", "(cb) => cb(null)", "(cb) => cb(undefined, undefined)"]);
 });
 
-describe("a Node handler answers by res", () => {
+describe("a Node handler answers with res", () => {
   it("with its status, headers and body", async () => {
     const code = `function (context, req, res) {
       res.statusCode = 201;
@@ -149,7 +149,7 @@ describe("a Node handler answers by res", () => {
   });
 });
 
-describe("a fetch handler answers by a Response", () => {
+describe("a fetch handler answers with a Response", () => {
   const bodies = [
     "export default { fetch(request, env, ctx) { return new Response(request.method + JSON.stringify(env)) } }",
     "export default { async fetch(request, env) { return new Response(`${request.method}${JSON.stringify(env)}`) } }",
@@ -168,7 +168,7 @@ describe("a fetch handler answers by a Response", () => {
     });
   }
 
-  it("with the request's own URL and headers", async () => {
+  it("with the URL and the headers of the request", async () => {
     const code =
       "export default { fetch: (r) => Response.json([new URL(r.url).pathname, r.headers.get('x-mine'), r.headers.get('authorization')]) }";
     const answer = await service.run("shapes", code, { headers: { "x-mine": "yes" } });
@@ -177,40 +177,40 @@ describe("a fetch handler answers by a Response", () => {
 });
 
 describe("TypeScript whose types can be erased", () => {
-  gives(42, [
+  testResults(42, [
     "const x: number = 42; return x",
     "(): number => 42",
     "export default (context: unknown): number => 42",
     "42 as number",
   ]);
-  gives(42, [
+  testResults(42, [
     "interface A { a: number }\nconst a: A = { a: 42 }; return a.a",
     "type N = number; export default async (): Promise<N> => 42",
   ]);
-  gives(42, [
+  testResults(42, [
     "const id = <T,>(x: T): T => x; return id<number>(42)",
     "import type { A } from './a.ts'; export default () => 42",
   ]);
-  gives(42, [
+  testResults(42, [
     "return (function <T>(x: T) { return x })<number>(42)",
     "42 satisfies number",
     "export const a: string = ''; export default 42 as const",
   ]);
-  gives(
+  testResults(
     [false, true],
     ["const f = 1, a = 2, b = 3; return [f < a, b > (4 - 2)].map((x) => !x).map((x, i) => i === 1)"],
   );
-  gives(7, ["const f = (x) => x; const number = 1; return f<number>(7)"], "application/typescript");
-  gives(42, ["const x: number = 42; return x", "6 * 7"], "application/typescript; charset=utf-8");
+  testResults(7, ["const f = (x) => x; const number = 1; return f<number>(7)"], "application/typescript");
+  testResults(42, ["const x: number = 42; return x", "6 * 7"], "application/typescript; charset=utf-8");
 
   for (const code of ["enum A { B }\nreturn A.B", "namespace N { export const a = 1 }\nreturn N.a"]) {
-    it(`and not that whose types make code: ${code}`, async () => {
+    it(`but not TypeScript whose types produce code: ${code}`, async () => {
       assertProblem(await service.run("shapes", code), 400, "code_syntax");
     });
   }
 });
 
-describe("what cannot be run", () => {
+describe("code that cannot run", () => {
   const shapeless = [
     "class A {}",
     "return class {}",
@@ -220,7 +220,7 @@ describe("what cannot be run", () => {
   ];
   const objects = ["module.exports = { a: 1 }", "export default { a: 1 }", "exports.a = 1", "export default {}"];
   for (const code of [...shapeless, "function (a, b, c, d) {}", ...objects, "module.exports = { fetch: 1 }"]) {
-    it(`has no shape: ${code}`, async () => {
+    it(`is code_shape: ${code}`, async () => {
       assertProblem(await service.run("shapes", code), 400, "code_shape");
     });
   }
@@ -236,7 +236,7 @@ describe("what cannot be run", () => {
     "é ü",
     "<b>text</b>",
   ]) {
-    it(`does not parse: ${code}`, async () => {
+    it(`is code_syntax: ${code}`, async () => {
       assert.match(assertProblem(await service.run("shapes", code), 400, "code_syntax").detail, /\n.*\^/);
     });
   }
@@ -248,13 +248,13 @@ describe("what cannot be run", () => {
     "<html><body>",
     "\n  ```\n1\n```",
   ]) {
-    it(`is not code at all, and the answer says so: ${code}`, async () => {
+    it(`is not code, and the answer says what it is: ${code}`, async () => {
       const problem = assertProblem(await service.run("shapes", code), 400, "code_syntax");
       assert.match(`${problem.detail} ${problem.hint}`, /fence|markdown|html/i);
     });
   }
 
-  it("reports the module's error when the body's is only about import and export", async () => {
+  it("is reported with the error of the module if the body fails only because of import and export", async () => {
     const problem = assertProblem(
       await service.run("shapes", "import a from 'node:fs';\nconst = 1"),
       400,
@@ -263,7 +263,7 @@ describe("what cannot be run", () => {
     assert.match(problem.detail, /const = 1/);
   });
 
-  it("names a module that is not there", async () => {
+  it("is reported with the name of a module that does not exist", async () => {
     const answer = await service.run("shapes", "import x from 'left-pad'; export default x");
     assert.ok(answer.status === 400 || answer.status === 500);
     assert.match(assertProblem(answer, answer.status, (answer.json() as { code: string }).code).detail, /left-pad/);

@@ -8,9 +8,9 @@ import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
 const BODY_BYTES = 4 * MIB;
-/** All but the last byte of a body: the service reads on. */
+/** A body without its last byte, so that the service continues to read. */
 const UNFINISHED = Buffer.alloc(BODY_BYTES - 1, " ");
-/** Together more than the memory that bodies share. */
+/** The number of senders whose bodies together exceed the memory for bodies. */
 const SENDERS = 68;
 
 let service: Service;
@@ -20,25 +20,25 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** An envelope, all but its last byte, that takes long to be checked. */
+/** An envelope without its last byte, which takes long to check. */
 const SLOW_ENVELOPE = Buffer.from(`{"code":"1","data":[${"[],".repeat(BODY_BYTES / 3 - 10)}0]`.padEnd(BODY_BYTES - 1));
 
-/** A task, all but the last byte, that takes long to be read. */
+/** A task without its last byte, which takes long to read. */
 const SLOW_TASK = Buffer.from(`{"code":"1${"\\u0020".repeat(BODY_BYTES / 6 - 10)}"`.padEnd(BODY_BYTES - 1));
 
 interface Sent {
   readonly socket: Socket;
-  /** What was answered until now. */
+  /** Returns the answer up to now. */
   readonly answer: () => string;
 }
 
 interface Unfinished {
   readonly method?: "POST" | "PUT";
-  /** All of the body but its last byte. */
+  /** The body without its last byte. */
   readonly body?: Buffer;
 }
 
-/** Sends a request whose body has not ended. */
+/** Sends a request whose body does not end. */
 async function sendUnfinished(
   path: string,
   token: string | null,
@@ -55,7 +55,7 @@ async function sendUnfinished(
   return { socket, answer: () => answer };
 }
 
-/** Does something while many requests to a path stay unfinished. @returns what they were answered. */
+/** Runs an action while many requests to a path stay unfinished. @returns their answers */
 async function whileUnfinished(path: string, token: string | null, action: () => Promise<void>): Promise<string[]> {
   const sent: Sent[] = [];
   try {
@@ -82,14 +82,14 @@ async function assertServed(): Promise<void> {
 }
 
 describe("the memory of bodies", () => {
-  it("is not taken by a token that has nothing left: its bodies are not read", async () => {
+  it("is not used by a token with nothing left, because its bodies are not read", async () => {
     const spent = await service.issue({ containers: ["spent"], limits: { token: { month: 1 } } });
     await service.run("spent", "1", { token: spent });
     const answers = await whileUnfinished("/api/run/spent", spent, assertServed);
     for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 429 /);
   });
 
-  it("is not taken by one token and those below it: its family loses its own oldest bodies", async () => {
+  it("cannot be used up by a token and the tokens below it: the family loses its oldest bodies", async () => {
     const parent = await service.issue({ containers: ["greedy"], can: ["run", "issue"], depth: 1 });
     const answer = await service.request("POST", "/api/tokens", { token: parent, json: { containers: ["greedy"] } });
     const { token: child } = answer.json() as { token: string };
@@ -99,7 +99,7 @@ describe("the memory of bodies", () => {
     for (const each of refused) assert.match(each, /^HTTP\/1\.1 503 [^]*"code":"overloaded"/);
   });
 
-  it("is not taken by bodies that came whole and wait: their family's own are refused", async () => {
+  it("cannot be used up by complete bodies that wait: other bodies of their family are rejected", async () => {
     const greedy = await service.issue({ containers: ["waiting-*"] });
     const sent: Sent[] = [];
     for (let index = 0; index < SENDERS; index++) {
@@ -112,7 +112,7 @@ describe("the memory of bodies", () => {
     for (const { answer } of sent) assert.match(answer(), /^HTTP\/1\.1 (?:200|503) /);
   });
 
-  it("is held by bodies of the API until they are read, and they are refused if they hold too much", async () => {
+  it("is used by bodies of the API until they are read, and too many of them are rejected", async () => {
     const greedy = await service.issue({ containers: ["keeper"], can: ["tasks"] });
     const sent: Sent[] = [];
     for (let index = 0; index < SENDERS / 2; index++) {
@@ -124,22 +124,22 @@ describe("the memory of bodies", () => {
     await until(() => sent.every(({ answer }) => answer() !== ""), "all are answered");
     for (const { socket } of sent) socket.destroy();
     const refused = sent.filter(({ answer }) => answer().includes('"code":"overloaded"'));
-    assert.ok(refused.length > 0, "all were taken");
-    assert.ok(refused.length < sent.length, "none was taken");
+    assert.ok(refused.length > 0, "all tasks were stored");
+    assert.ok(refused.length < sent.length, "no task was stored");
   });
 
-  it("is not taken by strangers who run a public task", async () => {
+  it("cannot be used up by callers of a public task without a token", async () => {
     const task = { code: "(context) => 1", public: true };
     assert.equal((await service.request("PUT", "/api/tasks/open/hook", { json: task })).status, 201);
     const answers = await whileUnfinished("/api/run/open/hook", null, assertServed);
-    // Far fewer may wait than of callers who have a token.
+    // Far fewer of these requests may wait than requests with a token.
     const waiting = answers.filter((each) => each === "");
     assert.ok(waiting.length * BODY_BYTES <= 32 * MIB, `${waiting.length} wait`);
   });
 });
 
-describe("the memory of answers that are not read", () => {
-  it("is shared out for answers of the API as well", async () => {
+describe("the memory of unread answers", () => {
+  it("is shared for answers of the API as well", async () => {
     const greedy = await service.issue({ containers: ["greedy-api"], can: ["run", "tasks"] });
     const json = { code: `/* ${"x".repeat(MIB - 100)} */ 1` };
     const path = "/api/tasks/greedy-api/large";
@@ -162,7 +162,7 @@ describe("the memory of answers that are not read", () => {
       }),
     );
     for (const socket of sockets) socket.destroy();
-    // 12 times 30 MiB are more than all answers together may take.
+    // 12 times 30 MiB is more than the maximum for all answers together.
     assert.ok(
       read.some((bytes) => bytes < 30 * MIB),
       "no connection was cut",
@@ -173,7 +173,7 @@ describe("the memory of answers that are not read", () => {
     );
   });
 
-  it("is shared by token families: a token that spreads them over child tokens loses its own", async () => {
+  it("is shared by token families: a token that spreads its answers over child tokens loses its own answers", async () => {
     const code = `"a".repeat(${6 * MIB - 100})`;
     const slow = async (container: string, token: string): Promise<Socket> => {
       const socket = connect({ port: service.port, host: "127.0.0.1" });

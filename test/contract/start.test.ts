@@ -16,15 +16,15 @@ before(async () => {
 after(() => leave(service, home));
 
 describe("a start", () => {
-  it("says the address, the isolation, where the token is, and never the token", () => {
-    const said = service.stdout();
-    assert.ok(said.includes(service.url));
-    assert.match(said, /isolation.*namespaces/i);
-    assert.ok(said.includes(`${service.data}/admin.token`));
-    assert.ok(!(said + service.stderr()).includes(service.admin));
+  it("prints the address, the isolation level and the path of the token, and never the token", () => {
+    const output = service.stdout();
+    assert.ok(output.includes(service.url));
+    assert.match(output, /isolation.*namespaces/i);
+    assert.ok(output.includes(`${service.data}/admin.token`));
+    assert.ok(!(output + service.stderr()).includes(service.admin));
   });
 
-  it("ends with a curl line that prints 42 as it stands, from any folder", async () => {
+  it("ends with a curl line that prints 42 from any folder", async () => {
     const line = service.stdout().trimEnd().split("\n").at(-1)!;
     assert.match(line, /^curl /);
     const { stdout, stderr } = await promisify(execFile)("sh", ["-c", line], { cwd: "/" });
@@ -32,7 +32,7 @@ describe("a start", () => {
   });
 });
 
-describe("a start that cannot be", () => {
+describe("a start with invalid settings", () => {
   const wrong: [string[], RegExp[]][] = [
     [["--port", "none"], [/port/]],
     [["--port", "70000"], [/port/]],
@@ -52,20 +52,20 @@ describe("a start that cannot be", () => {
     ],
   ];
   for (const [flags, expected] of wrong) {
-    it(`names what is wrong and ends: ${flags.join(" ")}`, async () => {
+    it(`names the fault and ends: ${flags.join(" ")}`, async () => {
       await using other = await makeHome();
       const child = caisson(other, "serve", "--port", "0", ...flags);
-      let said = "";
-      child.stdout!.on("data", (text: Buffer) => (said += text.toString()));
-      child.stderr!.on("data", (text: Buffer) => (said += text.toString()));
+      let output = "";
+      child.stdout!.on("data", (text: Buffer) => (output += text.toString()));
+      child.stderr!.on("data", (text: Buffer) => (output += text.toString()));
       const [code] = (await once(child, "close")) as [number | null];
-      assert.ok(code !== 0 && code !== null, said);
-      for (const pattern of expected) assert.match(said, pattern);
-      assert.doesNotMatch(said, /\n\s+at |^curl /m);
+      assert.ok(code !== 0 && code !== null, output);
+      for (const pattern of expected) assert.match(output, pattern);
+      assert.doesNotMatch(output, /\n\s+at |^curl /m);
     });
   }
 
-  it("names the port that another listens on", async () => {
+  it("names the port if another service listens on it", async () => {
     await using other = await makeHome();
     const child = caisson(other, "serve", "--port", `${service.port}`);
     let errors = "";

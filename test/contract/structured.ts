@@ -8,9 +8,7 @@ const MEMBER = /^"([\x20-\x21\x23-\x5b\x5d-\x7e]*)"((?:; *[a-z*][a-z0-9_.*-]*=-?
 
 /**
  * Reads a header that is a list of strings with integers as parameters (RFC 9651, sections 3.1 and 4.2), as
- * draft-ietf-httpapi-ratelimit-headers-11 uses it.
- *
- * @throws {Error} when it is not one.
+ * draft-ietf-httpapi-ratelimit-headers-11 uses it. @throws {Error} if the header has another form
  */
 export function parseMembers(header: string): Member[] {
   return header.split(/[ \t]*,[ \t]*/).map((text) => {

@@ -14,8 +14,8 @@ const RUNS = 20;
 let service: Service;
 let code: CodeServer;
 let other: CodeServer;
-/** Answers that wait to be let go. */
-const held: (() => void)[] = [];
+/** Answers that the test holds back. */
+const heldAnswers: (() => void)[] = [];
 
 before(async () => {
   other = await serveCode((_, response) => response.writeHead(200, { "cache-control": "max-age=60" }).end("'other'"));
@@ -23,7 +23,7 @@ before(async () => {
     const { pathname, searchParams } = new URL(request.url!, "http://x");
     const answer = (): void => give(response, pathname, searchParams.get("cache-control"));
     if (request.headers["if-none-match"] === '"1"') response.writeHead(304).end();
-    else if (searchParams.has("held")) held.push(answer);
+    else if (searchParams.has("held")) heldAnswers.push(answer);
     else answer();
   });
   const open = [code.address, other.address].flatMap((address) => ["--egress-allow", address]);
@@ -48,39 +48,39 @@ function runUrl(url: string, token?: string, signal?: AbortSignal): Promise<Answ
   return service.request("GET", "/api/run/cached", options);
 }
 
-function askedFor(target: string): number {
+function requestsFor(target: string): number {
   return code.requests.filter(({ url }) => url === target).length;
 }
 
-/** How often a URL is asked for by three runs, one after the other. */
-async function askedByThree(target: string): Promise<number> {
+/** Returns the number of requests for a URL that three runs cause, one after another. */
+async function requestsOfThreeRuns(target: string): Promise<number> {
   for (let run = 0; run < 3; run += 1) assert.equal((await runUrl(code.url + target)).text, "42");
-  return askedFor(target);
+  return requestsFor(target);
 }
 
-describe("code from task_url that may be kept", () => {
-  it("is asked for once, and again where the server did not say that it may", async () => {
-    assert.equal(await askedByThree("/a?cache-control=max-age=60"), 1);
-    assert.equal(await askedByThree("/a"), 3);
+describe("code from task_url that may be stored", () => {
+  it("is requested once, and again if the server does not permit storing", async () => {
+    assert.equal(await requestsOfThreeRuns("/a?cache-control=max-age=60"), 1);
+    assert.equal(await requestsOfThreeRuns("/a"), 3);
     for (const each of ["no-store", "private,max-age=60", "no-cache", "max-age=0"]) {
-      assert.equal(await askedByThree(`/a?cache-control=${each}`), 3, each);
+      assert.equal(await requestsOfThreeRuns(`/a?cache-control=${each}`), 3, each);
     }
   });
 
-  it("is validated where the server gave a tag", async () => {
-    assert.equal(await askedByThree("/tagged?cache-control=no-cache"), 3);
+  it("is validated if the server sends a tag", async () => {
+    assert.equal(await requestsOfThreeRuns("/tagged?cache-control=no-cache"), 3);
     const conditions = code.requests.slice(-3).map(({ headers }) => headers["if-none-match"]);
     assert.deepEqual(conditions, [undefined, '"1"', '"1"']);
   });
 
-  it("is bounded in number", async () => {
+  it("has a maximum number of entries", async () => {
     const targets = Array.from({ length: 9 }, (_, index) => `/${index}?cache-control=max-age=60`);
     for (const target of targets) await runUrl(code.url + target);
     for (const target of targets) await runUrl(code.url + target);
-    assert.equal(askedFor(targets[0]!), 2);
+    assert.equal(requestsFor(targets[0]!), 2);
   });
 
-  it("is never a failure", async () => {
+  it("is never stored for a failure", async () => {
     for (const [path, expected] of [
       ["/absent", "task_url_status"],
       ["/page", "task_url_not_code"],
@@ -89,12 +89,12 @@ describe("code from task_url that may be kept", () => {
       for (const times of [1, 2]) {
         const problem = assertProblem(await runUrl(code.url + target), 400, expected);
         if (path === "/page") assert.match(problem.hint ?? "", /raw file/);
-        assert.equal(askedFor(target), times);
+        assert.equal(requestsFor(target), times);
       }
     }
   });
 
-  it("is nothing to a token that may not reach its place, or the one it redirects to", async () => {
+  it("is not available to a token that may not reach its host, or the host of a redirect", async () => {
     const url = `${code.url}/away?cache-control=max-age=60`;
     assert.equal((await runUrl(url)).text, '"other"');
     for (const net of [false, ["api.example.com"], [other.address], [code.address]]) {
@@ -106,18 +106,18 @@ describe("code from task_url that may be kept", () => {
     assert.equal(other.requests.length, 1);
   });
 
-  it("is asked for once by many runs at a time, also when the first of them leaves", async () => {
+  it("is requested once for many concurrent runs, even if the first of them leaves", async () => {
     const target = "/many?held&cache-control=max-age=60";
     const token = await service.issue({ containers: ["cached"], limits: { token: { day: 1_000 } } });
     const leaver = new AbortController();
     const left = assert.rejects(runUrl(code.url + target, token, leaver.signal));
-    await until(() => held.length === 1, "the code is asked for");
+    await until(() => heldAnswers.length === 1, "the code is requested");
     const runs = Array.from({ length: RUNS }, () => runUrl(code.url + target, token));
     await until(async () => (await tokenRecord(service, token)).day === 1_000 - RUNS - 1, "all runs are admitted");
     leaver.abort();
     await left;
-    held[0]!();
+    heldAnswers[0]!();
     for (const answer of await Promise.all(runs)) assert.equal(answer.text, "42");
-    assert.equal(askedFor(target), 1);
+    assert.equal(requestsFor(target), 1);
   });
 });

@@ -91,20 +91,20 @@ async function runUnder(net: unknown, page: string): Promise<Answer> {
 }
 
 describe("code from task_url", () => {
-  it("runs, and the rest of the query is the task's", async () => {
+  it("runs, and the rest of the query is for the task", async () => {
     assert.equal((await runFrom("6*7")).text, "42");
     const query = { task_url: `${code.url}/(c)=>c.query`, a: "1" };
     assert.deepEqual((await service.request("GET", "/api/run/fetched", { query })).json(), { a: "1" });
   });
 
   for (const page of ["marked", "typed", "zipped", "exact", "hop-1", "hop-2", "hop-3"]) {
-    it(`runs when it is ${page}`, async () => {
+    it(`runs if it is ${page}`, async () => {
       const answer = await runFrom(page);
       assert.equal(answer.text, "42");
     });
   }
 
-  it("is asked for without the caller's credentials", async () => {
+  it("is requested without the credentials of the caller", async () => {
     const target = `/api/run/fetched?key=${service.admin}&task_url=${encodeURIComponent(`${code.url}/7`)}`;
     const headers = { cookie: "a=b", "x-mine": "yes", referer: "http://x/" };
     assert.equal((await service.request("GET", target, { token: null, headers })).text, "7");
@@ -118,13 +118,13 @@ describe("code from task_url", () => {
     }
   });
 
-  it("is asked for again when it may not be stored", async () => {
+  it("is requested again if it may not be stored", async () => {
     const [first, second] = [await runFrom("fresh"), await runFrom("fresh")];
     assert.equal(Number(second.text), Number(first.text) + 1);
   });
 });
 
-describe("a URL that is none", () => {
+describe("an invalid URL", () => {
   const invalid = ["", "x", "/relative", "//host/x", "ftp://example.com/x", "file:///etc/passwd", "data:text/plain,1"];
   for (const url of [
     ...invalid,
@@ -133,13 +133,13 @@ describe("a URL that is none", () => {
     "http://user@example.com/",
     "http://user:pass@example.com/",
   ]) {
-    it(`is refused: ${url}`, async () => {
+    it(`is rejected: ${url}`, async () => {
       assertProblem(await runUrl(url), 400, "task_url_invalid");
     });
   }
 });
 
-describe("a place that is not allowed", () => {
+describe("an address that is not allowed", () => {
   const literal = ["127.0.0.1", "[::1]", "0.0.0.0", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "127.255.255.254"];
   const wrapped = ["[::ffff:127.0.0.1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[::ffff:0:7f00:1]"];
   const ranges = [
@@ -153,7 +153,7 @@ describe("a place that is not allowed", () => {
   ];
   for (const host of [...literal, ...wrapped, ...ranges, "[fd00::1]", "[fe80::1]", "localhost", "LOCALHOST."]) {
     it(`is not reached: ${host}`, async () => {
-      // On a port of the web only the address speaks against it; on the other port something would answer.
+      // On a port of the web only the address is forbidden. On the other port a server would answer.
       for (const port of [80, new URL(other.url).port]) {
         const problem = assertProblem(await runUrl(`http://${host}:${port}/`), 400, "task_url_forbidden");
         if (/localhost/i.test(host)) assert.doesNotMatch(problem.detail, /127\.0\.0\.1|::1/);
@@ -170,27 +170,27 @@ describe("a place that is not allowed", () => {
   }
 });
 
-describe("a token's net claim", () => {
-  it("lets task_url lead to what it names, and nowhere else", async () => {
+describe("the net claim of a token", () => {
+  it("lets task_url reach only what it names", async () => {
     assert.equal((await runUnder([code.address], "6*7")).text, "42");
     assert.equal((await runUnder(["127.0.0.1"], "6*7")).text, "42");
     const elsewhere = [["api.example.com"], ["127.0.0.1:1"], ["localhost"], false];
     for (const net of elsewhere) {
-      const asked = code.requests.length;
+      const earlierRequests = code.requests.length;
       const problem = assertProblem(await runUnder(net, "6*7"), 400, "task_url_forbidden");
       assert.match(problem.detail, /token/);
-      assert.equal(code.requests.length, asked);
+      assert.equal(code.requests.length, earlierRequests);
     }
   });
 
-  it("does not open what the operator's policy refuses, and holds for redirects", async () => {
+  it("does not open what the policy of the operator refuses, and applies to redirects", async () => {
     assertProblem(await runUnder([code.address, other.address], "away"), 400, "task_url_forbidden");
     assertProblem(await runUnder([code.address], "metadata"), 400, "task_url_forbidden");
     assert.equal(other.requests.length, 0);
   });
 });
 
-describe("a server that gives no code", () => {
+describe("a server that returns no code", () => {
   const pages: Record<string, string> = {
     absent: "task_url_status",
     broken: "task_url_status",
@@ -206,37 +206,37 @@ describe("a server that gives no code", () => {
     "hop-4": "task_url_unreachable",
   };
   for (const [page, expected] of Object.entries(pages)) {
-    it(`is told apart: ${page} is ${expected}`, async () => {
+    it(`gives a specific error: ${page} is ${expected}`, async () => {
       const problem = assertProblem(await runFrom(page), 400, expected);
       if (page === "absent") assert.match(problem.detail, /\b404\b/);
     });
   }
 
   for (const page of ["blank", "lost", "file"]) {
-    it(`is refused: ${page}`, async () => {
+    it(`is rejected: ${page}`, async () => {
       const answer = await runFrom(page);
       assert.equal(answer.status, 400, answer.text);
       assertProblem(answer, 400, (answer.json() as { code: string }).code);
     });
   }
 
-  it("is refused when nothing listens", async () => {
+  it("is rejected if nothing listens", async () => {
     assertProblem(await runUrl(`http://${closed}/`), 400, "task_url_unreachable");
   });
 
-  it("is given up when it never ends, silent or dripping, while others are served", async () => {
+  it("is given up if its answer never ends, silent or slow, and other runs are served", async () => {
     const slow = [runFrom("silent"), runFrom("dripping")];
     assert.equal((await runFrom("6*7")).text, "42");
     for (const answer of await Promise.all(slow)) assertProblem(answer, 400, "task_url_unreachable");
   });
 
-  it("is refused when its name does not exist", async () => {
+  it("is rejected if its name does not exist", async () => {
     assertProblem(await runUrl("http://no-such-name.invalid/"), 400, "task_url_unreachable");
   });
 });
 
-describe("what a run by task_url counts", () => {
-  it("is one, however many redirects, and whether or not the code came", async () => {
+describe("the count of a run by task_url", () => {
+  it("is one, for any number of redirects, with and without code", async () => {
     const token = await service.issue({ containers: ["*"], limits: { token: { day: 100 } } });
     for (const [index, page] of ["6*7", "hop-3", "loop", "absent", "away"].entries()) {
       await service.request("GET", "/api/run/fetched", { token, query: { task_url: `${code.url}/${page}` } });

@@ -10,7 +10,7 @@ import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
-/** May run in every container whose name begins with `acme-`, and in `solo`. */
+/** A token for every container whose name begins with `acme-`, and for `solo`. */
 let token: string;
 
 before(async () => {
@@ -19,8 +19,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-describe("the ways to give a token", () => {
-  it("are the Authorization header, its scheme in any case, and key", async () => {
+describe("the places for a token in a request", () => {
+  it("are the Authorization header, with its scheme in any case, and key", async () => {
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const headers = { authorization: `${scheme} ${token}` };
       assert.equal((await service.run("solo", "6 * 7", { token: null, headers })).text, "42");
@@ -30,7 +30,7 @@ describe("the ways to give a token", () => {
     assert.equal(limits.status, 200);
   });
 
-  it("exclude each other, even with the same token", async () => {
+  it("exclude each other, even for the same token", async () => {
     assertProblem(await service.run("solo", "1", { token, query: { key: token } }), 400, "credentials_ambiguous");
     assertProblem(await service.run("solo", "1", { token, query: { key: "" } }), 400, "credentials_ambiguous");
     const limits = await service.request("GET", "/api/limits/container/solo", { token, query: { key: token } });
@@ -43,14 +43,14 @@ describe("the ways to give a token", () => {
     });
   }
 
-  it("leave key to be used beside another scheme", async () => {
+  it("include key next to another scheme", async () => {
     const options = { token: null, headers: { authorization: "Basic YTpi" }, query: { key: token } };
     assert.equal((await service.run("solo", "6 * 7", options)).text, "42");
   });
 });
 
 describe("a token that is not valid", () => {
-  it("is refused when it is missing", async () => {
+  it("is rejected if it is missing", async () => {
     for (const target of ["/api/limits/container/solo", "/api/limits/token/x", "/api/run/solo"]) {
       const answer = await service.request("GET", target, { token: null });
       assertProblem(answer, 403, "token_missing");
@@ -60,7 +60,7 @@ describe("a token that is not valid", () => {
 
   const garbage = ["x", "a.b.c", "..", "a.b", "a.b.c.d", "{}", "null", "é", "x".repeat(8_000)];
   for (const text of garbage) {
-    it(`is refused: ${text.slice(0, 20)}`, async () => {
+    it(`is rejected: ${text.slice(0, 20)}`, async () => {
       const answers = await Promise.all([
         service.run("solo", "1", { token: null, query: { key: text } }),
         ...(text === "é" ? [] : [service.run("solo", "1", { token: text })]),
@@ -89,7 +89,7 @@ describe("a token that is not valid", () => {
     ["with crit", () => altered(token, { header: { crit: ["exp"] } })],
   ];
   for (const [what, forge] of forgeries) {
-    it(`is refused as a forgery: ${what}`, async () => {
+    it(`is rejected as forged: ${what}`, async () => {
       const forged = forge();
       const answer = await service.run("solo", "1", { token: forged });
       assertProblem(answer, 403, "token_invalid");
@@ -97,7 +97,7 @@ describe("a token that is not valid", () => {
     });
   }
 
-  it("is refused when it is signed by another key, named or embedded", async () => {
+  it("is rejected if it is signed by another key, named or embedded", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const [head, payload] = token.split(".").slice(0, 2).map(decode) as [object, object];
     const jwk = publicKey.export({ format: "jwk" });
@@ -115,7 +115,7 @@ describe("a token that is not valid", () => {
     }
   });
 
-  it("is refused when the public key serves as a secret", async () => {
+  it("is rejected if the public key is its secret", async () => {
     const { keys } = (await service.request("GET", "/.well-known/jwks.json")).json() as { keys: { x: string }[] };
     const text = `${encode({ ...decode(token.split(".")[0]!), alg: "HS256" })}.${token.split(".")[1]}`;
     for (const secret of [keys[0]!.x, Buffer.from(keys[0]!.x, "base64url"), JSON.stringify(keys[0])]) {
@@ -124,27 +124,27 @@ describe("a token that is not valid", () => {
     }
   });
 
-  it("is refused before its time, and accepted when it has come", async () => {
+  it("is rejected before its start, and accepted after it", async () => {
     const seconds = Math.floor(Date.now() / 1000);
     const early = await service.issue({ containers: ["solo"], nbf: seconds + 7 });
     assertProblem(await service.run("solo", "1", { token: early }), 403, "token_invalid");
     await until(async () => (await service.run("solo", "1", { token: early })).status === 200, "the token is valid");
     const later = Math.floor(Date.now() / 1000);
-    assert.ok(later >= seconds + 1, "more than the leeway of 5 s was given");
+    assert.ok(later >= seconds + 1, "the leeway was more than 5 s");
   });
 
-  it("is refused after its time, also when it was used before", async () => {
-    const brief = await service.issue({ containers: ["solo"], expiresIn: "1s" });
-    assert.equal((await service.run("solo", "1", { token: brief })).status, 200);
+  it("is rejected after its expiry, even if it was used before", async () => {
+    const shortLived = await service.issue({ containers: ["solo"], expiresIn: "1s" });
+    assert.equal((await service.run("solo", "1", { token: shortLived })).status, 200);
     let last: Answer | undefined;
     await until(
-      async () => (last = await service.run("solo", "1", { token: brief })).status !== 200,
+      async () => (last = await service.run("solo", "1", { token: shortLived })).status !== 200,
       "the token has expired",
     );
     assert.match(assertProblem(last!, 403, "token_invalid").detail, /expired/);
   });
 
-  it("is told one cause a message", async () => {
+  it("is rejected with a different message for each cause", async () => {
     const revoked = await service.issue({ containers: ["solo"] });
     await service.request("DELETE", `/api/tokens/${jtiOf(revoked)}`);
     const early = await service.issue({ containers: ["solo"], nbf: 4_000_000_000, exp: 4_000_000_100 });
@@ -159,7 +159,7 @@ describe("a token that is not valid", () => {
   });
 });
 
-describe("a token that is not enough", () => {
+describe("a token without the permission", () => {
   it("runs in its containers and in no other", async () => {
     for (const name of ["solo", "acme-1", "acme-a.b@c", "acme-"]) {
       assert.equal((await service.run(name, "6 * 7", { token })).text, "42", name);
@@ -172,7 +172,7 @@ describe("a token that is not enough", () => {
     }
   });
 
-  it("does only what it can", async () => {
+  it("can use only its verbs", async () => {
     const runs = await service.issue({ containers: ["solo"], can: ["run"] });
     const reads = await service.issue({ containers: ["solo"], can: ["limits"] });
     assert.equal((await service.run("solo", "6 * 7", { token: runs })).text, "42");
@@ -190,7 +190,7 @@ describe("a token that is not enough", () => {
     assertProblem(await service.request("DELETE", "/api/limits/container/solo", { token }), 403, "token_forbidden");
   });
 
-  it("is not told whether a container or a token exists", async () => {
+  it("cannot find out whether a container or a token exists", async () => {
     await service.run("used", "1");
     const pairs = [
       ["/api/limits/container/used", "/api/limits/container/unused"],
@@ -205,7 +205,7 @@ describe("a token that is not enough", () => {
   });
 });
 
-/** The text of an answer, without what differs from one name and run to the next. */
+/** Returns the text of an answer without the name and the run id. */
 function withoutName(answer: Answer, target: string): string {
   return answer.text.replaceAll(target.split("/").at(-1)!, "NAME").replace(/"run":"[^"]*"/, "");
 }

@@ -5,42 +5,43 @@ import path from "node:path";
 import { processTag } from "../../src/sandbox/temp/process-tag.ts";
 import type { Home } from "./service.ts";
 
-/** `PF_KTHREAD` of the kernel, in the flags of a process. */
+/** The flag `PF_KTHREAD` of the kernel, in the flags of a process. */
 const KERNEL_THREAD = 0x20_0000;
 
-/** What the names of control groups begin with: of guests, of all of them, of one that ends, of the service. */
+/** The prefixes of control groups: of one guest, of all guests, of a guest that ends, of the service. */
 const GROUPS = ["caisson-guest-", "caisson-guests-", "caisson-last-", "caisson-service-"];
 
 /** A process that belongs to a service, by its id on the host. */
 export interface Trace {
   readonly pid: number;
   /**
-   * `guest` is process 1 of a sandbox, or lives in a folder for temporary files; `unborn` is one that is still bubblewrap
-   * or the player of its plan; `bwrap` is what made it and waits for it; `service` is any other.
+   * `guest` is process 1 of a sandbox, or works in a folder for temporary files. `unborn` is not yet a guest: it is
+   * still bubblewrap, or the stub that executes the plan. `bwrap` has started a guest and waits for it. `service` is
+   * any other process.
    */
   readonly kind: "service" | "bwrap" | "unborn" | "guest";
-  /** The id, and when the process began: ids are used again. */
+  /** The id and the start time of the process, because ids are used again. */
   readonly key: string;
 }
 
 /**
- * What the services of a home have on the machine outside their data: processes, control groups, temporary files.
- *
- * It is found by its names and not by parentage: an orphan is just what is looked for. The command line of bubblewrap
- * names the home, that of a guest does not, but its mounts do, whose sources lie there, or its root and where it works.
+ * What the services of a home have on the machine outside their data: processes, control groups, temporary files. A
+ * process is recognised by its names and not by its parents, because the test looks for orphans. The command line of
+ * bubblewrap contains the home. That of a guest does not, but the sources of its mounts, its root or its working
+ * folder do.
  */
 export class Trail {
   readonly #home: Home;
-  /** With this process: a test may start guests without a service. */
+  /** Includes this process, because a test may start guests without a service. */
   readonly #seen: Set<string> = new Set([processTag("")]);
 
   constructor(home: Home) {
     this.#home = home;
   }
 
-  /** Those that live now. They are remembered: their control groups are found when they have gone. */
+  /** Returns the processes that live now, and remembers them to find their control groups after they have ended. */
   processes(): Promise<Trace[]> {
-    // Not in turns of the event loop: these are hundreds of files, and each such turn costs more than the file.
+    // Synchronous: these are hundreds of files, and a turn of the event loop costs more than a read.
     const ids = readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .map(Number);
@@ -52,25 +53,28 @@ export class Trail {
     return Promise.resolve(found);
   }
 
-  /** The folders of control groups of guests, made by any process that was ever seen: each controller has its own. */
+  /** Returns the control groups of guests of all processes that were ever seen. Each controller has its own folder. */
   groups(): string[] {
     return this.#groupsNamed(["caisson-guest-"]);
   }
 
-  /** In the folder for temporary files; of the data, what was not finished, and sockets. */
+  /** Returns the temporary files, and the unfinished files and the sockets in the data. */
   async files(): Promise<string[]> {
     const data = await readdir(this.#home.data, { withFileTypes: true, recursive: true });
     const stray = data.filter((entry) => entry.isSocket() || /\.(tmp|unfinished)$/.test(entry.name));
     return [...(await readdir(this.#home.tmp)), ...stray.map(({ name }) => name)];
   }
 
-  /** All of it, in words; empty when nothing is left. */
+  /** Describes everything that is left; empty if nothing is left. */
   async left(): Promise<string[]> {
     const processes = (await this.processes()).map(({ kind, pid }) => `${kind} ${pid}`);
     return [...processes, ...this.#groupsNamed(GROUPS), ...(await this.files())];
   }
 
-  /** All of it, each by a name that nothing else gets: what is there before a start and after it was not removed by it. */
+  /**
+   * Returns a unique name for everything that is left. A name that exists before and after a start was not removed
+   * by that start.
+   */
   async remains(): Promise<string[]> {
     const processes = (await this.processes()).map(({ key }) => key);
     return [...processes, ...this.#groupsNamed(GROUPS), ...(await this.files())];
@@ -78,50 +82,50 @@ export class Trail {
 
   #groupsNamed(prefixes: readonly string[]): string[] {
     return globSync("/sys/fs/cgroup/**/caisson-*").filter((group) => {
-      const [, prefix, whose] = /^(caisson-[a-z]+-)(\d+-\d+-)/.exec(path.basename(group)) ?? [];
-      return prefixes.includes(prefix!) && this.#seen.has(whose!);
+      const [, prefix, owner] = /^(caisson-[a-z]+-)(\d+-\d+-)/.exec(path.basename(group)) ?? [];
+      return prefixes.includes(prefix!) && this.#seen.has(owner!);
     });
   }
 
   #trace(pid: number): Trace | null {
     const read = (file: string): string => orEmpty(() => readFileSync(`/proc/${pid}/${file}`, "latin1"));
-    // Most processes of a machine are threads of its kernel, and each look at one costs five files.
+    // Most processes of a machine are threads of its kernel, and each check costs five files.
     if (!isAlive(read("stat"))) return null;
     const [command, mounts, environment] = ["cmdline", "mountinfo", "environ"].map(read);
     const { data, tmp } = this.#home;
-    const places = ["root", "cwd"].map((link) => orEmpty(() => readlinkSync(`/proc/${pid}/${link}`)));
-    const told = [command, mounts, environment, ...places];
-    const isOwn = [tmp, data].some((folder) => told.some((text) => text!.includes(folder)));
+    const links = ["root", "cwd"].map((link) => orEmpty(() => readlinkSync(`/proc/${pid}/${link}`)));
+    const sources = [command, mounts, environment, ...links];
+    const isOwn = [tmp, data].some((folder) => sources.some((text) => text!.includes(folder)));
     if (!isOwn) return null;
     const stat = read("stat");
     if (!isAlive(stat)) return null;
     const isFirst = /^NSpid:.*\t1$/m.test(read("status"));
     const isBubblewrap = command!.includes("--unshare-user");
-    const isPlayer = /^[^\0]*\/player\0/.test(command!);
-    const isConfined = places.some((place) => place.startsWith(tmp));
+    const isStub = /^[^\0]*\/stub\0/.test(command!);
+    const isConfined = links.some((place) => place.startsWith(tmp));
     const isGuest = isFirst || isConfined;
     const kind =
-      isPlayer || (isFirst && isBubblewrap) ? "unborn" : isGuest ? "guest" : isBubblewrap ? "bwrap" : "service";
+      isStub || (isFirst && isBubblewrap) ? "unborn" : isGuest ? "guest" : isBubblewrap ? "bwrap" : "service";
     return { pid, kind, key: `${pid}-${fieldsOf(stat)[19]}` };
   }
 }
 
-/** A process may end between two looks at it. */
-function orEmpty(look: () => string): string {
+/** Returns the result of a read, or an empty text if the process has ended meanwhile. */
+function orEmpty(read: () => string): string {
   try {
-    return look();
+    return read();
   } catch {
     return "";
   }
 }
 
-/** Whether a process is one of user space and has anything: one that has ended and is not yet reaped has nothing. */
+/** Whether a process is a live process of user space. A process that has ended and is not reaped has no resources. */
 function isAlive(stat: string): boolean {
   const [state, , , , , , flags] = fieldsOf(stat);
   return stat !== "" && state !== "Z" && state !== "X" && (Number(flags) & KERNEL_THREAD) === 0;
 }
 
-/** The fields of `/proc/PID/stat` from the state on: the name before it may hold anything. */
+/** Returns the fields of `/proc/PID/stat` from the state on. The name before it may contain any character. */
 function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

@@ -1,6 +1,6 @@
 const STEP_MS = 20;
 
-/** Polls until the condition holds. @throws {Error} when it does not in time. */
+/** Polls until the condition holds. @throws {Error} if it does not hold in time */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   what: string,
@@ -13,7 +13,7 @@ export async function until(
   }
 }
 
-/** For a wait whose length is itself what is tested, such as the one that `Retry-After` asks for. */
+/** Waits for a fixed time. Only for a test of that length, such as the wait of `Retry-After`. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -28,7 +28,7 @@ after(async () => {
   await server.close();
 });
 
-/** A token that runs this code, for which the body of a request is data. */
+/** Issues a token that runs this code, with the body of a request as data. */
 function pinned(code: string): Promise<string> {
   const path = `/${texts.size}`;
   texts.set(path, code);
@@ -37,7 +37,7 @@ function pinned(code: string): Promise<string> {
 
 const handler = (body: string): string => `export default { async fetch(request, env, ctx) { ${body} } }`;
 
-/** Begins a request of which the body is written by and by. */
+/** Begins a request whose body the test writes in parts. */
 async function begin(
   container: string,
   token: string,
@@ -69,7 +69,7 @@ describe("the body of a run whose code is pinned by URL", () => {
       "module.exports = (context, req, res) => { let text = ''; req.setEncoding('latin1').on('data', (piece) => text += piece).on('end', () => res.end(text)) }",
   };
   for (const [what, code] of Object.entries(readers)) {
-    it(`comes byte by byte as it was sent: ${what}`, async () => {
+    it(`arrives byte for byte as it was sent: ${what}`, async () => {
       const token = await pinned(code);
       const bodies: [string, string][] = [
         ["application/json", ' {"b" : 1,\n"a":1.0}'],
@@ -88,7 +88,7 @@ describe("the body of a run whose code is pinned by URL", () => {
     });
   }
 
-  it("is read as a value too by a Node handler, where it is one", async () => {
+  it("is also a value for a Node handler, if it is JSON", async () => {
     const token = await pinned(
       "module.exports = (context, req, res) => res.end(JSON.stringify([context.body, req.body, context.data]))",
     );
@@ -96,7 +96,7 @@ describe("the body of a run whose code is pinned by URL", () => {
     assert.deepEqual(answer.json(), [{ a: 1 }, { a: 1 }, { a: 1 }]);
   });
 
-  it("goes through as it comes: what was sent is answered before the rest is made", async () => {
+  it("is passed on as it arrives: the first bytes are answered before the rest is sent", async () => {
     const token = await pinned(handler("return new Response(request.body)"));
     const { sent, answered } = await begin("echo", token);
     sent.write("first");
@@ -107,7 +107,7 @@ describe("the body of a run whose code is pinned by URL", () => {
     assert.equal((await collect(response)).text, " last");
   });
 
-  it("is of any size, and takes no memory of the service", async () => {
+  it("can have any size, and uses no memory of the service", async () => {
     const token = await pinned(
       handler(`
         const hash = ${HASH};
@@ -118,18 +118,18 @@ describe("the body of a run whose code is pinned by URL", () => {
     );
     const beforeBytes = await residentBytes();
     const { sent, answered } = await begin("large", token);
-    let most = 0;
+    let maxBytes = 0;
     for (let count = 0; count < 256; count++) {
       if (!sent.write(Buffer.alloc(MIB, count))) await once(sent, "drain");
-      if (count % 8 === 0) most = Math.max(most, await residentBytes());
+      if (count % 8 === 0) maxBytes = Math.max(maxBytes, await residentBytes());
     }
     sent.end();
     const [bytes] = (await collect(await answered)).json() as [number, string];
     assert.equal(bytes, 256 * MIB);
-    assert.ok(most - beforeBytes < 128 * MIB, `${(most - beforeBytes) / MIB} MiB more for a body of 256`);
+    assert.ok(maxBytes - beforeBytes < 128 * MIB, `${(maxBytes - beforeBytes) / MIB} MiB more for a body of 256`);
   });
 
-  it("makes its sender wait while nobody reads it, and the connection is used again after the answer", async () => {
+  it("makes its sender wait while the task does not read it, and the connection is reused after the answer", async () => {
     const token = await pinned(
       handler(`
         if (request.url.endsWith("?go")) return new Response(go());
@@ -143,12 +143,12 @@ describe("the body of a run whose code is pinned by URL", () => {
     let written = 0;
     while (sent.write(Buffer.alloc(MIB)) || sent.writableLength < 8 * MIB) written++;
     const socket = sent.socket!;
-    let standing = -1;
+    let lastBytes = -1;
     await until(() => {
-      const isSame = socket.bytesWritten === standing;
-      standing = socket.bytesWritten;
+      const isSame = socket.bytesWritten === lastBytes;
+      lastBytes = socket.bytesWritten;
       return isSame;
-    }, "nothing more is taken");
+    }, "no more bytes are accepted");
     assert.ok(sent.writableLength > 0 && written > 0, "the sender waits");
     await service.request("POST", "/api/run/held?go", { token });
     assert.equal((await collect(await answered)).text, "unread");
@@ -165,17 +165,17 @@ describe("the body of a run whose code is pinned by URL", () => {
     again.destroy();
   });
 
-  it("is refused where a task needs all of it at once and it is too long", async () => {
+  it("is rejected if it is too long for a task that needs all of it at once", async () => {
     const token = await pinned("(context) => context.body.length");
     const answer = await service.request("POST", "/api/run/value", { token, body: "x".repeat(1_000) });
     assert.equal(answer.text, "1000");
     const headers = { "transfer-encoding": "chunked" };
     const long = await service.request("POST", "/api/run/value", { token, headers, body: Buffer.alloc(5 * MIB, "x") });
-    assert.match(assertProblem(long, 400, "request_invalid").detail, /longer than the 4194304 bytes/);
+    assert.match(assertProblem(long, 400, "request_invalid").detail, /longer than the limit of 4194304 bytes/);
     assert.equal((await service.request("POST", "/api/run/value", { token, body: "x" })).text, "1");
   });
 
-  it("that is no JSON though it says so is the caller's fault, also where that is found out late", async () => {
+  it("is the caller's fault if it claims to be JSON and is not, even if the service detects that late", async () => {
     const token = await pinned("(context) => context.body");
     const headers = { "content-type": "application/json", "transfer-encoding": "chunked" };
     assertProblem(
@@ -186,7 +186,7 @@ describe("the body of a run whose code is pinned by URL", () => {
     assert.equal((await service.request("POST", "/api/run/late", { token, headers, body: "[1]" })).text, "[1]");
   });
 
-  it("that breaks off fails whoever reads it", async () => {
+  it("that breaks off is an error for its reader", async () => {
     const token = await pinned(
       handler(`
         console.log("begun");
@@ -201,7 +201,7 @@ describe("the body of a run whose code is pinned by URL", () => {
     await service.logLine((line) => line.includes('"container":"broken"') && line.includes("broke: AbortError"));
   });
 
-  it("waits for 100-continue where the client asks", async () => {
+  it("waits for 100-continue if the client requests it", async () => {
     const token = await pinned(handler("return new Response(await request.text())"));
     const { sent, answered } = await begin("asks", token, {
       headers: { expect: "100-continue", "content-length": "4" },

@@ -5,10 +5,10 @@ import { isPrivileged } from "../../src/sandbox/privilege.ts";
 import { type Home, makeHome } from "./service.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
-/** Nobody in particular. */
+/** A user id that no user of the system has. */
 const USER = 54_321;
 
-/** A home of a user that is not root, who starts the service: it then has no launcher. */
+/** Creates a home of a user that is not root. A service that this user starts has no launcher. */
 export async function makeUserHome(): Promise<Home & { uid: number }> {
   const home = { ...(await makeHome()), uid: USER };
   chownSync(path.dirname(home.data), USER, USER);
@@ -16,9 +16,12 @@ export async function makeUserHome(): Promise<Home & { uid: number }> {
   return home;
 }
 
-/** Why a service cannot be started as somebody else; a checkout below a private folder can be read by nobody else. */
+/**
+ * Why another user cannot start a service here, or false. The other user cannot read a checkout below a private
+ * folder.
+ */
 export function whyNoUser(): string | false {
-  if (!isPrivileged()) return "only root can start a service as somebody else";
+  if (!isPrivileged()) return "only root can start a service as another user";
   for (let folder = ROOT; folder !== "/"; folder = path.dirname(folder)) {
     if ((statSync(folder).mode & 0o005) !== 0o005) return "the checkout lies below a private folder";
   }

@@ -3,13 +3,13 @@ import type { Answer } from "./http.ts";
 import type { Service } from "./service.ts";
 
 /**
- * A server that runs report to when they begin. It knows what has started without asking the service, which is what
- * the service's own counts are held against.
+ * A server to which runs report when they begin. It counts the started runs independently of the service, so that a
+ * test can compare the counts of the service with them.
  */
 export interface Witness {
-  /** Where it is; the service must allow it as `--egress-allow`. */
+  /** The address of the server, which the service must allow with `--egress-allow`. */
   readonly address: string;
-  /** Runs that were seen to start, by container. */
+  /** The number of runs that started, by container. */
   started(container: string): number;
   /** Runs a task that reports first. */
   run(service: Service, container: string, token: string): Promise<Answer>;

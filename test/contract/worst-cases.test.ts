@@ -7,52 +7,52 @@ import { NO_WALL, type Service, startService } from "./service.ts";
 import { StallProbe } from "./stall-probe.ts";
 
 const MIB = 2 ** 20;
-/** The longest that one caller may make the others wait. */
+/** The milliseconds that one caller may delay the others at most. */
 const STALL_MS = 50;
-/** A machine that is busy with other things makes callers wait as well: what the service causes is there each time. */
+/** The service causes the same delay each time. A garbage collection or a page fault does not repeat. */
 const ATTEMPTS = 8;
 
 let service: Service;
 let probe: StallProbe;
-let keeper: string;
+let token: string;
 
 before(async () => {
   const flags = [...NO_WALL, "--log-level", "debug", "--token-containers", "100", "--family-issues", "100000"];
   service = await startService(flags);
-  probe = new StallProbe(service.port);
-  keeper = await service.issue({ containers: ["worst", "worst-*"], can: ["run", "tasks", "issue"], depth: 1 });
+  probe = new StallProbe(service.port, service.pid);
+  token = await service.issue({ containers: ["worst", "worst-*"], can: ["run", "tasks", "issue"], depth: 1 });
 });
 after(async () => {
   await probe[Symbol.asyncDispose]();
   await service.stop();
 });
 
-/** What a caller sends, and what it is answered. */
+/** A request of a caller and the status of its answer. */
 interface Worst {
   readonly name: string;
   readonly status: number;
-  /** Sends what it needs beforehand, and gives what does the worst. */
+  /** Prepares the case, and returns the function that sends the worst request. */
   readonly make: () => Promise<() => Promise<Answer>>;
 }
 
 const send = (method: string, path: string, body: string, type?: string): Promise<Answer> => {
-  return service.request(method, path, { token: keeper, body, headers: type ? { "content-type": type } : {} });
+  return service.request(method, path, { token, body, headers: type ? { "content-type": type } : {} });
 };
 const post = (path: string, body: string, type?: string): Promise<Answer> => send("POST", path, body, type);
 const JSON_TYPE = "application/json";
 
-/** 64 KiB of secrets that are alike but for their ends, which is the worst for a search. */
+/** 64 KiB of secrets that differ only at their ends, which is the worst case for a search. */
 const SECRETS = Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`s${at}`, `${"a".repeat(5_900 - at)}z`]));
 
-async function keep(name: string, code: string, more: object = {}): Promise<string> {
+async function putTask(name: string, code: string, more: object = {}): Promise<string> {
   const answer = await send("PUT", `/api/tasks/worst/${name}`, JSON.stringify({ code, ...more }));
   assert.ok([200, 201].includes(answer.status), answer.text);
   return `/api/run/worst/${name}`;
 }
 
-/** Sends a body of which each byte is a chunk, until the service has enough of it. */
+/** Sends a body with one byte in each chunk, until the service closes the connection. */
 async function sendChunks(path: string): Promise<Answer> {
-  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keeper}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const text = await service.raw(head, "1\r\nx\r\n".repeat(200_000), "0\r\n\r\n");
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1]);
   return { status, text } as Answer;
@@ -60,33 +60,33 @@ async function sendChunks(path: string): Promise<Answer> {
 
 const WORST: readonly Worst[] = [
   {
-    name: "a task that throws a text like its secrets",
+    name: "a task that throws text like its secrets",
     status: 500,
     make: async () => {
-      const path = await keep("throws", '() => { throw new Error("a".repeat(8_000) + "c") }', { secrets: SECRETS });
+      const path = await putTask("throws", '() => { throw new Error("a".repeat(8_000) + "c") }', { secrets: SECRETS });
       return () => post(path, "");
     },
   },
   {
-    name: "a task that logs all that it may, like its secrets",
+    name: "a task that logs the maximum, with text like its secrets",
     status: 200,
     make: async () => {
       const code = '() => { for (let n = 0; n < 4; n++) console.log("a".repeat(60_000) + "c"); return 1 }';
-      const path = await keep("logs", code, { secrets: SECRETS });
+      const path = await putTask("logs", code, { secrets: SECRETS });
       return () => post(path, "");
     },
   },
   {
-    name: "a task whose error has as many members as it may, beside secrets",
+    name: "a task whose error has the maximum of members, with secrets",
     status: 500,
     make: async () => {
       const code = `() => { const e = new Error("x"); for (let n = 0; n < 32; n++) e["p" + n] = Array(400).fill("a"); e.cause = e.p1; throw e }`;
-      const path = await keep("members", code, { secrets: SECRETS });
+      const path = await putTask("members", code, { secrets: SECRETS });
       return () => post(path, "");
     },
   },
   {
-    name: "an envelope with as many values as it holds",
+    name: "an envelope with the maximum of values",
     status: 200,
     make: () => {
       const body = `{"code":"1","data":[${"[],".repeat(1_390_000)}0]}`;
@@ -94,7 +94,7 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "an envelope with one text that is all escapes",
+    name: "an envelope with one string of escapes only",
     status: 200,
     make: () => {
       const body = `{"code":"1","data":"${String.raw`\u0061`.repeat(690_000)}"}`;
@@ -102,7 +102,7 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "an envelope of modules that are no texts",
+    name: "an envelope with modules that are not strings",
     status: 400,
     make: () => {
       const body = `{"code":"1","modules":{"./a":[${"{},".repeat(1_390_000)}0]}}`;
@@ -110,10 +110,10 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "data for a named task with as many members as it holds",
+    name: "data for a named task with the maximum of members",
     status: 200,
     make: async () => {
-      const path = await keep("data", "() => 1");
+      const path = await putTask("data", "() => 1");
       const body = `{${Array.from({ length: 400_000 }, (_, at) => `"${at.toString(36)}":0`).join()}}`;
       return () => post(path, body, JSON_TYPE);
     },
@@ -149,27 +149,27 @@ const WORST: readonly Worst[] = [
       }),
   },
   {
-    name: "a task whose error is a list of thousands of texts, beside secrets",
+    name: "a task whose error is a list of thousands of strings, with secrets",
     status: 500,
     make: async () => {
       const code =
         '() => { throw Object.assign(new Error("x"), { a: Array(1_300).fill(""), b: Array(1_300).fill("") }) }';
-      const path = await keep("texts", code, { secrets: SECRETS });
+      const path = await putTask("texts", code, { secrets: SECRETS });
       return () => post(path, "");
     },
   },
   {
-    name: "a query with as many parts as a head holds",
+    name: "a query with the maximum of parts",
     status: 200,
     make: () => Promise.resolve(() => post(`/api/run/worst?${"a&".repeat(7_000)}`, "1")),
   },
   {
-    name: "a result that is as large as it may be",
+    name: "a result of the maximum size",
     status: 200,
     make: () => Promise.resolve(() => post("/api/run/worst", `"é".repeat(${3 * MIB - 10})`)),
   },
   {
-    name: "a task whose code is as large as it may be, all of it escaped",
+    name: "a task whose code has the maximum size, all of it escaped",
     status: 201,
     make: () => {
       const body = `{"code":"${String.raw`\u0061`.repeat(690_000)}"}`;
@@ -178,7 +178,7 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "a task with as many other members as there may be",
+    name: "a task with the maximum of other members",
     status: 400,
     make: () => {
       const body = `{"code":"1","params":{"p":[${"[],".repeat(85_000)}0]}}`;
@@ -186,7 +186,7 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "a request for a token that is nothing but faults",
+    name: "a request for a token with faults only",
     status: 400,
     make: () => {
       const body = `{${Array.from({ length: 6_000 }, (_, at) => `"m${at}":0`).join()}}`;
@@ -194,7 +194,7 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "a request for a token with as many containers as it holds",
+    name: "a request for a token with the maximum of containers",
     status: 400,
     make: () => {
       const containers = Array.from({ length: 5_000 }, (_, at) => `worst-${at}`);
@@ -202,17 +202,17 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "the versions of a task with as many params as they may have",
+    name: "the versions of a task with the maximum of params",
     status: 200,
     make: async () => {
       for (let at = 0; at < 10; at++) {
-        await keep("versions", "() => 1", { params: { at, p: Array.from({ length: 20_000 }, () => ({})) } });
+        await putTask("versions", "() => 1", { params: { at, p: Array.from({ length: 20_000 }, () => ({})) } });
       }
-      return () => service.request("GET", "/api/tasks/worst/versions/versions", { token: keeper });
+      return () => service.request("GET", "/api/tasks/worst/versions/versions", { token });
     },
   },
   {
-    name: "a task of nothing but unknown members",
+    name: "a task with unknown members only",
     status: 400,
     make: () => {
       const body = `{${Array.from({ length: 26_000 }, (_, at) => `"k${at}":0`).join()}}`;
@@ -220,7 +220,7 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "a list of tokens that are as long as they may be",
+    name: "a list of tokens of the maximum length",
     status: 200,
     make: async () => {
       const net = Array.from({ length: 100 }, (_, at) => `host-${at}.example.com`);
@@ -234,27 +234,27 @@ const WORST: readonly Worst[] = [
     status: 200,
     make: async () => {
       const params = { p: Array.from({ length: 20_000 }, () => ({})) };
-      for (let at = 0; at < 10; at++) await keep(`often-${at}`, "() => 1", { params });
+      for (let at = 0; at < 10; at++) await putTask(`often-${at}`, "() => 1", { params });
       return async () => {
         const lists = Array.from({ length: 16 }, () => {
-          return service.request("GET", "/api/tasks/worst?limit=10&cursor=often", { token: keeper });
+          return service.request("GET", "/api/tasks/worst?limit=10&cursor=often", { token });
         });
         return (await Promise.all(lists))[0]!;
       };
     },
   },
   {
-    name: "a list of tasks with as many params as they may have",
+    name: "a list of tasks with the maximum of params",
     status: 200,
     make: async () => {
       const params = { p: Array.from({ length: 20_000 }, () => ({})) };
-      for (let at = 0; at < 60; at++) await keep(`listed-${at}`, "() => 1", { params });
-      return () => service.request("GET", "/api/tasks/worst?limit=1000", { token: keeper });
+      for (let at = 0; at < 60; at++) await putTask(`listed-${at}`, "() => 1", { params });
+      return () => service.request("GET", "/api/tasks/worst?limit=1000", { token });
     },
   },
 ];
 
-describe("no other caller waits long, whatever is sent:", () => {
+describe("no other caller waits long for", () => {
   for (const { name, status, make } of WORST) {
     it(name, async (context) => {
       const worst = await make();

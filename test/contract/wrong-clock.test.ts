@@ -5,10 +5,10 @@ import { it } from "node:test";
 import { assertProblem } from "./problem.ts";
 import { type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
-/** Of the package faketime, which gives a program another wall clock. */
+/** The library of the package faketime, which gives a program another wall clock. */
 const [LIBRARY] = globSync("/usr/lib/*/faketime/libfaketime.so.1");
 
-/** A service whose wall clock is ahead, while its monotonic clocks are those of the system. */
+/** Starts a service whose wall clock is ahead, and whose monotonic clocks are those of the system. */
 async function startAhead(ahead: string, home: Home): Promise<Service> {
   const clock = { LD_PRELOAD: LIBRARY!, FAKETIME: ahead, FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" };
   Object.assign(process.env, clock);
@@ -26,7 +26,7 @@ async function issue(service: Service, claims: object): Promise<{ token: string;
   return answer.json() as { token: string; jti: string };
 }
 
-async function during<T>(starting: Promise<Service>, act: (service: Service) => Promise<T>): Promise<T> {
+async function withService<T>(starting: Promise<Service>, act: (service: Service) => Promise<T>): Promise<T> {
   const service = await starting;
   try {
     return await act(service);
@@ -36,11 +36,11 @@ async function during<T>(starting: Promise<Service>, act: (service: Service) => 
 }
 
 it(
-  "one start with a clock that is days ahead revives no revoked token and deletes no secret",
+  "one start with a clock that is days ahead makes no revoked token valid and deletes no secret",
   { skip: LIBRARY === undefined ? "faketime is not installed" : false },
   async () => {
     await using home = await makeHome();
-    const [revoked, kept] = await during(startService(NO_WALL, home), async (service) => {
+    const [revoked, kept] = await withService(startService(NO_WALL, home), async (service) => {
       const tokens = [
         await issue(service, {}),
         await issue(service, { secretsReadable: true, secrets: { KEY: "kept" } }),
@@ -48,21 +48,21 @@ it(
       assert.equal((await service.request("DELETE", `/api/tokens/${tokens[0]!.jti}`)).status, 200);
       return tokens as [(typeof tokens)[0], (typeof tokens)[0]];
     });
-    const other = await during(startAhead("+3d", home), async (service) => {
+    const other = await withService(startAhead("+3d", home), async (service) => {
       for (const { token } of [revoked, kept]) {
         assertProblem(await service.run("c", "1", { token }), 403, "token_invalid");
       }
-      // Each write is an occasion to forget what has ended.
+      // Each write can delete records that have ended.
       const token = await issue(service, { secretsReadable: true, secrets: { KEY: "other" } });
       assert.equal((await service.request("DELETE", `/api/tokens/${token.jti}`)).status, 200);
       return token;
     });
-    await during(startService(NO_WALL, home), async (service) => {
+    await withService(startService(NO_WALL, home), async (service) => {
       for (const { token } of [revoked, other]) {
         assertProblem(await service.run("c", "1", { token }), 403, "token_invalid");
       }
-      const told = await service.run("c", "(context) => context.secrets.KEY", { token: kept.token });
-      assert.equal(`${told.status} ${told.text}`, '200 "kept"');
+      const answer = await service.run("c", "(context) => context.secrets.KEY", { token: kept.token });
+      assert.equal(`${answer.status} ${answer.text}`, '200 "kept"');
     });
   },
 );

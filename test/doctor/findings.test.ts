@@ -32,14 +32,14 @@ function named(findings: readonly Finding[], name: string): Finding {
 }
 
 describe("a Redis that nodes share", { skip: await missing("redis-server") }, () => {
-  const LAYERS = ["Redis", "way to Redis", "Redis persistence", "Redis memory"];
+  const LAYERS = ["Redis", "Redis connection", "Redis persistence", "Redis memory"];
 
   it("is reached, asked for a count that makes no state, and says how it keeps what it is given", async () => {
     await using redis = await startRedis(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
     const found = await examineRedis(config({ redis: redis.url }));
     assert.deepEqual(inState(found, "held"), LAYERS);
     assert.match(named(found, "Redis").proof, /^the Redis at 127\.0\.0\.1:\d+: \d+\.\d+\.\d+, it answered/);
-    assert.match(named(found, "way to Redis").proof, /^no TLS, no password; it does not leave this machine/);
+    assert.match(named(found, "Redis connection").proof, /^no TLS, no password; it does not leave this machine/);
     assert.equal(named(found, "Redis persistence").proof, "appendonly yes, appendfsync always");
     assert.deepEqual(await redis.client.keys("*"), []);
   });
@@ -58,7 +58,7 @@ describe("a Redis that nodes share", { skip: await missing("redis-server") }, ()
     await using redis = await startRedis(["--save", "", ...readers]);
     const found = await examineRedis(config({ redis: redis.url }));
     assert.deepEqual(inState(found, "open"), ["Redis"]);
-    assert.match(named(found, "Redis").proof, /counts nothing: NOPERM/);
+    assert.match(named(found, "Redis").proof, /cannot count: NOPERM/);
   });
 
   it("is open where it cannot be reached, and its password is not repeated", async () => {
@@ -115,6 +115,6 @@ describe("a data folder", () => {
     const file = path.join(folder, "file");
     await writeFile(file, "");
     const { state, proof } = await examineDataFolder(file, null);
-    assert.deepEqual([state, proof], ["open", `${file} is no folder`]);
+    assert.deepEqual([state, proof], ["open", `${file} is not a folder`]);
   });
 });

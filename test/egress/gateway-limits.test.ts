@@ -189,8 +189,8 @@ describe("the service", () => {
     assert.equal(broken.code, "EGRESS_DENIED");
     assert.match(broken.message, /8MiB of data wait for servers that do not read/);
     // The other streams wait, each with an exhausted window, and stay open.
-    const left = streams.filter((stream) => stream.sendWindow <= 256);
-    assert.ok(left.length >= 30, `${left.length} streams wait`);
+    const waiting = streams.filter((stream) => stream.sendWindow <= 256);
+    assert.ok(waiting.length >= 30, `${waiting.length} streams wait`);
     assert.equal(network.guest.ended, false);
     network.puppet.kill();
     void sent;

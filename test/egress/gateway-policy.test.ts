@@ -57,13 +57,13 @@ describe("a destination that is not allowed", () => {
 
   it("is any destination except the allowed ones if egress is switched off", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.end());
-    const { wire, run, asked } = await openNetwork(t, {
+    const { wire, run, dnsQueries } = await openNetwork(t, {
       mode: "none",
       ports: [port],
       names: { "a.test": [["127.0.0.1"]] },
     });
     await wire.open(run.id, "a.test", port).opened;
-    const before = asked.length;
+    const before = dnsQueries.length;
     for (const [host, at] of [
       ["a.test", 80],
       [PUBLIC_ADDRESS, 80],
@@ -72,7 +72,7 @@ describe("a destination that is not allowed", () => {
       assert.match((await wire.open(run.id, host, at).broke).message, /egress is switched off/);
     }
     assert.ok("fault" in (await wire.lookup(run.id, "secret.evil.test")));
-    assert.equal(asked.length, before, "a DNS query can carry data out too");
+    assert.equal(dnsQueries.length, before, "a DNS query can carry data out too");
   });
 
   it("is any destination if the token permits no network, and otherwise any outside of its net claim", async (t) => {
@@ -81,7 +81,7 @@ describe("a destination that is not allowed", () => {
     const none = await openNetwork(t, { ports: [port], names, net: false });
     assert.match((await none.wire.open(none.run.id, "127.0.0.1", port).broke).message, /the token permits no network/);
     assert.ok("fault" in (await none.wire.lookup(none.run.id, "a.test")));
-    assert.equal(none.asked.length, 0);
+    assert.equal(none.dnsQueries.length, 0);
     const some = await openNetwork(t, { ports: [port], names, net: ["a.test"] });
     assert.match((await some.wire.open(some.run.id, "127.0.0.1", port).broke).message, /net claim/);
     // A guest can forge a frame that states any address for the name.
@@ -96,18 +96,18 @@ describe("a name whose DNS answers change", () => {
     const first = await serveTcp(t, (socket) => socket.end("first"), "127.0.0.2");
     await serveTcp(t, (socket) => socket.end("second"), "127.0.0.3", first.port);
     const names = { "turns.test": [["127.0.0.2"], ["127.0.0.3"]] };
-    const { wire, run, asked } = await openNetwork(t, { ports: [first.port], names });
+    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [first.port], names });
     for (const expected of ["first", "second"]) {
       const stream = wire.open(run.id, "turns.test", first.port);
       await stream.ended;
       assert.equal(stream.text, expected);
     }
-    assert.equal(asked.length, 2);
+    assert.equal(dnsQueries.length, 2);
   });
 
   it("is refused after it resolves to a private address, although it resolved to a public one before", async (t) => {
     const { port, sockets } = await serveTcp(t, () => {});
-    const { wire, run, asked } = await openNetwork(t, {
+    const { wire, run, dnsQueries } = await openNetwork(t, {
       names: { "rebound.test": [[PUBLIC_ADDRESS], ["127.0.0.1"]] },
       ports: [],
       allow: [],
@@ -115,7 +115,7 @@ describe("a name whose DNS answers change", () => {
     const answer = await wire.lookup(run.id, "rebound.test");
     assert.deepEqual(answer, { addresses: [{ address: PUBLIC_ADDRESS, family: 4 }] });
     assert.equal((await wire.open(run.id, "rebound.test", 80).broke).code, "EGRESS_DENIED");
-    assert.deepEqual(asked, ["rebound.test", "rebound.test"]);
+    assert.deepEqual(dnsQueries, ["rebound.test", "rebound.test"]);
     // The private address with the name is refused too, because no lookup of this guest returned it.
     for (const at of [80, port]) {
       assert.equal((await wire.open(run.id, "rebound.test", at, "127.0.0.1").broke).code, "EGRESS_DENIED");
@@ -128,13 +128,13 @@ describe("a name whose DNS answers change", () => {
     await serveTcp(t, (socket) => socket.end("second"), "127.0.0.3", first.port);
     const { port } = first;
     const names = { "turns.test": [["127.0.0.2"], ["127.0.0.3"]] };
-    const { wire, run, asked } = await openNetwork(t, { ports: [port], names, net: ["turns.test"] });
+    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [port], names, net: ["turns.test"] });
     assert.equal((await wire.open(run.id, "turns.test", port, "127.0.0.2").broke).code, "EGRESS_DENIED");
     assert.deepEqual(await wire.lookup(run.id, "Turns.test"), { addresses: [{ address: "127.0.0.2", family: 4 }] });
     const stream = wire.open(run.id, "turns.test", port, "127.0.0.2");
     await stream.ended;
     assert.equal(stream.text, "first");
-    assert.equal(asked.length, 1);
+    assert.equal(dnsQueries.length, 1);
     // For another port the name is not allowed, and its address is private.
     assert.equal((await wire.open(run.id, "turns.test", 80, "127.0.0.2").broke).code, "EGRESS_DENIED");
   });
@@ -142,14 +142,14 @@ describe("a name whose DNS answers change", () => {
 
 describe("a lookup", () => {
   it("returns an address unchanged, and reports a name that does not exist as Node does", async (t) => {
-    const { wire, run, asked } = await openNetwork(t);
+    const { wire, run, dnsQueries } = await openNetwork(t);
     for (const [host, family] of [
       ["10.0.0.1", 4],
       ["::1", 6],
     ] as const) {
       assert.deepEqual(await wire.lookup(run.id, host), { addresses: [{ address: host, family }] });
     }
-    assert.deepEqual(asked, []);
+    assert.deepEqual(dnsQueries, []);
     assert.deepEqual(await wire.lookup(run.id, "nowhere.test"), {
       fault: {
         message: "getaddrinfo ENOTFOUND nowhere.test",
@@ -175,13 +175,13 @@ describe("a refusal", () => {
     for (let each = 0; each < 3; each++) {
       for (const host of ["10.0.0.1", "internal.test"]) await wire.open(run.id, host, 80).broke;
     }
-    assert.deepEqual(run.heard, ["refused 10.0.0.1 80 address", "refused internal.test 80 address"]);
+    assert.deepEqual(run.events, ["refused 10.0.0.1 80 address", "refused internal.test 80 address"]);
   });
 
   it("is counted each time, but reported only a limited number of times", async (t) => {
     const { wire, run, egress } = await openNetwork(t);
     for (let each = 0; each < 100; each++) await wire.open(run.id, `10.0.0.${each}`, 80).broke;
-    assert.ok(run.heard.length <= 20, `${run.heard.length} lines`);
+    assert.ok(run.events.length <= 20, `${run.events.length} lines`);
     assert.equal(egress.counts.refused["address"], 100);
   });
 });

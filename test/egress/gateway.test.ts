@@ -11,7 +11,7 @@ const MIB = 2 ** 20;
 describe("a connection", () => {
   it("reaches the requested destination, reports both addresses, and carries bytes in both directions", async (t) => {
     const { port, sockets } = await serveTcp(t, (socket) => socket.pipe(socket));
-    const { wire, run, asked } = await openNetwork(t, { ports: [port], names: { "echo.test": [["127.0.0.1"]] } });
+    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [port], names: { "echo.test": [["127.0.0.1"]] } });
     const stream = wire.open(run.id, "Echo.TEST.", port);
     const ends = await stream.opened;
     assert.deepEqual([ends.remoteAddress, ends.remotePort, ends.remoteFamily], ["127.0.0.1", port, "IPv4"]);
@@ -23,7 +23,7 @@ describe("a connection", () => {
     assert.equal(await stream.send(Buffer.from("hello")), true);
     await stream.has(5);
     assert.equal(stream.text, "hello");
-    assert.deepEqual(asked, ["echo.test"]);
+    assert.deepEqual(dnsQueries, ["echo.test"]);
   });
 
   it("is attempted to each address of the name in turn, until one answers", async (t) => {

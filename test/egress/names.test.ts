@@ -120,7 +120,7 @@ describe("names in DNS", () => {
     const waiting = Array.from({ length: 50 }, (_, each) => slow(`${each}.test`).catch(() => "failed"));
     assert.deepEqual(await dnsNames([server.address])("quick.test"), [{ address: "8.8.8.8" }]);
     assert.equal(await Promise.race([...waiting, Promise.resolve("still waiting")]), "still waiting");
-    // Else the process of the test would wait for the resolver to give up.
+    // Otherwise the process of the test would wait until the resolver gives up.
     silence.resolve();
     await Promise.all(waiting);
   });

@@ -41,7 +41,7 @@ export interface Network {
   readonly egress: Egress;
   readonly wire: PuppetNetwork;
   /** The names that were sent to DNS. */
-  readonly asked: string[];
+  readonly dnsQueries: string[];
   /** A run in flight. */
   readonly run: Recorder;
 }
@@ -49,7 +49,7 @@ export interface Network {
 /** Creates a guest with network access whose other end the test controls. */
 export async function openNetwork(t: TestContext, options: NetworkOptions = {}): Promise<Network> {
   const { names = {}, ports: reachable = [], limits, maxConnections = 1_000, net = null, ...rest } = options;
-  const asked: string[] = [];
+  const dnsQueries: string[] = [];
   const hosts = ["127.0.0.1", ...Object.keys(names)];
   const egress: Egress = {
     policy: egressPolicy({
@@ -57,8 +57,8 @@ export async function openNetwork(t: TestContext, options: NetworkOptions = {}):
       allow: reachable.flatMap((port) => hosts.map((host) => ({ host, port }))),
       resolver: async (name) => {
         const answers = names[name] ?? [];
-        const turn = asked.filter((each) => each === name).length;
-        asked.push(name);
+        const turn = dnsQueries.filter((each) => each === name).length;
+        dnsQueries.push(name);
         return (answers[Math.min(turn, answers.length - 1)] ?? []).map((address) => ({ address }));
       },
       ...rest,
@@ -75,7 +75,7 @@ export async function openNetwork(t: TestContext, options: NetworkOptions = {}):
     puppet.kill();
   });
   guest.net = net;
-  return { guest, puppet, egress, wire: new PuppetNetwork(puppet), asked, run: start(guest, "1") };
+  return { guest, puppet, egress, wire: new PuppetNetwork(puppet), dnsQueries, run: start(guest, "1") };
 }
 
 /** Starts a server on loopback, whose sockets are closed when the test ends. */

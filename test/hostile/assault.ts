@@ -7,16 +7,16 @@ import type { Canaries } from "./canaries.ts";
 import { assertAnswer, outcomeOf } from "./expectation.ts";
 import type { Row } from "./table.ts";
 
-/** A container that has nothing to do with any attack. */
+/** A container that no attack uses. */
 export const NEIGHBOUR = "neighbour";
 
-/** Longer than the deadline of any run that is attacked: the answer shows what ended it. */
+/** Longer than the deadline of any attacked run, so that the answer shows what ended the run. */
 const TIMEOUT_MS = 90_000;
 
-/** What is attacked: a started service, wherever it is. */
+/** A started service that is attacked, on this host or in a container. */
 export type Attacked = Pick<Service, "port" | "run" | "stderr">;
 
-/** Runs all steps of an attack while a neighbour runs, judges each answer, and holds that both go on answering. */
+/** Runs all steps of an attack next to a neighbour, judges each answer, and asserts that both containers still answer. */
 export async function assault(service: Attacked, canaries: Canaries, attack: Attack, row: Row): Promise<void> {
   for (const [index, step] of attack.steps.entries()) await submit(service, canaries, attack, step, index, row);
   await answersAgain(service, attack);
@@ -42,7 +42,7 @@ async function submit(
   row.outcome = outcomeOf(answer);
   row.expected = step.expected.map((each) => each.text).join(" or ");
   assert.equal(beside.text, "42", "a neighbour answers meanwhile");
-  assert.ok(!`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret), "the secret was told");
+  assert.ok(!`${answer.rawHeaders.join()}${answer.text}`.includes(canaries.secret), "the answer contains the secret");
   assertAnswer(answer, step.expected);
 }
 
@@ -57,7 +57,7 @@ async function answersAgain(service: Attacked, attack: Attack): Promise<void> {
   assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
 }
 
-/** What the service has logged about the run that a problem document names. */
+/** Returns the log lines of the service about the run that a problem document names. */
 function logOf(service: Attacked, text: string): string {
   const run = /"run":"([^"]+)"/.exec(text)?.[1] ?? "no run";
   const lines = service.stderr().split("\n");

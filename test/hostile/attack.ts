@@ -7,54 +7,55 @@ import { type Expectation, parseExpectation } from "./expectation.ts";
 const ATTACKS = path.join(import.meta.dirname, "attacks");
 const PRELUDES = path.join(import.meta.dirname, "preludes");
 
-/** One submission of an attack, and every answer that it may get. */
+/** A submission of an attack, and its accepted answers. */
 export interface Step {
   readonly place: Place;
-  /** What is submitted, but for the names of canaries. */
+  /** The submitted text, with placeholders for the canaries. */
   readonly text: string;
   readonly contentType: string | null;
   readonly expected: readonly Expectation[];
 }
 
-/** Where a step runs: in the container that is attacked, or in one that has nothing to do with it. */
+/** The container of a step: the attacked container, or another one. */
 export type Place = "the same container" | "another container";
 
 /** A file of the corpus. */
 export interface Attack {
-  /** Its folder. */
+  /** The folder of the file. */
   readonly kind: string;
-  /** Its file, without the extension. */
+  /** The name of the file, without the extension. */
   readonly name: string;
-  /** What it tries, in words. */
+  /** A sentence that describes the attack. */
   readonly title: string;
   readonly steps: readonly Step[];
-  /** It does its harm after its answer, so that the run after it may come into a guest that is about to end. */
+  /** Whether the harm follows the answer, so that the next run may be sent to a guest that is about to end. */
   readonly strikesLater: boolean;
   readonly ending: Ending;
 }
 
-/** The limit of time that an attack runs into, or may run into. */
+/** The time limit that an attack reaches, or may reach. */
 export type Ending = "the deadline" | "the block limit" | "its own end";
 
-/** Reads all files of the corpus. @throws {Error} naming a file that says less than it has to. */
+/** Reads all files of the corpus. @throws {Error} that names a file without a title or an expected answer. */
 export function readAttacks(level: string): Attack[] {
   const files = readdirSync(ATTACKS, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".js"));
   return files.toSorted().map((file) => readAttack(file, readFileSync(path.join(ATTACKS, file), "utf8"), level));
 }
 
 /**
- * A file is what a user would submit, below lines of comment that say what it tries and then, a field a line:
+ * Parses a file of the corpus. It is code as a user would submit it, below comment lines: the title, and then the fields,
+ * one on each line:
  *
- * - `answers:` what the service may answer, see `parseExpectation`; once for each answer that will do
- * - `answers under confined:` what may also be answered on that level, and why is said above it
- * - `after:` the name of a file of `preludes/` that goes before the code
+ * - `answers:` an accepted answer of the service, see `parseExpectation`; one line for each accepted answer
+ * - `answers under confined:` a further accepted answer at that level; the comment above it gives the reason
+ * - `after:` the name of a file in `preludes/` that is inserted before the code
  * - `as:` the content type
- * - `submits: its value` when the file is an expression that the test evaluates: a text too long or too dull to be written down
- * - `strikes: later` when the next run may come into a guest that is about to end; `strikes: later, by a block` when the
- *   block limit is what ends that guest
- * - `lasts: for ever` when nothing but its deadline ends it
+ * - `submits: its value` if the file is an expression whose value is submitted, for long and repetitive texts
+ * - `strikes: later` if the next run may be sent to a guest that is about to end; `strikes: later, by a block` if the block
+ *   limit ends that guest
+ * - `lasts: for ever` if only the deadline ends the run
  *
- * `// then, in the same container` and `// then, in another container` begin a further submission with fields of its own.
+ * `// then, in the same container` and `// then, in another container` start a further submission with separate fields.
  */
 function readAttack(file: string, text: string, level: string): Attack {
   const parts = text.split(/^\/\/ then, in (the same container|another container)$/m);
@@ -63,8 +64,9 @@ function readAttack(file: string, text: string, level: string): Attack {
   for (let index = 0; index < parts.length; index += 2) {
     steps.push(readStep(parts[index]!.trimStart(), (parts[index - 1] ?? "the same container") as Place, level));
   }
-  if (title === "") throw new Error(`${file} does not say what it tries`);
-  if (steps.some((step) => step.expected.length === 0)) throw new Error(`${file} does not say what it expects`);
+  if (title === "") throw new Error(`${file} has no title`);
+  if (steps.some((step) => step.expected.length === 0))
+    throw new Error(`${file} has a step without an expected answer`);
   return {
     kind: path.dirname(file),
     name: path.basename(file, ".js"),
@@ -94,14 +96,14 @@ function readStep(text: string, place: Place, level: string): Step {
     place,
     text: isMade ? String(runInNewContext(body)) : [...prelude, body].join("\n"),
     contentType: field("as")[0] ?? null,
-    expected: [...field("answers").flatMap((each) => asToldOn(level, each)), ...field(`answers under ${level}`)].map(
+    expected: [...field("answers").flatMap((each) => expectedAt(level, each)), ...field(`answers under ${level}`)].map(
       parseExpectation,
     ),
   };
 }
 
-/** What is not there behind namespaces may be there and refused where one is confined. */
-function asToldOn(level: string, answer: string): string[] {
+/** Accepts EACCES for ENOENT at the level confined, where a file that namespaces hide may exist and be refused. */
+function expectedAt(level: string, answer: string): string[] {
   return level === "confined" && answer.includes("ENOENT") ? [answer, answer.replaceAll("ENOENT", "EACCES")] : [answer];
 }
 

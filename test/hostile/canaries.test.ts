@@ -7,12 +7,12 @@ import path from "node:path";
 import { describe, it } from "node:test";
 
 import { until } from "../contract/until.ts";
-import { type Canaries, setOutCanaries } from "./canaries.ts";
+import { type Canaries, createCanaries } from "./canaries.ts";
 
 type Places = Readonly<Record<string, string | number>>;
 
 const NAMES = ["FILE", "OPEN_FILE", "FOLDER", "SOCKET", "ABSTRACT", "PORT", "UDP_PORT", "PID"];
-/** What an attack does where there is no wall. */
+/** The actions of an attack without a sandbox. */
 const TOUCHES: Readonly<Record<string, (places: Places) => void | Promise<void>>> = {
   "connects over TCP": ({ PORT }) => reach({ port: Number(PORT), host: "127.0.0.1" }),
   "connects to a path": ({ SOCKET }) => reach({ path: String(SOCKET) }),
@@ -29,16 +29,16 @@ const TOUCHES: Readonly<Record<string, (places: Places) => void | Promise<void>>
 };
 
 describe("a canary", () => {
-  it("is quiet while nobody touches anything", async () => {
-    await using canaries = await setOutCanaries();
+  it("is untouched while no attack runs", async () => {
+    await using canaries = await createCanaries();
     canaries.assertUntouched();
   });
 
   for (const [what, touch] of Object.entries(TOUCHES)) {
-    it(`tells of one who ${what}`, async () => {
-      await using canaries = await setOutCanaries();
+    it(`detects an attack that ${what}`, async () => {
+      await using canaries = await createCanaries();
       await touch(placesOf(canaries));
-      await until(() => isTouched(canaries), "the canary tells");
+      await until(() => isTouched(canaries), "the canary is touched");
     });
   }
 });

@@ -8,27 +8,27 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** Things of the host that an attack may aim at, left open to everybody on it: only the wall is in the way. */
+/** Targets on the host that every user of the host may access, so that only the sandbox protects them. */
 export interface Canaries extends AsyncDisposable {
-  /** Stands in a file and in the service's own environment. No answer and no log may hold it. */
+  /** A secret in a file and in the service's own environment. No answer and no log may contain it. */
   readonly secret: string;
-  /** Has a service dial the ports of its servers, so that only their addresses are in the way. */
+  /** Flags that allow egress to the ports of the canary servers, so that only their addresses are denied. */
   readonly flags: readonly string[];
-  /** Puts the places of the canaries, and the service's port, into the text of an attack, which names them in capitals. */
+  /** Replaces the placeholders of an attack, in capitals, with the canaries and the service's port. */
   fill(text: string, port: number): string;
-  /** @throws {AssertionError} naming every canary that was touched. */
+  /** @throws {AssertionError} that names every touched canary. */
   assertUntouched(): void;
 }
 
 const KEPT = "as it was";
-/** A host may be without IPv6; then there is nothing that an attack could reach. */
+/** A host without IPv6 has no such target. */
 const NO_PORT = 9;
 
-/** Sets the canaries out. To be called before the service starts, which inherits a part of them. */
-export async function setOutCanaries(): Promise<Canaries> {
+/** Creates the canaries. Must be called before the start of the service, which inherits some of them. */
+export async function createCanaries(): Promise<Canaries> {
   const folder = mkdtempSync(path.join(tmpdir(), "canaries-"));
   chmodSync(folder, 0o777);
-  // A service that was started before has one in its environment already.
+  // The environment already has one if a service was started before.
   const secret = process.env["CANARY_SECRET"] ?? `secret${randomBytes(12).toString("hex")}`;
   const mark = `planted-${randomBytes(6).toString("hex")}`;
   const [secretFile, openFile, socket] = ["secret", "open", "socket"].map((name) => path.join(folder, name));
@@ -41,7 +41,7 @@ export async function setOutCanaries(): Promise<Canaries> {
   const listeners = await listen([socket!, abstract]);
   chmodSync(socket!, 0o777);
   const sleeper = spawn("sleep", ["infinity"], { stdio: "ignore" });
-  const places: Record<string, string | number> = {
+  const targets: Record<string, string | number> = {
     CANARY_FILE: secretFile!,
     CANARY_OPEN_FILE: openFile!,
     CANARY_FOLDER: folder,
@@ -57,7 +57,7 @@ export async function setOutCanaries(): Promise<Canaries> {
     secret,
     flags: ["--egress-ports", `80,443,${CANARY_PORT},${CANARY_PORT6}`],
     fill: (text, port) => {
-      const known = { ...places, SERVICE_PORT: port };
+      const known = { ...targets, SERVICE_PORT: port };
       return text.replaceAll(/\b(?:CANARY_[A-Z0-9_]+|SERVICE_(?:PID|PORT)|MARK)\b/g, (name) => literal(known, name));
     },
     assertUntouched: () => {
@@ -77,9 +77,9 @@ export async function setOutCanaries(): Promise<Canaries> {
   };
 }
 
-function literal(places: Readonly<Record<string, string | number>>, name: string): string {
-  if (!(name in places)) throw new TypeError(`there is no canary ${name}`);
-  return JSON.stringify(places[name]);
+function literal(targets: Readonly<Record<string, string | number>>, name: string): string {
+  if (!(name in targets)) throw new TypeError(`unknown canary ${name}`);
+  return JSON.stringify(targets[name]);
 }
 
 function holds(folder: string, mark: string): boolean {
@@ -92,7 +92,7 @@ function holds(folder: string, mark: string): boolean {
 
 interface Listeners {
   readonly ports: Readonly<Record<string, number>>;
-  /** What was reached, in the order in which it was. */
+  /** The touched canaries, in order. */
   readonly reached: readonly string[];
   close(): void;
 }

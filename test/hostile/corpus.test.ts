@@ -5,11 +5,11 @@ import { seeded } from "../seeded.ts";
 import { type Attack, readAttacks } from "./attack.ts";
 import { type Held, holdCorpus } from "./corpus.ts";
 
-/** Every level that keeps hostile code in. */
+/** Every level that isolates hostile code. */
 const LEVELS = ["namespaces", "confined"] as const;
 /**
- * Classes that the wall has no part in: the program in the guest, and what the service makes of its frames and its silence,
- * give the answers. Each attack of them runs on one level, which is drawn. `npm run test:long` runs all attacks on all levels.
+ * Classes whose answers do not depend on the sandbox, but only on the guest's program and on the service. Each of these
+ * attacks runs at one random level. `npm run test:long` runs all attacks at all levels.
  */
 const ALIKE: ReadonlySet<string> = new Set([
   "blocks",
@@ -21,7 +21,7 @@ const ALIKE: ReadonlySet<string> = new Set([
   "streams",
   "types",
 ]);
-/** Bombs that V8 and the service end by limits of their own. The wall limits what all other bombs take. */
+/** Bombs that limits of V8 and of the service end. The sandbox limits all other bombs. */
 const ALIKE_BOMBS: ReadonlySet<string> = new Set([
   ...["aggregate", "array-length", "array-spread", "contexts", "error-causes", "error-message", "functions"],
   ...["heap-at-once", "heap-objects", "intervals", "listeners", "log", "log-escapes", "log-line", "map-and-set"],
@@ -31,7 +31,7 @@ const ALIKE_BOMBS: ReadonlySet<string> = new Set([
 ]);
 
 const random = seeded();
-console.log(`SEED=${random.seed} draws the level of each attack that has the same answer on every level`);
+console.log(`SEED=${random.seed} selects the level of each attack that has the same answer at every level`);
 const drawn = new Map(readAttacks("namespaces").map((attack) => [nameOf(attack), random.pick(LEVELS)]));
 
 const WHOLE: readonly Held[] = LEVELS.map((level) => {
@@ -39,7 +39,7 @@ const WHOLE: readonly Held[] = LEVELS.map((level) => {
   return { level, started: "by whoever runs the tests", make: makeHome, skip: false, chosen };
 });
 
-/** What a guest meets differently that has the service's user and the host's root: files, processes and the kernel. */
+/** Classes that differ if a guest has the service's user and the host's root: files, processes and the kernel. */
 const KINDS: ReadonlySet<string> = new Set(["escapes", "files", "processes", "signals", "sockets"]);
 const OF_A_USER: Held = {
   level: "confined",

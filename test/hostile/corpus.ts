@@ -8,14 +8,14 @@ import { type Home, type Service, startService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { assault, NEIGHBOUR } from "./assault.ts";
 import { type Attack, type Ending, readAttacks } from "./attack.ts";
-import { type Canaries, setOutCanaries } from "./canaries.ts";
+import { type Canaries, createCanaries } from "./canaries.ts";
 import { type Row, table } from "./table.ts";
 
-/** Small, so that an attack that takes all of something soon reaches the end of it. */
+/** Small limits, so that an attack that exhausts a resource ends soon. */
 const SIZES = { memory: "96MiB", tmp: "16MiB", idle: "2s" };
 /**
- * The limits of time of a service, by the limit that an attack runs into. The limits that it does not run into are so long
- * that an attack on a slow and busy machine ends before them.
+ * The time limits of a service, by the limit that an attack reaches. The other limits are so long that an attack ends before
+ * them, also on a slow and busy machine.
  */
 const TIMES: Readonly<Record<Ending, { readonly wall: string; readonly block: string }>> = {
   "the deadline": { wall: "3s", block: "20s" },
@@ -23,30 +23,30 @@ const TIMES: Readonly<Record<Ending, { readonly wall: string; readonly block: st
   "its own end": { wall: "60s", block: "20s" },
 };
 const POOL = 3;
-/** Attacks at a time. Most wait more than they burn; with more of them a small machine tells nothing but how busy it is. */
+/** The number of attacks at a time. Most attacks wait more than they burn. With more attacks, a small machine is too busy to judge them. */
 const AT_ONCE: Readonly<Record<Ending, number>> = { "the deadline": 4, "the block limit": 3, "its own end": 3 };
 const CALM_MS = 60_000;
 
 interface Target {
   readonly home: Home;
   readonly service: Service;
-  /** What the programs of all guests were at the start. */
+  /** The contents of all guests' programs at the start. */
   readonly programs: string;
 }
 
-/** What is attacked: a level, and who starts it. */
+/** The attacked isolation level, and the user that starts the service. */
 export interface Held {
   readonly level: string;
-  /** In words. */
+  /** A description for the titles of tests. */
   readonly started: string;
   readonly make: () => Promise<Home>;
-  /** Why it cannot be attacked here. */
+  /** The reason if it cannot be attacked here. */
   readonly skip: string | false;
-  /** Which attacks: all of them but where something else has stood them all. */
+  /** The attacks that run at this level. All run by default. */
   readonly chosen: (attack: Attack) => boolean;
 }
 
-/** Runs the attacks of the corpus against one level, and holds what section 6 of the contract promises of each. */
+/** Runs the attacks of the corpus against one level, and asserts what section 6 of the contract promises for each. */
 export function holdCorpus({ level, started, make, skip, chosen }: Held): void {
   describe(`the level ${level}, started ${started}`, { skip }, () => holdAttacks(level, make, chosen));
 }
@@ -60,14 +60,14 @@ function holdAttacks(level: string, make: () => Promise<Home>, chosen: (attack: 
   const targets = new Map<Ending, Target>();
 
   before(async () => {
-    canaries = opened.use(await setOutCanaries());
+    canaries = opened.use(await createCanaries());
     const starts = endings.map(async (ending) => {
       const home = opened.use(await make());
       const service = await start(level, home, ending, canaries);
       opened.defer(() => service.stop());
       targets.set(ending, { home, service, programs: digestOf(home.tmp) });
     });
-    // Those that have started are stopped although another has not.
+    // Stops the services that have started, also if the start of another failed.
     await Promise.allSettled(starts);
     await Promise.all(starts);
   });
@@ -93,7 +93,7 @@ function holdAttacks(level: string, make: () => Promise<Home>, chosen: (attack: 
   });
 
   describe("after all attacks", () => {
-    it("nothing of the host was reached, changed or told", () => {
+    it("nothing on the host was reached, changed or disclosed", () => {
       canaries.assertUntouched();
       for (const { service, home, programs } of targets.values()) {
         assert.ok(!service.stderr().includes(canaries.secret), "the secret stands in the log");
@@ -101,7 +101,7 @@ function holdAttacks(level: string, make: () => Promise<Home>, chosen: (attack: 
       }
     });
 
-    it("what asked for the machine's own network was refused for the address that it led to", async () => {
+    it("requests for the machine's own network were refused by their addresses", async () => {
       if (!rows.some(({ kind }) => kind === "egress")) return;
       const { service } = targets.get("its own end")!;
       const { egressRefused } = (await service.request("GET", "/healthz", { token: null })).json() as {
@@ -110,13 +110,13 @@ function holdAttacks(level: string, make: () => Promise<Home>, chosen: (attack: 
       assert.ok(egressRefused["address"]! > 100, JSON.stringify(egressRefused));
     });
 
-    it("no guest is left but those of the pool", async () => {
+    it("only the guests of the pool are left", async () => {
       for (const { service } of targets.values()) {
-        // The service closes idle containers after `idle`, and the pool ends the guests that it grew by after its window.
+        // The service closes idle containers after `idle`, and the pool ends its additional spares after its window.
         const isBack = async (): Promise<boolean> => (await guestsOf(service)) <= POOL;
         await until(isBack, "the guests of idle containers have ended", CALM_MS);
       }
-      // Only now: the neighbour's own guest would be one more in the count.
+      // Runs after the count, because the neighbour's own guest would otherwise be counted, too.
       for (const { service } of targets.values()) assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42");
     });
   });
@@ -131,7 +131,7 @@ function start(level: string, home: Home, ending: Ending, { flags }: Canaries): 
   return startService(["--isolation", level, "--pool", String(POOL), "--pool-window", "2s", ...flags, ...limits], home);
 }
 
-/** Of the programs that all guests are made from; those that a guest of the level `confined` has are further names of them. */
+/** The programs of all guests. The files of a guest at the level `confined` are hard links to them. */
 function digestOf(folder: string): string {
   const ofGuests = ["jail/roots", "guests"].map((roots) => path.join(folder, `caisson-run-*/${roots}/**`));
   const files = globSync(path.join(folder, "**"), { exclude: ofGuests, withFileTypes: true })

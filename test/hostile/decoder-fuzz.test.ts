@@ -11,17 +11,17 @@ import { FuzzedGuest, type FuzzedRun, nextTurn } from "./fuzzed-guest.ts";
 import { openFuzzedNetwork, PEER } from "./fuzzed-network.ts";
 import { cut, frameOf, honestFrame, honestOpen, mutatedFrame } from "./mutations.ts";
 
-/** Many guests on a busy machine. */
+/** Long enough for many guests on a busy machine. */
 const WHILE = { timeout: isLong ? 3_600_000 : 300_000 };
 const FRAMES = isLong ? 1_000_000 : 40_000;
 const BATCHES_A_GUEST = 20;
 const MAX_MUTATED = 4;
 const MAX_HONEST = 3;
-/** By then all code is compiled and all tables have their size. */
+/** After this number of frames, all code is compiled and all tables have their final size. */
 const WARM_FRAMES = FRAMES / 4;
 const LOOKS = 10;
 const GROWTH_BYTES = 2 * 2 ** 20;
-/** More than the service takes of what nobody asked for. */
+/** More unsolicited frames than the service accepts. */
 const FLOOD = 10_500;
 
 v8.setFlagsFromString("--expose-gc");
@@ -40,7 +40,7 @@ async function heldBytes(): Promise<number> {
 }
 
 it(
-  `${FRAMES} mutated frames cost their own guest at the most, answer each run once, and leave nothing in memory`,
+  `${FRAMES} mutated frames end at most their own guest, answer each run once, and leave nothing in memory`,
   WHILE,
   async (t) => {
     const random = seeded();
@@ -61,14 +61,14 @@ it(
         if (random.below(4) === 0) await fuzzed.write([honestOpen(runs[0]!, targets)]);
         for (let batch = 0; batch < BATCHES_A_GUEST && !fuzzed.guest.ended; batch++) {
           const run = random.pick(fuzzed.runs);
-          // One at a time: what is honest depends on what was said before.
+          // Sent one at a time, because whether a frame is honest depends on the frames before it.
           for (let left = random.below(MAX_HONEST); left > 0 && run.answers === 0; left--) {
             await fuzzed.write([honestFrame(random, run)]);
           }
           const frames = Array.from({ length: 1 + random.below(MAX_MUTATED) }, () => mutatedFrame(random, targets));
           const wasAlive = !fuzzed.guest.ended;
           await fuzzed.write(cut(random, Buffer.concat(frames)));
-          // Of a batch that ends its guest one was read for certain.
+          // At least one frame of a batch that ends its guest was read.
           if (wasAlive) counts.frames += fuzzed.guest.ended ? 1 : frames.length;
           meddle(fuzzed, run, random.below(40));
           if (random.below(2) === 0 && !fuzzed.guest.ended) runs.push(fuzzed.start().id);
@@ -94,9 +94,9 @@ it(
   },
 );
 
-it("a flood of one frame that nobody asked for ends its guest, whichever frame it is", async () => {
+it("a flood of one unsolicited frame ends its guest, whatever the frame", async () => {
   for (const [name, type] of Object.entries(FROM_GUEST)) {
-    // It is warm once and for all.
+    // The guest has already reported that it is warm.
     if (type === FROM_GUEST.ready) continue;
     const fuzzed = await FuzzedGuest.make();
     const run = fuzzed.start();
@@ -106,7 +106,7 @@ it("a flood of one frame that nobody asked for ends its guest, whichever frame i
   }
 });
 
-/** What the service may do to a guest meanwhile. */
+/** Actions of the service on a guest between frames. */
 function meddle({ guest }: FuzzedGuest, run: FuzzedRun, what: number): void {
   switch (what) {
     case 0:
@@ -123,14 +123,14 @@ function meddle({ guest }: FuzzedGuest, run: FuzzedRun, what: number): void {
   }
 }
 
-/** Ends the guest, if it has not ended, and holds that each of its runs was answered once. */
+/** Ends the guest if it has not ended, and asserts that each of its runs was answered once. */
 async function finish({ guest, runs }: FuzzedGuest): Promise<void> {
   guest.process.kill();
   await guest.process.exited;
   await until(() => guest.ended, "the guest ends with its process");
   assert.equal(guest.inFlight.size, 0);
-  for (const { answers, abandoned, wrongs } of runs) {
-    assert.deepEqual(wrongs, []);
+  for (const { answers, abandoned, violations } of runs) {
+    assert.deepEqual(violations, []);
     assert.equal(answers, abandoned ? 0 : 1);
   }
 }

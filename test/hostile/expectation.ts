@@ -3,26 +3,26 @@ import assert from "node:assert/strict";
 import type { Answer } from "../contract/http.ts";
 import { assertProblem, type ProblemDocument } from "../contract/problem.ts";
 
-/** One answer that an attack may get. */
+/** An accepted answer to an attack. */
 export interface Expectation {
-  /** As it is written. */
+  /** The source text of the expectation. */
   readonly text: string;
   readonly status: number;
-  /** Of a problem; null where the task itself has answered. */
+  /** The code of a problem; null if the task itself has answered. */
   readonly code: string | null;
-  /** The body broke off, which a client can see. */
+  /** Whether the body was cut in a way that a client detects. */
   readonly cut: boolean;
-  /** Of the body, or of the problem's detail. */
+  /** Whether the body, or the problem's detail, matches. */
   readonly matches: (text: string) => boolean;
 }
 
 /**
- * Reads what an answer should be: `200 42` has that body, `200 /4./` one that matches, `200` any, `200 cut` one that broke
- * off; `500 task_threw` is that problem, `500 task_threw EPERM` one whose detail says so.
+ * Parses an expectation. `200 42` requires that body, `200 /4./` a matching body, `200` any body, and `200 cut` a body that
+ * was cut. `500 task_threw` requires that problem, and `500 task_threw EPERM` also that text in its detail.
  */
 export function parseExpectation(text: string): Expectation {
   const [, status, rest] = /^(\d{3})\b ?(.*)$/.exec(text) ?? [];
-  if (status === undefined) throw new TypeError(`"${text}" does not say what is answered`);
+  if (status === undefined) throw new TypeError(`"${text}" has no status`);
   const [, code, detail] = /^([a-z]+_[a-z_]+)\b ?(.*)$/.exec(rest!) ?? [];
   const pattern = /^\/(.*)\/$/.exec(rest!);
   return {
@@ -30,15 +30,15 @@ export function parseExpectation(text: string): Expectation {
     status: Number(status),
     code: code ?? null,
     cut: rest === "cut",
-    matches: (given) => {
-      if (code !== undefined) return given.includes(detail!);
-      if (pattern) return new RegExp(pattern[1]!, "s").test(given);
-      return rest === "" || rest === "cut" || given === rest;
+    matches: (actual) => {
+      if (code !== undefined) return actual.includes(detail!);
+      if (pattern) return new RegExp(pattern[1]!, "s").test(actual);
+      return rest === "" || rest === "cut" || actual === rest;
     },
   };
 }
 
-/** Holds an answer against those that will do, and against what has to be true of every answer to a run. */
+/** Asserts that an answer is one of the accepted answers, and has the properties of every answer to a run. */
 export function assertAnswer(answer: Answer, expected: readonly Expectation[]): void {
   const problem = problemOf(answer);
   if (problem) assertProblem(answer, answer.status, problem.code);
@@ -47,21 +47,21 @@ export function assertAnswer(answer: Answer, expected: readonly Expectation[]): 
     const same = each.status === answer.status && each.code === (problem?.code ?? null);
     return same && each.cut === !answer.complete && each.matches(text);
   });
-  assert.ok(fits, `answered ${outcomeOf(answer)}: ${answer.text.slice(0, 1_000)}`);
+  assert.ok(fits, `received ${outcomeOf(answer)}: ${answer.text.slice(0, 1_000)}`);
   assertOwnHeaders(answer);
 }
 
-/** What the table shows of an answer. */
+/** Returns the text for an answer in the table. */
 export function outcomeOf(answer: Answer): string {
   const what = problemOf(answer)?.code ?? answer.text.slice(0, 40).replaceAll(/\s+/g, " ");
   return `${answer.status} ${what}${answer.complete ? "" : " (cut)"}`;
 }
 
-/** Headers that only the service may say, and those that make a browser or a proxy act in its name. */
+/** Asserts that only the service sets its own headers, and headers that make a browser or a proxy act for it. */
 function assertOwnHeaders(answer: Answer): void {
   const names = answer.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   for (const once of ["caisson-run", "x-content-type-options", "content-security-policy", "referrer-policy"]) {
-    assert.equal(names.filter((name) => name === once).length, 1, `${once} is said once`);
+    assert.equal(names.filter((name) => name === once).length, 1, `${once} is sent once`);
   }
   assert.match(answer.headers["content-security-policy"]!, /^sandbox\b/);
   assert.ok(names.filter((name) => name === "content-length" || name === "transfer-encoding").length <= 1);
@@ -71,7 +71,7 @@ function assertOwnHeaders(answer: Answer): void {
     ),
   );
   assert.deepEqual(foreign, []);
-  // The service's own, of a body that is not whole at its head: nginx must not gather it.
+  // The service sets this header for a streamed body, because nginx must not buffer it.
   assert.ok(["no", undefined].includes(answer.headers["x-accel-buffering"]));
 }
 

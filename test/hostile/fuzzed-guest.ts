@@ -12,7 +12,7 @@ import { IDLE, LIMITS } from "../containers/puppet.ts";
 
 const CODE = codeOf({ source: Buffer.from("1"), typescript: false, modules: null });
 
-/** A guest whose frames a test writes, without a process and its socket: there are to be tens of thousands of them. */
+/** A guest whose frames a test writes. It has no process and no socket, because the test needs tens of thousands of guests. */
 export class FuzzedGuest {
   readonly guest: Guest;
   readonly runs: FuzzedRun[] = [];
@@ -25,7 +25,7 @@ export class FuzzedGuest {
 
   static async make(egress?: Egress): Promise<FuzzedGuest> {
     const [socket, end] = duplexPair() as unknown as [Socket, Socket];
-    // Nobody reads what the service says.
+    // The test does not read the frames of the service.
     end.resume().on("error", () => {});
     socket.on("error", () => {});
     const { promise: exited, resolve: exit } = Promise.withResolvers<GuestExit>();
@@ -53,7 +53,7 @@ export class FuzzedGuest {
     return run;
   }
 
-  /** Hands over the bytes in these pieces, and waits until the service has read them. */
+  /** Sends the bytes in these chunks, and waits until the service has read them. */
   async write(pieces: readonly Buffer[]): Promise<void> {
     for (const piece of pieces) if (!this.guest.ended) this.#end.write(piece);
     while (!this.guest.ended && this.guest.process.socket.readableLength > 0) await nextTurn();
@@ -61,16 +61,16 @@ export class FuzzedGuest {
   }
 }
 
-/** What one run is told, held against what a caller can be answered. */
+/** Checks the events of a run: which answer a client can receive, and in which order. */
 export class FuzzedRun implements RunListener {
   id = 0;
-  /** The client has left; nothing more is to come. */
+  /** Whether the client has left. No event may follow. */
   abandoned = false;
   answers = 0;
   overs = 0;
   hasHead = false;
-  /** Kept and not thrown: the service takes what is thrown here for the guest's fault. */
-  readonly wrongs: string[] = [];
+  /** Stored and not thrown, because the service would blame the guest for an exception here. */
+  readonly violations: string[] = [];
 
   result(): void {
     this.#answer("a result", !this.hasHead);
@@ -94,14 +94,14 @@ export class FuzzedRun implements RunListener {
   }
 
   over(): void {
-    if (this.overs++ > 0) this.wrongs.push("over twice");
-    if (this.answers === 0 && !this.abandoned) this.wrongs.push("over before the answer");
+    if (this.overs++ > 0) this.violations.push("over twice");
+    if (this.answers === 0 && !this.abandoned) this.violations.push("over before the answer");
   }
 
-  // Also after its end: what it left behind may have something to say.
+  // Accepted also after the end of the run, because timers that it left behind may log.
   readonly logSink = { log: (): void => {}, lateError: (): void => {} };
 
-  // Also after its end: a name takes time to be looked up.
+  // Accepted also after the end of the run, because a lookup of a name takes time.
   refused(): void {}
 
   #answer(what: string, isInOrder: boolean): void {
@@ -110,9 +110,9 @@ export class FuzzedRun implements RunListener {
   }
 
   #hear(what: string, isInOrder: boolean): void {
-    if (!isInOrder) this.wrongs.push(`${what} out of order`);
-    if (this.answers > 0) this.wrongs.push(`${what} after the answer`);
-    if (this.abandoned) this.wrongs.push(`${what} after the client has left`);
+    if (!isInOrder) this.violations.push(`${what} out of order`);
+    if (this.answers > 0) this.violations.push(`${what} after the answer`);
+    if (this.abandoned) this.violations.push(`${what} after the client has left`);
   }
 }
 

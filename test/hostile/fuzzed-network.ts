@@ -5,10 +5,10 @@ import type { Egress } from "../../src/egress/gateway.ts";
 import { egressPolicy } from "../../src/egress/policy.ts";
 import { egressCounts } from "../../src/telemetry/egress-counts.ts";
 
-/** The one name of this network. */
+/** The only name of this network. */
 export const PEER = "peer.test";
 
-/** A way out that leads to one place, which sends back what it is sent. */
+/** An egress with one destination, which echoes what it receives. */
 export interface FuzzedNetwork extends AsyncDisposable {
   readonly egress: Egress;
   readonly port: number;

@@ -4,7 +4,7 @@ import type { Seeded } from "../seeded.ts";
 const HEADER_BYTES = 9;
 const TYPES: readonly number[] = Object.values(FROM_GUEST);
 
-/** What an honest guest says, and what only looks like it. */
+/** Payloads of an honest guest, and payloads that only resemble them. */
 const PAYLOADS: readonly Buffer[] = [
   ...["", "1", '"text"', "null", "{}", "[]", "{", "[[[[[[[[", '{"__proto__":{"x":1}}', "\u0000", "1e999"],
   ...['{"status":200,"headers":[]}', '{"status":200,"headers":["content-type","text/plain"]}', '{"status":99}'],
@@ -20,16 +20,16 @@ const PAYLOADS: readonly Buffer[] = [
 ].map((text) => Buffer.from(text));
 const LENGTHS = [0, 1, 4, 5, 6, 255, 65_536, 65_541, 131_077, 131_078, 2 ** 20 + 5, 2 ** 20 + 6, 2 ** 31, 2 ** 32 - 1];
 
-/** Where frames may go. */
+/** The ids and destinations for frames. */
 export interface Targets {
-  /** Of runs, the guest's own and others'. */
+  /** The ids of runs of the guest and of others. */
   readonly runs: readonly number[];
-  /** A place of the network that answers. */
+  /** A destination that answers. */
   readonly host: string;
   readonly port: number;
 }
 
-/** One frame that a guest might send, or hardly ever would. */
+/** Returns a random frame, plausible or not. */
 export function mutatedFrame(random: Seeded, targets: Targets): Buffer {
   const type = someType(random);
   const isEgress = type >= FROM_GUEST.open && random.below(5) > 0;
@@ -41,7 +41,7 @@ export function mutatedFrame(random: Seeded, targets: Targets): Buffer {
       frame.writeUInt32LE(random.pick(LENGTHS), 0);
       return frame;
     case 1:
-      // One byte too many or too few: all that follows is read in the wrong place.
+      // One byte too many or too few shifts all later bytes.
       frame.writeUInt32LE(Math.max(0, frame.readUInt32LE(0) + random.pick([-1, 1])), 0);
       return frame;
     case 2:
@@ -56,7 +56,7 @@ export function mutatedFrame(random: Seeded, targets: Targets): Buffer {
   }
 }
 
-/** One frame as an honest guest sends it of such a run, so that the mutated ones find a guest in every state. */
+/** Returns an honest frame for a run, so that mutated frames meet a guest in every state. */
 export function honestFrame(random: Seeded, run: { readonly id: number; readonly hasHead: boolean }): Buffer {
   switch (random.below(10)) {
     case 0:
@@ -76,7 +76,7 @@ export function honestOpen(run: number, { host, port }: Targets): Buffer {
   return frameOf(FROM_GUEST.open, 1, openPayload(run, host, port));
 }
 
-/** Cuts bytes where no frame ends, as a stream may. */
+/** Splits bytes at arbitrary positions, as a stream may. */
 export function cut(random: Seeded, bytes: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -104,7 +104,7 @@ function someId(random: Seeded, ids: readonly number[]): number {
   return random.below(2) === 0 ? random.pick([0, 1, 2 ** 16, 2 ** 32 - 1, random.below(2 ** 32)]) : random.pick(ids);
 }
 
-/** What fits, so that connections come to be and are then fuzzed, and what nearly does. */
+/** Returns valid payloads, so that connections are opened and then fuzzed, and almost valid payloads. */
 function egressPayload(random: Seeded, type: number, { runs, host, port }: Targets): Buffer {
   const number = Buffer.alloc(4);
   switch (type) {

@@ -1,4 +1,4 @@
-/** One line of the table that the corpus prints. */
+/** A row of the table that the corpus prints. */
 export interface Row {
   readonly kind: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Row {
 
 const WIDEST = 60;
 
-/** Lays the rows out in columns, by class. */
+/** Formats the rows in columns, by class. */
 export function table(rows: readonly Row[]): string {
   const sorted = rows.toSorted((a, b) => `${a.kind}/${a.name}`.localeCompare(`${b.kind}/${b.name}`));
   const cells = [

@@ -3,20 +3,20 @@ import { it } from "node:test";
 
 import { canonicalAddress, clientNetwork } from "../../src/http/address.ts";
 
-it("an address has one spelling", () => {
+it("all spellings of an address have the same canonical spelling", () => {
   const spellings: Readonly<Record<string, readonly string[]>> = {
     "192.0.2.1": ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:c000:201", "0:0:0:0:0:ffff:192.0.2.1"],
     "2001:db8::1": ["2001:db8::1", "2001:DB8:0:0::1", "2001:0db8:0000:0000:0000:0000:0000:0001", "2001:db8::0.0.0.1"],
     "::1": ["::1", "0:0:0:0:0:0:0:1", "::0.0.0.1"],
     "::": ["::", "0::0"],
   };
-  for (const [one, others] of Object.entries(spellings)) {
-    for (const other of others) assert.equal(canonicalAddress(other), one, other);
+  for (const [canonical, texts] of Object.entries(spellings)) {
+    for (const text of texts) assert.equal(canonicalAddress(text), canonical, text);
   }
 });
 
-it("what is no address, or one with a zone, has none", () => {
-  const none = [
+it("a text that is not an address, and an address with a zone, have no canonical spelling", () => {
+  const malformed = [
     "",
     "localhost",
     "1.2.3",
@@ -29,7 +29,7 @@ it("what is no address, or one with a zone, has none", () => {
     "1.2.3.4:80",
   ];
   for (const text of [
-    ...none,
+    ...malformed,
     "[::1]",
     "fe80::1%eth0",
     "::1%25",
@@ -43,7 +43,7 @@ it("what is no address, or one with a zone, has none", () => {
   }
 });
 
-it("a client is an IPv4 address, or the /64 of an IPv6 one", () => {
+it("the network of a client is its IPv4 address, or the /64 of its IPv6 address", () => {
   const networks: Readonly<Record<string, string>> = {
     "192.0.2.1": "192.0.2.1",
     "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",

@@ -14,12 +14,11 @@ const ALICE = { name: "alice", isPublic: false };
 const BOB = { name: "bob", isPublic: false };
 const STRANGER = { name: "192.0.2.1", isPublic: true };
 
-/** A server whose bodies are read, with as many connections to it as a test makes. */
-async function reading(
+/** Starts a server that reads bodies. Each call of `send` opens a new connection to it. */
+async function readingServer(
   t: TestContext,
-  given?: Bodies,
-): Promise<{ bodies: Bodies; send: (head: string, owner?: MemoryOwner) => Promise<Sent> }> {
-  const bodies = given ?? new Bodies();
+  bodies: Bodies = new Bodies(),
+): Promise<{ bodies: Bodies; send: (head: string, owner?: MemoryOwner) => Promise<SentRequest> }> {
   t.after(() => bodies.close());
   const exchanges: ((exchange: Exchange) => void)[] = [];
   const port = await listening(t, {
@@ -29,36 +28,37 @@ async function reading(
       exchanges.shift()!([request, response]);
     },
   });
-  const send = async (head: string, owner: MemoryOwner = ALICE): Promise<Sent> => {
+  const send = async (head: string, owner: MemoryOwner = ALICE): Promise<SentRequest> => {
     const { promise, resolve } = Promise.withResolvers<Exchange>();
     exchanges.push(resolve);
     const client = connect(port, "127.0.0.1");
     t.after(() => client.destroy());
-    let said = "";
-    client.setEncoding("latin1").on("data", (text: string) => (said += text));
+    let received = "";
+    client.setEncoding("latin1").on("data", (text: string) => (received += text));
     client.write(`POST / HTTP/1.1\r\n${head}\r\n\r\n`);
     const exchange = await promise;
     const body = bodies.read(...exchange, { limitBytes: LIMIT_BYTES, tooLarge, owner });
     body.catch(() => {});
-    return { client, exchange, body, said: () => said };
+    return { client, exchange, body, received: () => received };
   };
   return { bodies, send };
 }
 
-interface Sent {
+interface SentRequest {
   readonly client: Socket;
   readonly exchange: Exchange;
   readonly body: Promise<HeldBody>;
-  readonly said: () => string;
+  /** Returns the text that the client has received. */
+  readonly received: () => string;
 }
 
-/** Waits until so many bytes of a body were read. */
-async function arrived({ exchange: [request] }: Sent, bytes: number): Promise<void> {
+/** Waits until the server has read this number of bytes of a body. */
+async function arrived({ exchange: [request] }: SentRequest, bytes: number): Promise<void> {
   for (let read = 0; read < bytes;) read += ((await once(request, "data")) as [Buffer])[0].length;
 }
 
-it("a body is read whole, however it is cut, up to the last byte of its limit", async (t) => {
-  const { send } = await reading(t);
+it("a body up to its limit is read completely, however it is split", async (t) => {
+  const { send } = await readingServer(t);
   const parts = await send(`Content-Length: ${LIMIT_BYTES}`);
   parts.client.write("x".repeat(400));
   parts.client.write("x".repeat(600));
@@ -71,20 +71,20 @@ it("a body is read whole, however it is cut, up to the last byte of its limit", 
   assert.equal((await empty.body).bytes.length, 0);
 });
 
-it("a body that announces more than its limit is refused before a byte of it has come", async (t) => {
-  const { send } = await reading(t);
+it("a body whose Content-Length exceeds the limit is refused before any byte of it arrives", async (t) => {
+  const { send } = await readingServer(t);
   await assert.rejects((await send(`Content-Length: ${LIMIT_BYTES + 1}`)).body, { code: "code_too_large" });
 });
 
-it("a body without a length is refused at the first byte beyond its limit, before it has ended", async (t) => {
-  const { send } = await reading(t);
+it("a body without a length is refused at the first byte beyond the limit, before it ends", async (t) => {
+  const { send } = await readingServer(t);
   const { client, body } = await send("Transfer-Encoding: chunked");
   client.write(`3e9\r\n${"x".repeat(LIMIT_BYTES + 1)}\r\n`);
   await assert.rejects(body, { code: "code_too_large" });
 });
 
-it("a body that breaks off is the caller's fault, and is not taken for whole", async (t) => {
-  const { send } = await reading(t);
+it("a body that breaks off is the caller's fault, and is not treated as complete", async (t) => {
+  const { send } = await readingServer(t);
   for (const [head, part] of [
     ["Content-Length: 100", "only this"],
     ["Transfer-Encoding: chunked", "9\r\nonly this\r\n"],
@@ -98,37 +98,37 @@ it("a body that breaks off is the caller's fault, and is not taken for whole", a
 });
 
 it("a body whose chunks are malformed is the caller's fault", async (t) => {
-  const { send } = await reading(t);
+  const { send } = await readingServer(t);
   const { client, body } = await send("Transfer-Encoding: chunked");
   client.write("3\r\nabc\r\nzz\r\n");
   await assert.rejects(body, { code: "request_invalid" });
 });
 
-it("a client that asks whether its body is wanted is told to go on when the body is read", async (t) => {
-  const { send } = await reading(t);
-  const { client, body, exchange, said } = await send("Expect: 100-continue\r\nContent-Length: 4");
-  while (!said().includes("100 Continue")) await once(client, "data");
+it("a client that sends Expect receives 100 Continue when the body is read", async (t) => {
+  const { send } = await readingServer(t);
+  const { client, body, exchange, received } = await send("Expect: 100-continue\r\nContent-Length: 4");
+  while (!received().includes("100 Continue")) await once(client, "data");
   client.write("code");
   assert.equal((await body).bytes.toString(), "code");
   endAnswer(exchange[1], "done");
-  while (!said().includes("done")) await once(client, "data");
-  // It is known where the next request begins: the connection may go on.
-  assert.doesNotMatch(said(), /connection: close/i);
+  while (!received().includes("done")) await once(client, "data");
+  // The start of the next request is certain, so the connection may stay open.
+  assert.doesNotMatch(received(), /connection: close/i);
 });
 
-it("a client that asks whether a body is wanted that is too long is answered instead, and the connection ends", async (t) => {
-  const { send } = await reading(t);
-  const { client, body, exchange, said } = await send(`Expect: 100-continue\r\nContent-Length: ${LIMIT_BYTES + 1}`);
+it("a client that sends Expect for a body beyond the limit receives the answer, and the connection ends", async (t) => {
+  const { send } = await readingServer(t);
+  const { client, body, exchange, received } = await send(`Expect: 100-continue\r\nContent-Length: ${LIMIT_BYTES + 1}`);
   await assert.rejects(body, { code: "code_too_large" });
   endAnswer(exchange[1], "no");
   await once(client, "end");
-  assert.doesNotMatch(said(), /100 Continue/);
-  assert.match(said(), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*connection: close\r\n/i);
+  assert.doesNotMatch(received(), /100 Continue/);
+  assert.match(received(), /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*connection: close\r\n/i);
 });
 
-it("the owner of the most unfinished bodies loses its oldest; a neighbour's body is read", async (t) => {
-  const { send } = await reading(t, new Bodies(1_000, 500));
-  const unfinished: Sent[] = [];
+it("if the memory is full, its largest owner loses the oldest unfinished body, and other owners lose nothing", async (t) => {
+  const { send } = await readingServer(t, new Bodies(1_000, 500));
+  const unfinished: SentRequest[] = [];
   for (let index = 0; index < 2; index++) {
     const sent = await send("Content-Length: 600");
     sent.client.write("x".repeat(400));
@@ -139,11 +139,11 @@ it("the owner of the most unfinished bodies loses its oldest; a neighbour's body
   neighbour.client.write("y".repeat(300));
   assert.equal((await neighbour.body).bytes.length, 300);
   await assert.rejects(unfinished[0]!.body, { code: "overloaded" });
-  assert.equal(await Promise.race([unfinished[1]!.body, Promise.resolve("under way")]), "under way");
+  assert.equal(await Promise.race([unfinished[1]!.body, Promise.resolve("pending")]), "pending");
 });
 
-it("bodies that wait for their runs count on, and are not cut", async (t) => {
-  const { send } = await reading(t, new Bodies(1_000, 500));
+it("bodies that wait for their runs still count, and are not cut", async (t) => {
+  const { send } = await readingServer(t, new Bodies(1_000, 500));
   const waiting = await send("Content-Length: 900");
   waiting.client.write("x".repeat(900));
   const { release } = await waiting.body;
@@ -156,8 +156,8 @@ it("bodies that wait for their runs count on, and are not cut", async (t) => {
   assert.equal((await read.body).bytes.length, 200);
 });
 
-it("clients without a token have a small share, by their networks, and never that of a token", async (t) => {
-  const { send } = await reading(t, new Bodies(1_000, 500));
+it("clients without a token share a smaller memory by network, and cannot use up the memory of tokens", async (t) => {
+  const { send } = await readingServer(t, new Bodies(1_000, 500));
   const stranger = await send("Content-Length: 600", STRANGER);
   stranger.client.write("x".repeat(400));
   await arrived(stranger, 400);
@@ -167,8 +167,8 @@ it("clients without a token have a small share, by their networks, and never tha
   await assert.rejects(stranger.body, { code: "overloaded" });
 });
 
-it("a body that comes too slowly is refused; one that comes steadily is not, however long it takes", async (t) => {
-  const { bodies, send } = await reading(t);
+it("a body that arrives too slowly is refused, but a steady body may take any time", async (t) => {
+  const { bodies, send } = await readingServer(t);
   const start = performance.now();
   const slow = await send("Content-Length: 1000");
   const steady = await send("Content-Length: 1000", BOB);

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 
 import { ByteCollector } from "../../src/http/byte-collector.ts";
 
-it("what was collected is what was added, and the memory that it tells is what it takes", () => {
+it("the collector contains all added bytes and reports the memory that it uses", () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 3_000 }), { maxLength: 30 }), (chunks) => {
       const collected = new ByteCollector();
@@ -19,7 +19,7 @@ it("what was collected is what was added, and the memory that it tells is what i
   );
 });
 
-it("a chunk that came first is not written into", () => {
+it("the collector never writes into the first chunk", () => {
   const first = Buffer.alloc(8, "a");
   const collected = new ByteCollector();
   collected.add(first.subarray(0, 4));
@@ -28,13 +28,13 @@ it("a chunk that came first is not written into", () => {
   assert.equal(first.toString(), "aaaaaaaa");
 });
 
-it("chunks of a few bytes are a dribble, after the first two thousand; small chunks with some content are none", () => {
-  const dribble = new ByteCollector();
-  for (let count = 0; count < 2_000; count++) dribble.add(Buffer.from("x"));
-  assert.equal(dribble.isDribble, false);
-  for (let count = 0; count < 100; count++) dribble.add(Buffer.from("x"));
-  assert.equal(dribble.isDribble, true);
+it("chunks of a few bytes count as fragmented after the first two thousand; chunks of 64 bytes never do", () => {
+  const tiny = new ByteCollector();
+  for (let count = 0; count < 2_000; count++) tiny.add(Buffer.from("x"));
+  assert.equal(tiny.isFragmented, false);
+  for (let count = 0; count < 100; count++) tiny.add(Buffer.from("x"));
+  assert.equal(tiny.isFragmented, true);
   const small = new ByteCollector();
   for (let count = 0; count < 10_000; count++) small.add(Buffer.alloc(64));
-  assert.equal(small.isDribble, false);
+  assert.equal(small.isFragmented, false);
 });

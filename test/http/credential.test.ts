@@ -7,43 +7,43 @@ import { parseTarget } from "../../src/http/target.ts";
 import { sendRaw } from "../contract/http.ts";
 import { listening } from "./listening.ts";
 
-/** What is made of a request that was written to a real server as it stands. */
+/** Sends a raw request to a real server. Returns the credential of the request, or the problem that was thrown. */
 async function read(
   t: TestContext,
-  given: { target?: string; headers?: readonly string[]; acceptKey?: boolean },
+  options: { target?: string; headers?: readonly string[]; acceptKey?: boolean },
 ): Promise<Credential | Problem> {
   const { promise, resolve } = Promise.withResolvers<Credential | Problem>();
   const port = await listening(t, {
     request: (request, response) => {
       try {
-        resolve(readCredential(request, parseTarget(request.url!).query, given.acceptKey ?? true));
+        resolve(readCredential(request, parseTarget(request.url!).query, options.acceptKey ?? true));
       } catch (error) {
         resolve(error as Problem);
       }
       response.end();
     },
   });
-  const lines = [`GET ${given.target ?? "/"} HTTP/1.1`, ...(given.headers ?? []), "Connection: close", "", ""];
+  const lines = [`GET ${options.target ?? "/"} HTTP/1.1`, ...(options.headers ?? []), "Connection: close", "", ""];
   await sendRaw(port, [lines.join("\r\n")]);
   return promise;
 }
 
-it("a bearer token is read whatever the case of its header and scheme, and however many blanks surround it", async (t) => {
+it("a bearer token is read whatever the case of its header and scheme, and with any number of spaces", async (t) => {
   for (const header of ["Authorization: Bearer abc.def", "AUTHORIZATION:bEARER   abc.def  "]) {
     assert.deepEqual(await read(t, { headers: [header] }), { token: "abc.def" });
   }
 });
 
-it("a token in the query is read once, decoded, and known to have been readable by a page", async (t) => {
+it("a token in the query is percent-decoded once", async (t) => {
   assert.deepEqual(await read(t, { target: "/?a=1&%6Bey=a%2Eb" }), { token: "a.b" });
 });
 
-it("another scheme, or a bearer token in two words, is no credential", async (t) => {
+it("another scheme, or a bearer token that contains a space, is not a credential", async (t) => {
   for (const value of ["Basic YTpi", "Bearer", "Bearer a b", "Bearera", "Token abc"]) {
     const found = await read(t, { headers: [`Authorization: ${value}`] });
     assert.equal((found as Problem).code, "token_missing", value);
-    const beside = await read(t, { headers: [`Authorization: ${value}`], target: "/?key=k" });
-    assert.deepEqual(beside, { token: "k" }, value);
+    const withKey = await read(t, { headers: [`Authorization: ${value}`], target: "/?key=k" });
+    assert.deepEqual(withKey, { token: "k" }, value);
   }
 });
 
@@ -53,7 +53,7 @@ it("an empty key is a missing token", async (t) => {
   }
 });
 
-it("two credentials are ambiguous, also when they are the same, and neither is echoed", async (t) => {
+it("two credentials are ambiguous, even if they are equal, and the answer repeats neither", async (t) => {
   const bearer = "Authorization: Bearer tok-en";
   const twice = [
     { headers: [bearer], target: "/?key=tok-en" },
@@ -62,20 +62,20 @@ it("two credentials are ambiguous, also when they are the same, and neither is e
     { headers: [bearer, bearer] },
     { headers: [bearer, "X-Other: 1", "authorization: Basic dG9rLWVu"] },
   ];
-  for (const given of twice) {
-    const found = await read(t, given);
-    assert.ok(found instanceof Problem, JSON.stringify(given));
+  for (const options of twice) {
+    const found = await read(t, options);
+    assert.ok(found instanceof Problem, JSON.stringify(options));
     assert.equal(found.code, "credentials_ambiguous");
     assert.ok(!`${found.message} ${found.options.hint}`.includes("tok-en"));
   }
 });
 
-it("a header whose value says Authorization is not a second credential", async (t) => {
+it("a header whose value is the word authorization is not a second credential", async (t) => {
   const headers = ["X-Note: authorization", "Authorization: Bearer abc", "X-Authorization: Bearer def"];
   assert.deepEqual(await read(t, { headers }), { token: "abc" });
 });
 
-it("key is neither read nor recommended where the operator has switched it off", async (t) => {
+it("key is neither read nor recommended if the operator has disabled it", async (t) => {
   const found = (await read(t, { target: "/?key=abc", acceptKey: false })) as Problem;
   assert.equal(found.code, "token_missing");
   assert.doesNotMatch(found.options.hint!, /key/);

@@ -3,19 +3,19 @@ import { it } from "node:test";
 
 import { FairShare, type Hold } from "../../src/http/fair-share.ts";
 
-/** A share, what was cut of it, and a way to hold some of it. */
+/** Creates a share. Returns the names of the holds that were cut, and a function that adds a hold of a given size. */
 function shareOf(maxBytes: number): { cut: string[]; hold: (owner: string, name: string, bytes: number) => Hold } {
   const share = new FairShare(maxBytes);
   const cut: string[] = [];
   const hold = (owner: string, name: string, bytes: number): Hold => {
-    const held = share.hold(owner, () => cut.push(name));
-    held.grow(bytes);
-    return held;
+    const added = share.hold(owner, () => cut.push(name));
+    added.grow(bytes);
+    return added;
   };
   return { cut, hold };
 }
 
-it("the owner that has the most loses its oldest, and no other does", () => {
+it("the owner with the most bytes loses its oldest hold, and no other owner loses one", () => {
   const { cut, hold } = shareOf(100);
   hold("quiet", "quiet 1", 30);
   for (const name of ["greedy 1", "greedy 2", "greedy 3"]) hold("greedy", name, 20);
@@ -26,7 +26,7 @@ it("the owner that has the most loses its oldest, and no other does", () => {
   assert.deepEqual(cut, ["greedy 1", "greedy 2"]);
 });
 
-it("what grows is cut itself where its owner has the most and nothing older", () => {
+it("a growing hold is cut itself if its owner has the most bytes and no older hold", () => {
   const { cut, hold } = shareOf(100);
   hold("quiet", "quiet", 30);
   const greedy = hold("greedy", "greedy", 10);
@@ -37,7 +37,7 @@ it("what grows is cut itself where its owner has the most and nothing older", ()
   assert.deepEqual(cut, ["greedy"]);
 });
 
-it("what was released counts no more, and once only", () => {
+it("a released hold does not count any more, and a second release has no effect", () => {
   const { cut, hold } = shareOf(100);
   const released = hold("a", "released", 90);
   released.release();
@@ -48,7 +48,7 @@ it("what was released counts no more, and once only", () => {
   assert.deepEqual(cut, ["first"]);
 });
 
-it("what is pinned is not cut: the next largest owner loses its oldest", () => {
+it("a pinned hold is not cut; the next largest owner loses its oldest hold", () => {
   const { cut, hold } = shareOf(100);
   hold("large", "pinned", 80).pin();
   hold("small", "small", 10);
@@ -57,7 +57,7 @@ it("what is pinned is not cut: the next largest owner loses its oldest", () => {
   assert.deepEqual(cut, ["small"]);
 });
 
-it("no holder pins more than it leaves to the others, however many pin something", () => {
+it("an owner cannot pin more memory than remains for all others, however many owners pin holds", () => {
   const { cut, hold } = shareOf(100);
   const first = hold("large", "large 1", 30);
   assert.equal(first.pin(), true);
@@ -65,7 +65,7 @@ it("no holder pins more than it leaves to the others, however many pin something
   const refused = hold("large", "large 3", 10);
   assert.equal(refused.pin(), false);
   refused.release();
-  // The first of a holder is pinned in any case.
+  // The first hold of an owner can always be pinned.
   assert.equal(hold("other", "other 1", 24).pin(), true);
   const more = hold("other", "other 2", 2);
   assert.equal(more.pin(), false);
@@ -76,7 +76,7 @@ it("no holder pins more than it leaves to the others, however many pin something
   assert.equal(hold("large", "large 4", 10).pin(), true);
 });
 
-it("what is alone is never too much", () => {
+it("the only hold is never cut", () => {
   const { cut, hold } = shareOf(100);
   hold("a", "alone", 1_000);
   assert.deepEqual(cut, []);

@@ -12,7 +12,7 @@ function forwardedFor(header: string): (string | null)[] {
 }
 
 describe("Forwarded", () => {
-  it("is read as in the examples of RFC 7239", () => {
+  it("is parsed as in the examples of RFC 7239", () => {
     assert.deepEqual(forwarded('for="_gazonk"'), [null]);
     assert.deepEqual(forwarded('For="[2001:db8:cafe::17]:4711"'), ["2001:db8:cafe::17"]);
     assert.deepEqual(forwarded("for=192.0.2.60;proto=http;by=203.0.113.43"), ["192.0.2.60"]);
@@ -21,7 +21,7 @@ describe("Forwarded", () => {
     assert.deepEqual(forwarded("for=192.0.2.43,for=_SEVKISEK, for=unknown"), [null, null, "192.0.2.43"]);
   });
 
-  it("may have ports, also made-up ones, quotes, escapes, empty parts and spaces where people put them", () => {
+  it("may contain ports, obfuscated ports, quotes, escapes, empty parts and common extra spaces", () => {
     for (const element of [
       'for="192.0.2.1:47011"',
       'for="192.0.2.1:_port"',
@@ -38,7 +38,7 @@ describe("Forwarded", () => {
     }
   });
 
-  it("says nothing with an element that is malformed", () => {
+  it("yields no address for a malformed element", () => {
     for (const element of [
       "192.0.2.1",
       "for",
@@ -69,19 +69,19 @@ describe("Forwarded", () => {
     }
   });
 
-  it("is not changed in its end by anything before that", () => {
+  it("is parsed from its end, and earlier text does not change the result", () => {
     for (const before of ['for="', 'for="\\', '"', '\\"', 'for="a", "', "\\", ";", "\t", 'for="x\\\\"'])
       assert.equal([...forwarded(`${before}, for="[2001:db8::1]:80";proto=https`)][0], "2001:db8::1", before);
   });
 
-  it("tells what the sender asked for", () => {
+  it("yields the scheme and the host that the sender used", () => {
     const [hop] = [...forwardedHops('for=192.0.2.1;proto=https;host="a.test:8443"')];
     assert.deepEqual(hop, { address: "192.0.2.1", scheme: "https", host: "a.test:8443" });
   });
 });
 
 describe("X-Forwarded-For", () => {
-  it("is a list of addresses, with ports or without", () => {
+  it("is a list of addresses, with or without ports", () => {
     assert.deepEqual(forwardedFor("192.0.2.1, 198.51.100.17:4711,2001:db8::1 ,[2001:db8::2], [2001:db8::3]:80"), [
       "2001:db8::3",
       "2001:db8::2",
@@ -92,7 +92,7 @@ describe("X-Forwarded-For", () => {
     assert.deepEqual(forwardedFor("::ffff:192.0.2.1,, ,"), ["192.0.2.1"]);
   });
 
-  it("says nothing with what is no address", () => {
+  it("yields no address for any other text", () => {
     for (const text of [
       "unknown",
       "_hidden",
@@ -109,7 +109,7 @@ describe("X-Forwarded-For", () => {
   });
 });
 
-it("headers as long as they may be are read to their end, whatever is repeated in them", () => {
+it("headers of the maximum length are parsed completely, whatever text they repeat", () => {
   const length = 16_384;
   const texts = ['"', '\\"', '"\\', ",", ";", " ", "a=", 'a="', "for=1.1.1.1,", "for=1.1.1.1;", "\\", '\t;"'];
   for (const text of texts) {

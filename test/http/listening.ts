@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 
 export type Exchange = [request: IncomingMessage, response: ServerResponse];
 
-/** A real HTTP server for one test. @returns its port. */
+/** Starts a real HTTP server for one test. @returns the port of the server */
 export async function listening(
   t: TestContext,
   handlers: { connection?: (socket: Socket) => void; request?: RequestListener; checkContinue?: RequestListener },

@@ -20,7 +20,7 @@ function challenge(code: ProblemCode): string | undefined {
 }
 
 describe("a problem document", () => {
-  it("carries status, title and fault of its code, for every code", () => {
+  it("contains status, title and fault of its code, for every code", () => {
     for (const [code, { status, fault, title }] of Object.entries(PROBLEMS)) {
       const problem = new Problem(code as ProblemCode, "what happened");
       const expected = { type: `/errors#${code}`, title, status, detail: "what happened", code };
@@ -31,7 +31,7 @@ describe("a problem document", () => {
     }
   });
 
-  it("carries what is known beyond that, and nothing that is not", () => {
+  it("contains the optional members that are set, and no others", () => {
     const error = { name: "RangeError", message: "no", stack: "at 1:2" };
     const violations = [{ window: "minute" }];
     const problem = new Problem("task_threw", "no", { hint: "do", violations, error, cause: new Error("inside") });
@@ -40,7 +40,7 @@ describe("a problem document", () => {
     assert.ok(!("retryAfter" in rest) && !("retryAfterMs" in rest) && !("cause" in rest));
   });
 
-  it("has the status that a task asked for in both places, and stays the task's fault", () => {
+  it("has the status that a task chose in the answer and in the document, and stays the task's fault", () => {
     const problem = new Problem("task_threw", "no", { status: 418 });
     assert.equal(problemAnswer(problem).status, 418);
     assert.equal(documentOf(problem)["status"], 418);
@@ -62,7 +62,7 @@ describe("a problem document", () => {
     }
   });
 
-  it("challenges at every 403 after RFC 6750, naming no error where there was no token", () => {
+  it("challenges at every 403 as in RFC 6750, without an error code if the request had no token", () => {
     assert.equal(challenge("token_missing"), 'Bearer realm="caisson"');
     assert.equal(challenge("token_invalid"), 'Bearer realm="caisson", error="invalid_token"');
     assert.equal(challenge("token_forbidden"), 'Bearer realm="caisson", error="insufficient_scope"');
@@ -78,8 +78,8 @@ describe("a problem document", () => {
   });
 });
 
-describe("an error that is no problem", () => {
-  it("is answered as the service's own fault, and tells nothing about itself", () => {
+describe("an error that is not a Problem", () => {
+  it("is answered as a fault of the service, without any details", () => {
     for (const error of [new TypeError("/secret/path of db.internal"), "/secret/path", null, undefined]) {
       const { status, body } = problemAnswer(error, "run-1");
       assert.equal(status, 500);
@@ -89,7 +89,7 @@ describe("an error that is no problem", () => {
     }
   });
 
-  it("stays with the problem as its cause, for the log", () => {
+  it("is the cause of the problem, for the log", () => {
     const error = new TypeError("inside");
     assert.equal(asProblem(error).cause, error);
     const problem = new Problem("not_found", "no");

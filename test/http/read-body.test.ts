@@ -9,11 +9,11 @@ import { Bodies } from "../../src/http/bodies.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "../../src/http/read-body.ts";
 import { type Exchange, listening } from "./listening.ts";
 
-/** A server that hands its exchanges over, and a connection to it that is written to by hand. */
-async function meet(t: TestContext): Promise<{ client: Socket; exchange: Promise<Exchange>; said: () => string }> {
+/** Starts a server and opens a raw connection. Returns the first exchange, and the text that the client received. */
+async function open(t: TestContext): Promise<{ client: Socket; exchange: Promise<Exchange>; received: () => string }> {
   const { promise: exchange, resolve } = Promise.withResolvers<Exchange>();
   const port = await listening(t, {
-    request: (...given) => resolve(given),
+    request: (...args) => resolve(args),
     checkContinue: (request, response) => {
       expectBody(response);
       resolve([request, response]);
@@ -21,22 +21,22 @@ async function meet(t: TestContext): Promise<{ client: Socket; exchange: Promise
   });
   const client = connect(port, "127.0.0.1");
   t.after(() => client.destroy());
-  let said = "";
-  client.setEncoding("latin1").on("data", (text: string) => (said += text));
-  return { client, exchange, said: () => said };
+  let received = "";
+  client.setEncoding("latin1").on("data", (text: string) => (received += text));
+  return { client, exchange, received: () => received };
 }
 
-/** Waits until the client has read something that matches. */
-async function heard(client: Socket, said: () => string, pattern: RegExp): Promise<void> {
-  while (!pattern.test(said())) {
-    if (client.readableEnded) assert.fail(`the connection ended after ${JSON.stringify(said())}`);
+/** Waits until the text that the client has received matches the pattern. */
+async function receive(client: Socket, received: () => string, pattern: RegExp): Promise<void> {
+  while (!pattern.test(received())) {
+    if (client.readableEnded) assert.fail(`the connection ended after ${JSON.stringify(received())}`);
     await Promise.race([once(client, "data"), once(client, "end")]);
   }
 }
 
 it("a body is announced by its length or by a transfer encoding", async (t) => {
   const announced = async (...headers: readonly string[]): Promise<boolean> => {
-    const { client, exchange } = await meet(t);
+    const { client, exchange } = await open(t);
     client.write(["POST / HTTP/1.1", ...headers, "", ""].join("\r\n"));
     return hasBody((await exchange)[0]);
   };
@@ -55,7 +55,7 @@ function endLater(response: Exchange[1], body: string): void {
 
 for (const [how, end] of Object.entries(END)) {
   it(`an answer reaches a client that is still sending, and the connection is not reset: ${how}`, async (t) => {
-    const { client, exchange, said } = await meet(t);
+    const { client, exchange, received } = await open(t);
     const errors: Error[] = [];
     client.on("error", (error) => errors.push(error));
     const half = Buffer.alloc(4 * 2 ** 20, "x");
@@ -63,16 +63,16 @@ for (const [how, end] of Object.entries(END)) {
     const [, response] = await exchange;
     response.writeHead(400, { "Content-Length": 7 });
     end(response, "refused");
-    // The whole answer comes while the body has not; then there is somebody who takes the rest.
-    await heard(client, said, /refused$/);
+    // The client receives the whole answer before it sends the body. Then the service still reads the rest of the body.
+    await receive(client, received, /refused$/);
     client.write(half);
     client.write(half);
     await once(client, "end");
     assert.deepEqual(errors, []);
-    assert.match(said(), /^HTTP\/1\.1 400 /);
+    assert.match(received(), /^HTTP\/1\.1 400 /);
   });
 
-  it(`the next request on the connection is served once an unwanted body has run out: ${how}`, async (t) => {
+  it(`the next request on the connection is served after an unused body has been discarded: ${how}`, async (t) => {
     const seen: string[] = [];
     const port = await listening(t, {
       request: (request, response) => {
@@ -82,30 +82,30 @@ for (const [how, end] of Object.entries(END)) {
     });
     const client = connect(port, "127.0.0.1");
     t.after(() => client.destroy());
-    let said = "";
-    client.setEncoding("latin1").on("data", (text: string) => (said += text));
+    let received = "";
+    client.setEncoding("latin1").on("data", (text: string) => (received += text));
     client.write("POST /first HTTP/1.1\r\nContent-Length: 9\r\n\r\nGET /");
-    await heard(client, () => said, /\/first/);
+    await receive(client, () => received, /\/first/);
     client.write("evil");
     client.write("GET /second HTTP/1.1\r\nConnection: close\r\n\r\n");
     await once(client, "end");
     assert.deepEqual(seen, ["/first", "/second"]);
-    assert.match(said, /\/second/);
+    assert.match(received, /\/second/);
   });
 
-  it(`an answer to a request that came whole ends at once: ${how}`, async (t) => {
-    const { client, exchange, said } = await meet(t);
+  it(`an answer to a request that arrived completely ends at once: ${how}`, async (t) => {
+    const { client, exchange, received } = await open(t);
     client.write("POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab");
     const [request, response] = await exchange;
     await once(request.resume(), "end");
     end(response, "taken");
     await once(client, "end");
-    assert.match(said(), /taken/);
+    assert.match(received(), /taken/);
   });
 }
 
 const readings: readonly [string, (request: IncomingMessage, response: ServerResponse, bodies: Bodies) => void][] = [
-  ["that nobody wants", (_, response) => endAnswer(response, "no")],
+  ["that is discarded", (_, response) => endAnswer(response, "no")],
   [
     "that is read into memory",
     (request, response, bodies) => {
@@ -116,18 +116,18 @@ const readings: readonly [string, (request: IncomingMessage, response: ServerRes
   ],
 ];
 const SENT_BYTES = 8 * 2 ** 20;
-/** What is read before it is known to be too much. */
+/** The most bytes in one turn: the limit, and a chunk that is read before the limit is reached. */
 const MOST_A_TURN = 2 * 65_536;
 
 for (const [what, read] of readings) {
-  it(`of a body ${what}, a turn of the event loop reads little, however fast it comes`, async (t) => {
+  it(`a turn of the event loop reads only a small part of a body ${what}, however fast the body arrives`, async (t) => {
     let inTurn = 0;
     let most = 0;
     const bodies = new Bodies();
     t.after(() => bodies.close());
     const port = await listening(t, {
       request: async (request, response) => {
-        // The kernel takes what it can before the first read.
+        // Gives the kernel time to buffer as much as it can before the first read.
         for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
         request.on("data", (chunk: Buffer) => {
           if (inTurn === 0) setImmediate(() => (inTurn = 0));

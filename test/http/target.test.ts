@@ -7,26 +7,26 @@ import type { Problem } from "../../src/errors.ts";
 import { containerName, decode, parseTarget, publicTarget, taskUrl } from "../../src/http/target.ts";
 
 describe("parseTarget", () => {
-  it("cuts path and query and decodes neither of them in place", () => {
+  it("splits path and query without decoding the path or the text of the query", () => {
     const target = parseTarget("/api/run/a%2Fb?x=%31&x=2?3");
     assert.equal(target.path, "/api/run/a%2Fb");
     assert.equal(target.search, "x=%31&x=2?3");
     assert.deepEqual(target.query.getAll("x"), ["1", "2?3"]);
   });
 
-  it("leaves a target alone that is neither, so that it leads nowhere", () => {
+  it("returns a target in any other form unchanged, so that no path matches it", () => {
     for (const text of ["*", "example.com:443", "ftp://example.com/api/run/demo", ""]) {
       assert.equal(parseTarget(text).path, text);
     }
   });
 
-  it("does not take a URL in the query for the start of an absolute form", () => {
+  it("does not treat a URL in the query as an absolute form", () => {
     assert.equal(parseTarget("/api/run/demo?task_url=http://example.com/x").path, "/api/run/demo");
   });
 });
 
 describe("decode", () => {
-  it("decodes once, and gives null for escapes that are not UTF-8", () => {
+  it("decodes once, and returns null for escapes that are not UTF-8", () => {
     assert.equal(decode("a%2520b"), "a%20b");
     assert.equal(decode("%C3%A4"), "ä");
     for (const broken of ["%", "%4", "%zz", "%ff", "%C3", "%ED%A0%80"]) assert.equal(decode(broken), null);
@@ -34,7 +34,7 @@ describe("decode", () => {
 });
 
 describe("containerName", () => {
-  it("tells the name that it refused, cut to a bounded length, and what a name is made of", () => {
+  it("reports the refused name, cut to a limited length, and the characters of a valid name", () => {
     assert.throws(
       () => containerName(`..%2F${"x".repeat(10_000)}`),
       (problem: Problem) => {
@@ -47,13 +47,13 @@ describe("containerName", () => {
     );
   });
 
-  it("refuses every segment whose decoded text is not a name, and gives every name back", () => {
+  it("refuses every segment whose decoded text is not a valid name, and returns every valid name", () => {
     const isName = /^\w[\w.@-]{0,127}$/;
     fc.assert(
       fc.property(fc.string({ maxLength: 140, unit: fc.constantFrom(..."aZ0_.@-%/\\ \n\0ä2Ff".split("")) }), (text) => {
-        const named = (): string => containerName(encodeURIComponent(text));
-        if (isName.test(text)) assert.equal(named(), text);
-        else assert.throws(named, { code: "container_invalid" });
+        const parse = (): string => containerName(encodeURIComponent(text));
+        if (isName.test(text)) assert.equal(parse(), text);
+        else assert.throws(parse, { code: "container_invalid" });
       }),
     );
   });
@@ -64,13 +64,13 @@ function read(search: string): string | null {
 }
 
 describe("taskUrl", () => {
-  it("is the one in the query, decoded, and null where there is none", () => {
+  it("returns the decoded task_url of the query, or null if the query contains none", () => {
     assert.equal(read("task_url=http%3A%2F%2Fa%2F%3Fb"), "http://a/?b");
     assert.equal(read("a=1"), null);
     assert.equal(taskUrl(parseTarget("/").query), null);
   });
 
-  it("refuses other reserved names, also when they are escaped, and names them", () => {
+  it("refuses other reserved names, even if they are escaped, and reports them", () => {
     for (const name of ["task_urls", "task_", "task%5fid", "%74ask_URL"]) {
       assert.throws(() => read(`${name}=1`), {
         code: "request_invalid",
@@ -79,7 +79,7 @@ describe("taskUrl", () => {
     }
   });
 
-  it("refuses a second one, also when the name is escaped in one of them", () => {
+  it("refuses a second task_url, even if one of the names is escaped", () => {
     assert.throws(() => read("task_url=a&task%5Furl=a"), { code: "request_invalid", message: /2 times/ });
   });
 });
@@ -89,16 +89,16 @@ function show(url: string): string {
 }
 
 describe("publicTarget", () => {
-  it("keeps what a task may see as it came: order, escapes and empty parts", () => {
+  it("does not change the other parameters: their order, escapes and empty parts stay", () => {
     assert.equal(show("/p?b=%20&a&&c=1=2+3"), "/p?b=%20&a&&c=1=2+3");
     assert.equal(show("/p"), "/p");
   });
 
-  it("leaves no question mark behind when everything was reserved", () => {
+  it("removes the question mark if all parameters are reserved", () => {
     assert.equal(show("/p?key=t&task_url=u"), "/p");
   });
 
-  it("lets no reserved parameter through, however its name is written", () => {
+  it("removes every reserved parameter, however its name is written", () => {
     const reserved = fc
       .oneof(spelling("key"), spelling("task_url"), spelling("task_x"))
       .map((name) => `${name}=SECRET`);
@@ -107,22 +107,22 @@ describe("publicTarget", () => {
       fc.property(fc.array(fc.oneof(reserved, other)), (parts) => {
         const shown = show(`/p?${parts.join("&")}`);
         assert.ok(!shown.includes("SECRET"), shown);
-        const kept = parts.filter((part) => !part.includes("SECRET"));
-        assert.equal(shown, kept.length > 0 && parts.join("&") !== "" ? `/p?${kept.join("&")}` : "/p");
+        const visible = parts.filter((part) => !part.includes("SECRET"));
+        assert.equal(shown, visible.length > 0 && parts.join("&") !== "" ? `/p?${visible.join("&")}` : "/p");
       }),
     );
   });
 });
 
-/** A name, with any of its letters escaped. */
+/** Generates spellings of a name in which any letters are escaped. */
 function spelling(name: string): fc.Arbitrary<string> {
-  const ways = fc.constantFrom("plain", "lower", "upper");
+  const styles = fc.constantFrom("plain", "lower", "upper");
   return fc
-    .tuple(...name.split("").map((letter) => ways.map((way) => written(letter, way))))
+    .tuple(...name.split("").map((letter) => styles.map((style) => spell(letter, style))))
     .map((all) => all.join(""));
 }
 
-function written(letter: string, way: string): string {
+function spell(letter: string, style: string): string {
   const escaped = `%${letter.codePointAt(0)!.toString(16)}`;
-  return way === "plain" ? letter : way === "lower" ? escaped : escaped.toUpperCase();
+  return style === "plain" ? letter : style === "lower" ? escaped : escaped.toUpperCase();
 }

@@ -5,15 +5,15 @@ import { connect, type Socket } from "node:net";
 import { it, type TestContext } from "node:test";
 
 import { Pipelining } from "../../src/http/pipelining.ts";
-import { holdUnread, holdWhatIsWritten } from "../../src/http/unread.ts";
+import { holdUnread, holdWrites } from "../../src/http/unread.ts";
 import { until } from "../contract/until.ts";
 import { listening } from "./listening.ts";
 
-/** Of one answer: less than is counted if the answer has its turn. */
+/** The size of an answer: too small to be counted unless the answer waits for others. */
 const BYTES = 60_000;
-/** On each connection, behind one that is never answered. */
+/** The answers that wait on each connection for the first answer, which is never sent. */
 const WAITING = 31;
-/** The answers of 100 connections take 186 MB, of 150 more than all unread answers may. */
+/** The answers of 100 connections take 186 MB. The answers of 150 connections exceed the memory of unread answers. */
 const SOME = 100;
 const TOO_MANY = 150;
 
@@ -23,19 +23,19 @@ const HOLDS: readonly [string, Hold][] = [
   [
     "the API",
     (response) => {
-      holdWhatIsWritten(response, () => "greedy");
+      holdWrites(response, () => "greedy");
       response.write(Buffer.allocUnsafe(BYTES));
     },
   ],
 ];
 
-/** Opens connections with pipelined requests, of which the first is never answered. */
+/** Opens connections with pipelined requests. The first request of each connection is never answered. */
 async function pipelined(t: TestContext, hold: Hold, connections: number): Promise<Socket[]> {
   let answers = 0;
   const firsts = new WeakSet<Socket>();
   const pipelining = new Pipelining();
   const port = await listening(t, {
-    connection: (socket) => pipelining.meet(socket),
+    connection: (socket) => pipelining.attach(socket),
     request: (request, response) => {
       pipelining.admits(request, response);
       answers++;
@@ -49,19 +49,19 @@ async function pipelined(t: TestContext, hold: Hold, connections: number): Promi
     t.after(() => client.destroy());
     return client;
   });
-  await until(() => answers === connections * (WAITING + 1), "all requests have come");
+  await until(() => answers === connections * (WAITING + 1), "all requests have arrived");
   return clients;
 }
 
 for (const [what, hold] of HOLDS) {
-  it(`answers of ${what} that wait for earlier ones of their connection are counted, however small`, async (t) => {
+  it(`answers of ${what} that wait for earlier answers of their connection are counted, however small`, async (t) => {
     const clients = await pipelined(t, hold, TOO_MANY);
     await until(() => clients.some(({ closed }) => closed), "a connection is cut");
     assert.ok(clients.filter(({ closed }) => closed).length < TOO_MANY / 2);
     await Promise.all(clients.filter(({ closed }) => !closed).map((client) => once(client.destroy(), "close")));
   });
 
-  it(`answers of ${what} that wait are given back with their connection`, async (t) => {
+  it(`the memory of waiting answers of ${what} is released when their connection closes`, async (t) => {
     let closed = 0;
     const holdAndCount: Hold = (response) => {
       hold(response);

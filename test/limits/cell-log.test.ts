@@ -8,7 +8,7 @@ import { WINDOW_MS } from "../../src/limits/windows.ts";
 
 const START = 1_800_000_000_000;
 
-/** Charges at these times, and calls after each with the times until then. */
+/** Charges a log at these times, and calls `after` with all times so far after each charge. */
 function replay(gaps: readonly number[], after: (log: CellLog, times: readonly number[]) => void): CellLog {
   const log = new CellLog();
   const times: number[] = [];
@@ -28,7 +28,7 @@ function countSince(times: readonly number[], after: number): number {
   return times.length - at;
 }
 
-/** Gaps of one scale for a while, then of another: from bursts to one run in days. */
+/** Gaps of one scale for a while, then of another: from bursts to one run in several days. */
 const gaps: fc.Arbitrary<number[]> = fc
   .array(
     fc.tuple(fc.constantFrom(1, 3, 20, 500, 9_000, 200_000, 3_000_000, 40_000_000), fc.integer({ min: 1, max: 700 })),
@@ -40,7 +40,7 @@ const gaps: fc.Arbitrary<number[]> = fc
   .map((phases) => phases.flat());
 
 describe("a cell log", () => {
-  it("counts at least what there was, and at most what there was a 64th of the window longer", () => {
+  it("counts at least the runs in the window, and at most the runs in a window that is a 64th longer", () => {
     fc.assert(
       fc.property(gaps, (made) => {
         let runs = 0;
@@ -58,7 +58,7 @@ describe("a cell log", () => {
     );
   });
 
-  it("is exact in every window that holds up to 128 different milliseconds, whatever the longer ones hold", () => {
+  it("is exact in each window with up to 128 different milliseconds, regardless of the longer windows", () => {
     fc.assert(
       fc.property(gaps, (made) => {
         let runs = 0;
@@ -66,7 +66,7 @@ describe("a cell log", () => {
           const now = times.at(-1)!;
           if (++runs % 17 > 0) return;
           for (const windowMs of WINDOW_MS) {
-            // A window that was crowded within its own length has been merged.
+            // // The entries of a window that was full within its own length are merged.
             const crowded = new Set(times.slice(-countSince(times, now - 2 * windowMs))).size > 128;
             if (crowded) break;
             assert.equal(log.used(windowMs, now), countSince(times, now - windowMs));
@@ -84,14 +84,14 @@ describe("a cell log", () => {
       }),
       { numRuns: 100 },
     );
-    // The worst: each window in turn as full as it can be.
+    // The worst case: each window in turn as full as possible.
     const worst = [40_000_000, 8_000_000, 1_300_000, 55_000, 900, 14].flatMap((gap) =>
       Array.from({ length: 400 }, () => gap),
     );
     replay(worst, (log, times) => assert.ok([...log.entries(times.at(-1)!)].length <= 512));
   });
 
-  it("tells the wait after which so many are left, and not a millisecond more", () => {
+  it("returns the exact wait until a given number of runs is left", () => {
     fc.assert(
       fc.property(gaps, fc.integer({ min: 0, max: 300 }), (made, allowed) => {
         let now = 0;
@@ -107,7 +107,7 @@ describe("a cell log", () => {
     );
   });
 
-  it("is empty again when all that was charged is taken back", () => {
+  it("is empty after all charges are undone", () => {
     const log = replay([0, 0, 5, 900, 0], () => {});
     for (let undone = 0; undone < 5; undone++) log.undo();
     assert.ok(log.empty);
@@ -116,7 +116,7 @@ describe("a cell log", () => {
     assert.equal(log.used(1_000, START + 7), 1);
   });
 
-  it("takes back the newest charges only, also those that were merged", () => {
+  it("undoes only the newest charges, including merged ones", () => {
     const log = replay(
       Array.from({ length: 2_000 }, () => 3),
       () => {},
@@ -128,7 +128,7 @@ describe("a cell log", () => {
     assert.equal(log.used(60_000, now + 600), before);
   });
 
-  it("passes on its entries so that a copy counts the same", () => {
+  it("yields entries from which a copy counts the same", () => {
     let now = 0;
     const log = replay(
       Array.from({ length: 1_500 }, (_, run) => run % 90),

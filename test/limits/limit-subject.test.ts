@@ -5,7 +5,7 @@ import { LimitSubject } from "../../src/limits/limit-subject.ts";
 
 const DEFAULTS = { container: { day: 50 }, token: { hour: 3 } };
 
-test("a subject keeps its charges for one server's limits, and computes them again for others", () => {
+test("a subject caches its charges for the limits of one server, and computes them again for other limits", () => {
   const subject = new LimitSubject("a", { token: { hour: 2 } }, [{ jti: "b", limits: undefined }]);
   const charges = subject.tokenCharges(DEFAULTS);
   assert.equal(subject.tokenCharges(DEFAULTS), charges);
@@ -23,7 +23,7 @@ test("a subject keeps its charges for one server's limits, and computes them aga
   );
 });
 
-test("a task's runs for one token are one subject, with each token once and the smaller limits", () => {
+test("the runs of a task for one token share one subject, with each token once and the lower limits", () => {
   const keeper = { jti: "keeper", limits: { day: 9 } };
   const task = new LimitSubject("task", { container: { minute: 5, day: 7 } }, [keeper]);
   const asking = new LimitSubject("asking", { container: { minute: 2 }, token: { day: 1 } }, [keeper]);
@@ -35,7 +35,7 @@ test("a task's runs for one token are one subject, with each token once and the 
   assert.deepEqual(own.ofTask(task).ancestors, [keeper]);
 });
 
-test("a token that walks through tasks keeps the last 64 of them", () => {
+test("a token that runs many tasks caches the subjects of the last 64", () => {
   const asking = new LimitSubject("asking", {});
   const tasks = Array.from({ length: 65 }, (_, at) => new LimitSubject(`task ${at}`, {}));
   const [first, second] = [asking.ofTask(tasks[0]!), asking.ofTask(tasks[1]!)];

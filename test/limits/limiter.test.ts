@@ -25,7 +25,7 @@ function subject(jti: string, container: Limits, token: Limits, ...parents: Limi
 }
 
 describe("the limiter", () => {
-  it("applies the smallest of the server's limits and the token's", async () => {
+  it("applies the lower of the server's limits and the token's", async () => {
     await withLimiter({ container: { minute: 9, day: 50 }, token: { hour: 3 } }, async (limiter) => {
       const one = subject("one", { minute: 20, second: 4 }, { hour: 2 });
       assert.deepEqual((await limiter.container("demo", one)).limits, [4, 9, 0, 50, 0, 0]);
@@ -34,7 +34,7 @@ describe("the limiter", () => {
     });
   });
 
-  it("applies what is set for a container from the next decision on, where it is the smallest", async () => {
+  it("applies the limits set for a container from the next decision on, if they are the lowest", async () => {
     await withLimiter({}, async (_, store) => {
       const policies = new Map<string, Limits>();
       const limiter = new Limiter(store, { container: { day: 5 }, token: {} }, (name) => policies.get(name));
@@ -59,7 +59,7 @@ describe("the limiter", () => {
     });
   });
 
-  it("gives the headers the same limits again as long as nothing is set anew", async () => {
+  it("passes the same limits object to the headers until the limits change", async () => {
     await withLimiter({}, async (_, store) => {
       const policy = { minute: 100 };
       const limiter = new Limiter(store, { container: {}, token: {} }, (name) => (name === "set" ? policy : undefined));
@@ -69,7 +69,7 @@ describe("the limiter", () => {
     });
   });
 
-  it("knows which containers are used, and how much in each window, whatever is tracked", async () => {
+  it("lists the used containers and their use in each window, with and without limits", async () => {
     await withLimiter({}, async (limiter) => {
       const one = subject("one", {}, {});
       for (const name of ["b", "a", "b", "c"]) await limiter.admit(name, one);
@@ -82,7 +82,7 @@ describe("the limiter", () => {
     });
   });
 
-  it("counts a run of any token against the container, each by its own limits", async () => {
+  it("counts a run of any token against the container, with the limits of each token", async () => {
     await withLimiter({}, async (limiter) => {
       const large = subject("large", { minute: 5 }, {});
       const small = subject("small", { minute: 2 }, {});
@@ -93,7 +93,7 @@ describe("the limiter", () => {
     });
   });
 
-  it("counts a run against the tokens above it, by their limits, so that issuing multiplies no quota", async () => {
+  it("counts a run against the tokens above it with their limits, so that issuing tokens multiplies no quota", async () => {
     await withLimiter({}, async (limiter) => {
       const parent = subject("parent", {}, { minute: 3 });
       const children = ["a", "b", "c"].map((jti) => subject(jti, {}, { minute: 2 }, parent));
@@ -116,7 +116,7 @@ describe("the limiter", () => {
     });
   });
 
-  it("keeps a container and a token of the same name apart, in use and in reset", async () => {
+  it("separates a container and a token of the same name, in use and in reset", async () => {
     await withLimiter({ container: { day: 9 }, token: { day: 9 } }, async (limiter) => {
       const same = subject("same", {}, {});
       await limiter.admit("same", same);
@@ -128,12 +128,12 @@ describe("the limiter", () => {
     });
   });
 
-  it("asks the store once for all keys", async () => {
-    const asked: (readonly Charge[])[] = [];
+  it("calls the store once for all keys", async () => {
+    const calls: (readonly Charge[])[] = [];
     await withLimiter({}, async (_, store) => {
       const counting: LimitStore = {
         admit: (charges) => {
-          asked.push(charges);
+          calls.push(charges);
           return store.admit(charges);
         },
         read: (charges) => store.read(charges),
@@ -144,13 +144,13 @@ describe("the limiter", () => {
       const limiter = new Limiter(counting, { container: {}, token: {} });
       await limiter.admit("demo", subject("child", {}, {}, subject("parent", {}, {})));
       assert.deepEqual(
-        asked.map((charges) => charges.map(({ key }) => key)),
+        calls.map((charges) => charges.map(({ key }) => key)),
         [["c:demo", "t:child", "t:parent"]],
       );
     });
   });
 
-  it("takes a token that stands above itself, and a limit that is no positive integer, for a mistake", async () => {
+  it("throws a TypeError for a token above itself and for a limit that is not a positive integer", async () => {
     await withLimiter({}, async (limiter) => {
       const loop = new LimitSubject("a", {}, [{ jti: "a", limits: undefined }]);
       assert.throws(() => limiter.admit("demo", loop), TypeError);
@@ -162,7 +162,7 @@ describe("the limiter", () => {
 });
 
 describe("the limit record", () => {
-  it("tells 0 for what is not tracked, -1 for what is used up, and else what is left", async () => {
+  it("has 0 for untracked windows, -1 for used-up windows, and otherwise the runs left", async () => {
     await withLimiter({}, async (limiter) => {
       const one = subject("one", { second: 1, day: 5 }, {});
       assert.deepEqual(limitRecord(await limiter.container("demo", one)), {

@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 import { Page } from "../../src/limits/page.ts";
 
-it("a page holds the first names after one, each once, in order, whatever the order in which they came", () => {
+it("a page has the first names after a given one, each once and in order, for names in any order", () => {
   const names = Array.from({ length: 20_000 }, (_, index) => `n${(index * 7_919) % 20_000}`);
   const sorted = names.toSorted();
   for (const [after, count] of [
@@ -19,7 +19,7 @@ it("a page holds the first names after one, each once, in order, whatever the or
   }
 });
 
-it("a page of nothing is empty", () => {
+it("a page without names is empty", () => {
   const page = new Page("m", 5);
   page.add("a");
   page.add("m");

@@ -1,6 +1,6 @@
 import type { Charge, KeyReading, LimitStore } from "../../src/limits/store.ts";
 
-/** What is left of one key. */
+/** Reads what is left of one key. */
 export async function readOne(store: Pick<LimitStore, "read">, charge: Charge): Promise<KeyReading> {
   const [reading] = await store.read([charge]);
   return reading!;

@@ -10,20 +10,20 @@ function throttle(limits: Limits, maxKeys = 1_000): { throttle: Throttle; clock:
   return { throttle: new Throttle({ limits, maxKeys, clock }), clock };
 }
 
-/** How many of so many are let through. */
+/** Returns how many of the uses are admitted. */
 function taken(under: Throttle, key: string, times: number): number {
   let count = 0;
   for (let time = 0; time < times; time++) if (under.take(key) === null) count++;
   return count;
 }
 
-it("lets the limit through and not one more, each key by itself", () => {
+it("a throttle admits the limit and not one more, for each key separately", () => {
   const { throttle: under } = throttle({ minute: 5 });
   assert.equal(taken(under, "a", 9), 5);
   assert.equal(taken(under, "b", 9), 5);
 });
 
-it("tells the exact wait, and counts no refusal", () => {
+it("a throttle reports the exact wait, and counts no refused use", () => {
   const { throttle: under, clock } = throttle({ minute: 2, second: 1 });
   assert.equal(under.take("a"), null);
   clock.time += 400;
@@ -49,7 +49,7 @@ it("tells the exact wait, and counts no refusal", () => {
   assert.equal(under.take("a"), null);
 });
 
-it("says of a refusal whether it is the first since one was let through", () => {
+it("a refusal reports whether it is the first since the last admitted use", () => {
   const { throttle: under, clock } = throttle({ second: 1 });
   under.take("a");
   assert.deepEqual([under.take("a")!.first, under.take("a")!.first], [true, false]);
@@ -58,7 +58,7 @@ it("says of a refusal whether it is the first since one was let through", () => 
   assert.equal(under.take("a")!.first, true);
 });
 
-it("keeps its promise for a key that never rests", () => {
+it("a throttle never admits more than its limit for a key in constant use", () => {
   const { throttle: under, clock } = throttle({ minute: 300 });
   const times: number[] = [];
   for (let step = 0; step < 40_000; step++) {
@@ -69,16 +69,16 @@ it("keeps its promise for a key that never rests", () => {
   assert.ok(times.length >= 300 * 24, `${times.length}`);
 });
 
-it("holds no more keys than it may, and forgets one that was not asked about again", () => {
+it("a throttle holds at most its maximum of keys, and drops a key that was not used again", () => {
   const { throttle: under } = throttle({ minute: 1 }, 3);
   for (const key of ["a", "b", "c"]) under.take(key);
   assert.notEqual(under.take("a"), null);
   under.take("d");
   assert.equal(under.size, 3);
-  assert.notEqual(under.take("a"), null, "asked about a moment ago");
+  assert.notEqual(under.take("a"), null, "used a moment ago");
   assert.ok(
     ["b", "c"].some((key) => under.take(key) === null),
-    "one of those that were not",
+    "one of the keys that were not used again is dropped",
   );
   for (let key = 0; key < 100_000; key++) {
     under.take(`flood-${key}`);
@@ -86,7 +86,7 @@ it("holds no more keys than it may, and forgets one that was not asked about aga
   }
 });
 
-it("does not forget a key that goes on when it is flooded with others", () => {
+it("a throttle keeps a key in constant use during a flood of other keys", () => {
   const { throttle: under } = throttle({ minute: 5 }, 100);
   let through = 0;
   for (let key = 0; key < 10_000; key++) {
@@ -96,7 +96,7 @@ it("does not forget a key that goes on when it is flooded with others", () => {
   assert.equal(through, 5);
 });
 
-it("drops keys whose windows have passed when others come", () => {
+it("a throttle drops keys whose windows have passed when other keys are added", () => {
   const { throttle: under, clock } = throttle({ minute: 1 });
   for (let key = 0; key < 500; key++) under.take(`old-${key}`);
   assert.equal(under.size, 500);
@@ -105,7 +105,7 @@ it("drops keys whose windows have passed when others come", () => {
   assert.equal(under.size, 300);
 });
 
-it("without a limit refuses nothing", () => {
+it("a throttle without limits refuses nothing", () => {
   const { throttle: under } = throttle({});
   assert.equal(taken(under, "a", 1_000), 1_000);
 });

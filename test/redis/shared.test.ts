@@ -21,7 +21,7 @@ async function nodesOn(server: RedisServer, body: (one: Shared, other: Shared) =
   }
 }
 
-/** Asserts that a node knows a change of another node within the lag, or refuses to answer, also on a busy machine. */
+/** Asserts that a node has a change of another node within the lag, or refuses to answer, also on a busy machine. */
 async function knownInTime(holds: () => boolean, what: string): Promise<void> {
   const sinceMs = performance.now();
   const isKnown = (): boolean | null => {

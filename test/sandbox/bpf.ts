@@ -1,4 +1,4 @@
-/** Runs a filter as the kernel would (linux/filter.h), as far as its instructions go. */
+/** Runs a filter as the kernel does (linux/filter.h). Supports only the instructions that the filters use. */
 export function judge(
   program: Buffer,
   call: { arch: number; number: number; args?: readonly (number | bigint)[] },

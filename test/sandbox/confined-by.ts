@@ -5,23 +5,26 @@ import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { prepareRunFolder } from "../../src/sandbox/temp/run-folder.ts";
 import { ownLandlock } from "./landlock.ts";
 
-/** The ways in which this machine can confine guests: with less than it has, as one that has less. */
+/**
+ * Returns the sets of mechanisms by which this machine can confine guests. Includes sets without some of its mechanisms, as
+ * on a machine that lacks these.
+ */
 export async function confinements(): Promise<Map<string, Mechanisms>> {
   const abi = await ownLandlock();
   const all = new Map<string, Mechanisms>();
   if (mayChangeRoot()) {
-    all.set("confined by a root of its own", { ownUsers: true, jail: true, landlockAbi: 0 });
-    if (abi > 0)
-      all.set("confined by a root of its own and Landlock", { ownUsers: true, jail: true, landlockAbi: abi });
+    all.set("confined by a separate root", { ownUsers: true, jail: true, landlockAbi: 0 });
+    if (abi > 0) all.set("confined by a separate root and Landlock", { ownUsers: true, jail: true, landlockAbi: abi });
   }
   if (abi > 0) {
-    if (isPrivileged()) all.set("confined by Landlock and a user", { ownUsers: true, jail: false, landlockAbi: abi });
+    if (isPrivileged())
+      all.set("confined by Landlock and a separate user", { ownUsers: true, jail: false, landlockAbi: abi });
     all.set("confined by Landlock, as the same user", { ownUsers: false, jail: false, landlockAbi: abi });
-    all.set("confined by the first Landlock", { ownUsers: false, jail: false, landlockAbi: 1 });
+    all.set("confined by the first version of Landlock", { ownUsers: false, jail: false, landlockAbi: 1 });
   }
   return all;
 }
 
-export async function openConfinedBy(means: Mechanisms, options: SandboxOptions): Promise<Sandbox> {
-  return sandboxOf(await openConfined(await prepareRunFolder(), options, means));
+export async function openConfinedBy(mechanisms: Mechanisms, options: SandboxOptions): Promise<Sandbox> {
+  return sandboxOf(await openConfined(await prepareRunFolder(), options, mechanisms));
 }

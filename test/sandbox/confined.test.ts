@@ -18,7 +18,7 @@ import { makeHome } from "../contract/service.ts";
 import { Trail } from "../contract/trail.ts";
 import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 import { confinements, openConfinedBy } from "./confined-by.ts";
-import { testSandbox } from "./thinned-wall.ts";
+import { testSandbox } from "./reduced-sandbox.ts";
 
 /** Each test waits for its own guest most of the time. */
 const AT_ONCE = 2;
@@ -44,7 +44,7 @@ function holdPromises(means: Mechanisms): void {
   };
   const ready = async (): Promise<Guest> => new Guest(await sandbox.launch(), LIMITS).ready();
 
-  it("has no rights left, a filter, and a user of its own where one can be had", async () => {
+  it("has no privileges, has a filter, and has a separate user if the service can give it one", async () => {
     const pid = await launch();
     const status = await readFile(`/proc/${pid}/status`, "utf8");
     assert.match(status, /^NoNewPrivs:\t1$/m);
@@ -55,7 +55,7 @@ function holdPromises(means: Mechanisms): void {
     assert.equal(uids[0] !== process.getuid!(), means.ownUsers);
   });
 
-  it("has few descriptors, small files, no core, and holds no file of the host", async () => {
+  it("has limits for descriptors, file size and core files, and has no file of the host open", async () => {
     const pid = await launch();
     const limits = await readFile(`/proc/${pid}/limits`, "utf8");
     const expected = {
@@ -77,7 +77,7 @@ function holdPromises(means: Mechanisms): void {
     }
   });
 
-  it("sees none of the host's files, and none of what another guest has", async () => {
+  it("cannot read files of the host or of another guest", async () => {
     const [one, other] = await Promise.all([ready(), ready()]);
     const wrote = start(one, `require("node:fs").writeFileSync("mine", "x"); return process.cwd()`);
     const folder = JSON.parse((await wrote.outcome()).slice("result ".length)) as string;
@@ -105,7 +105,7 @@ function holdPromises(means: Mechanisms): void {
     assert.equal(await start(guest, code).outcome(), "result 42");
   });
 
-  /** Starts code in a guest of its own, and holds that the disk that it took is what ends the guest. */
+  /** Runs code in a new guest, and asserts that the guest is ended for the disk that it takes. */
   const isEnded = async (what: string, code: string): Promise<void> => {
     const guest = await ready();
     const outcome = await start(guest, `const fs = require("node:fs"); ${code}`).outcome();
@@ -152,7 +152,7 @@ function holdSandbox(means: Mechanisms): void {
     const code = `const fs = require("node:fs");
         for (let n = 0; n < 40; n++) { const name = "d".repeat(250); fs.mkdirSync(name); process.chdir(name); }
         fs.mkdirSync("closed", { mode: 0 }); return 1`;
-    // Nobody can look into what lies so deep: it counts as too much.
+    // The check cannot read folders at this depth, and counts them as over the limit.
     assert.match(await start(guest, code).outcome(), /^(?:result 1|task_exited)$/);
     await sandbox.close();
     assert.deepEqual(await new Trail({ ...home, data: home.tmp }).files(), []);

@@ -6,18 +6,18 @@ import { sandboxOf } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import { stubProgram } from "../../src/sandbox/plan/stub.ts";
 import type { Architecture } from "../../src/sandbox/seccomp/system-calls.ts";
-import { RESOURCES } from "./thinned-wall.ts";
+import { RESOURCES } from "./reduced-sandbox.ts";
 
-/** How the stub ends that was given no plan: a sign that it ran. */
+/** The exit of a stub without a plan, which shows that it ran. */
 const RAN = /^exit code 192/;
-/** Node aborts when it is refused; as process 1, whom no signal of its own ends, by a fault. */
+/** Node aborts when execve is refused. As process 1 it ignores its own signals, so it ends by a fault. */
 const REFUSED = /^(?:signal SIG|exit code 1[34]\d)/;
 
 for (const isolation of ["namespaces", "confined"] as const) {
-  describe(`a task on the level ${isolation}`, { skip: process.platform !== "linux" }, () => {
-    // What the filter decides by the place of the path, Landlock decides by the file.
-    for (const file of ["one of its own", "Node"] as const) {
-      it(`cannot put another program in its guest's place: ${file}`, async (t) => {
+  describe(`a task at the level ${isolation}`, { skip: process.platform !== "linux" }, () => {
+    // The filter checks the address of the path, and Landlock checks the file.
+    for (const file of ["a file that it wrote", "Node"] as const) {
+      it(`cannot execute another program: ${file}`, async (t) => {
         const sandbox = sandboxOf(await openLocalSandbox({ ...RESOURCES, isolation }));
         t.after(() => sandbox.close());
         const guest = await probeGuests(sandbox, RESOURCES.resultBytes)();

@@ -8,9 +8,14 @@ import { pause, until } from "../contract/until.ts";
 
 async function nothing(): Promise<void> {}
 
-/** A process that does nothing, as a guest, whose control group is what a test makes of it. */
+/** Starts an idle process as a guest, with a fake control group. */
 async function makeChild(t: TestContext, setPriority: (priority: Priority) => Promise<void>): Promise<GuestChild> {
-  const command = { program: process.execPath, words: ["-e", "setInterval(() => {}, 1e6)"], more: [], identity: {} };
+  const command = {
+    program: process.execPath,
+    args: ["-e", "setInterval(() => {}, 1e6)"],
+    extraStdio: [],
+    identity: {},
+  };
   const child = spawnGuest({ ...command, environment: {}, cwd: "/" }, "pipe");
   const cgroups: Cgroups = {
     version: 1,
@@ -29,7 +34,7 @@ async function makeChild(t: TestContext, setPriority: (priority: Priority) => Pr
 }
 
 describe("the priority of a guest", () => {
-  it("is the last that was asked for, without those that were asked for meanwhile", async (t) => {
+  it("is set to the last requested value; values requested during a change are skipped", async (t) => {
     const moves: Priority[] = [];
     const first = Promise.withResolvers<void>();
     const guest = await makeChild(t, async (priority) => {
@@ -38,14 +43,14 @@ describe("the priority of a guest", () => {
     });
     await guest.seal();
     for (const priority of ["low", "busy", "low", "normal"] as const) guest.setPriority(priority);
-    await until(() => moves.length === 1, "the first is under way");
+    await until(() => moves.length === 1, "the first change has begun");
     first.resolve();
-    await until(() => moves.length === 2, "the last follows");
+    await until(() => moves.length === 2, "the last change has begun");
     await pause(50);
     assert.deepEqual(moves, ["low", "normal"]);
   });
 
-  it("is tried again when it could not be set, or there was no group yet", async (t) => {
+  it("is tried again if it could not be set, or if the guest had no group yet", async (t) => {
     const moves: Priority[] = [];
     const guest = await makeChild(t, async (priority) => {
       moves.push(priority);
@@ -53,7 +58,7 @@ describe("the priority of a guest", () => {
     });
     guest.setPriority("low");
     await guest.seal();
-    await until(() => moves.length === 2, "it was tried again");
+    await until(() => moves.length === 2, "the change was tried again");
     assert.deepEqual(moves, ["low", "low"]);
   });
 });

@@ -1,4 +1,4 @@
-/** Starts a guest, says its process id, and waits to be killed. */
+/** Starts a guest, sends its process id to the parent, and waits to be killed. */
 import { Guest } from "../../src/containers/guest/guest.ts";
 import { sandboxOf } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";

@@ -11,17 +11,18 @@ sandboxSuite("namespaces", async (options) =>
   sandboxOf(await openLocalSandbox({ ...options, isolation: "namespaces" })),
 );
 
-for (const [name, means] of await confinements()) sandboxSuite(name, (options) => openConfinedBy(means, options));
+for (const [name, mechanisms] of await confinements())
+  sandboxSuite(name, (options) => openConfinedBy(mechanisms, options));
 
 sandboxSuite("none", async (options) => sandboxOf(await openLocalSandbox({ ...options, isolation: "none" })));
 
-// Only root has something to give up.
+// A launcher is used only by a service that is started as root.
 if (isPrivileged()) {
-  sandboxSuite("namespaces behind a launcher", (options) => openLauncher(options, lost));
-  sandboxSuite("confined behind a launcher", (options) => openLauncher({ ...options, isolation: "confined" }, lost));
-  sandboxSuite("none behind a launcher", (options) => openLauncher({ ...options, isolation: "none" }, lost));
+  sandboxSuite("namespaces behind a launcher", (options) => openLauncher(options, onLost));
+  sandboxSuite("confined behind a launcher", (options) => openLauncher({ ...options, isolation: "confined" }, onLost));
+  sandboxSuite("none behind a launcher", (options) => openLauncher({ ...options, isolation: "none" }, onLost));
 }
 
-function lost(error: Error): void {
+function onLost(error: Error): void {
   assert.fail(error);
 }

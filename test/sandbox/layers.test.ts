@@ -9,7 +9,7 @@ import { type GuestPolicy, guestPlan } from "../../src/sandbox/plan/guest-plan.t
 import type { Architecture } from "../../src/sandbox/seccomp/system-calls.ts";
 import type { Check } from "../../src/sandbox/self-test/check.ts";
 import { filteredCalls, type HostileCall, type Targets } from "../../src/sandbox/self-test/hostile-calls.ts";
-import { judgeCall, type Layered, MARK, testLayers } from "../../src/sandbox/self-test/layers.ts";
+import { judgeCall, type LayerTestOptions, MARK, testLayers } from "../../src/sandbox/self-test/layers.ts";
 import { prepareRunFolder, type RunFolder } from "../../src/sandbox/temp/run-folder.ts";
 
 const architecture = process.arch as Architecture;
@@ -20,14 +20,14 @@ const BARE: GuestPolicy = { architecture, closeFrom: 4 };
 let folder: RunFolder;
 let policy: GuestPolicy;
 
-/** The layers of this policy, played with no wall around them. */
-async function test(changed: Partial<Layered> = {}): Promise<Check[]> {
-  const playAmongAll: Layered["playAmongAll"] = (calls) =>
+/** Tests the layers of the policy without other restrictions around them. */
+async function test(changed: Partial<LayerTestOptions> = {}): Promise<Check[]> {
+  const executeUnderAll: LayerTestOptions["executeUnderAll"] = (calls) =>
     executePlan(folder.stub, architecture, guestPlan(policy), calls);
-  return testLayers({ stub: folder.stub, policy, playAmongAll, threads: null, ...changed });
+  return testLayers({ stub: folder.stub, policy, executeUnderAll, threads: null, ...changed });
 }
 
-/** A stub that comes after a script. */
+/** Returns a program that runs a script before the stub. */
 async function stubAfter(script: string): Promise<string> {
   const file = path.join(folder.path, "wrapped-stub");
   await writeFile(file, `#!/bin/sh\n${script} ${folder.stub}\n`);
@@ -53,7 +53,7 @@ describe("the layers of a plan", { skip: process.platform !== "linux" }, () => {
   });
   after(() => folder.remove());
 
-  it("each stop what they are for, alone and together", { skip: !isRoot && "not all can be made" }, async () => {
+  it("each stop their calls, alone and together", { skip: !isRoot && "only root has all layers" }, async () => {
     const checks = await test();
     assert.deepEqual(
       checks.filter(({ outcome }) => outcome !== "held" && outcome !== "weak"),
@@ -71,9 +71,9 @@ describe("the layers of a plan", { skip: process.platform !== "linux" }, () => {
     });
   });
 
-  it("are found out where they do not hold together, with the names of the calls", async () => {
+  it("are open if they do not hold together, and the result names the calls", async () => {
     const checks = await test({
-      playAmongAll: (calls) => executePlan(folder.stub, architecture, guestPlan(BARE), calls),
+      executeUnderAll: (calls) => executePlan(folder.stub, architecture, guestPlan(BARE), calls),
     });
     const open = checks.filter(({ outcome }) => outcome === "open");
     const layers = new Set(open.map(({ layer }) => layer));
@@ -82,39 +82,41 @@ describe("the layers of a plan", { skip: process.platform !== "linux" }, () => {
     assert.match(open.find(({ layer }) => layer === "network")!.found, /netlink got through/);
   });
 
-  it("are found out where one of them cannot be made", async () => {
-    const unmade: GuestPolicy = { ...BARE, rlimits: { nofile: 2 ** 40 } };
-    const checks = await test({ policy: unmade });
+  it("are open if one of them cannot be applied", async () => {
+    const unusable: GuestPolicy = { ...BARE, rlimits: { nofile: 2 ** 40 } };
+    const checks = await test({ policy: unusable });
     assert.deepEqual(
       checks.filter(({ outcome }) => outcome === "open").map(({ found }) => found),
       ["a layer could not be tried: limit of nofile"],
     );
   });
 
-  it("are weak where what is around them stops a call by itself: nothing is proven then", async () => {
+  it("are weak if a restriction around them stops a call, because that proves nothing", async () => {
     const checks = await test({ stub: await stubAfter("ulimit -S -n 32; exec") });
     const descriptors = checks.find(({ layer, tried }) => layer === "descriptors" && tried === "by native code");
     assert.deepEqual([descriptors?.outcome, descriptors?.found], ["weak", "cannot be proven here: number 64"]);
   });
 
-  it("are proven for the filter also then, by errors that are nobody else's", { skip: !isRoot }, async () => {
-    const bereft = await stubAfter("exec setpriv --bounding-set -all --inh-caps -all --reuid 65534 --clear-groups");
+  it("prove the filter even then, by its marked errors", { skip: !isRoot }, async () => {
+    const unprivileged = await stubAfter(
+      "exec setpriv --bounding-set -all --inh-caps -all --reuid 65534 --clear-groups",
+    );
     const filtered: GuestPolicy = { ...BARE, filter: policy.filter! };
-    const checks = await test({ stub: bereft, policy: filtered });
+    const checks = await test({ stub: unprivileged, policy: filtered });
     assert.equal(outcomes(checks)["system calls: by native code"], "held");
     const answers = await executePlan(
-      bereft,
+      unprivileged,
       architecture,
       guestPlan(BARE),
       filteredCalls(TARGETS).map(({ call }) => call),
     );
     const refused = answers.results.filter((answer) => answer === -EPERM);
-    assert.ok(refused.length >= 3, "the kernel itself refuses this user some of them");
+    assert.ok(refused.length >= 3, "the kernel itself refuses some of the calls for this user");
   });
 
-  it("are open, not unknown, when nothing can be played at all", async () => {
+  it("are open if no plan can be executed at all", async () => {
     const nothing: PlanResult = { fault: "exit code 1: bwrap: no", results: [] };
-    const checks = await test({ playAmongAll: () => Promise.resolve(nothing) });
+    const checks = await test({ executeUnderAll: () => Promise.resolve(nothing) });
     assert.deepEqual(
       checks.map(({ outcome, found }) => [outcome, found]),
       [["open", "a layer could not be tried: exit code 1: bwrap: no"]],
@@ -132,8 +134,8 @@ const TARGETS: Targets = {
   descriptor: 4,
 };
 
-describe("the calls that the filter is to stop", { skip: process.platform !== "linux" }, () => {
-  it("get through or fail later where there is no filter, so that a refusal says something of it", async () => {
+describe("the calls that the filter must stop", { skip: process.platform !== "linux" }, () => {
+  it("succeed or fail with another error without the filter, so that a refusal proves the filter", async () => {
     const run = await prepareRunFolder();
     const calls = filteredCalls(TARGETS);
     const { results: answers } = await executePlan(
@@ -143,7 +145,7 @@ describe("the calls that the filter is to stop", { skip: process.platform !== "l
       calls.map(({ call }) => call),
     );
     await run.remove();
-    // A host may refuse others by itself.
+    // The host itself may refuse other calls.
     for (const what of ["netlink", "socket pairs", "clone", "clone3", "memfd_create", "another program"]) {
       const index = calls.findIndex((each) => each.what === what);
       assert.ok(![-EPERM, -ENOSYS].includes(answers[index]!), `${what}: ${answers[index]}`);
@@ -151,26 +153,26 @@ describe("the calls that the filter is to stop", { skip: process.platform !== "l
   });
 });
 
-describe("what became of a hostile call", () => {
+describe("the outcome of a hostile call", () => {
   const call = { name: "a call", number: 1, args: [] };
   const landlocked: HostileCall = { layer: "Landlock", what: "it", part: "landlock", call, errors: [EACCES] };
   const filtered: HostileCall = { layer: "network", what: "it", part: "filter", call, errors: [EPERM] };
   const rows: [string, HostileCall, open: number, own: number, all: number | null, Check["outcome"]][] = [
-    ["through, stopped, stopped", landlocked, 4, -EACCES, -EPERM, "held"],
-    ["through, stopped by another error than its layer's", landlocked, 4, -ENOENT, -EPERM, "open"],
-    ["through, through, stopped", landlocked, 4, 4, -EPERM, "open"],
-    ["through, stopped, through", landlocked, 4, -EACCES, 4, "open"],
-    ["stopped already with no layer", landlocked, -ENOENT, -ENOENT, -EPERM, "weak"],
-    ["stopped already with no layer, and through with all", landlocked, -EACCES, -EACCES, 0, "open"],
-    ["not tried with all, though it should have been", landlocked, 4, -EACCES, null, "open"],
-    ["not tried with all, as it should not be", { ...landlocked, onlyAlone: true }, 4, -EACCES, null, "held"],
-    ["by the filter's marked error", filtered, 4, -EPERM - MARK, -EPERM, "held"],
-    ["by the filter, also where something else stops it", filtered, -EPERM, -EPERM - MARK, -EPERM, "held"],
-    ["by an error that is not the filter's", filtered, -EPERM, -EPERM, -EPERM, "open"],
-    ["with all by another error than the filter's", filtered, 4, -EPERM - MARK, -ENOENT, "open"],
+    ["only the layers stop it", landlocked, 4, -EACCES, -EPERM, "held"],
+    ["its layer stops it with an unexpected error", landlocked, 4, -ENOENT, -EPERM, "open"],
+    ["its layer does not stop it", landlocked, 4, 4, -EPERM, "open"],
+    ["all layers together do not stop it", landlocked, 4, -EACCES, 4, "open"],
+    ["it fails without layers", landlocked, -ENOENT, -ENOENT, -EPERM, "weak"],
+    ["it fails without layers, but succeeds under all", landlocked, -EACCES, -EACCES, 0, "open"],
+    ["it was not tried under all layers, but should have been", landlocked, 4, -EACCES, null, "open"],
+    ["it is tried only under its layer", { ...landlocked, onlyAlone: true }, 4, -EACCES, null, "held"],
+    ["the filter stops it with a marked error", filtered, 4, -EPERM - MARK, -EPERM, "held"],
+    ["the filter stops it, and so does the host", filtered, -EPERM, -EPERM - MARK, -EPERM, "held"],
+    ["its error is not the filter's", filtered, -EPERM, -EPERM, -EPERM, "open"],
+    ["its error under all layers is not the filter's", filtered, 4, -EPERM - MARK, -ENOENT, "open"],
   ];
   for (const [what, tried, open, own, all, outcome] of rows) {
-    it(`is ${outcome}: ${what}`, () => {
+    it(`is ${outcome} if ${what}`, () => {
       assert.equal(judgeCall(tried, { open, own, all }).outcome, outcome);
     });
   }

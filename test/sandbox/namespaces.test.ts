@@ -32,7 +32,7 @@ before(async () => {
 });
 after(() => sandbox.close());
 
-/** A guest that has said that it is warm. */
+/** Launches a guest and waits for its ready frame. */
 async function launch(t: TestContext): Promise<GuestProcess> {
   const guest = await sandbox.launch();
   t.after(async () => {
@@ -44,7 +44,7 @@ async function launch(t: TestContext): Promise<GuestProcess> {
   return guest;
 }
 
-/** The guests that live, by their ids on the host: each is process 1 of a namespace, and descends from this process. */
+/** Returns the host ids of the running guests: descendants of this process that are process 1 of a namespace. */
 async function guestPids(): Promise<number[]> {
   const pids: number[] = [];
   for (const folderName of globSync("/proc/[0-9]*")) {
@@ -54,7 +54,7 @@ async function guestPids(): Promise<number[]> {
   return pids;
 }
 
-/** Whether this process is among the parents of the one with this status. */
+/** Returns whether the process with this status descends from this process. */
 async function isBelow(status: string): Promise<boolean> {
   for (let text = status; text !== "";) {
     const parent = Number(/^PPid:\t(\d+)$/m.exec(text)?.[1] ?? 0);
@@ -69,8 +69,8 @@ function groupsOfGuests(): string[] {
   return globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*`);
 }
 
-describe("a guest behind namespaces", () => {
-  it("has namespaces of its own of every kind, and a user of its own", async (t) => {
+describe("a guest at the level namespaces", () => {
+  it("has a separate namespace of each kind, and no privileges", async (t) => {
     await launch(t);
     const [pid] = await guestPids();
     for (const kind of KINDS) {
@@ -87,16 +87,20 @@ describe("a guest behind namespaces", () => {
     assert.match(status, /^NSpid:\t\d+(?:\t\d+)*\t1$/m);
   });
 
-  it("is no neighbour's user, when the service was started as root", { skip: process.getuid?.() !== 0 }, async (t) => {
-    await Promise.all([launch(t), launch(t)]);
-    const pids = await guestPids();
-    const statuses = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
-    const uids = statuses.map((status) => /^Uid:\t(\d+)/m.exec(status)![1]);
-    assert.equal(pids.length, 2);
-    assert.equal(new Set(uids).size, 2);
-  });
+  it(
+    "has a different user than other guests if the service was started as root",
+    { skip: process.getuid?.() !== 0 },
+    async (t) => {
+      await Promise.all([launch(t), launch(t)]);
+      const pids = await guestPids();
+      const statuses = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
+      const uids = statuses.map((status) => /^Uid:\t(\d+)/m.exec(status)![1]);
+      assert.equal(pids.length, 2);
+      assert.equal(new Set(uids).size, 2);
+    },
+  );
 
-  it("is started with the seal and no other variable, may open few descriptors and small files, and holds no file of the host", async (t) => {
+  it("has only the variable of the seal, limits for descriptors and file size, and no open file of the host", async (t) => {
     await launch(t);
     const [pid] = await guestPids();
     const environment = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter(Boolean);
@@ -110,11 +114,11 @@ describe("a guest behind namespaces", () => {
     assert.match(limits, /^Max file size\s+16777216\s+16777216/m);
     const descriptors = globSync(`/proc/${pid}/fd/*`);
     const targets = await Promise.all(descriptors.map((file) => readlink(file).catch(() => "")));
-    // As the guest names them: its own root is among them, no file of the host is.
+    // The paths are the guest's: its own root is allowed, but no file of the host.
     for (const target of targets) assert.match(target, /^(?:\/|\/dev\/null|(?:socket|pipe|anon_inode):.*|)$/);
   });
 
-  it("is watched from outside as long as it lives", async (t) => {
+  it("can be inspected until it ends", async (t) => {
     const guest = await launch(t);
     const status = await guest.inspect();
     assert.ok(status !== null && status.threads >= 1 && status.memoryBytes > MIB);
@@ -124,15 +128,15 @@ describe("a guest behind namespaces", () => {
   });
 });
 
-describe("a guest that is sealed", () => {
-  it("is the first to go when the host runs out of memory", async (t) => {
+describe("a sealed guest", () => {
+  it("has the highest OOM score, so that the host kills it first", async (t) => {
     const guest = await launch(t);
     await guest.seal();
     const [pid] = await guestPids();
     assert.equal((await readFile(`/proc/${pid}/oom_score_adj`, "utf8")).trim(), "1000");
   });
 
-  it("stands under the limits of a control group, where one can be made", { skip: skipReason() }, async (t) => {
+  it("is under the limits of a control group, if this process can create groups", { skip: skipReason() }, async (t) => {
     const guest = await launch(t);
     await guest.seal();
     const [pid] = await guestPids();
@@ -147,15 +151,19 @@ describe("a guest that is sealed", () => {
     assert.deepEqual([memory, await read("pids.max")], [[String(OPTIONS.memoryBytes)], [String(OPTIONS.threads)]]);
   });
 
-  it("has its bubblewrap among the guests, and not among what comes before them", { skip: skipReason() }, async (t) => {
-    const guest = await launch(t);
-    await guest.seal();
-    const [pid] = await guestPids();
-    const [, wrapper] = /^PPid:\t(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))!;
-    const groups = async (): Promise<string> => readFile(`/proc/${wrapper}/cgroup`, "utf8");
-    await until(async () => (await groups()).includes("/starting"), "it was moved");
-    assert.equal((await readFile(`/proc/${wrapper}/comm`, "utf8")).trim(), "bwrap");
-  });
+  it(
+    "has its bubblewrap in a group of guests, and not in the group of the service",
+    { skip: skipReason() },
+    async (t) => {
+      const guest = await launch(t);
+      await guest.seal();
+      const [pid] = await guestPids();
+      const [, wrapper] = /^PPid:\t(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))!;
+      const groups = async (): Promise<string> => readFile(`/proc/${wrapper}/cgroup`, "utf8");
+      await until(async () => (await groups()).includes("/starting"), "bubblewrap was moved");
+      assert.equal((await readFile(`/proc/${wrapper}/comm`, "utf8")).trim(), "bwrap");
+    },
+  );
 
   it("leaves no control group and no process behind when it is killed", async (t) => {
     const guest = await launch(t);
@@ -165,13 +173,13 @@ describe("a guest that is sealed", () => {
     assert.match(how, /signal|code/);
     assert.equal(outOfMemory, false);
     assert.deepEqual([groupsOfGuests(), await guestPids()], [[], []]);
-    // Again, and after its end: nothing to do, and nobody else's process is hit.
+    // A second kill after the end does nothing, and does not hit another process.
     guest.kill();
   });
 });
 
-describe("a guest that is killed at once", () => {
-  it("goes before it has begun, and leaves nothing behind", async () => {
+describe("a guest that is killed immediately after launch", () => {
+  it("ends before it has started, and leaves nothing behind", async () => {
     const guest = await sandbox.launch();
     guest.kill();
     await guest.exited;
@@ -181,7 +189,7 @@ describe("a guest that is killed at once", () => {
 });
 
 describe("a guest whose socket is closed by the service", () => {
-  it("ends by itself: nobody is left to work for", async (t) => {
+  it("ends without being killed", async (t) => {
     const guest = await launch(t);
     guest.socket.destroy();
     await guest.exited;
@@ -190,16 +198,16 @@ describe("a guest whose socket is closed by the service", () => {
 });
 
 describe("a guest that cannot be confined", () => {
-  it("ends with the name of what could not be done", async () => {
-    const wall = await openLocalSandbox({ ...OPTIONS, descriptors: 2 ** 30 });
-    const guest = wall.start("pipe");
+  it("ends, and its exit names the failed step", async () => {
+    const local = await openLocalSandbox({ ...OPTIONS, descriptors: 2 ** 30 });
+    const guest = local.start("pipe");
     assert.equal((await guest.exited).how, "the guest could not be confined: limit of nofile");
-    await wall.close();
+    await local.close();
   });
 });
 
-describe("openWall", () => {
-  it("says what is missing and how to get it where there is no bubblewrap", async () => {
+describe("openLocalSandbox", () => {
+  it("rejects with the missing program and how to install it if there is no bubblewrap", async () => {
     const search = process.env["PATH"];
     process.env["PATH"] = "/nowhere";
     try {
@@ -210,7 +218,7 @@ describe("openWall", () => {
   });
 });
 
-/** Why no control group can be looked at: known only to the kernel and its operator. */
+/** Returns why tests of control groups are skipped, or false. */
 function skipReason(): string | false {
-  return process.getuid?.() === 0 ? false : "a user may make no control group";
+  return process.getuid?.() === 0 ? false : "a user may not create control groups";
 }

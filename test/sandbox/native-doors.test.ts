@@ -9,8 +9,8 @@ import { surfaceOfNode } from "./surface.ts";
 const ATTACKS = path.join(import.meta.dirname, "../hostile/attacks");
 
 /**
- * Every way from JavaScript to native code that is known of the pinned Node: where it is, its name, and the attack of the
- * corpus that tries it. Without an attack: what the wall does not stop, and SECURITY.md says so.
+ * Every known way from JavaScript to native code in the pinned Node: its place, its name, and the attack of the corpus that
+ * tries it. The sandbox does not stop the ways without an attack, as SECURITY.md explains.
  */
 const DOORS: readonly [place: string, name: string, attack: string | null][] = [
   ["node:sqlite", "DatabaseSync.loadExtension", "escapes/sqlite-extension"],
@@ -18,26 +18,26 @@ const DOORS: readonly [place: string, name: string, attack: string | null][] = [
   ["node:crypto", "setEngine", "escapes/crypto-engine"],
   ["node:process", "dlopen", "escapes/dlopen-libc"],
   ["node:module", "Module.require", "escapes/dlopen-own"],
-  ["switches of a thread", "--addons", "escapes/addon-in-worker"],
-  ["switches of a thread", "--experimental-addon-modules", "escapes/addon-in-worker"],
+  ["flags of a thread", "--addons", "escapes/addon-in-worker"],
+  ["flags of a thread", "--experimental-addon-modules", "escapes/addon-in-worker"],
   ["node:process", "execve", "processes/execve"],
   ["node:process", "binding", "escapes/process-binding-spawn"],
   ["node:child_process", "spawn", "processes/spawn"],
   ["node:v8", "setFlagsFromString", "escapes/v8-switches-in-worker"],
   ["node:wasi", "WASI", "escapes/wasi-preopens"],
-  // Its argument --expose-internals leads to the function of V8's switches, past the guest's refusal.
+  // Its argument --expose-internals gives access to the function that sets V8's flags, which the guest otherwise refuses.
   ["node:worker_threads", "Worker", null],
-  // V8 believes what it has compiled, and a task may say that it has.
+  // V8 trusts its cache of compiled code, and a task may pass a forged cache.
   ["node:vm", "Script", null],
   ["node:vm", "compileFunction", null],
   ["node:module", "enableCompileCache", null],
 ];
 
-describe("the ways from JavaScript to native code", () => {
+describe("the known ways from JavaScript to native code", () => {
   const surface = surfaceOfNode();
 
   for (const [place, recorded] of Object.entries(RECORDED)) {
-    it(`are known of all that this Node offers: ${place}`, () => {
+    it(`include all that this Node offers: ${place}`, () => {
       const known = new Set(recorded.trim().split(/\s+/));
       assert.deepEqual(
         surface[place]!.split(" ").filter((name) => !known.has(name)),
@@ -48,13 +48,13 @@ describe("the ways from JavaScript to native code", () => {
   }
 
   for (const [place, name, attack] of DOORS) {
-    it(`are each there, and attacked: ${name} of ${place}`, () => {
-      assert.ok(surface[place]!.split(" ").includes(name), "gone from this Node");
+    it(`exist in this Node and have an attack: ${name} of ${place}`, () => {
+      assert.ok(surface[place]!.split(" ").includes(name), "not in this Node");
       if (attack !== null) assert.ok(existsSync(path.join(ATTACKS, `${attack}.js`)), attack);
     });
   }
 
-  it("are looked for in all places that were recorded", () => {
+  it("are searched in all recorded places", () => {
     assert.deepEqual(Object.keys(surface), Object.keys(RECORDED));
   });
 });

@@ -4,41 +4,41 @@ import { after, before, describe, it } from "node:test";
 import { sealFilter, seccompFilter } from "../../src/sandbox/seccomp/seccomp.ts";
 import type { Architecture } from "../../src/sandbox/seccomp/system-calls.ts";
 import type { RunFolder } from "../../src/sandbox/temp/run-folder.ts";
-import { compileProbe, probeBehindFilters, probeBehindWall, whyNoProbe } from "./native-probe.ts";
-import { NO_PLAN } from "./thinned-wall.ts";
+import { compileProbe, probeInSandbox, probeUnderFilters, whyNoProbe } from "./native-probe.ts";
+import { NO_PLAN } from "./reduced-sandbox.ts";
 
 const [EPERM, ENOSYS] = [1, 38];
-/** What a shell says of a program that SIGSYS has ended. */
+/** The exit code by which a shell reports a program that SIGSYS ended. */
 const KILLED_BY_THE_FILTER = "exit code 159";
 const FOREIGN = { "a call of the 32-bit architecture": "i386", "a call of the x32 interface": "x32" };
 
 const skip = await whyNoProbe();
 let folder: RunFolder;
 
-describe("native code behind the wall", { skip }, () => {
+describe("native code in the sandbox", { skip }, () => {
   before(async () => {
     folder = await compileProbe();
   });
   after(() => folder.remove());
 
-  it("has every call refused that no guest needs", async (t) => {
-    const { refused, how } = await probeBehindWall(t, folder, "all");
+  it("cannot make calls that no guest needs", async (t) => {
+    const { refused, how } = await probeInSandbox(t, folder, "all");
     assert.equal(how, "exit code 0");
     assertRefused(refused);
   });
 
   it("can make every call that Node needs", async (t) => {
-    const { works } = await probeBehindWall(t, folder, "all");
+    const { works } = await probeInSandbox(t, folder, "all");
     assertWorks(works);
   });
 
-  it("would get through, or be refused later, were there no filter: most of these calls prove it", async (t) => {
-    const [held, open] = [
-      await probeBehindWall(t, folder, "all"),
-      await probeBehindWall(t, folder, "all", NO_PLAN),
+  it("gets other results for most of these calls without the filter, so the filter refuses them", async (t) => {
+    const [filtered, open] = [
+      await probeInSandbox(t, folder, "all"),
+      await probeInSandbox(t, folder, "all", NO_PLAN),
     ] as const;
-    const changed = [...held.refused].filter(([call, errno]) => open.refused.get(call) !== errno);
-    assert.ok(changed.length > held.refused.size / 2, `${changed.length} of ${held.refused.size}`);
+    const changed = [...filtered.refused].filter(([call, errno]) => open.refused.get(call) !== errno);
+    assert.ok(changed.length > filtered.refused.size / 2, `${changed.length} of ${filtered.refused.size}`);
     for (const call of ["clone(a process)", "socket(INET)", "socketpair", "kill(all)", "symlinkat", "setsockopt"]) {
       assert.equal(open.refused.get(call), 0, call);
     }
@@ -46,25 +46,25 @@ describe("native code behind the wall", { skip }, () => {
 
   for (const [what, which] of Object.entries(FOREIGN)) {
     it(`is killed for ${what}`, { skip: process.arch !== "x64" && "only x64 has them" }, async (t) => {
-      assert.equal((await probeBehindWall(t, folder, which, NO_PLAN)).said, "through\n");
-      const { said, how } = await probeBehindWall(t, folder, which);
-      assert.deepEqual([said, how], ["", KILLED_BY_THE_FILTER]);
+      assert.equal((await probeInSandbox(t, folder, which, NO_PLAN)).output, "through\n");
+      const { output, how } = await probeInSandbox(t, folder, which);
+      assert.deepEqual([output, how], ["", KILLED_BY_THE_FILTER]);
     });
   }
 });
 
-describe("native code behind the filters alone", { skip }, () => {
+describe("native code under the filters alone", { skip }, () => {
   before(async () => {
     folder = await compileProbe();
   });
   after(() => folder.remove());
 
-  it("has the same calls refused, signals to others among them, and can still make those that Node needs", async () => {
+  it("cannot make the same calls, including signals to other processes, and can make the calls that Node needs", async () => {
     const architecture = process.arch as Architecture;
     const ofPlan = (pid: number): Buffer => {
       return seccompFilter(architecture, { pid, programAddress: 0n, ownsFiles: false }).program;
     };
-    const { refused, works, how } = await probeBehindFilters(folder, ofPlan, sealFilter(architecture));
+    const { refused, works, how } = await probeUnderFilters(folder, ofPlan, sealFilter(architecture));
     assert.equal(how, "exit code 0");
     assertRefused(refused);
     assertWorks(works);

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { type GuestResources, sandboxOf } from "../../src/sandbox/local-sandbox.ts";
 import { openNamespaces } from "../../src/sandbox/namespaces.ts";
 import { prepareRunFolder, type RunFolder } from "../../src/sandbox/temp/run-folder.ts";
-import { useBubblewrap } from "./thinned-wall.ts";
+import { useBubblewrap } from "./reduced-sandbox.ts";
 
 const SOURCE = path.join(import.meta.dirname, "probe.c");
 const MIB = 2 ** 20;
@@ -26,26 +26,26 @@ const LIMITS: GuestResources = {
 const NOBODY = 65_534;
 
 export interface ProbeReport {
-  /** What became of each call that no guest may make: 0 when it went through, else its errno. */
+  /** The errno of each call that no guest may make, or 0 if it succeeded. */
   readonly refused: ReadonlyMap<string, number>;
-  /** The same of calls that a guest needs. */
+  /** The errno of each call that a guest needs, or 0 if it succeeded. */
   readonly works: ReadonlyMap<string, number>;
-  /** All that it said. */
-  readonly said: string;
-  /** In words. */
+  /** The whole output of the probe. */
+  readonly output: string;
+  /** How the probe ended, as text. */
   readonly how: string;
 }
 
-/** Why no probe can be made here, or false. */
+/** Returns why the probe cannot be compiled here, or false. */
 export async function whyNoProbe(): Promise<string | false> {
-  if (process.platform !== "linux") return "the calls are Linux's";
+  if (process.platform !== "linux") return "the probe needs Linux";
   return promisify(execFile)("cc", ["--version"]).then(
     () => false,
     () => "there is no C compiler (cc) on this system",
   );
 }
 
-/** Compiles the probe into a run folder, in Node's place. */
+/** Compiles the probe into a run folder, which has it instead of Node. */
 export async function compileProbe(): Promise<RunFolder> {
   const folder = await prepareRunFolder();
   const node = path.join(folder.path, "probe");
@@ -55,28 +55,28 @@ export async function compileProbe(): Promise<RunFolder> {
 }
 
 /**
- * Runs the probe behind all that the level puts around a guest, by the very same arguments.
+ * Runs the probe under all restrictions of a guest, with the same arguments.
  *
- * @param what is `all`, `i386` or `x32`.
- * @param thinned says by which script bubblewrap's arguments are changed (`thinned-wall.ts`).
+ * @param what `all`, `i386` or `x32`.
+ * @param script a script that changes bubblewrap's arguments (`reduced-sandbox.ts`).
  */
-export async function probeBehindWall(
+export async function probeInSandbox(
   t: TestContext,
   folder: RunFolder,
   what: string,
-  thinned: string = "",
+  script: string = "",
 ): Promise<ProbeReport> {
-  await using _ = await useBubblewrap(thinned);
+  await using _ = await useBubblewrap(script);
   const sandbox = sandboxOf(await openNamespaces({ ...folder, remove: async () => {} }, LIMITS));
   t.after(() => sandbox.close());
   const guest = await sandbox.launch();
   guest.socket.write(`${what} 0 0\n`);
-  const said = await text(guest.socket);
-  return report(said, (await guest.exited).how);
+  const output = await text(guest.socket);
+  return report(output, (await guest.exited).how);
 }
 
-/** Runs the probe with no wall but the two filters of a guest, the first of which is made for its process id. */
-export async function probeBehindFilters(
+/** Runs the probe under the two filters of a guest alone. The first filter is made for the probe's process id. */
+export async function probeUnderFilters(
   folder: RunFolder,
   makeFilter: (pid: number) => Buffer,
   seal: Buffer,
@@ -91,15 +91,15 @@ export async function probeBehindFilters(
   const socket = child.stdio[3] as Socket;
   socket.write(`all ${filter.length} ${seal.length}\n`);
   socket.write(Buffer.concat([filter, seal]));
-  const said = await text(socket);
+  const output = await text(socket);
   const [code, signal] = (await exited) as [number | null, string | null];
-  return report(said, signal ? `signal ${signal}` : `exit code ${code}`);
+  return report(output, signal ? `signal ${signal}` : `exit code ${code}`);
 }
 
-function report(said: string, how: string): ProbeReport {
+function report(output: string, how: string): ProbeReport {
   const read = (section: string): ReadonlyMap<string, number> => {
-    const lines = said.matchAll(new RegExp(`^${section} (.+) (\\d+)$`, "gm"));
+    const lines = output.matchAll(new RegExp(`^${section} (.+) (\\d+)$`, "gm"));
     return new Map(Array.from(lines, ([, call, errno]) => [call!, Number(errno)]));
   };
-  return { refused: read("refused"), works: read("works"), said, how };
+  return { refused: read("refused"), works: read("works"), output, how };
 }

@@ -15,7 +15,7 @@ import { SANDBOX_OPTIONS } from "../suites/sandbox.ts";
 
 const CHILDREN = `/proc/${process.pid}/task/${process.pid}/children`;
 const STARTS = isLong ? 200 : 20;
-/** A guest is set up within some milliseconds; after that it is a Node that starts. */
+/** The time in which tests end a guest, in microseconds. The setup of a guest takes some milliseconds; then Node starts. */
 const START_US = 12_000;
 const END_MS = 10_000;
 
@@ -31,7 +31,7 @@ before(async () => {
 after(() => home[Symbol.asyncDispose]());
 
 for (const level of ["namespaces", "confined"] as const) {
-  describe(`on the level ${level}`, () => {
+  describe(`at the level ${level}`, () => {
     before(async () => {
       sandbox = sandboxOf(await openLocalSandbox({ ...SANDBOX_OPTIONS, isolation: level }));
     });
@@ -40,7 +40,7 @@ for (const level of ["namespaces", "confined"] as const) {
   });
 }
 
-/** Those that this process has started, such as the bubblewraps. */
+/** Returns the child processes of this process, such as bubblewrap. */
 function children(): Set<number> {
   return new Set(readFileSync(CHILDREN, "utf8").trim().split(" ").map(Number));
 }
@@ -53,7 +53,7 @@ async function launch(): Promise<{ guest: GuestProcess; wrapper: number }> {
   return { guest, wrapper: wrapper! };
 }
 
-/** Ends guests at random moments of their start, and holds that nothing of them stays. */
+/** Ends guests at random moments of their start, and asserts that no process and no group of them remains. */
 async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => void): Promise<void> {
   const random = seeded();
   for (let count = 0; count < STARTS; count++) {
@@ -71,15 +71,15 @@ async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => voi
 }
 
 function leavesNothing(): void {
-  it("a guest that is killed, or whose bubblewrap is, at any moment of its start goes with it", async () => {
+  it("a guest ends if its bubblewrap or its own process is killed at any moment of its start", async () => {
     await endAtAnyMoment((_, wrapper) => process.kill(wrapper, "SIGKILL"));
   });
 
-  it("a guest that is ended at any moment of its start leaves nothing", async () => {
+  it("a guest that is ended at any moment of its start leaves no process and no group", async () => {
     await endAtAnyMoment((guest) => guest.kill());
   });
 
-  it("a guest that dies while it is put under its limits leaves no control group", async () => {
+  it("a guest that ends while it is sealed leaves no control group", async () => {
     for (let count = 0; count < 5; count++) {
       const { guest } = await launch();
       await new Promise((resolve) => guest.socket.once("data", resolve));

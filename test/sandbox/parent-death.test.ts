@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => home[Symbol.asyncDispose]());
 
-/** The fields of proc_pid_stat(5) from the state on; null for a process that has ended. */
+/** Returns the fields of proc_pid_stat(5) from the state on, or null for an ended process. */
 function statOf(pid: number): string[] | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -28,38 +28,38 @@ function statOf(pid: number): string[] | null {
   }
 }
 
-/** Another service that starts meanwhile would end it by its group, and nobody could tell who it was. */
+/** Moves a process out of its groups. Otherwise another service that starts now might kill it, and the test would pass. */
 function leaveGroups(pid: number): void {
   for (const file of globSync("/sys/fs/cgroup/{cgroup.procs,*/cgroup.procs}")) {
     try {
       writeFileSync(file, String(pid));
     } catch {
-      // Only root may, and not in every one.
+      // Only root may do this, and not in every group.
     }
   }
 }
 
-describe("a guest that cannot see whether anybody is there", () => {
+describe("a stopped guest, which cannot notice that its connection is closed,", () => {
   for (const level of ["namespaces", "confined"] as const) {
-    it(`dies with the process that has started it, on the level ${level}`, async () => {
+    it(`ends with the process that started it, at the level ${level}`, async () => {
       const holder = fork(HOLDER, [level], { env: { ...process.env, TMPDIR: home.tmp } });
       const gone = once(holder, "exit");
       const [pid] = (await once(holder, "message")) as [number];
-      const begin = statOf(pid)![19];
-      const isThere = (): boolean => statOf(pid)?.[19] === begin;
+      const startTime = statOf(pid)![19];
+      const isAlive = (): boolean => statOf(pid)?.[19] === startTime;
       try {
-        // No thread of it can see that its connection was closed.
+        // A stopped thread cannot notice that the connection is closed.
         process.kill(pid, "SIGSTOP");
-        await until(() => statOf(pid)?.[0] === "T", "it stands still");
+        await until(() => statOf(pid)?.[0] === "T", "the guest is stopped");
         leaveGroups(pid);
-        assert.ok(isThere());
+        assert.ok(isAlive());
         holder.kill("SIGKILL");
         await gone;
-        await until(() => !isThere(), "the kernel has taken it along");
+        await until(() => !isAlive(), "the kernel has ended the guest");
       } finally {
         holder.kill("SIGKILL");
-        // It would be there for ever.
-        if (isThere()) process.kill(pid, "SIGKILL");
+        // Otherwise the stopped process would remain for ever.
+        if (isAlive()) process.kill(pid, "SIGKILL");
       }
     });
   }

@@ -1,7 +1,7 @@
-// Tries system calls from inside, as native code would that a hole of V8 has let in. It stands in Node's place behind the
-// very same wall, and speaks on descriptor 3: it reads one line, `<what to try> <bytes of a filter> <bytes of another>`, and
-// the filters, which it puts on itself; then it tries, with files where it stands, and says a line for each call: `refused` or `works`, the
-// call, and its errno, which is 0 when it went through.
+// Tries system calls from inside the sandbox, like native code that used a vulnerability of V8. It runs instead of Node in
+// the same sandbox, and communicates on descriptor 3. It reads one line, `<what to try> <bytes of a filter> <bytes of
+// another>`, and then the filters, which it installs. Then it tries the calls, with files in its working folder. It writes
+// a line for each call: `refused` or `works`, the call, and its errno, which is 0 if the call succeeded.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +39,12 @@ enum {
 
 static const char *section = "";
 
-static void say(const char *call, long result) {
+static void report(const char *call, long result) {
   dprintf(3, "%s %s %d\n", section, call, result < 0 ? errno : 0);
-  // What a call made must not use up what the next one needs.
+  // Close what the call opened, so that later calls do not run out of descriptors.
   if (result > 5) close((int)result);
 }
-#define TRY(name, ...) (errno = 0, say(name, syscall(__VA_ARGS__)))
+#define TRY(name, ...) (errno = 0, report(name, syscall(__VA_ARGS__)))
 
 static void *nothing(void *unused) { return unused; }
 
@@ -99,29 +99,29 @@ static void try_processes(void) {
   errno = 0;
   long child = syscall(SYS_fork);
   if (child == 0) _exit(0);
-  say("fork", child);
+  report("fork", child);
   errno = 0;
   child = vfork();
   if (child == 0) _exit(0);
-  say("vfork", child);
+  report("vfork", child);
 #endif
   errno = 0;
   long process = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
   if (process == 0) _exit(0);
-  say("clone(a process)", process);
+  report("clone(a process)", process);
   errno = 0;
   process = syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER, 0, 0, 0, 0);
   if (process == 0) _exit(0);
-  say("clone(NEWUSER)", process);
+  report("clone(NEWUSER)", process);
   struct { uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, rest[6]; } clone_arguments = {.exit_signal = SIGCHLD};
   errno = 0;
   process = syscall(NR_clone3, &clone_arguments, sizeof clone_arguments);
   if (process == 0) _exit(0);
-  say("clone3", process);
+  report("clone3", process);
   TRY("execveat", SYS_execveat, AT_FDCWD, "/nowhere", arguments, 0, 0);
-  // The one place that the filter of the plan allows a path at.
+  // The only address of a path that the filter of the plan allows.
   TRY("execve(Node)", SYS_execve, (char *)0x2c00010010, arguments, 0);
-  // CLONE_PIDFD and CLONE_DETACHED: the kernel takes no thread of both.
+  // CLONE_PIDFD and CLONE_DETACHED: the kernel does not accept both for a thread.
   TRY("clone(a thread with its own descriptors)", SYS_clone,
       CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | 0x401000, 0, 0, 0, 0);
   TRY("wait4", SYS_wait4, -1, 0, 1, 0);
@@ -314,7 +314,7 @@ static void try_what_works(void) {
   struct stat found;
   struct rlimit64 { uint64_t soft, hard; } limit;
   const int file = open("works", O_RDWR | O_CREAT | O_TRUNC, 0600);
-  say("openat", file < 0 ? -1 : 0);
+  report("openat", file < 0 ? -1 : 0);
   TRY("pwrite64", SYS_pwrite64, file, "12345", 5, 0);
   TRY("pread64", SYS_pread64, file, buffer, 5, 0);
   TRY("ftruncate", SYS_ftruncate, file, 3);
@@ -349,13 +349,13 @@ static void try_what_works(void) {
   TRY("futex(WAKE)", SYS_futex, &(int){0}, 1, 1, 0, 0, 0);
   TRY("sigaltstack", SYS_sigaltstack, 0, buffer);
   void *code = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  say("mmap", code == MAP_FAILED ? -1 : 0);
+  report("mmap", code == MAP_FAILED ? -1 : 0);
   TRY("mprotect(EXEC)", SYS_mprotect, code, 4096, PROT_READ | PROT_EXEC);
   TRY("madvise(DONTNEED)", SYS_madvise, code, 4096, MADV_DONTNEED);
   TRY("munmap", SYS_munmap, code, 8192);
   pthread_t thread;
   errno = pthread_create(&thread, 0, nothing, 0);
-  say("clone(a thread)", errno ? -1 : pthread_join(thread, 0));
+  report("clone(a thread)", errno ? -1 : pthread_join(thread, 0));
 }
 
 static void call_as_another_architecture(void) {

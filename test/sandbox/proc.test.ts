@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 
 import { parseStat, processStatus } from "../../src/sandbox/proc.ts";
 
-/** As proc(5) has it: pid, title, state, then numbers that are those of their fields' places, from the fourth on. */
+/** Returns a line as in proc(5): pid, title, state, and then numbers. From the fourth field on, each number is its position. */
 function stat(title: string, state: string): string {
   const numbers = Array.from({ length: 49 }, (_, index) => index + 4);
   return `17 (${title}) ${state} ${numbers.join(" ")}\n`;
@@ -16,7 +16,7 @@ function stat(title: string, state: string): string {
 
 const STATUS = "Name:\tnode\nVmPTE:\t    100 kB\nVmSwap:\t     20 kB\nThreads:\t20\n";
 
-it("user and system time, threads and memory are read from their places", () => {
+it("parseStat reads user and system time, threads and memory from their fields", () => {
   // Fields 14 and 15 in ticks of 10 ms, field 20, field 24 in pages of 4 KiB.
   const memoryBytes = 24 * 4_096 + 100 * 1_024 + 20 * 1_024 + 20 * 16_384;
   const expected = { pid: 17, title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes };
@@ -24,7 +24,7 @@ it("user and system time, threads and memory are read from their places", () => 
   assert.deepEqual(parseStat(stat("node", "S"), whole, STATUS), { ...expected, processCpuMs: (140 + 150) * 10 });
 });
 
-it("a title cannot pass for the rest of the line, whatever parentheses and blanks it holds", () => {
+it("a title with parentheses and blanks cannot forge other fields", () => {
   const evil = fc.string({ maxLength: 15, unit: fc.constantFrom(")", "(", " ", "R", "0", "\n", "x") });
   fc.assert(
     fc.property(evil, fc.constantFrom("R", "S", "D"), (title, state) => {
@@ -34,7 +34,7 @@ it("a title cannot pass for the rest of the line, whatever parentheses and blank
   );
 });
 
-it("a title cannot pass for page tables, whatever ends a line elsewhere", () => {
+it("a title with other line separators cannot forge the size of page tables", () => {
   const line = stat("x", "S");
   for (const title of ["\rVmPTE:\t0 kB\r", "\u2028VmPTE:\t0 kB", "\\nVmPTE:\t0 kB"]) {
     const forged = STATUS.replace("node", title);
@@ -42,7 +42,7 @@ it("a title cannot pass for page tables, whatever ends a line elsewhere", () => 
   }
 });
 
-it("a living process is read as the kernel tells of it, its forged title too, and one that has gone is null", async () => {
+it("processStatus returns the kernel's values of a running process, and null for an ended process", async () => {
   const child = spawn(
     process.execPath,
     ["-e", "process.title = ') R 1 2 3'; console.log(1); setInterval(() => {}, 1e4)"],

@@ -1,7 +1,7 @@
 /**
- * What the pinned Node offers of what may lead to native code (`surface.ts`), as it was looked at: `native-doors.test.ts`
- * fails where Node offers more. Look at each new name: does it load a file as native code, execute a program, or have V8
- * believe what a task has written? If so, it belongs into the doors of that test, with an attack. Then write it down here.
+ * The reviewed names of the pinned Node that may lead to native code (`surface.ts`). `native-doors.test.ts` fails if Node
+ * has other names. Review each new name: does it load a file as native code, execute a program, or make V8 trust data of a
+ * task? If so, add it to the doors of that test, with an attack. Then add it here.
  */
 export const RECORDED: Readonly<Record<string, string>> = {
   modules: `
@@ -12,7 +12,7 @@ export const RECORDED: Readonly<Record<string, string>> = {
     node:sqlite node:test node:test/reporters os path path/posix path/win32 perf_hooks process punycode querystring
     readline readline/promises repl stream stream/consumers stream/promises stream/web string_decoder sys timers
     timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib`,
-  "switches of a thread": `
+  "flags of a thread": `
     --addons --allow-addons --allow-openssl-store --allow-wasi --disable-wasm-trap-handler
     --experimental-addon-modules --experimental-import-meta-resolve --experimental-import-text --experimental-loader
     --experimental-print-required-tla --experimental-require-module --experimental-wasi-unstable-preview1

@@ -5,19 +5,19 @@ import type { Cgroups } from "../../src/sandbox/cgroup/cgroup.ts";
 import { guestLimits, underLimits } from "../../src/sandbox/rlimits.ts";
 import { RESOURCES } from "../containers/real-guests.ts";
 
-async function unasked(): Promise<never> {
-  assert.fail("nothing is asked of them");
+async function unexpected(): Promise<never> {
+  assert.fail("the groups are not used");
 }
 
 function groups(limitsCpu: boolean): Cgroups {
-  return { version: 2, limitsCpu, create: unasked, prefer: unasked, begin: unasked, close: unasked };
+  return { version: 2, limitsCpu, create: unexpected, prefer: unexpected, begin: unexpected, close: unexpected };
 }
 
-describe("what stands in for control groups", () => {
+describe("the limits of a guest's process", () => {
   for (const [title, cgroups, limitsMemory, isNice] of [
-    ["that limit everything is nothing", groups(true), false, false],
-    ["that limit memory and threads alone is a lower priority", groups(false), false, true],
-    ["of which there is none is a limit of what may be mapped, and a lower priority", null, true, true],
+    ["replace nothing if control groups limit memory, threads and CPU", groups(true), false, false],
+    ["include a lower priority if control groups limit only memory and threads", groups(false), false, true],
+    ["include the data segment and a lower priority if there are no control groups", null, true, true],
   ] as const) {
     it(title, () => {
       const { rlimits, niceness } = guestLimits(RESOURCES, cgroups, false);

@@ -2,7 +2,7 @@ import { builtinModules, createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 
-/** Modules of Node whose members may lead to native code, or to another program: each is looked at member by member. */
+/** Modules of Node whose members may lead to native code or to another program. The test checks each of their members. */
 const WATCHED = [
   "child_process",
   "crypto",
@@ -17,7 +17,7 @@ const WATCHED = [
   "worker_threads",
 ];
 
-/** All that a task can call of this Node that was ever a way to native code, as far as names tell, by place. */
+/** Returns the names that a task can use in this Node and that may lead to native code, by place. */
 export function surfaceOfNode(): Record<string, string> {
   const members = WATCHED.map((name): [string, string] => {
     const module = require(`node:${name}`) as object;
@@ -25,19 +25,19 @@ export function surfaceOfNode(): Record<string, string> {
   });
   return {
     modules: listed(builtinModules),
-    "switches of a thread": listed([...process.allowedNodeEnvironmentFlags].filter(leadsOut)),
+    "flags of a thread": listed([...process.allowedNodeEnvironmentFlags].filter(mayRunCode)),
     ...Object.fromEntries(members),
   };
 }
 
-/** Of some 280 switches those whose names say that they load, execute or trust something. */
-function leadsOut(flag: string): boolean {
+/** Returns whether the name of a flag suggests that it loads, executes or trusts something. Node has about 280 flags. */
+function mayRunCode(flag: string): boolean {
   return /addon|engine|openssl|provider|ffi|native|extension|snapshot|sea|wasm|wasi|import|loader|require|icu|jit|expose/.test(
     flag,
   );
 }
 
-/** Names of what is exported, and of the members of each class among it. */
+/** Returns the names of all exports, and of the members of exported classes. */
 function membersOf(module: object): string[] {
   return Object.entries(Object.getOwnPropertyDescriptors(module)).flatMap(([name, { value }]) => {
     const prototype: unknown = typeof value === "function" ? (value as { prototype?: unknown }).prototype : null;

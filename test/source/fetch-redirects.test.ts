@@ -8,9 +8,9 @@ describe("a redirect", () => {
   it("is followed three times, for each of the five statuses", async (context) => {
     const statuses = [301, 302, 303, 307, 308];
     const port = await serveHttp(context, (request, response) => {
-      const [, status, left] = request.url!.split("/").map(Number);
-      if (left === 0) return response.end("6 * 7");
-      return response.writeHead(status!, { Location: `/${status}/${left! - 1}#part` }).end("moved");
+      const [, status, remaining] = request.url!.split("/").map(Number);
+      if (remaining === 0) return response.end("6 * 7");
+      return response.writeHead(status!, { Location: `/${status}/${remaining! - 1}#part` }).end("moved");
     });
     for (const status of statuses) {
       const { bytes, url } = await fetchFrom(port, `/${status}/3`);

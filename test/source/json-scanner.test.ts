@@ -72,11 +72,11 @@ it("the scanner accepts the sequences of tokens that JSON.parse accepts", () => 
 
 it("the scanner reports each member with the spans of its name and value, inner members first", () => {
   const text = '{"a": {"b":[1, {"c":"d"}]}, "e\\n":  null}';
-  const found: [number, string, string][] = [];
+  const reported: [number, string, string][] = [];
   const at = ({ start, end }: Span): string => text.slice(start, end);
-  const member = (depth: number, name: Span, value: Span): void => void found.push([depth, at(name), at(value)]);
+  const member = (depth: number, name: Span, value: Span): void => void reported.push([depth, at(name), at(value)]);
   assert.ok(new JsonScanner(Buffer.from(text), DEPTH, { member }).advance(1_000));
-  assert.deepEqual(found, [
+  assert.deepEqual(reported, [
     [4, '"c"', '"d"'],
     [2, '"b"', '[1, {"c":"d"}]'],
     [1, '"a"', '{"b":[1, {"c":"d"}]}'],

@@ -240,15 +240,15 @@ describe("code that many callers request at once", () => {
     const callers = 10;
     for (const text of ["no-store", "private", "no-cache", "max-age=0, must-revalidate"]) {
       const answer = numbered({ "cache-control": text });
-      const held: (() => void)[] = [];
+      const delayed: (() => void)[] = [];
       let most = 0;
       const scene = await setup(context, (response, request) => {
-        held.push(() => answer(response, request));
-        most = Math.max(most, held.length);
+        delayed.push(() => answer(response, request));
+        most = Math.max(most, delayed.length);
         // The first fetch is alone, and later fetches arrive in groups of four. A smaller group would never be
         // answered.
-        const isWhole = [1, callers].includes(scene.requests.length) || held.length === 4;
-        if (isWhole) for (const release of held.splice(0)) release();
+        const isWhole = [1, callers].includes(scene.requests.length) || delayed.length === 4;
+        if (isWhole) for (const release of delayed.splice(0)) release();
       });
       const all = await Promise.all(Array.from({ length: callers }, () => scene.get()));
       assert.deepEqual([new Set(all).size, scene.requests.length, most], [callers, callers, 4], text);
@@ -269,27 +269,27 @@ describe("code that many callers request at once", () => {
   });
 
   it("is not fetched by a caller that aborts while it waits, and the other waiting callers proceed", async (context) => {
-    const held: (() => void)[] = [];
-    let came = Promise.withResolvers<void>();
+    const delayed: (() => void)[] = [];
+    let arrived = Promise.withResolvers<void>();
     const answer = numbered({ "cache-control": "no-store" });
     const scene = await setup(context, (response, request) => {
-      held.push(() => answer(response, request));
-      if (scene.requests.length === 1 || held.length === 4) came.resolve();
-      if (scene.requests.length > 5) for (const release of held.splice(0)) release();
+      delayed.push(() => answer(response, request));
+      if (scene.requests.length === 1 || delayed.length === 4) arrived.resolve();
+      if (scene.requests.length > 5) for (const release of delayed.splice(0)) release();
     });
     const first = scene.get();
     const four = Array.from({ length: 4 }, () => scene.get());
-    const leaver = new AbortController();
-    const left = assert.rejects(scene.get("/", leaver.signal), /gone/);
+    const controller = new AbortController();
+    const aborted = assert.rejects(scene.get("/", controller.signal), /gone/);
     const last = scene.get();
-    await came.promise;
-    came = Promise.withResolvers<void>();
-    held.shift()!();
+    await arrived.promise;
+    arrived = Promise.withResolvers<void>();
+    delayed.shift()!();
     assert.equal(await first, "1");
-    await came.promise;
-    leaver.abort(new Error("gone"));
-    await left;
-    held.shift()!();
+    await arrived.promise;
+    controller.abort(new Error("gone"));
+    await aborted;
+    delayed.shift()!();
     assert.equal(new Set(await Promise.all([...four, last])).size, 5);
     assert.equal(scene.requests.length, 6);
   });
@@ -313,23 +313,23 @@ describe("code that many callers request at once", () => {
     const gate = holdAnswers((response) => response.end("6 * 7"));
     const scene = await setup(context, gate.answer);
     const first = new AbortController();
-    const left = scene.get("/", first.signal);
-    const stays = scene.get();
+    const aborted = scene.get("/", first.signal);
+    const second = scene.get();
     await gate.arrived;
     first.abort(new Error("gone"));
-    await assert.rejects(left, /^Error: gone$/);
+    await assert.rejects(aborted, /^Error: gone$/);
     gate.open();
-    assert.equal(await stays, "6 * 7");
+    assert.equal(await second, "6 * 7");
     assert.equal(scene.requests.length, 1);
 
     const silent = holdAnswers(() => {});
     const other = await setup(context, silent.answer);
-    const leavers = [new AbortController(), new AbortController()];
-    const waiting = leavers.map(({ signal }) => other.get("/", signal));
+    const controllers = [new AbortController(), new AbortController()];
+    const waiting = controllers.map(({ signal }) => other.get("/", signal));
     await silent.arrived;
     const closed = Promise.withResolvers<void>();
     other.requests[0]!.socket.once("close", () => closed.resolve());
-    for (const leaver of leavers) leaver.abort(new Error("gone"));
+    for (const controller of controllers) controller.abort(new Error("gone"));
     for (const each of waiting) await assert.rejects(each, /gone/);
     await closed.promise;
   });
@@ -341,14 +341,14 @@ describe("code that many callers request at once", () => {
       if (hangs) arrived.resolve();
       else response.end("6 * 7");
     });
-    const leaver = new AbortController();
-    // Any wait for the fetch that hangs would last for ever. From its start on: what is no mock is not cleared by one.
+    const controller = new AbortController();
+    // A wait for the hanging fetch would never end, because the clock is stopped. A mock clears only timers that it made.
     context.mock.timers.enable({ apis: ["setTimeout"] });
-    const left = assert.rejects(scene.get("/", leaver.signal), /gone/);
+    const aborted = assert.rejects(scene.get("/", controller.signal), /gone/);
     await arrived.promise;
     hangs = false;
-    leaver.abort(new Error("gone"));
-    await left;
+    controller.abort(new Error("gone"));
+    await aborted;
     assert.equal(await scene.get(), "6 * 7");
     assert.equal(scene.requests.length, 2);
   });
@@ -381,13 +381,13 @@ describe("code that many callers request at once", () => {
     context.mock.timers.enable({ apis: ["setTimeout"] });
     const first = scene.get();
     const second = scene.get();
-    const mostMs = LIMITS.totalMs * 0.9;
+    const almostAllMs = LIMITS.totalMs * 0.9;
     await arrivals[0]!.promise;
-    context.mock.timers.tick(mostMs);
+    context.mock.timers.tick(almostAllMs);
     answers[0]!();
     assert.equal(await first, "1");
     await arrivals[1]!.promise;
-    context.mock.timers.tick(mostMs);
+    context.mock.timers.tick(almostAllMs);
     answers[1]!();
     assert.equal(await second, "2");
   });
@@ -415,31 +415,31 @@ describe("code that many callers request at once", () => {
   });
 
   it("has its full time limit once, and not again at each redirect", async (context) => {
-    const held: (() => void)[] = [];
-    let came = Promise.withResolvers<void>();
+    const delayed: (() => void)[] = [];
+    let arrived = Promise.withResolvers<void>();
     const scene = await setup(context, (response, { url }) => {
       const headers = { "cache-control": "no-store", ...(url === "/a" && { location: "/b" }) };
-      held.push(() => response.writeHead(url === "/a" ? 302 : 200, headers).end("6 * 7"));
-      came.resolve();
+      delayed.push(() => response.writeHead(url === "/a" ? 302 : 200, headers).end("6 * 7"));
+      arrived.resolve();
     });
     const next = async (): Promise<void> => {
-      await came.promise;
-      came = Promise.withResolvers<void>();
+      await arrived.promise;
+      arrived = Promise.withResolvers<void>();
     };
     context.mock.timers.enable({ apis: ["setTimeout"] });
-    const [mostMs, answer] = [LIMITS.totalMs * 0.9, (): void => held.shift()!()];
+    const [almostAllMs, answer] = [LIMITS.totalMs * 0.9, (): void => delayed.shift()!()];
     const first = scene.get("/a");
     const second = scene.get("/a");
     await next();
-    context.mock.timers.tick(mostMs);
+    context.mock.timers.tick(almostAllMs);
     answer();
     await next();
     // The fetch of /b for the first caller, and that of /a for the second one.
-    if (held.length < 2) await next();
+    if (delayed.length < 2) await next();
     const outcome = assertProblem(second, "task_url_unreachable", /in full within 20000 ms$/);
     context.mock.timers.tick(LIMITS.totalMs * 0.1);
     await problemOf(first);
-    context.mock.timers.tick(mostMs);
+    context.mock.timers.tick(almostAllMs);
     await outcome;
   });
 });

@@ -5,16 +5,16 @@ import type { Charge, Decision, KeyReading, KeyUsage, LimitStore } from "../../s
 import { limitVector, type Limits, LONGEST_MS } from "../../src/limits/windows.ts";
 import { readOne } from "../limits/read-one.ts";
 
-/** A store and the clock that it goes by. */
+/** A store and its clock. */
 export interface StoreUnderTest {
   store: LimitStore;
-  /** Lets so many milliseconds pass, for the store. */
+  /** Lets this many milliseconds pass for the store. */
   pass: (milliseconds: number) => Promise<void> | void;
-  /** Ends the store and removes what it left. */
+  /** Closes the store and removes its data. */
   end: () => Promise<void>;
 }
 
-/** What every store promises. It needs a clock that stands still between calls of `pass`. */
+/** The promises of every limit store. The clock must stand still between calls of `pass`. */
 export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderTest>): void {
   const promise = (sentence: string, body: (under: StoreUnderTest) => Promise<void>): void => {
     it(sentence, async () => {
@@ -32,14 +32,14 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.equal(await admitted(store, 12, charge("a", { minute: 10 })), 10);
     });
 
-    promise("lets no window hold two bursts across an edge", async ({ store, pass }) => {
+    promise("never admits two bursts in one window across an edge", async ({ store, pass }) => {
       await pass(59_900 - 1);
       assert.equal(await admitted(store, 10, charge("a", { minute: 10 })), 10);
       await pass(200);
       assert.equal(await admitted(store, 10, charge("a", { minute: 10 })), 0);
     });
 
-    promise("admits nothing between a burst and the window's end, however slowly it is asked", async (under) => {
+    promise("admits nothing between a burst and the end of the window, however slow the requests", async (under) => {
       const { store, pass } = under;
       assert.equal(await admitted(store, 60, charge("a", { minute: 60 })), 60);
       for (let second = 1; second < 60; second++) {
@@ -50,7 +50,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.equal(await admitted(store, 61, charge("a", { minute: 60 })), 60);
     });
 
-    promise("counts against all keys or against none", async ({ store }) => {
+    promise("counts a run against all keys or against none", async ({ store }) => {
       const container = charge("c", { minute: 5 }, "container");
       const token = charge("t", { minute: 2 });
       assert.equal(await admitted(store, 4, container, token), 2);
@@ -60,27 +60,30 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.equal(remaining(await readOne(store, other), 1), 6);
     });
 
-    promise("tells the exact wait, the longest of all violated windows, and each of them", async ({ store, pass }) => {
-      const container = charge("c", { second: 1, hour: 2 }, "container");
-      const token = charge("t", { minute: 2 });
-      await admitOrFail(store, container, token);
-      await pass(1_500);
-      await admitOrFail(store, container, token);
-      await pass(100);
-      const refused = await store.admit([container, token]);
-      assert.deepEqual(refused.violations, [
-        { class: "container", window: "second", limit: 1, remaining: 0, retryAfterMs: 900 },
-        { class: "container", window: "hour", limit: 2, remaining: 0, retryAfterMs: 3_598_400 },
-        { class: "token", window: "minute", limit: 2, remaining: 0, retryAfterMs: 58_400 },
-      ]);
-      assert.equal(refused.retryAfterMs, 3_598_400);
-      await pass(refused.retryAfterMs - 1);
-      assert.equal((await store.admit([container, token])).retryAfterMs, 1);
-      await pass(1);
-      await admitOrFail(store, container, token);
-    });
+    promise(
+      "reports the exact wait, which is the longest of all violated windows, and each violation",
+      async ({ store, pass }) => {
+        const container = charge("c", { second: 1, hour: 2 }, "container");
+        const token = charge("t", { minute: 2 });
+        await admitOrFail(store, container, token);
+        await pass(1_500);
+        await admitOrFail(store, container, token);
+        await pass(100);
+        const refused = await store.admit([container, token]);
+        assert.deepEqual(refused.violations, [
+          { class: "container", window: "second", limit: 1, remaining: 0, retryAfterMs: 900 },
+          { class: "container", window: "hour", limit: 2, remaining: 0, retryAfterMs: 3_598_400 },
+          { class: "token", window: "minute", limit: 2, remaining: 0, retryAfterMs: 58_400 },
+        ]);
+        assert.equal(refused.retryAfterMs, 3_598_400);
+        await pass(refused.retryAfterMs - 1);
+        assert.equal((await store.admit([container, token])).retryAfterMs, 1);
+        await pass(1);
+        await admitOrFail(store, container, token);
+      },
+    );
 
-    promise("tells what is left after the decision, and when it grows", async ({ store, pass }) => {
+    promise("reports what is left after the decision, and when it grows", async ({ store, pass }) => {
       const key = charge("a", { second: 3, day: 9 });
       assert.deepEqual(await readOne(store, key), unused(key, [3, 0, 0, 9, 0, 0]));
       await admitOrFail(store, key);
@@ -90,7 +93,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.deepEqual(await readOne(store, key), { ...decision.usage[0], used: [2, 2, 2, 2, 2, 2] });
     });
 
-    promise("counts windows that are not tracked, for a limit that comes later", async ({ store, pass }) => {
+    promise("counts windows without limits, for limits that are set later", async ({ store, pass }) => {
       assert.equal(await admitted(store, 7, charge("a", {})), 7);
       const reading = await readOne(store, charge("a", { second: 10, month: 10 }));
       assert.deepEqual(
@@ -104,7 +107,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.deepEqual((await readOne(store, charge("a", {}))).used, [0, 0, 7, 7, 7, 7]);
     });
 
-    promise("leaves nothing when a limit is lowered below the use, and waits until it is undercut", async (under) => {
+    promise("admits nothing after a limit was lowered below the use, until the use falls below it", async (under) => {
       const { store, pass } = under;
       for (let run = 0; run < 5; run++) {
         await admitOrFail(store, charge("a", { minute: 10 }));
@@ -120,7 +123,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.equal(await admitted(store, 2, lowered), 1);
     });
 
-    promise("makes no state by reading, and none by refusing", async ({ store }) => {
+    promise("creates no state on a read or a refusal", async ({ store }) => {
       const empty = charge("a", { minute: 3 });
       const full = charge("b", { minute: 1 });
       await admitOrFail(store, full);
@@ -131,7 +134,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.deepEqual(await readOne(store, empty), unused(empty, [0, 3, 0, 0, 0, 0]));
     });
 
-    promise("resets all windows of a key at once, of that key alone, as often as it is asked", async ({ store }) => {
+    promise("resets all windows of one key at once, and no other key, on every request", async ({ store }) => {
       const limits = { second: 1, minute: 1, hour: 1, day: 1, week: 1, month: 1 };
       await admitOrFail(store, charge("a", limits), charge("b", limits));
       await store.reset("a");
@@ -142,7 +145,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.equal(await admitted(store, 2, charge("a", limits)), 1);
     });
 
-    promise("keeps what is asked for at the same moment in order", async ({ store }) => {
+    promise("keeps simultaneous requests in order", async ({ store }) => {
       const key = charge("a", { minute: 10 });
       const before = Array.from({ length: 15 }, () => store.admit([key]));
       const reset = store.reset("a");
@@ -153,13 +156,13 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       assert.equal(remaining(await readOne(store, key), 1), 6);
     });
 
-    promise("keeps names apart, whatever is in them", async ({ store }) => {
+    promise("separates names with any characters", async ({ store }) => {
       const names = ["{a}", "a", "A", "a\u0000", "ä", "__proto__", "constructor", "x".repeat(300), ""];
       for (const name of names) await admitOrFail(store, charge(name, { day: 1 }));
       for (const name of names) assert.equal(await admitted(store, 1, charge(name, { day: 1 })), 0, name);
     });
 
-    promise("tells the keys that count a run, by their beginning, page by page in order", async ({ store, pass }) => {
+    promise("lists the keys that count a run by prefix, page by page in order", async ({ store, pass }) => {
       await admitOrFail(store, charge("c:gone", {}));
       await pass(LONGEST_MS - 1_000);
       await admitOrFail(store, charge("t:b", {}));
@@ -175,7 +178,7 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
     });
 
     promise(
-      "keeps the promise and 64/65 of the throughput when a window holds more than it can list",
+      "never exceeds the limit and has 64/65 of the throughput when a window has more runs than it keeps unmerged",
       async (under) => {
         const { store, pass } = under;
         const key = charge("a", { minute: 1_000 });
@@ -198,7 +201,7 @@ export function charge(key: string, limits: Limits, keyClass: "container" | "tok
   return { key, class: keyClass, limits: limitVector(limits) };
 }
 
-/** How many of so many runs, one after the other, are admitted. */
+/** Returns how many of the runs are admitted, one after the other. */
 export async function admitted(store: LimitStore, runs: number, ...charges: Charge[]): Promise<number> {
   let count = 0;
   for (let run = 0; run < runs; run++) if ((await store.admit(charges)).admitted) count++;

@@ -3,16 +3,16 @@ import { describe, it } from "node:test";
 
 import type { ContainerPolicy, PolicyStore } from "../../src/policies/store.ts";
 
-/** A store that can be opened again on what it has kept. */
+/** A store that can be closed and opened again. */
 export interface PolicyStoreUnderTest {
   store: PolicyStore;
-  /** Closes the store and opens it anew. */
+  /** Closes the store and opens it again. */
   reopen: () => Promise<PolicyStore>;
-  /** Ends the store and removes what it left. */
+  /** Closes the store and removes its data. */
   end: () => Promise<void>;
 }
 
-/** What every store of policies promises. */
+/** The promises of every policy store. */
 export function policyStoreSuite(subject: string, open: () => Promise<PolicyStoreUnderTest>): void {
   const promise = (sentence: string, body: (under: PolicyStoreUnderTest) => Promise<void>): void => {
     it(sentence, async () => {
@@ -25,14 +25,14 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
     });
   };
 
-  describe(`${subject} as a store of policies`, () => {
-    promise("knows nothing of a container that nobody has set", async ({ store }) => {
+  describe(`${subject} as a policy store`, () => {
+    promise("has no policy for a container without one", async ({ store }) => {
       assert.equal(store.get("demo"), undefined);
       assert.equal(await store.remove("demo"), false);
       assert.deepEqual(store.containers("", 9), []);
     });
 
-    promise("has what was set in force at once, in place of what was set before", async ({ store }) => {
+    promise("applies a policy at once, and replaces the previous one", async ({ store }) => {
       await store.set("demo", policy({ minute: 60, day: 1_000 }), "me");
       assert.deepEqual(store.get("demo"), policy({ minute: 60, day: 1_000 }));
       await store.set("demo", policy({ second: 1 }), "me");
@@ -42,13 +42,13 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
       assert.equal(await store.remove("demo"), false);
     });
 
-    promise("gives the same object until it is set anew", async ({ store }) => {
+    promise("returns the same object until the policy changes", async ({ store }) => {
       await store.set("demo", policy({ minute: 60 }), "me");
       assert.equal(store.get("demo"), store.get("demo"));
       assert.equal(store.get("demo")!.limits, store.get("demo")!.limits);
     });
 
-    promise("keeps what was set, and what was removed, when it is opened again", async ({ store, reopen }) => {
+    promise("keeps set and removed policies when it is opened again", async ({ store, reopen }) => {
       await store.set("kept", policy({ month: 1_000_000_000 }), "me");
       await store.set("changed", policy({ month: 1 }), "me");
       await store.set("changed", policy({ hour: 2 }), "me");
@@ -61,7 +61,7 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
       assert.deepEqual(again.containers("", 9), ["changed", "kept"]);
     });
 
-    promise("tells its containers page by page in order", async ({ store }) => {
+    promise("lists its containers page by page in order", async ({ store }) => {
       for (const name of ["b", "a", "C", "b-2", "_"]) await store.set(name, policy({ day: 1 }), "me");
       assert.deepEqual(store.containers("", 2), ["C", "_"]);
       assert.deepEqual(store.containers("_", 2), ["a", "b"]);
@@ -69,7 +69,7 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
       assert.deepEqual(store.containers("b-2", 2), []);
     });
 
-    promise("takes the words of JavaScript for names", async ({ store, reopen }) => {
+    promise("accepts the words of JavaScript as names", async ({ store, reopen }) => {
       for (const name of ["__proto__", "constructor", "toString"]) {
         assert.equal(store.get(name), undefined);
         await store.set(name, policy({ day: 1 }), "me");

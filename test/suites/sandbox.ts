@@ -22,10 +22,10 @@ export const SANDBOX_OPTIONS: SandboxOptions = {
   logs: LIMITS.logs,
 };
 
-/** Most of a promise is the start of guests, which is work for one processor. */
+/** The number of promises tested at once. A test mostly starts guests, which is work for one processor. */
 const AT_ONCE = 2;
 
-/** What every level promises of the guests that it starts, whatever its wall is made of. */
+/** The promises of every isolation level about its guests, whatever mechanisms it uses. */
 export function sandboxSuite(subject: string, open: (options: SandboxOptions) => Promise<Sandbox>): void {
   describe(`${subject} as a sandbox`, () => {
     let under: Under;
@@ -33,9 +33,9 @@ export function sandboxSuite(subject: string, open: (options: SandboxOptions) =>
       under = new Under(await open(SANDBOX_OPTIONS));
     });
     after(() => under?.sandbox.close());
-    describe("promises of its guests", { concurrency: AT_ONCE }, () => holdPromises(() => under));
+    describe("the guests of the sandbox", { concurrency: AT_ONCE }, () => holdPromises(() => under));
 
-    it("ends the guests that are left when it is closed", async () => {
+    it("ends all remaining guests when it is closed", async () => {
       const guest = await under.ready();
       start(guest, "for (;;);");
       await under.sandbox.close();
@@ -50,7 +50,7 @@ function holdPromises(opened: () => Under): void {
     it(sentence, () => body(opened()));
   };
 
-  promise("starts guests that say that they are ready, can be sealed, and answer", async (under) => {
+  promise("start, report that they are ready, can be sealed, and answer", async (under) => {
     const guests = await Promise.all(Array.from({ length: 5 }, () => under.ready()));
     const answers = await Promise.all(guests.map((guest, index) => start(guest, `${index} * 7`).outcome()));
     assert.deepEqual(
@@ -59,7 +59,7 @@ function holdPromises(opened: () => Under): void {
     );
   });
 
-  promise("gives every guest a process and a temporary folder of its own", async (under) => {
+  promise("each have their own process and temporary folder", async (under) => {
     const [one, other] = await Promise.all([under.ready(), under.ready()]);
     const tmp = `const { tmpdir } = await import("node:os"); const fs = await import("node:fs");`;
     const mark = start(one, `${tmp} globalThis.mark = 1; fs.writeFileSync(tmpdir() + "/mark", "x"); return 1`);
@@ -68,7 +68,7 @@ function holdPromises(opened: () => Under): void {
     assert.equal(await look.outcome(), 'result ["undefined",false]');
   });
 
-  promise("gives guests nothing of the service's environment", async (under) => {
+  promise("have nothing of the service's environment", async (under) => {
     process.env["CAISSON_SUITE_SECRET"] = "seen";
     const guest = await under.ready();
     delete process.env["CAISSON_SUITE_SECRET"];
@@ -79,7 +79,7 @@ function holdPromises(opened: () => Under): void {
     );
   });
 
-  promise("lets no guest open a file of the host or start a process", async (under) => {
+  promise("can neither open a file of the host nor start a process", async (under) => {
     const guest = await under.ready();
     for (const code of [
       `(await import("node:fs")).readFileSync("/etc/passwd")`,
@@ -91,7 +91,7 @@ function holdPromises(opened: () => Under): void {
     }
   });
 
-  promise("says what the kernel knows of a guest as long as it lives", async (under) => {
+  promise("have facts from the kernel as long as they live", async (under) => {
     const process = await under.launch();
     const guest = await new Guest(process, LIMITS).ready();
     const first = await process.inspect();
@@ -105,7 +105,7 @@ function holdPromises(opened: () => Under): void {
     assert.equal(await process.inspect(), null);
   });
 
-  promise("ends a guest that blocks, and only that one", async (under) => {
+  promise("end alone if they block", async (under) => {
     const [blocked, beside] = await Promise.all([under.ready(), under.ready()]);
     const run = start(blocked, "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)");
     blocked.end(new Problem("task_blocked", "for the suite"));
@@ -113,24 +113,24 @@ function holdPromises(opened: () => Under): void {
     const { outOfMemory } = await blocked.process.exited;
     assert.equal(outOfMemory, false);
     assert.equal(await start(beside, "6 * 7").outcome(), "result 42");
-    // Again, and after its end: nothing to do, and nobody else's process is hit.
+    // A second call, and a call after the end, do nothing and end no other process.
     blocked.process.kill();
   });
 
-  promise("ends a guest that is killed before it has begun", async (under) => {
+  promise("end if they are killed before they have begun", async (under) => {
     const process = await under.launch();
     process.kill();
     await process.exited;
     if (!process.socket.destroyed) await once(process.socket, "close");
   });
 
-  promise("ends a guest whose socket is closed: nobody is left to work for", async (under) => {
+  promise("end if their socket is closed, because no service waits for them", async (under) => {
     const guest = await under.ready();
     guest.process.socket.destroy();
     await guest.process.exited;
   });
 
-  promise("tells a guest that needed too much memory from one that crashed", async (under) => {
+  promise("end with a reason that distinguishes too much memory from a crash", async (under) => {
     const [hungry, crashing] = await Promise.all([under.ready(), under.ready()]);
     start(hungry, "const held = []; for (;;) held.push(new Array(1e5).fill(Math.random()))");
     start(crashing, "process.reallyExit(7)");

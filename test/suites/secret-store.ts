@@ -4,20 +4,20 @@ import { describe, it } from "node:test";
 
 import type { SealedSecrets, SecretStore } from "../../src/tokens/secrets/store.ts";
 
-/** The clock of Redis is the real one: nothing may have ended by it. */
+/** A time after the real time of Redis, so that no secret has ended by the clock of Redis. */
 const START_MS = Date.now() + 3_600_000;
 const LATER_MS = START_MS + 3_600_000;
 
-/** A store that can be opened again on what it has kept. */
+/** A store that can be closed and opened again. */
 export interface SecretStoreUnderTest {
   store: SecretStore;
-  /** Closes it and opens it anew. */
+  /** Closes the store and opens it again. */
   reopen: () => Promise<SecretStore>;
-  /** Ends it and removes what it left. */
+  /** Closes the store and removes its data. */
   end: () => Promise<void>;
 }
 
-/** What every store of secrets promises. */
+/** The promises of every secret store. */
 export function secretStoreSuite(subject: string, open: () => Promise<SecretStoreUnderTest>): void {
   const promise = (sentence: string, body: (under: SecretStoreUnderTest) => Promise<void>): void => {
     it(sentence, async () => {
@@ -30,13 +30,13 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
     });
   };
 
-  describe(`${subject} as a store of secrets`, () => {
-    promise("has nothing of a token for which nothing was kept", async ({ store }) => {
+  describe(`${subject} as a secret store`, () => {
+    promise("has nothing for a token without secrets", async ({ store }) => {
       assert.deepEqual(await store.get(randomUUID(), [randomUUID()]), [null, null]);
       await store.remove(randomUUID(), [], { below: true });
     });
 
-    promise("keeps what it is given in place of what was there, also when it is opened again", async (under) => {
+    promise("replaces the secrets of a token, and keeps them when it is opened again", async (under) => {
       const token = sealed("one");
       await under.store.put(token, START_MS);
       await under.store.put({ ...token, sealed: "two" }, START_MS);
@@ -46,7 +46,7 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
       }
     });
 
-    promise("gives what a token has and those above it, itself first", async ({ store }) => {
+    promise("returns the secrets of a token and of the tokens above it, its own first", async ({ store }) => {
       const [head, middle] = [randomUUID(), randomUUID()];
       const child = { ...sealed("child"), parents: [middle, head] };
       await store.put({ ...sealed("head"), jti: head }, START_MS);
@@ -55,7 +55,16 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
       assert.deepEqual(await store.get(middle, [head]), [null, "head"]);
     });
 
-    promise("removes what a token has, and what all below it have where that is asked for", async ({ store }) => {
+    promise("gives large secrets as it gives small ones", async ({ store }) => {
+      const jti = randomUUID();
+      const large = { jti, parents: [], sealed: "x".repeat(100_000), forgetAt: null };
+      await store.put(large, START_MS);
+      const reads = await Promise.all(Array.from({ length: 50 }, async () => await store.get(jti, [])));
+      assert.ok(reads.every(([text]) => text === large.sealed));
+      assert.deepEqual(await store.get(randomUUID(), [jti]), [null, large.sealed]);
+    });
+
+    promise("removes the secrets of a token, and on request of all tokens below it", async ({ store }) => {
       const [head, middle] = [randomUUID(), randomUUID()];
       const tokens = [
         { ...sealed("head"), jti: head },
@@ -77,9 +86,9 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
       assert.deepEqual(await left(), ["other"]);
     });
 
-    promise("forgets what has ended when another is kept, and nothing that has not", async ({ store }) => {
+    promise("deletes ended secrets on a write, and no others", async ({ store }) => {
       const head = randomUUID();
-      // By the wall clock of the test, and by the clock that the store itself goes by.
+      // Ended by the wall clock of the test, and by the store's own clock.
       const ended = { ...sealed("ended"), parents: [head], forgetAt: Date.now() - 1_000 };
       const endless = { ...sealed("endless"), parents: [head], forgetAt: null };
       await store.put(endless, START_MS);
@@ -90,7 +99,7 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
       assert.deepEqual(await store.get(endless.jti, [head]), ["endless", null]);
     });
 
-    promise("keeps no more bytes of a family than it is told, and replaces what a token has", async (under) => {
+    promise("stores at most the bytes allowed for a family, and replaces the secrets of a token", async (under) => {
       const [head, other] = [randomUUID(), randomUUID()];
       const [large, small] = ["x".repeat(1_000), "x".repeat(500)];
       const child = { ...sealed(large), parents: [randomUUID(), head] };
@@ -106,7 +115,7 @@ export function secretStoreSuite(subject: string, open: () => Promise<SecretStor
       assert.equal(await store.put({ ...sealed(large), parents: [head] }, START_MS, 2_000), true);
     });
 
-    promise("lets one of many in that come for the last room of a family", async ({ store }) => {
+    promise("accepts one of many rival writes for the last room of a family", async ({ store }) => {
       const parents = [randomUUID()];
       const rivals = Array.from({ length: 10 }, async () => store.put({ ...sealed("x"), parents }, START_MS, 1));
       assert.equal((await Promise.all(rivals)).filter(Boolean).length, 1);

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { KEPT_VERSIONS, type StoredVersion, type TaskRoom, type TaskStore } from "../../src/tasks/store.ts";
+import { MAX_VERSIONS, type StoredVersion, type TaskRoom, type TaskStore } from "../../src/tasks/store.ts";
 
-/** A store that can be opened again on what it has kept. */
+/** A store that can be closed and opened again. */
 export interface TaskStoreUnderTest {
   store: TaskStore;
-  /** Closes it and opens it anew. */
+  /** Closes the store and opens it again. */
   reopen: () => Promise<TaskStore>;
-  /** Ends it and removes what it left. */
+  /** Closes the store and removes its data. */
   end: () => Promise<void>;
 }
 
-/** More than any of these tests puts, as an administrator. */
+/** The limits of an administrator, higher than any of these tests needs. */
 const ROOMY: TaskRoom = { containerTasks: 100, family: null, familyTasks: 100, familyBytes: 2 ** 30 };
 
-/** What every store of named tasks promises. */
+/** The promises of every task store. */
 export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnderTest>): void {
   const promise = (sentence: string, body: (under: TaskStoreUnderTest) => Promise<void>): void => {
     it(sentence, async () => {
@@ -28,8 +28,8 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
     });
   };
 
-  describe(`${subject} as a store of named tasks`, () => {
-    promise("knows nothing of a task that nobody has put", async ({ store }) => {
+  describe(`${subject} as a task store`, () => {
+    promise("has nothing for a task that was never put", async ({ store }) => {
       assert.equal(await store.newest("a", "task"), null);
       assert.equal(await store.version("a", "task", 1), null);
       assert.deepEqual(await store.versions("a", "task"), []);
@@ -37,10 +37,10 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       assert.equal(await store.remove("a", "task", "none"), false);
     });
 
-    promise("keeps each version with its code, also when it is opened again", async (under) => {
+    promise("keeps each version with its code, even when it is opened again", async (under) => {
       const [first, second] = [version(1, "const a = 'é\\0'"), version(2, null)];
-      assert.equal(await under.store.put("a", "task", first, null, ROOMY), "kept");
-      assert.equal(await under.store.put("a", "task", second, first.etag, ROOMY), "kept");
+      assert.equal(await under.store.put("a", "task", first, null, ROOMY), "stored");
+      assert.equal(await under.store.put("a", "task", second, first.etag, ROOMY), "stored");
       for (const turn of [() => under.store, under.reopen]) {
         const store = await turn();
         assert.equal(await store.newest("a", "task"), second.record);
@@ -50,7 +50,7 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       }
     });
 
-    promise("changes nothing where something else is the newest", async ({ store }) => {
+    promise("changes nothing if another version is the newest", async ({ store }) => {
       const [first, other] = [version(1, "1"), version(2, "2")];
       assert.equal(await store.put("a", "task", first, "elsewhere", ROOMY), "changed");
       assert.equal(await store.newest("a", "task"), null);
@@ -62,19 +62,19 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       assert.equal(await store.newest("a", "task"), first.record);
     });
 
-    promise("lets one of many win that come after the same version", async ({ store }) => {
+    promise("accepts one of many rival writes after the same version", async ({ store }) => {
       await store.put("a", "task", version(1, "1"), null, ROOMY);
       const rivals = Array.from({ length: 10 }, (_, rival) => version(2, `${rival}`, `rival-${rival}`));
       const won = await Promise.all(rivals.map(async (each) => store.put("a", "task", each, "etag-1", ROOMY)));
-      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
-      assert.equal(await store.newest("a", "task"), rivals[won.indexOf("kept")]!.record);
+      assert.equal(won.filter((outcome) => outcome === "stored").length, 1);
+      assert.equal(await store.newest("a", "task"), rivals[won.indexOf("stored")]!.record);
     });
 
     promise("keeps the last versions, and no others", async ({ store }) => {
-      const all = Array.from({ length: KEPT_VERSIONS + 3 }, (_, at) => version(at + 1, `${at}`));
+      const all = Array.from({ length: MAX_VERSIONS + 3 }, (_, at) => version(at + 1, `${at}`));
       for (const each of all)
         await store.put("a", "task", each, each.version === 1 ? null : `etag-${each.version - 1}`, ROOMY);
-      const kept = all.slice(-KEPT_VERSIONS).toReversed();
+      const kept = all.slice(-MAX_VERSIONS).toReversed();
       assert.deepEqual(
         await store.versions("a", "task"),
         kept.map(({ record }) => record),
@@ -84,7 +84,7 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
     });
 
     promise(
-      "takes no more tasks of a container than it is told, and changes of those that are there",
+      "accepts at most the allowed number of tasks in a container, and changes of existing tasks",
       async ({ store }) => {
         const put = async (container: string, name: string, number: number): Promise<string> => {
           return store.put(container, name, version(number, "1"), number === 1 ? null : `etag-${number - 1}`, {
@@ -92,88 +92,91 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
             containerTasks: 2,
           });
         };
-        assert.deepEqual([await put("a", "one", 1), await put("a", "two", 1)], ["kept", "kept"]);
+        assert.deepEqual([await put("a", "one", 1), await put("a", "two", 1)], ["stored", "stored"]);
         assert.deepEqual([await put("a", "three", 1), await store.newest("a", "three")], ["containerTasks", null]);
-        assert.deepEqual([await put("a", "two", 2), await put("b", "three", 1)], ["kept", "kept"]);
+        assert.deepEqual([await put("a", "two", 2), await put("b", "three", 1)], ["stored", "stored"]);
         assert.equal(await store.remove("a", "one", "etag-1"), true);
-        assert.deepEqual([await put("a", "three", 1), await put("a", "one", 1)], ["kept", "containerTasks"]);
+        assert.deepEqual([await put("a", "three", 1), await put("a", "one", 1)], ["stored", "containerTasks"]);
         assert.deepEqual((await store.list("a", "", 9)).length, 2);
       },
     );
 
-    promise("lets one of many in that come for the last place", async ({ store }) => {
+    promise("accepts one of many rival writes for the last task of a container", async ({ store }) => {
       const rivals = Array.from({ length: 10 }, (_, rival) => `t${rival}`);
       const won = await Promise.all(
         rivals.map(async (name) => store.put("a", name, version(1, "1"), null, { ...ROOMY, containerTasks: 1 })),
       );
-      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
+      assert.equal(won.filter((outcome) => outcome === "stored").length, 1);
       assert.equal(won.filter((outcome) => outcome === "containerTasks").length, 9);
     });
 
     promise(
-      "counts the tasks of a family in all containers, and lets it change those that it has",
+      "counts the tasks of a family in all containers, and accepts changes of its existing tasks",
       async ({ store }) => {
         const room = { ...ROOMY, family: "one", familyTasks: 2 };
         const put = async (container: string, number: number, within: TaskRoom = room): Promise<string> => {
           return store.put(container, "task", version(number, "1"), number === 1 ? null : `etag-${number - 1}`, within);
         };
-        assert.deepEqual([await put("a", 1), await put("b", 1), await put("c", 1)], ["kept", "kept", "familyTasks"]);
+        assert.deepEqual(
+          [await put("a", 1), await put("b", 1), await put("c", 1)],
+          ["stored", "stored", "familyTasks"],
+        );
         assert.equal(await store.newest("c", "task"), null);
-        assert.deepEqual([await put("a", 2), await put("c", 1, { ...room, family: "other" })], ["kept", "kept"]);
-        // A change makes it a task of the family that changes it.
+        assert.deepEqual([await put("a", 2), await put("c", 1, { ...room, family: "other" })], ["stored", "stored"]);
+        // A change makes it a task of the caller's family.
         assert.equal(await put("c", 2), "familyTasks");
-        assert.equal(await put("b", 2, ROOMY), "kept");
-        assert.deepEqual([await put("c", 2), await put("b", 3)], ["kept", "familyTasks"]);
+        assert.equal(await put("b", 2, ROOMY), "stored");
+        assert.deepEqual([await put("c", 2), await put("b", 3)], ["stored", "familyTasks"]);
         assert.equal(await store.remove("a", "task", "etag-2"), true);
-        assert.equal(await put("b", 3), "kept");
+        assert.equal(await put("b", 3), "stored");
       },
     );
 
-    promise("counts the bytes of a family with all versions that are kept", async (under) => {
+    promise("counts the bytes of a family with all stored versions", async (under) => {
       const code = "é".repeat(500);
       const size = Buffer.byteLength(code + version(1, code).record);
-      const room = { ...ROOMY, family: "one", familyBytes: KEPT_VERSIONS * size + 100 };
+      const room = { ...ROOMY, family: "one", familyBytes: MAX_VERSIONS * size + 100 };
       const put = async (store: TaskStore, container: string, number: number, text = code): Promise<string> => {
         return store.put(container, "task", version(number, text), number === 1 ? null : `etag-${number - 1}`, room);
       };
-      for (let number = 1; number <= KEPT_VERSIONS; number++) {
-        assert.equal(await put(under.store, "a", number), "kept");
+      for (let number = 1; number <= MAX_VERSIONS; number++) {
+        assert.equal(await put(under.store, "a", number), "stored");
       }
       const store = await under.reopen();
       assert.equal(await put(store, "b", 1), "familyBytes");
       assert.equal(await store.newest("b", "task"), null);
-      // The oldest goes, so this one is no larger than before. A larger one does not fit.
-      assert.equal(await put(store, "a", KEPT_VERSIONS + 1), "kept");
-      assert.equal(await put(store, "a", KEPT_VERSIONS + 2, code.repeat(2)), "familyBytes");
-      assert.deepEqual(await store.version("a", "task", KEPT_VERSIONS + 2), null);
+      // The oldest version is deleted, so this write does not grow the task. A larger version does not fit.
+      assert.equal(await put(store, "a", MAX_VERSIONS + 1), "stored");
+      assert.equal(await put(store, "a", MAX_VERSIONS + 2, code.repeat(2)), "familyBytes");
+      assert.deepEqual(await store.version("a", "task", MAX_VERSIONS + 2), null);
       assert.notEqual(await store.version("a", "task", 2), null);
-      assert.equal(await store.put("b", "task", version(1, code), null, { ...room, family: "other" }), "kept");
+      assert.equal(await store.put("b", "task", version(1, code), null, { ...room, family: "other" }), "stored");
       assert.equal(await store.put("b", "task", version(2, code), "etag-1", room), "familyBytes");
-      assert.equal(await store.remove("a", "task", `etag-${KEPT_VERSIONS + 1}`), true);
-      assert.equal(await store.put("b", "task", version(2, code), "etag-1", room), "kept");
+      assert.equal(await store.remove("a", "task", `etag-${MAX_VERSIONS + 1}`), true);
+      assert.equal(await store.put("b", "task", version(2, code), "etag-1", room), "stored");
     });
 
-    promise("lets one of many in that come for the last place of a family", async ({ store }) => {
+    promise("accepts one of many rival writes for the last task of a family", async ({ store }) => {
       const room = { ...ROOMY, family: "one", familyTasks: 1 };
       const rivals = Array.from({ length: 10 }, (_, rival) => `c${rival}`);
       const won = await Promise.all(rivals.map(async (each) => store.put(each, "task", version(1, "1"), null, room)));
-      assert.equal(won.filter((outcome) => outcome === "kept").length, 1);
+      assert.equal(won.filter((outcome) => outcome === "stored").length, 1);
       assert.equal(won.filter((outcome) => outcome === "familyTasks").length, 9);
     });
 
-    promise("removes a task with all its versions, which can then be put anew", async ({ store }) => {
+    promise("removes a task with all its versions, and accepts a new task of that name", async ({ store }) => {
       await store.put("a", "task", version(1, "1"), null, ROOMY);
       await store.put("a", "task", version(2, "2"), "etag-1", ROOMY);
       assert.equal(await store.remove("a", "task", "etag-2"), true);
       assert.equal(await store.newest("a", "task"), null);
       assert.equal(await store.version("a", "task", 1), null);
       assert.deepEqual(await store.list("a", "", 9), []);
-      assert.equal(await store.put("a", "task", version(1, "again"), null, ROOMY), "kept");
+      assert.equal(await store.put("a", "task", version(1, "again"), null, ROOMY), "stored");
       assert.equal((await store.version("a", "task", 1))?.code, "again");
       assert.equal(await store.version("a", "task", 2), null);
     });
 
-    promise("lists the tasks of one container by their names, page by page, the newest of each", async ({ store }) => {
+    promise("lists the newest versions of a container's tasks by name, page by page", async ({ store }) => {
       const names = Array.from({ length: 25 }, (_, at) => `t${at}`);
       for (const name of names) await store.put("a", name, version(1, "1", name), null, ROOMY);
       await store.put("a", "t3", version(2, "2", "newer"), "t3", ROOMY);

@@ -7,22 +7,22 @@ import type { Payload } from "../../src/tokens/payload.ts";
 import type { TokenStore } from "../../src/tokens/store.ts";
 import { problemOf } from "../tokens/support.ts";
 
-/** Long after any time that the tests run at. */
+/** A time long after the tests run, in Unix seconds. */
 const EXP_S = 4_000_000_000;
 const START_MS = 1_900_000_000_000;
 
-/** A register that can be opened again on what it has kept. */
-export interface RegisterUnderTest {
-  register: TokenStore;
-  /** Closes it and opens it anew. */
+/** A store that can be closed and opened again. */
+export interface TokenStoreUnderTest {
+  store: TokenStore;
+  /** Closes the store and opens it again. */
   reopen: () => Promise<TokenStore>;
-  /** Ends it and removes what it left. */
+  /** Closes the store and removes its data. */
   end: () => Promise<void>;
 }
 
-/** What every register of tokens promises. */
-export function tokenRegisterSuite(subject: string, open: () => Promise<RegisterUnderTest>): void {
-  const promise = (sentence: string, body: (under: RegisterUnderTest) => Promise<void>): void => {
+/** The promises of every token store. */
+export function tokenStoreSuite(subject: string, open: () => Promise<TokenStoreUnderTest>): void {
+  const promise = (sentence: string, body: (under: TokenStoreUnderTest) => Promise<void>): void => {
     it(sentence, async () => {
       const under = await open();
       try {
@@ -33,22 +33,22 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
     });
   };
 
-  describe(`${subject} as a register of tokens`, () => {
-    promise("knows nothing of a token that nobody has issued, revoked or used", async ({ register }) => {
+  describe(`${subject} as a token store`, () => {
+    promise("has nothing for a token that was never issued, revoked or used", async ({ store }) => {
       const jti = randomUUID();
-      assert.equal(await register.issued(jti), undefined);
-      assert.equal(register.isRevoked(jti), false);
-      assert.equal(await register.revocation(jti), undefined);
-      assert.equal(await register.use(jti), undefined);
-      assert.deepEqual(await register.list("", 9), []);
+      assert.equal(await store.issued(jti), undefined);
+      assert.equal(store.isRevoked(jti), false);
+      assert.equal(await store.revocation(jti), undefined);
+      assert.equal(await store.use(jti), undefined);
+      assert.deepEqual(await store.list("", 9), []);
     });
 
     promise(
-      "knows what was issued, by whom, when and on which keys it hangs, also when it is opened again",
-      async ({ register, reopen }) => {
+      "keeps issued tokens with their issuer, time and keys, even when it is opened again",
+      async ({ store, reopen }) => {
         const below = { ...issued(), parents: [randomUUID()] };
-        await register.record(below, "somebody", START_MS, ["one", "other"]);
-        for (const turn of [() => register, reopen]) {
+        await store.record(below, "somebody", START_MS, ["one", "other"]);
+        for (const turn of [() => store, reopen]) {
           const each = await turn();
           const found = await each.issued(below.jti);
           assert.deepEqual([found?.issuedBy, found?.issuedAt], ["somebody", START_MS]);
@@ -58,11 +58,11 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       },
     );
 
-    promise("lists all that was issued, in the order of their names, page by page", async ({ register, reopen }) => {
+    promise("lists all issued tokens by jti, page by page", async ({ store, reopen }) => {
       const tokens = Array.from({ length: 25 }, issued);
-      for (const token of tokens) await register.record(token, "me", START_MS);
+      for (const token of tokens) await store.record(token, "me", START_MS);
       const names = tokens.map(({ jti }) => jti).toSorted();
-      for (const turn of [() => register, reopen]) {
+      for (const turn of [() => store, reopen]) {
         const each = await turn();
         const seen: string[] = [];
         for (let after = ""; ; after = seen.at(-1)!) {
@@ -75,36 +75,36 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       }
     });
 
-    promise("knows of a key whether a valid token was signed with it, also when it is opened again", async (under) => {
+    promise("reports whether a key has signed a valid token, even when it is opened again", async (under) => {
       const nowMs = Date.now();
       const expS = Math.floor(nowMs / 1_000) + 3_600;
       const [lasting, revoked, below, ending] = [endless(), issued(), issued(), { ...issued(), exp: expS }];
-      await under.register.record(lasting, "me", nowMs, ["a"]);
-      await under.register.record(revoked, "me", nowMs, ["b"]);
-      await under.register.record({ ...below, parents: [revoked.jti] }, "me", nowMs, ["c", "b"]);
-      await under.register.record(ending, "me", nowMs, ["d", "a"]);
+      await under.store.record(lasting, "me", nowMs, ["a"]);
+      await under.store.record(revoked, "me", nowMs, ["b"]);
+      await under.store.record({ ...below, parents: [revoked.jti] }, "me", nowMs, ["c", "b"]);
+      await under.store.record(ending, "me", nowMs, ["d", "a"]);
       const used = async (atMs = nowMs): Promise<boolean[]> => {
-        return Promise.all(["a", "b", "c", "d", "e", ""].map(async (kid) => under.register.isKeyUsed(kid, atMs)));
+        return Promise.all(["a", "b", "c", "d", "e", ""].map(async (kid) => under.store.isKeyUsed(kid, atMs)));
       };
       assert.deepEqual(await used(), [true, true, true, true, false, false]);
-      await under.register.revoke(revoked.jti, "me", nowMs);
+      await under.store.revoke(revoked.jti, "me", nowMs);
       assert.deepEqual(await used(), [true, false, false, true, false, false]);
-      under.register = await under.reopen();
+      under.store = await under.reopen();
       assert.deepEqual(await used(), [true, false, false, true, false, false]);
       const endMs = (expS + LEEWAY_S) * 1_000;
       assert.deepEqual(await used(endMs - 1), [true, false, false, true, false, false]);
       assert.deepEqual(await used(endMs), [true, false, false, false, false, false]);
-      await under.register.revoke(lasting.jti, "me", nowMs);
+      await under.store.revoke(lasting.jti, "me", nowMs);
       assert.deepEqual(await used(endMs), [false, false, false, false, false, false]);
     });
 
-    promise("has a revocation in force at once, once, and when it is opened again", async ({ register, reopen }) => {
+    promise("applies a revocation at once and only once, even when it is opened again", async ({ store, reopen }) => {
       const [token, unknown] = [issued(), randomUUID()];
-      await register.record(token, "me", START_MS);
+      await store.record(token, "me", START_MS);
       for (const jti of [token.jti, unknown]) {
-        assert.equal(await register.revoke(jti, "one", START_MS + 1), true);
-        assert.equal(register.isRevoked(jti), true);
-        assert.equal(await register.revoke(jti, "another", START_MS + 2), false);
+        assert.equal(await store.revoke(jti, "one", START_MS + 1), true);
+        assert.equal(store.isRevoked(jti), true);
+        assert.equal(await store.revoke(jti, "another", START_MS + 2), false);
       }
       const again = await reopen();
       for (const jti of [token.jti, unknown]) {
@@ -113,30 +113,33 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       }
     });
 
-    promise("forgets the revocation of a token that was issued elsewhere, when its end is known", async (under) => {
-      const [jti, lasting] = [randomUUID(), randomUUID()];
-      const longAgoS = Math.floor(Date.now() / 1_000) - 100_000;
-      await under.register.revoke(jti, "itself", START_MS, longAgoS);
-      await under.register.revoke(lasting, "me", START_MS);
-      await under.register.revoke(randomUUID(), "me", START_MS);
-      const again = await under.reopen();
-      assert.deepEqual([again.isRevoked(jti), again.isRevoked(lasting)], [false, true]);
-    });
+    promise(
+      "deletes the revocation of a token issued elsewhere after the token's end, if that is known",
+      async (under) => {
+        const [jti, lasting] = [randomUUID(), randomUUID()];
+        const longAgoS = Math.floor(Date.now() / 1_000) - 100_000;
+        await under.store.revoke(jti, "itself", START_MS, longAgoS);
+        await under.store.revoke(lasting, "me", START_MS);
+        await under.store.revoke(randomUUID(), "me", START_MS);
+        const again = await under.reopen();
+        assert.deepEqual([again.isRevoked(jti), again.isRevoked(lasting)], [false, true]);
+      },
+    );
 
-    promise("forgets what was retired, though it had no end of its own, and nothing else", async (under) => {
+    promise("deletes the records of retired tokens without an end, and no others", async (under) => {
       const longAgoMs = Date.now() - 100_000_000;
       const [gone, recent, lasting] = [endless(), endless(), endless()];
       for (const token of [gone, recent, lasting]) {
-        await under.register.record(token, "me", START_MS);
-        await under.register.addUse(new Map([[token.jti, { runs: 1, lastMs: START_MS }]]));
-        await under.register.revoke(token.jti, "me", START_MS);
+        await under.store.record(token, "me", START_MS);
+        await under.store.addUse(new Map([[token.jti, { runs: 1, lastMs: START_MS }]]));
+        await under.store.revoke(token.jti, "me", START_MS);
       }
-      await under.register.retire(gone.jti, longAgoMs);
-      await under.register.retire(recent.jti, START_MS);
-      assert.equal(under.register.isRevoked(recent.jti), true);
-      assert.deepEqual(await under.register.revocation(recent.jti), { by: "me", at: START_MS });
-      // Whatever is over is forgotten with the next change.
-      await under.register.revoke(randomUUID(), "me", START_MS);
+      await under.store.retire(gone.jti, longAgoMs);
+      await under.store.retire(recent.jti, START_MS);
+      assert.equal(under.store.isRevoked(recent.jti), true);
+      assert.deepEqual(await under.store.revocation(recent.jti), { by: "me", at: START_MS });
+      // The next change deletes ended records.
+      await under.store.revoke(randomUUID(), "me", START_MS);
       const again = await under.reopen();
       for (const [token, isKept] of [
         [gone, false],
@@ -149,76 +152,76 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
       }
     });
 
-    promise("takes no more unexpired tokens of a family than it is told, revoked ones among them", async (under) => {
+    promise("accepts at most the allowed unexpired tokens of a family, and counts revoked ones", async (under) => {
       const [head, middle, other] = [randomUUID(), randomUUID(), randomUUID()];
       const record = async (parents: readonly string[], payload: Payload = issued()): Promise<string> => {
-        await under.register.record({ ...payload, parents }, "me", START_MS, [], 2);
+        await under.store.record({ ...payload, parents }, "me", START_MS, [], 2);
         return payload.jti;
       };
       const first = await record([head]);
       await record([middle, head]);
-      await under.register.revoke(first, "me", START_MS);
-      under.register = await under.reopen();
+      await under.store.revoke(first, "me", START_MS);
+      under.store = await under.reopen();
       assert.equal((await problemOf(() => record([head]))).code, "quota_exceeded");
       assert.equal((await problemOf(() => record([middle, head]))).code, "quota_exceeded");
-      // Another family, the topmost token itself, and a named task, which its store counts.
+      // Tokens of another family, the topmost token itself, and tokens of named tasks, which the task store counts.
       await record([other]);
-      await under.register.record(issued(), "me", START_MS, [], 0);
+      await under.store.record(issued(), "me", START_MS, [], 0);
       const { exp, ...task } = { ...issued(), task: "a/task" };
       for (let count = 0; count < 3; count++) await record([head], { ...task, exp: exp!, jti: randomUUID() });
-      assert.equal((await under.register.list("", 99)).length, 7);
+      assert.equal((await under.store.list("", 99)).length, 7);
     });
 
-    promise("lets one of many in that come for the last place of a family", async ({ register }) => {
+    promise("accepts one of many rival writes for the last token of a family", async ({ store }) => {
       const parents = [randomUUID()];
       const rivals = Array.from({ length: 10 }, async () =>
-        register.record({ ...issued(), parents }, "me", START_MS, [], 1),
+        store.record({ ...issued(), parents }, "me", START_MS, [], 1),
       );
       const ends = await Promise.allSettled(rivals);
       assert.equal(ends.filter(({ status }) => status === "fulfilled").length, 1);
     });
 
-    promise("deletes the records of expired tokens of a family before there are too many", async ({ register }) => {
+    promise("deletes the records of expired tokens of a family that has too many", async ({ store }) => {
       const nowMs = Date.now();
       const [parents, expS] = [[randomUUID()], Math.floor(nowMs / 1_000) - 60];
       const expired = Array.from({ length: 3 }, () => ({ ...issued(), exp: expS, parents }));
-      for (const token of expired.slice(0, 2)) await register.record(token, "me", nowMs, [], 2);
-      await register.revoke(expired[0]!.jti, "me", nowMs);
-      await register.record(expired[2]!, "me", nowMs, [], 2);
-      await register.record({ ...issued(), parents }, "me", nowMs, [], 2);
-      const listed = await register.list("", 99);
+      for (const token of expired.slice(0, 2)) await store.record(token, "me", nowMs, [], 2);
+      await store.revoke(expired[0]!.jti, "me", nowMs);
+      await store.record(expired[2]!, "me", nowMs, [], 2);
+      await store.record({ ...issued(), parents }, "me", nowMs, [], 2);
+      const listed = await store.list("", 99);
       assert.equal(listed.length, 2);
       assert.equal(listed.filter(({ claims }) => claims.exp === EXP_S).length, 1);
     });
 
-    promise("tells of each revocation once, when it is in force", async ({ register }) => {
-      const told: string[] = [];
-      register.onRevoked((jtis) => {
-        for (const jti of jtis) assert.equal(register.isRevoked(jti), true);
-        told.push(...jtis);
+    promise("reports each revocation once, after it is in force", async ({ store }) => {
+      const reported: string[] = [];
+      store.onRevoked((jtis) => {
+        for (const jti of jtis) assert.equal(store.isRevoked(jti), true);
+        reported.push(...jtis);
       });
       const [one, other] = [randomUUID(), randomUUID()];
-      for (const jti of [one, one, other]) await register.revoke(jti, "me", START_MS);
-      assert.deepEqual(told, [one, other]);
+      for (const jti of [one, one, other]) await store.revoke(jti, "me", START_MS);
+      assert.deepEqual(reported, [one, other]);
     });
 
-    promise("revokes only what can be a jti", async ({ register }) => {
-      const problem = await problemOf(() => register.revoke("x".repeat(100_000), "me", START_MS));
+    promise("revokes only valid jtis", async ({ store }) => {
+      const problem = await problemOf(() => store.revoke("x".repeat(100_000), "me", START_MS));
       assert.equal(problem.code, "request_invalid");
       assert.ok(problem.message.length < 200);
     });
 
-    promise("adds up what tokens were used for, and keeps the latest time", async ({ register, reopen }) => {
+    promise("adds up the use of tokens, and keeps the latest time", async ({ store, reopen }) => {
       const [one, other] = [issued(), issued()];
-      for (const token of [one, other]) await register.record(token, "me", START_MS);
-      await register.addUse(
+      for (const token of [one, other]) await store.record(token, "me", START_MS);
+      await store.addUse(
         new Map([
           [one.jti, { runs: 3, lastMs: START_MS + 9 }],
           [other.jti, { runs: 0, lastMs: START_MS }],
         ]),
       );
-      await register.addUse(new Map([[one.jti, { runs: 2, lastMs: START_MS + 5 }]]));
-      for (const turn of [() => register, reopen]) {
+      await store.addUse(new Map([[one.jti, { runs: 2, lastMs: START_MS + 5 }]]));
+      for (const turn of [() => store, reopen]) {
         const each = await turn();
         assert.deepEqual(await each.use(one.jti), { runs: 5, lastMs: START_MS + 9 });
         assert.deepEqual(await each.use(other.jti), { runs: 0, lastMs: START_MS });
@@ -227,7 +230,7 @@ export function tokenRegisterSuite(subject: string, open: () => Promise<Register
   });
 }
 
-/** Of a named task, which may have no end. */
+/** Returns the payload of a named task, which may have no end. */
 function endless(): Payload {
   const { exp: _, ...payload } = issued();
   return { ...payload, task: "a/task" };

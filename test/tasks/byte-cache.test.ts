@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { ByteCache } from "../../src/tasks/byte-cache.ts";
 
-test("what came first goes when all together take too many bytes, however many they are", () => {
+test("a full cache evicts its oldest entries first, however many there are", () => {
   const cache = new ByteCache<string>(100);
   for (const name of ["a", "b", "c"]) cache.add(name, `of ${name}`, 30, `of ${name}`);
   assert.deepEqual(
@@ -19,7 +19,7 @@ test("what came first goes when all together take too many bytes, however many t
   assert.equal(cache.get("c"), "of c");
 });
 
-test("what alone takes more than there may be is kept until another comes", () => {
+test("a value larger than the cache stays until the next value is added", () => {
   const cache = new ByteCache<string>(100);
   cache.add("small", "s", 1, "of small");
   cache.add("huge", "h", 1_000, "of huge");
@@ -28,7 +28,7 @@ test("what alone takes more than there may be is kept until another comes", () =
   assert.deepEqual([cache.get("huge"), cache.get("other")], [undefined, "o"]);
 });
 
-test("of one name the first is kept, and counted once", () => {
+test("a cache keeps and counts the first value of a name", () => {
   const cache = new ByteCache<object>(100);
   const first = {};
   assert.equal(cache.add("a", first, 60, "of a"), first);
@@ -37,7 +37,7 @@ test("of one name the first is kept, and counted once", () => {
   assert.equal(cache.get("a"), first);
 });
 
-test("a holder has at most a quarter of the bytes, and pushes out nothing of another holder", () => {
+test("a family uses at most a quarter of the cache, and evicts nothing of another family", () => {
   const cache = new ByteCache<string>(100);
   cache.add("quiet", "q", 20, "quiet");
   for (let at = 0; at < 100; at++) cache.add(`busy-${at}`, "b", 10, "busy");

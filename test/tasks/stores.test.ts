@@ -27,7 +27,7 @@ taskStoreSuite("a file", async () => {
   };
 });
 
-test("the file is its owner's; what it cannot do is told, and one that is no database stops the start", async (t) => {
+test("only the owner can read the file; a failed operation is reported, and a damaged file stops the start", async (t) => {
   const file = join(await temporaryFolder(t), "tasks.sqlite");
   const store = SqliteTaskStore.open(file);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -50,5 +50,30 @@ if (!(await missing("redis-server"))) {
         await server[Symbol.asyncDispose]();
       },
     };
+  });
+
+  test("a task is read from Redis once for many runs, until it changes, and a few tasks at a time", async (t) => {
+    const server = await startRedis();
+    t.after(() => server[Symbol.asyncDispose]());
+    const store = new RedisTaskStore(await server.link());
+    const room = { containerTasks: 100, family: "family", familyTasks: 100, familyBytes: 2 ** 30 };
+    const put = async (name: string, version: number, after: string | null): Promise<string> => {
+      const record = `${name} ${version} ${"x".repeat(100_000)}`;
+      await store.put("a", name, { version, etag: `${name}-${version}`, record, code: null }, after, room);
+      return record;
+    };
+    const sentBytes = async (): Promise<number> => {
+      return Number(/total_net_output_bytes:(\d+)/.exec(await server.client.info("stats"))![1]);
+    };
+    const first = await put("task", 1, null);
+    const beforeBytes = await sentBytes();
+    const runs = await Promise.all(Array.from({ length: 500 }, () => store.newest("a", "task")));
+    assert.ok(runs.every((record) => record === first));
+    const bytes = (await sentBytes()) - beforeBytes;
+    assert.ok(bytes < 10 * first.length, `Redis sent ${bytes} bytes`);
+    const second = await put("task", 2, "task-1");
+    assert.equal(await store.newest("a", "task"), second);
+    assert.ok(await store.remove("a", "task", "task-2"));
+    assert.equal(await store.newest("a", "task"), null);
   });
 }

@@ -33,7 +33,7 @@ async function testTasks(t: TestContext): Promise<Kept> {
   return { tasks, store, tokens, admin: callerOf(claims) };
 }
 
-test("a task is the same object until it is changed, and what it is known by with it", async (t) => {
+test("a task and its caller stay the same objects until the task changes", async (t) => {
   const { tasks, admin } = await testTasks(t);
   await tasks.put(AT, { code: "1" }, admin, always);
   const task = await tasks.find("acme", "task");
@@ -42,7 +42,7 @@ test("a task is the same object until it is changed, and what it is known by wit
   assert.notEqual(await tasks.find("acme", "task"), task);
 });
 
-test("one that an administrator keeps has no end, unless one is asked for, until another is", async (t) => {
+test("an administrator's task has no end until a request sets one, and keeps that until the next request", async (t) => {
   const { tasks, admin } = await testTasks(t);
   const expOf = async (members: object): Promise<number | null> => {
     return (await tasks.put(AT, members, admin, always)).task.caller.claims.exp;
@@ -54,7 +54,7 @@ test("one that an administrator keeps has no end, unless one is asked for, until
   assert.equal(await expOf({ exp: null }), null);
 });
 
-test("one that another token keeps ends with that", async (t) => {
+test("a task of another token ends with that token", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"], exp: START_S + 60 }, "me");
   await tasks.put(AT, { code: "1" }, admin, always);
@@ -66,7 +66,7 @@ test("one that another token keeps ends with that", async (t) => {
   }
 });
 
-test("an expired one runs nothing, and begins anew when it is put again", async (t) => {
+test("an expired task runs nothing, and is created again by the next PUT", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const first = await tasks.put(
     AT,
@@ -86,18 +86,18 @@ test("an expired one runs nothing, and begins anew when it is put again", async 
   assert.equal(await tokens.vault.of(task.owner), null);
 });
 
-test("secrets last as long as the task, also when that becomes longer", async (t) => {
+test("secrets last as long as the task, even if the task is extended", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   await tasks.put(AT, { code: "1", exp: START_S + 60, secrets: { KEY: "x" } }, admin, always);
   await tasks.put(AT, { exp: START_S + 3_600 }, admin, always);
   tokens.clock.nowMs = (START_S + 600) * 1_000;
-  // Whatever has ended is forgotten with the next that is kept.
+  // The next write deletes ended secrets.
   await tokens.issue({ containers: ["a"], secretsReadable: true, secrets: { A: "1" } }, "me");
   const task = await tasks.find("acme", "task");
   assert.deepEqual(JSON.parse((await tokens.vault.of(task!.owner))!.json), { KEY: "x" });
 });
 
-test("a task below the last generation that there can be is not kept", async (t) => {
+test("a task below a token at the maximum depth is rejected", async (t) => {
   const { tasks, tokens } = await testTasks(t);
   const can = ["run", "tasks", "issue"];
   let { claims } = await tokens.issue({ containers: ["acme"], can, depth: 4 }, "me");
@@ -107,10 +107,10 @@ test("a task below the last generation that there can be is not kept", async (t)
     ({ claims } = await tokens.issue({ containers: ["acme"], can, depth }, callerOf(claims)));
   }
   const problem = await problemOf(() => tasks.put(AT, { code: "1" }, callerOf(claims), always));
-  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*as many tokens above/);
+  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*at the maximum depth/);
 });
 
-test("one task too many for its container is refused, and leaves no secret behind", async (t) => {
+test("a task beyond the maximum of its container is rejected, and leaves no secret behind", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const put = async (name: string, members: object): Promise<unknown> => {
     return await tasks.put({ container: "acme", name }, members, admin, always);
@@ -126,7 +126,7 @@ test("one task too many for its container is refused, and leaves no secret behin
   await put("three", { code: "1" });
 });
 
-test("the token of a task that is no more is forgotten a day later, and that of one that was revoked only is not", async (t) => {
+test("the token of a deleted task is deleted a day later, and that of a task that was only revoked is kept", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const { task: deleted } = await tasks.put(AT, { code: "1" }, admin, always);
   await tasks.remove(AT, admin, always);
@@ -149,13 +149,13 @@ test("the token of a task that is no more is forgotten a day later, and that of 
   assert.deepEqual(known, [false, false, true]);
 });
 
-test("going back to a version is judged as a PUT of what it was", async (t) => {
+test("a rollback is checked like a PUT of the version", async (t) => {
   const { tasks, store, tokens, admin } = await testTasks(t);
   const limits = { container: { minute: 5 }, token: { day: 9 } };
   await tasks.put(AT, { code: "x".repeat(900), limits }, admin, always);
   await tasks.put(AT, { code: "1" }, admin, always);
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me");
-  // Limits of containers are of the token that asks, whatever stands in the version.
+  // The limits of containers are those of the calling token, whatever the version contains.
   assert.deepEqual(
     (await tasks.put(AT, { params: { a: 1 } }, callerOf(claims), always)).task.caller.claims.limits,
     limitsOfToken,
@@ -170,7 +170,7 @@ test("going back to a version is judged as a PUT of what it was", async (t) => {
   assert.match(JSON.stringify(problem.options.violations), /has 900 bytes.*secrets.a b/);
 });
 
-test("secrets that an administrator set stay for a change by an administrator, and go with other params by a token", async (t) => {
+test("an administrator's secrets stay after an administrator's change, and are deleted if a token changes the params", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   await tasks.put(AT, { code: "1", secrets: { KEY: "x" } }, admin, always);
   const { task } = await tasks.put(AT, { params: { a: 1 } }, admin, always);
@@ -180,17 +180,17 @@ test("secrets that an administrator set stay for a change by an administrator, a
   assert.deepEqual(await tokens.vault.own(changed.task.owner), {});
 });
 
-test("what stands for a task is no credential, though the service's own key had signed it", async (t) => {
+test("the token of a task is not a credential, even if the service's own key has signed it", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const { task } = await tasks.put(AT, { code: "1" }, admin, always);
   const { jti, containers, can, iat, code } = task.caller.claims;
   const payload = { iss: "caisson", aud: "caisson", jti, iat, containers, can, code, task: "acme/task" };
   const token = await signed(tokens.keys, JSON.stringify(payload));
   const problem = await problemOf(() => tokens.verifier.verify(token));
-  assert.match(`${problem.code} ${problem.message}`, /token_invalid.*no credential/);
+  assert.match(`${problem.code} ${problem.message}`, /token_invalid.*not a credential/);
 });
 
-test("one ends with the key that the token above it was signed with, and begins anew when it is put again", async (t) => {
+test("a task ends with the key that signed the token above it, and is created again by the next PUT", async (t) => {
   const { tasks, tokens, admin } = await testTasks(t);
   const file = join(tokens.folder, "keys.json");
   const { kid } = tokens.keys.signing;

@@ -8,7 +8,7 @@ import { makeKeys } from "../../src/tokens/keys/key-rotation.ts";
 import { openTokens } from "../../src/tokens/token-service.ts";
 import { testTokens } from "./support.ts";
 
-test("the first start writes one line that is an administrative token without expiry, for its owner only", async (t) => {
+test("the first start writes an administrative token without expiry in one line, for the file's owner only", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   assert.equal(await ensureAdminToken(file, tokens), true);
@@ -20,7 +20,7 @@ test("the first start writes one line that is an administrative token without ex
   assert.ok(tokens.store.issued(jti));
 });
 
-test("later starts keep it", async (t) => {
+test("later starts keep the token", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
@@ -29,7 +29,7 @@ test("later starts keep it", async (t) => {
   assert.equal(await readFile(file, "utf8"), before);
 });
 
-test("one that was revoked, damaged or not administrative is replaced by one that is valid", async (t) => {
+test("a revoked, damaged or non-administrative token is replaced by a valid one", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
@@ -43,7 +43,7 @@ test("one that was revoked, damaged or not administrative is replaced by one tha
   }
 });
 
-test("one of keys that are gone is replaced", async (t) => {
+test("a token signed with removed keys is replaced", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);
@@ -55,7 +55,7 @@ test("one of keys that are gone is replaced", async (t) => {
   assert.equal((await reopened.verifier.verify((await readFile(file, "utf8")).trim())).claims.admin, true);
 });
 
-test("one that others can read stops the start", async (t) => {
+test("a file that other users can read stops the start", async (t) => {
   const tokens = await testTokens(t);
   const file = join(tokens.folder, "admin.token");
   await ensureAdminToken(file, tokens);

@@ -22,7 +22,7 @@ const HEAD = {
   params: { plan: "free" },
 };
 
-test("a token below another is what it says, and inherits what it does not", async (t) => {
+test("a token below another has the requested members, and inherits the rest", async (t) => {
   const { issue, verifier, store: registry } = await testTokens(t);
   const head = await issue({ ...HEAD, fresh: true, selfRevoke: false }, "an administrator");
   const child = await issue({ containers: ["acme"] }, callerOf(head.claims));
@@ -39,7 +39,7 @@ test("a token below another is what it says, and inherits what it does not", asy
   assert.equal((await registry.issued(child.jti))?.issuedBy, head.jti);
 });
 
-test("a family has the generations that its head was given, each knows all above it, nearest first", async (t) => {
+test("a family has at most its head's depth of generations, and each token lists all tokens above it, nearest first", async (t) => {
   const { issue } = await testTokens(t);
   const chain = [(await issue({ ...HEAD, depth: 4 }, "an administrator")).claims];
   for (let depth = 3; depth >= 0; depth--) {
@@ -53,14 +53,14 @@ test("a family has the generations that its head was given, each knows all above
   assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", ["depth"]]);
 });
 
-test("what an administrator's token issues is below nobody, and no less than was asked for", async (t) => {
+test("a token that an administrator issues is below no token, and is issued exactly as requested", async (t) => {
   const { issue } = await testTokens(t);
   const admin = await issue({ admin: true, exp: START_S + 60, net: false, limits: { token: { day: 1 } } }, "start");
   const { claims } = await issue({ admin: true, exp: null }, callerOf(admin.claims));
   assert.deepEqual([claims.parents, claims.exp, claims.net, claims.limits], [[], null, null, {}]);
 });
 
-test("without verbs to inherit of those that are the default, they are to be named", async (t) => {
+test("a request must name verbs if the token above has none of the default verbs", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue({ ...HEAD, can: ["issue"] }, "an administrator");
   const problem = await problemOf(() => issue({ containers: ["acme"] }, callerOf(claims)));
@@ -69,14 +69,14 @@ test("without verbs to inherit of those that are the default, they are to be nam
   assert.deepEqual((await issue({ containers: ["acme"] }, callerOf(reading.claims))).claims.can, ["limits"]);
 });
 
-test("a pin may be added, and then the code is all that the token runs", async (t) => {
+test("a token may add a pin, and then runs only that code", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue(HEAD, "an administrator");
   const code = { sha256: "a".repeat(64) };
   assert.deepEqual((await issue({ containers: ["acme"], code }, callerOf(claims))).claims.code, code);
 });
 
-test("params are inherited, and may be added to", async (t) => {
+test("a token inherits params, and may add others", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue({ ...HEAD, params: { plan: "pro", of: { a: [1] } } }, "an administrator");
   const child = await issue({ containers: ["acme"], params: { of: { a: [1] }, seat: 7 } }, callerOf(claims));
@@ -106,12 +106,12 @@ const WIDER: [string, object, string[]][] = [
   ["other params", { params: { plan: "pro", other: 1 } }, ["params.plan"]],
 ];
 
-describe("a token issues nothing that is more than itself, and says all that was", () => {
+describe("a token issues no token that exceeds it, and reports every excess", () => {
   for (const [name, changes, members] of WIDER) {
     test(name, async (t) => {
       const { issue } = await testTokens(t);
       const { claims } = await issue(HEAD, "an administrator");
-      const problem = await problemOf(() => issue(given({ containers: ["acme"], ...changes }), callerOf(claims)));
+      const problem = await problemOf(() => issue(asJson({ containers: ["acme"], ...changes }), callerOf(claims)));
       assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", members]);
     });
   }
@@ -123,14 +123,14 @@ describe("a token issues nothing that is more than itself, and says all that was
     assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", ["can.1"]]);
   });
 
-  test("any place, where there is none", async (t) => {
+  test("any host, if the token above may reach none", async (t) => {
     const { issue } = await testTokens(t);
     const { claims } = await issue({ ...HEAD, net: false }, "an administrator");
     const problem = await problemOf(() => issue({ containers: ["acme"], net: ["api.example.com"] }, callerOf(claims)));
     assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", ["net"]]);
   });
 
-  test("all of it at once", async (t) => {
+  test("all excesses at once", async (t) => {
     const { issue } = await testTokens(t);
     const { claims } = await issue(HEAD, "an administrator");
     const wide = { containers: ["b"], exp: HEAD.exp + 1, depth: 4, net: ["a"], limits: { container: { day: 1 } } };
@@ -140,7 +140,7 @@ describe("a token issues nothing that is more than itself, and says all that was
   });
 });
 
-test("what is wrong with a request and what is more than the token above has are told at once", async (t) => {
+test("the faults of a request and its excesses over the token above are reported together", async (t) => {
   const { issue } = await testTokens(t);
   const secrets = { secrets: { KEY: "above" }, secretsReadable: true };
   const { claims } = await issue({ ...HEAD, ...secrets }, "an administrator");
@@ -155,7 +155,7 @@ test("what is wrong with a request and what is more than the token above has are
   assert.deepEqual([wider.code, membersOf(wider).toSorted()], ["token_forbidden", more]);
 });
 
-test("a token that is too long is told with what else is wrong", async (t) => {
+test("a token that is too long is reported together with the other faults", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue(HEAD, "an administrator");
   const problem = await problemOf(() =>
@@ -167,7 +167,7 @@ test("a token that is too long is told with what else is wrong", async (t) => {
   );
 });
 
-/** Names, patterns, times and places that meet each other in part. */
+/** Names, patterns, times and destinations that overlap in part. */
 const NAMES = ["acme", "acme-", "acme-1", "acme-12", "b", "a"];
 const PATTERNS = [...NAMES, "acme-*", "acme-1*", "a*", "b*", "*"];
 const PLACES = ["a.example", "a.example:443", "a.example:80", "b.example:80", "b.example", "::1", "[::1]:80"];
@@ -207,7 +207,7 @@ const headArbitrary = fc
     { requiredKeys: ["limits", "depth"], noNullPrototype: true },
   )
   .map((head) => ({ containers: ["acme-*", "b"], can: ALL, exp: START_S + 40, ...head }));
-/** What is often granted, so that families grow deep. */
+/** A request that is often permitted, so that families grow deep. */
 const modestRequest = fc.record(
   {
     containers: fc.subarray(["acme-*", "acme-1*", "acme-12", "b"], { minLength: 1 }),
@@ -218,22 +218,22 @@ const modestRequest = fc.record(
   },
   { requiredKeys: ["containers", "can", "depth"], noNullPrototype: true },
 );
-/** Who of those that are there asks, modulo their number, for what: often the youngest, so that families grow deep. */
+/** The actor of each step, modulo the family's size, and its request. Often the youngest acts, so that families grow deep. */
 const stepsArbitrary = fc.array(fc.tuple(fc.oneof(fc.nat(), fc.constant(-1)), fc.oneof(modestRequest, anyRequest)), {
   minLength: 10,
   maxLength: 40,
 });
 
-describe("no sequence of issues ever widens", () => {
-  test("what can be done", async (t) => {
+describe("no sequence of issues ever extends", () => {
+  test("the permissions of a token", async (t) => {
     const { issue, verifier } = await testTokens(t);
     let deepest = 0;
     await fc.assert(
       fc.asyncProperty(headArbitrary, stepsArbitrary, async (head, steps) => {
         const family = [(await issue(head, "me")).claims];
-        for (const [who, input] of steps) {
-          const above = family.at(who % family.length)!;
-          // As the endpoint does: who may not issue at all is not asked further.
+        for (const [actor, input] of steps) {
+          const above = family.at(actor % family.length)!;
+          // Like the endpoint, which rejects a token without the verb `issue` first.
           if (!permitsVerb(above, "issue")) continue;
           const issued = await issuedOrNull(() => issue(input, callerOf(above)));
           if (!issued) continue;
@@ -245,12 +245,12 @@ describe("no sequence of issues ever widens", () => {
           }
         }
       }),
-      { numRuns: isLong ? 3_000 : 150 },
+      { numRuns: isLong ? 3_000 : 75 },
     );
     assert.ok(deepest >= 2, `families of ${deepest} generations prove little`);
   });
 
-  test("how often: a family runs no more than its head may, whichever of it asks", async (t) => {
+  test("the rate of a family: its tokens together run no more often than its head may", async (t) => {
     const { issue, store: registry } = await testTokens(t);
     await inFolder((folder) =>
       withStore(folder, { clock: new HandClock() }, async (store) => {
@@ -264,14 +264,14 @@ describe("no sequence of issues ever widens", () => {
             async (head, steps, runs) => {
               const family = [(await issue(head, "me")).claims];
               const most = (await registry.issued(family[0]!.jti))!.claims.limits.token!.minute!;
-              for (const [who, input] of steps) {
-                const above = family.at(who % family.length)!;
+              for (const [actor, input] of steps) {
+                const above = family.at(actor % family.length)!;
                 const issued = permitsVerb(above, "issue") && (await issuedOrNull(() => issue(input, callerOf(above))));
                 if (issued) family.push(issued.claims);
               }
               const done = new Map<string, number>();
-              for (const who of runs) {
-                const claims = family[who % family.length]!;
+              for (const actor of runs) {
+                const claims = family[actor % family.length]!;
                 const { admitted } = await limiter.admit("acme-1", await callerOf(claims, registry).limitSubject());
                 if (!admitted) refused++;
                 else for (const jti of [claims.jti, ...claims.parents]) done.set(jti, (done.get(jti) ?? 0) + 1);
@@ -282,7 +282,7 @@ describe("no sequence of issues ever widens", () => {
               }
             },
           ),
-          { numRuns: isLong ? 1_000 : 120 },
+          { numRuns: isLong ? 1_000 : 60 },
         );
         assert.ok(refused > 50, `${refused} refusals prove little`);
       }),
@@ -290,7 +290,7 @@ describe("no sequence of issues ever widens", () => {
   });
 });
 
-test("a token whose forebear is not known here gets no run, since nobody knows how many it may have", async (t) => {
+test("a token with an ancestor unknown to this service gets no run, because its limits are unknown", async (t) => {
   const { issue } = await testTokens(t);
   const head = await issue(HEAD, "an administrator");
   const child = await issue({ containers: ["acme"] }, callerOf(head.claims));
@@ -299,29 +299,29 @@ test("a token whose forebear is not known here gets no run, since nobody knows h
   assert.equal(problem.code, "token_invalid");
 });
 
-/** By what the rest of the service asks of claims, not by how they are written. */
+/** Compares permissions by the functions that the service uses, not by the text of the claims. */
 function assertWithin(claims: Claims, above: Claims): void {
-  const said = `${JSON.stringify(claims)} is below ${JSON.stringify(above)}`;
-  assert.equal(claims.admin, false, said);
+  const context = `${JSON.stringify(claims)} is below ${JSON.stringify(above)}`;
+  assert.equal(claims.admin, false, context);
   for (const name of [...NAMES, "acme-123", "acme-x", "bb", "zz", "1"]) {
-    assert.ok(!permitsContainer(claims, name) || permitsContainer(above, name), `${name}: ${said}`);
+    assert.ok(!permitsContainer(claims, name) || permitsContainer(above, name), `${name}: ${context}`);
   }
-  for (const verb of VERBS) assert.ok(!permitsVerb(claims, verb) || permitsVerb(above, verb), `${verb}: ${said}`);
-  assert.ok(claims.exp !== null && claims.exp <= above.exp!, said);
-  assert.deepEqual(claims.limits.container, above.limits.container, said);
-  assert.ok(claims.depth < above.depth, said);
+  for (const verb of VERBS) assert.ok(!permitsVerb(claims, verb) || permitsVerb(above, verb), `${verb}: ${context}`);
+  assert.ok(claims.exp !== null && claims.exp <= above.exp!, context);
+  assert.deepEqual(claims.limits.container, above.limits.container, context);
+  assert.ok(claims.depth < above.depth, context);
   for (const host of ["a.example", "b.example", "[::1]", "c.example"]) {
     for (const port of [80, 443, 1]) {
-      assert.ok(!names(claims, host, port) || names(above, host, port), `${host}:${port}: ${said}`);
+      assert.ok(!isNamed(claims, host, port) || isNamed(above, host, port), `${host}:${port}: ${context}`);
     }
   }
-  if (above.code) assert.deepEqual(claims.code, above.code, said);
-  for (const [name, value] of Object.entries(above.params)) assert.deepEqual(claims.params[name], value, said);
-  assert.ok(claims.fresh || !above.fresh, said);
-  assert.ok(!claims.selfRevoke || above.selfRevoke, said);
+  if (above.code) assert.deepEqual(claims.code, above.code, context);
+  for (const [name, value] of Object.entries(above.params)) assert.deepEqual(claims.params[name], value, context);
+  assert.ok(claims.fresh || !above.fresh, context);
+  assert.ok(!claims.selfRevoke || above.selfRevoke, context);
 }
 
-function names({ net }: Claims, host: string, port: number): boolean {
+function isNamed({ net }: Claims, host: string, port: number): boolean {
   if (net === null || net === false) return net === null;
   return net.includes(`${host}:${port}`) || net.includes(host.replace(/^\[(.*)\]$/, "$1"));
 }
@@ -335,8 +335,8 @@ async function issuedOrNull<T>(issue: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Without the members that are undefined: JSON has none. */
-function given(input: object): unknown {
+/** Removes undefined members, which JSON cannot express. */
+function asJson(input: object): unknown {
   return JSON.parse(JSON.stringify(input));
 }
 

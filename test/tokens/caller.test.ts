@@ -30,7 +30,7 @@ function caller(jti: string, changes: Partial<Claims> = {}): Caller {
 
 const [A, B] = ["7b0d6f4e-3c55-4b61-9a7f-1f4a1c2d3e4f", "8b0d6f4e-3c55-4b61-9a7f-1f4a1c2d3e4f"];
 
-test("free code is one group whatever token brings it, an administrator's too, and the same object in every run", () => {
+test("unpinned code is one group for all tokens, including an administrator's, and the same object in every run", () => {
   const mine = caller(A);
   assert.equal(mine.isolationGroup(null), mine.isolationGroup(null));
   assert.equal(
@@ -43,7 +43,7 @@ test("free code is one group whatever token brings it, an administrator's too, a
   );
 });
 
-test("what is told one run and not another makes another group", () => {
+test("runs with different net or secrets are in different groups", () => {
   const pin = { sha256: "a".repeat(64) };
   const keys = [
     caller(A),
@@ -61,14 +61,14 @@ test("what is told one run and not another makes another group", () => {
   assert.deepEqual(caller(A, { net: ["a.example"] }).isolationGroup(null).net, ["a.example"]);
 });
 
-test("a fresh token shares with nobody", () => {
+test("a fresh token shares its guest with no other token", () => {
   assert.deepEqual(
     [caller(A).isolationGroup(null).fresh, caller(A, { fresh: true }).isolationGroup(null).fresh],
     [false, true],
   );
 });
 
-test("a token with secrets is alone with its own code, and once more when they are others", () => {
+test("a token with secrets shares its guest with no other token, and gets a new group when the secrets change", () => {
   const [mine, pinned] = [caller(A, { secretsReadable: true }), caller(A, { code: { sha256: "a".repeat(64) } })];
   const keys = [mine, caller(B, { secretsReadable: true }), pinned].flatMap((each) => {
     return [null, "one", "other", "one"].map((secrets) => each.isolationGroup(secrets).isolationKey);
@@ -78,7 +78,7 @@ test("a token with secrets is alone with its own code, and once more when they a
   assert.equal(mine.isolationGroup(null).isolationKey, caller(B).isolationGroup(null).isolationKey);
 });
 
-test("a verified token is one frozen caller, with one limit subject, until its key goes", async (t) => {
+test("a verified token is one frozen caller with one limit subject, until its key is removed", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const head = await issue({ containers: ["a"], can: ["run", "issue"], depth: 1, limits: { token: { day: 7 } } }, "me");
   const child = await issue({ containers: ["a"] }, await verifier.verify(head.token));
@@ -91,7 +91,7 @@ test("a verified token is one frozen caller, with one limit subject, until its k
   assert.deepEqual(subject!.ancestors, [{ jti: head.jti, limits: { day: 7 } }]);
 });
 
-test("an administrator's token counts against no quota, and what it issues starts a family", async (t) => {
+test("an administrator's token counts against no quota, and each token that it issues starts a family", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const admin = await verifier.verify((await issue({ admin: true, exp: null }, "me")).token);
   assert.deepEqual([admin.family, admin.quotaFamily], [admin.claims.jti, null]);

@@ -23,21 +23,21 @@ const CLAIMS: Claims = {
   parents: [],
 };
 
-test("an exact name permits that container only", () => {
+test("an exact name permits only that container", () => {
   assert.equal(permitsContainer(CLAIMS, "acme"), true);
   for (const name of ["acme2", "Acme", "acm", "*", ""]) assert.equal(permitsContainer(CLAIMS, name), false, name);
 });
 
-test("a pattern permits what begins like it, itself without the star included", () => {
+test("a pattern permits every name with its prefix, including the prefix itself", () => {
   for (const name of ["team-", "team-a", "team-a.b@c"]) assert.equal(permitsContainer(CLAIMS, name), true, name);
   for (const name of ["team", "xteam-a"]) assert.equal(permitsContainer(CLAIMS, name), false, name);
 });
 
-test("a star alone permits every container", () => {
+test("a single star permits every container", () => {
   assert.equal(permitsContainer({ ...CLAIMS, containers: ["*"] }, "anything"), true);
 });
 
-test("a token may do only what it says, an administrative one everything", () => {
+test("a token permits only its verbs, and an administrative token all verbs", () => {
   assert.deepEqual(
     VERBS.filter((verb) => permitsVerb(CLAIMS, verb)),
     ["run"],
@@ -47,7 +47,7 @@ test("a token may do only what it says, an administrative one everything", () =>
   assert.ok(permitsContainer(admin, "anything"));
 });
 
-test("a jti is a UUID in lower case and nothing around it", () => {
+test("a jti is a UUID in lower case with nothing around it", () => {
   assert.equal(isJti(CLAIMS.jti), true);
   for (const text of ["", "x", CLAIMS.jti.toUpperCase(), `${CLAIMS.jti}\n`, `${CLAIMS.jti}0`, "../keys.json"]) {
     assert.equal(isJti(text), false, text);

@@ -8,7 +8,7 @@ import { CompactSign, exportJWK, generateKeyPair } from "jose";
 import type { Tokens } from "../../src/tokens/token-service.ts";
 import { payload, problemOf, signed, testTokens } from "./support.ts";
 
-/** The attacks of RFC 8725 and the CVEs behind it. Each is a token text made from a valid one and what is public. */
+/** The attacks of RFC 8725 and related CVEs. Each is a text made from a valid token and public data. */
 const ATTACKS: [string, (valid: string, tokens: Tokens) => string | Promise<string>, RegExp][] = [
   ["nothing", () => "", /compact JWT/],
   ["not a token", () => "let me in", /compact JWT/],
@@ -17,7 +17,7 @@ const ATTACKS: [string, (valid: string, tokens: Tokens) => string | Promise<stri
   ["a dot at the end", (valid) => `${valid}.`, /compact JWT/],
   ["an encrypted token's five parts", () => "e30.e30.e30.e30.e30", /compact JWT/],
   ["only dots", () => ".".repeat(8_192), /compact JWT/],
-  ["a megabyte", () => "A".repeat(1_048_576), /1048576 characters long, where 8192 are allowed/],
+  ["a megabyte", () => "A".repeat(1_048_576), /1048576 characters long; at most 8192 are allowed/],
   ["spaces around", (valid) => ` ${valid} `, /compact JWT/],
   ["a line break inside", (valid) => `${valid.slice(0, 40)}\n${valid.slice(40)}`, /compact JWT/],
   ["padding", (valid) => `${valid}==`, /compact JWT/],
@@ -86,7 +86,7 @@ const ATTACKS: [string, (valid: string, tokens: Tokens) => string | Promise<stri
   ["a signature plus the order of the group", (valid) => part(valid, 2, malleated), /the signature of the token/],
 ];
 
-describe("a forged token is refused with its cause, and no part of it comes back", () => {
+describe("a forged token is rejected with its cause, and no part of it appears in the answer", () => {
   for (const [name, forge, message] of ATTACKS) {
     test(name, async (t) => {
       const tokens = await testTokens(t);
@@ -103,7 +103,7 @@ describe("a forged token is refused with its cause, and no part of it comes back
   }
 });
 
-test("a payload with a member given twice is refused, though the signature is right", async (t) => {
+test("a payload with a duplicate member is rejected, even with a valid signature", async (t) => {
   const { keys, verifier } = await testTokens(t);
   const text = JSON.stringify(payload());
   assert.ok(await verifier.verify(await signed(keys, text)));
@@ -121,7 +121,7 @@ test("a payload with a member given twice is refused, though the signature is ri
   }
 });
 
-test("no change of a single character is taken", async (t) => {
+test("every change of a single character is rejected", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const { token } = await issue({ containers: ["demo"] }, "me");
   await fc.assert(
@@ -134,7 +134,7 @@ test("no change of a single character is taken", async (t) => {
   );
 });
 
-test("any text at all is a token_invalid and never another error", async (t) => {
+test("any text is rejected with token_invalid and no other error", async (t) => {
   const { verifier } = await testTokens(t);
   const segment = fc.oneof(fc.string(), fc.base64String(), fc.json().map(base64url));
   const text = fc.oneof(
@@ -175,7 +175,7 @@ function twice(encoded: string, member: string): string {
   return base64url(fromBase64url(encoded).replace("{", `{${member},`));
 }
 
-/** The same 64 bytes to a lenient decoder: only the bits that it drops differ. */
+/** A spelling of the same 64 bytes for a lenient decoder: only the ignored bits differ. */
 function nextLetter(letter: string): string {
   return String.fromCharCode(letter.charCodeAt(0) + 1);
 }
@@ -189,7 +189,7 @@ function hmacWithPublicKey(valid: string, { keys }: Tokens): string {
   const forged = header(valid, { ...headOf(valid), alg: "HS256" });
   const input = forged.slice(0, forged.lastIndexOf("."));
   const secret = Buffer.from(keys.jwks().keys[0]!.x, "base64url");
-  // Twice, to have the length of the signature that is expected.
+  // Duplicated, so that it has the expected length of a signature.
   const mac = createHmac("sha256", secret).update(input).digest();
   return `${input}.${Buffer.concat([mac, mac]).toString("base64url")}`;
 }
@@ -204,7 +204,7 @@ function withOwnKey(more: (kid: string, jwk: object) => object): (valid: string)
   };
 }
 
-/** S + L in place of S: the same signature to a verifier that does not check the range (RFC 8032, section 5.1.7). */
+/** The signature with S + L instead of S: equivalent for a verifier that does not check the range (RFC 8032, section 5.1.7). */
 function malleated(signature: string): string {
   const bytes = Buffer.from(signature, "base64url");
   const order = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;

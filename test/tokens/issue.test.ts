@@ -14,7 +14,7 @@ import { callerOf, payload, problemOf, START_S, temporaryFolder, testTokens } fr
 
 const DAY_S = 86_400;
 
-test("a token of containers holds what was asked for, and defaults for the rest", async (t) => {
+test("a token has the requested members, and defaults for the rest", async (t) => {
   const tokens = await testTokens(t);
   const { token, jti, claims } = await tokens.issue({ containers: ["demo", "a-*"] }, "me");
   assert.deepEqual(claims, {
@@ -54,14 +54,14 @@ test("the token is a JWT with three header members and plain claims", async (t) 
   );
 });
 
-test("every verb can be asked for", async (t) => {
+test("a request may contain every verb", async (t) => {
   const tokens = await testTokens(t);
   const can = ["run", "limits", "logs", "tasks", "issue"];
   const { token, claims } = await tokens.issue({ containers: ["demo"], can }, "me");
   assert.deepEqual([claims.can, (await tokens.verifier.verify(token)).claims.can], [can, can]);
 });
 
-test("net is kept in the token, each place once and in one spelling, so that equal claims are equal", async (t) => {
+test("net is stored in the token with each destination once and in one spelling, so that equal claims are equal", async (t) => {
   const tokens = await testTokens(t);
   const net = ["b.example:8443", "API.example.com.", "0x7f.1:80", "[0::1]:443", "api.example.com"];
   const { token, claims } = await tokens.issue({ containers: ["demo"], net }, "me");
@@ -75,7 +75,7 @@ test("net is kept in the token, each place once and in one spelling, so that equ
   assert.equal((await tokens.verifier.verify(none.token)).claims.net, false);
 });
 
-test("a pin is kept in the token in one spelling, and fresh where it is asked for", async (t) => {
+test("a pin is stored in the token in one spelling, and fresh if requested", async (t) => {
   const tokens = await testTokens(t);
   const { token, claims } = await tokens.issue({ containers: ["demo"], code: { sha256: "AB".repeat(32) } }, "me");
   assert.deepEqual(claims.code, { sha256: "ab".repeat(32) });
@@ -86,7 +86,7 @@ test("a pin is kept in the token in one spelling, and fresh where it is asked fo
   assert.equal("fresh" in decodeJwt(token), false);
 });
 
-test("a pin to a URL is kept in one spelling, with or without a digest", async (t) => {
+test("a pin to a URL is stored in one spelling, with or without a digest", async (t) => {
   const tokens = await testTokens(t);
   const given = "HTTPS://Example.com:443/a b.js?v=1#here";
   const url = "https://example.com/a%20b.js?v=1";
@@ -97,7 +97,7 @@ test("a pin to a URL is kept in one spelling, with or without a digest", async (
   assert.deepEqual((await tokens.issue({ containers: ["demo"], code: both }, "me")).claims.code, both);
 });
 
-test("a token that could not reach the URL of its own code is not issued", async (t) => {
+test("a token that cannot reach the URL of its own code is not issued", async (t) => {
   const tokens = await testTokens(t);
   const places: [string, unknown, boolean][] = [
     ["https://code.example/a.js", false, false],
@@ -119,7 +119,7 @@ test("a token that could not reach the URL of its own code is not issued", async
   assert.deepEqual(membersOf(await problemOf(below)), ["net"]);
 });
 
-test("params are kept in the token as they are", async (t) => {
+test("params are stored in the token unchanged", async (t) => {
   const tokens = await testTokens(t);
   const params = {
     plan: "pro",
@@ -144,7 +144,7 @@ test("an administrative token expires after a day too, unless exp is null", asyn
   assert.equal("exp" in decodeJwt(token), false);
 });
 
-test("the token is in the register when it is handed out", async (t) => {
+test("the token is recorded before the caller receives it", async (t) => {
   const tokens = await testTokens(t);
   const { kid } = tokens.keys.signing;
   const { jti, claims } = await tokens.issue(
@@ -157,12 +157,12 @@ test("the token is in the register when it is handed out", async (t) => {
 
 const QUOTAS = { familyTokens: 9, admit: () => Promise.resolve() };
 
-test("no token leaves when it cannot be recorded", async (t) => {
+test("no token is issued if it cannot be recorded", async (t) => {
   const { keys, vault } = await testTokens(t);
-  const registry = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
-  registry.close();
+  const store = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), 0);
+  store.close();
   const times = { nowMs: START_S * 1_000, quotas: QUOTAS };
-  const context = { keys, registry, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };
+  const context = { keys, store, vault, issuedBy: "me", above: null, kidsAbove: [], ...times };
   const problem = await problemOf(() => issue({ containers: ["demo"] }, context));
   assert.equal(problem.code, "store_unavailable");
 });
@@ -292,7 +292,7 @@ const FAULTS: [string, unknown, string[]][] = [
   ["constructor", { containers: ["a"], constructor: 1 }, ["constructor"]],
 ];
 
-describe("a request for a token with a fault gets a problem that names the member", () => {
+describe("a faulty request for a token gets a problem that names the member", () => {
   for (const [name, input, members] of FAULTS) {
     test(name, async (t) => {
       const tokens = await testTokens(t);
@@ -303,7 +303,7 @@ describe("a request for a token with a fault gets a problem that names the membe
   }
 });
 
-test("what the service sets is told apart from what nobody knows", async (t) => {
+test("a member that the service sets and an unknown member have different messages", async (t) => {
   const tokens = await testTokens(t);
   for (const member of ["jti", "iss", "aud", "iat", "parents"]) {
     const problem = await problemOf(() => tokens.issue({ containers: ["a"], [member]: "x" }, "me"));
@@ -313,7 +313,7 @@ test("what the service sets is told apart from what nobody knows", async (t) => 
   assert.match(problem.message, /secret is not a known member/);
 });
 
-test("every fault is reported at once, each with its member", async (t) => {
+test("all faults are reported together, each with its member", async (t) => {
   const tokens = await testTokens(t);
   const input = {
     containers: ["a", "*b"],
@@ -344,7 +344,7 @@ test("the answer to nonsense stays small", async (t) => {
   assert.ok(JSON.stringify([problem.message, problem.options.violations]).length < 20_000);
 });
 
-test("whatever is asked for, the answer is a valid token or a problem", async (t) => {
+test("every request gets a valid token or a problem", async (t) => {
   const tokens = await testTokens(t);
   const member = fc.oneof(
     fc.jsonValue(),
@@ -393,7 +393,7 @@ function membersOf(problem: Problem): string[] {
   return violations.map(({ member }) => member);
 }
 
-test("what is given to a token whose forebear is revoked meanwhile is not kept, and the token is not given away", async (t) => {
+test("secrets of a token are deleted if an ancestor is revoked during the issue, and no token is returned", async (t) => {
   const { issue: issueHere, keys, vault, store: registry, revoke, clock } = await testTokens(t);
   const head = await issueHere({ containers: ["acme"], can: ["run", "issue"], depth: 1 }, "me");
   let below = "";
@@ -408,7 +408,7 @@ test("what is given to a token whose forebear is revoked meanwhile is not kept, 
   const input = { containers: ["acme"], secretsReadable: true, secrets: { KEY: "1" } };
   const times = { nowMs: clock.nowMs, quotas: QUOTAS };
   const context = { keys, vault, issuedBy: head.jti, above: callerOf(head.claims), ...times };
-  const problem = await problemOf(() => issue(input, { ...context, registry: slow as never }));
+  const problem = await problemOf(() => issue(input, { ...context, store: slow as never }));
   assert.equal(problem.code, "token_invalid");
   assert.deepEqual(await vault.own({ jti: below, parents: [head.jti], exp: null }), {});
 });

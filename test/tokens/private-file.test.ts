@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { readPrivate, writePrivate } from "../../src/tokens/private-file.ts";
 import { temporaryFolder } from "./support.ts";
 
-test("what is written is read again, for its owner only, and nothing else is left", async (t) => {
+test("a written file can be read again, only by its owner, and no other file is left", async (t) => {
   const folder = await temporaryFolder(t);
   const file = join(folder, "secret");
   assert.equal(await readPrivate(file), undefined);
@@ -16,7 +16,7 @@ test("what is written is read again, for its owner only, and nothing else is lef
   assert.deepEqual(await readdir(folder), ["secret"]);
 });
 
-test("a file that is there is kept, unless it is to be replaced", async (t) => {
+test("an existing file is kept, unless the caller replaces it", async (t) => {
   const folder = await temporaryFolder(t);
   const file = join(folder, "secret");
   await writePrivate(file, "one", { replace: false });
@@ -27,7 +27,7 @@ test("a file that is there is kept, unless it is to be replaced", async (t) => {
   assert.deepEqual(await readdir(folder), ["secret"]);
 });
 
-test("of several that write at once exactly one is told that it did", async (t) => {
+test("exactly one of several simultaneous writers is reported as the writer", async (t) => {
   const file = join(await temporaryFolder(t), "secret");
   const texts = Array.from({ length: 10 }, (_, index) => String(index));
   const written = await Promise.all(texts.map((text) => writePrivate(file, text, { replace: false })));
@@ -35,7 +35,7 @@ test("of several that write at once exactly one is told that it did", async (t) 
   assert.equal(await readPrivate(file), String(written.indexOf(true)));
 });
 
-test("a device, and a file that others can reach by a link, are not read", async (t) => {
+test("a device, and a file that other users can reach by a link, are not read", async (t) => {
   const folder = await temporaryFolder(t);
   await symlink("/dev/zero", join(folder, "device"));
   await assert.rejects(readPrivate(join(folder, "device")), /is not a file/);

@@ -14,22 +14,22 @@ import type { Claims } from "../../src/tokens/claims.ts";
 import type { KeyRing } from "../../src/tokens/keys/key-ring.ts";
 import { openTokens, type Tokens } from "../../src/tokens/token-service.ts";
 
-/** A moment that is a whole second, so that boundaries are easy to write down. */
+/** A moment in whole seconds, so that boundaries are easy to write. */
 export const START_S = 1_900_000_000;
 
-/** A folder that is gone when the test ends. */
+/** Creates a folder that is removed when the test ends. */
 export async function temporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "caisson-tokens-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The uptime of a system that has run all the time that passes on its wall clock. */
+/** Returns the uptime of a system that has run for all the time of its wall clock. */
 export function running(nowMs: () => number): { sinceBoot: () => SinceBoot } {
   return { sinceBoot: () => ({ boot: "0".repeat(32), ms: nowMs() }) };
 }
 
-/** Real keys and a real register, at a time that the test sets. */
+/** Opens real keys and a real token store, at a time that the test sets. */
 export async function testTokens(t: TestContext): Promise<Tokens & { clock: { nowMs: number }; folder: string }> {
   const folder = await temporaryFolder(t);
   const clock = { nowMs: START_S * 1_000 };
@@ -38,14 +38,14 @@ export async function testTokens(t: TestContext): Promise<Tokens & { clock: { no
   return { ...tokens, clock, folder };
 }
 
-/** The caller of a token that was issued and is not verified, so that its key is unknown. */
-export function callerOf(claims: Claims, register: Pick<Tokens["store"], "issued"> = NO_REGISTER): Caller {
-  return new Caller(claims, null, [], register);
+/** Returns the caller of an issued token that is not verified, so that its key is unknown. */
+export function callerOf(claims: Claims, store: Pick<Tokens["store"], "issued"> = NO_STORE): Caller {
+  return new Caller(claims, null, [], store);
 }
 
-const NO_REGISTER = { issued: () => undefined };
+const NO_STORE = { issued: () => undefined };
 
-/** A claims set that is valid, with changes. */
+/** Returns a valid claims set with changes. */
 export function payload(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     iss: "caisson",
@@ -59,7 +59,7 @@ export function payload(changes: Record<string, unknown> = {}): Record<string, u
   };
 }
 
-/** Signs any text with the service's own key, under its usual header. */
+/** Signs a text with the service's own key and its usual header. */
 export async function signed(keys: KeyRing, text: string): Promise<string> {
   const { kid, key } = keys.signing;
   return await new CompactSign(Buffer.from(text))
@@ -67,7 +67,7 @@ export async function signed(keys: KeyRing, text: string): Promise<string> {
     .sign(key);
 }
 
-/** Waits for a Problem, thrown at once or later. */
+/** Awaits a `Problem`, thrown or as a rejection. */
 export async function problemOf(action: () => unknown): Promise<Problem> {
   let thrown: unknown;
   try {

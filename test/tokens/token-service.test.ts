@@ -6,14 +6,14 @@ import { test } from "node:test";
 import { openTokens } from "../../src/tokens/token-service.ts";
 import { problemOf, temporaryFolder } from "./support.ts";
 
-test("a data folder that is not there is made for its owner only", async (t) => {
+test("a missing data folder is created for its owner only", async (t) => {
   const folder = join(await temporaryFolder(t), "data");
   const tokens = await openTokens(folder);
   t.after(() => tokens.close());
   assert.equal((await stat(folder)).mode & 0o777, 0o700);
 });
 
-test("a command beside the service issues a token that the service takes and knows", async (t) => {
+test("a command issues a token that the running service accepts and lists", async (t) => {
   const folder = await temporaryFolder(t);
   const service = await openTokens(folder);
   t.after(() => service.close());
@@ -24,13 +24,13 @@ test("a command beside the service issues a token that the service takes and kno
   assert.equal((await service.store.issued(jti))?.issuedBy, "command line");
 });
 
-test("a command in a folder where no service has been makes nothing", async (t) => {
+test("a command creates nothing in a folder without a service", async (t) => {
   const folder = await temporaryFolder(t);
   await assert.rejects(openTokens(folder, undefined, { create: false }), /start the service once/);
   assert.deepEqual(await readdir(folder), []);
 });
 
-test("nodes that share a key file take each other's tokens, and none makes a missing one", async (t) => {
+test("nodes that share a key file accept each other's tokens, and none creates a missing file", async (t) => {
   const folder = await temporaryFolder(t);
   const first = await openTokens(join(folder, "a"));
   const second = await openTokens(join(folder, "b"), join(folder, "a", "keys.json"));
@@ -41,7 +41,7 @@ test("nodes that share a key file take each other's tokens, and none makes a mis
   await assert.rejects(openTokens(join(folder, "c"), join(folder, "none.json")), /there are no signing keys/);
 });
 
-test("revoking ends a token that was just used", async (t) => {
+test("a revocation ends a token that was just used", async (t) => {
   const tokens = await openTokens(await temporaryFolder(t));
   t.after(() => tokens.close());
   const { token, jti } = await tokens.issue({ containers: ["demo"] }, "me");

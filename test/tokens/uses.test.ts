@@ -5,9 +5,9 @@ import type { Claims } from "../../src/tokens/claims.ts";
 import type { TokenUse } from "../../src/tokens/store.ts";
 import { Uses } from "../../src/tokens/uses.ts";
 
-/** Adds up, and fails when it is told to. */
-class Register {
-  readonly kept = new Map<string, TokenUse>();
+/** A store that adds up uses, and fails on request. */
+class UseStore {
+  readonly stored = new Map<string, TokenUse>();
   readonly sizes: number[] = [];
   broken = false;
 
@@ -15,11 +15,11 @@ class Register {
     if (this.broken) throw new Error("it cannot be written");
     this.sizes.push(uses.size);
     for (const [jti, { runs, lastMs }] of uses)
-      this.kept.set(jti, { runs: (this.kept.get(jti)?.runs ?? 0) + runs, lastMs });
+      this.stored.set(jti, { runs: (this.stored.get(jti)?.runs ?? 0) + runs, lastMs });
   }
 
   use(jti: string): TokenUse | undefined {
-    return this.kept.get(jti);
+    return this.stored.get(jti);
   }
 }
 
@@ -27,8 +27,8 @@ function claims(jti: string): Claims {
   return { jti } as Claims;
 }
 
-test("what a token was used for is known at once, and kept when it is closed", async () => {
-  const register = new Register();
+test("the use of a token is known at once, and stored on close", async () => {
+  const register = new UseStore();
   let nowMs = 5;
   const uses = new Uses(register, () => nowMs);
   uses.seen(claims("a"));
@@ -39,14 +39,14 @@ test("what a token was used for is known at once, and kept when it is closed", a
   assert.deepEqual(await uses.of("b"), { runs: 2, lastMs: 7 });
   assert.equal(await uses.of("c"), undefined);
   await uses.close();
-  assert.deepEqual([...register.kept.keys()], ["a", "b"]);
+  assert.deepEqual([...register.stored.keys()], ["a", "b"]);
   assert.deepEqual(await uses.of("b"), { runs: 2, lastMs: 7 });
 });
 
-test("what could not be written is written later, and nothing of it twice", async () => {
+test("a use that could not be written is written later, and only once", async () => {
   mock.timers.enable({ apis: ["setInterval"] });
   try {
-    const register = new Register();
+    const register = new UseStore();
     const uses = new Uses(register, () => 1);
     uses.ran(claims("a"));
     register.broken = true;
@@ -56,16 +56,16 @@ test("what could not be written is written later, and nothing of it twice", asyn
     assert.deepEqual(await uses.of("a"), { runs: 2, lastMs: 1 });
     register.broken = false;
     await uses.close();
-    assert.deepEqual(register.kept.get("a"), { runs: 2, lastMs: 1 });
+    assert.deepEqual(register.stored.get("a"), { runs: 2, lastMs: 1 });
   } finally {
     mock.timers.reset();
   }
 });
 
-test("many tokens are written some at a time", async () => {
+test("the uses of many tokens are written in batches", async () => {
   mock.timers.enable({ apis: ["setInterval"] });
   try {
-    const register = new Register();
+    const register = new UseStore();
     const uses = new Uses(register, () => 1);
     for (let at = 0; at < 1_200; at++) uses.ran(claims(`t${at}`));
     for (let tick = 0; tick < 4; tick++) {

@@ -9,7 +9,7 @@ import { claimsOf } from "../../src/tokens/payload.ts";
 import { Verifier } from "../../src/tokens/verify.ts";
 import { payload, problemOf, signed, START_S, testTokens } from "./support.ts";
 
-test("a token is checked once, and found at once after that", async (t) => {
+test("a token is checked once, and then found in the cache", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const { token, claims } = await issue({ containers: ["demo"] }, "me");
   const first = verifier.verify(token);
@@ -20,7 +20,7 @@ test("a token is checked once, and found at once after that", async (t) => {
   assert.deepEqual(second.claims, claims);
 });
 
-test("whoever must allow a check is asked before it, and not for a token that was checked lately", async (t) => {
+test("the caller's permission to check is asked before a check, and not for a cached token", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const { token } = await issue({ containers: ["demo"] }, "me");
   assert.equal((await problemOf(() => verifier.verify(token, refuse))).code, "auth_limited");
@@ -31,7 +31,7 @@ test("whoever must allow a check is asked before it, and not for a token that wa
   assert.equal((await problemOf(() => verifier.verify(`${token.slice(0, -4)}AAAA`, refuse))).code, "auth_limited");
 });
 
-test("a token that many bring at once before it was seen is checked once, and a wrong one anew each time", async (t) => {
+test("a token in many simultaneous requests is checked once, and a wrong token each time", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const { token, claims } = await issue({ containers: ["demo"] }, "me");
   let asked = 0;
@@ -50,7 +50,7 @@ test("a token that many bring at once before it was seen is checked once, and a 
   }
 });
 
-describe("the time of a token is its own, give or take 5 s, whether it was seen before or not", () => {
+describe("the times of a token apply with a tolerance of 5 s, to new and cached tokens", () => {
   const exp = START_S + 100;
   const nbf = START_S + 50;
   const cases: [number, RegExp | null][] = [
@@ -82,7 +82,7 @@ describe("the time of a token is its own, give or take 5 s, whether it was seen 
   }
 });
 
-test("a revoked token is refused, whether it was seen before or not", async (t) => {
+test("a revoked token is rejected, new or cached", async (t) => {
   const { issue, verifier, revoke } = await testTokens(t);
   for (const seen of [true, false]) {
     const { token, jti } = await issue({ containers: ["demo"] }, "me");
@@ -92,7 +92,7 @@ test("a revoked token is refused, whether it was seen before or not", async (t) 
   }
 });
 
-test("a revocation that comes while the signature is checked counts", async (t) => {
+test("a revocation during the check of the signature applies", async (t) => {
   const { issue, verifier, revoke } = await testTokens(t);
   const { token, jti } = await issue({ containers: ["demo"] }, "me");
   const pending = verifier.verify(token);
@@ -100,7 +100,7 @@ test("a revocation that comes while the signature is checked counts", async (t) 
   assert.match((await problemOf(() => pending)).message, /the token was revoked/);
 });
 
-test("a token falls with any token above it", async (t) => {
+test("a token ends with any token above it", async (t) => {
   const { keys, verifier, revoke } = await testTokens(t);
   const parents = [randomUUID(), randomUUID()];
   const token = await signed(keys, JSON.stringify(payload({ parents })));
@@ -109,7 +109,7 @@ test("a token falls with any token above it", async (t) => {
   assert.match((await problemOf(() => verifier.verify(token))).message, /descends from was revoked/);
 });
 
-test("a token falls with the key that it was signed with, whether it was seen before or not", async (t) => {
+test("a token ends with the key that signed it, new or cached", async (t) => {
   const { folder, clock, keys, issue, verifier } = await testTokens(t);
   const file = join(folder, "keys.json");
   const [seen, unseen] = await Promise.all([1, 2].map(() => issue({ containers: ["demo"] }, "me")));
@@ -119,7 +119,7 @@ test("a token falls with the key that it was signed with, whether it was seen be
   verifier.onKeysRemoved((hasLostKey) => lost.push(hasLostKey(caller)));
   await rotateKeys(file, clock.nowMs);
   await keys.reload();
-  assert.ok(!(verifier.verify(seen!.token) instanceof Promise), "a rotation ends nothing");
+  assert.ok(!(verifier.verify(seen!.token) instanceof Promise), "a rotation ends no token");
   assert.deepEqual([lost, verifier.stateOf(caller)], [[], "valid"]);
   const newer = await issue({ containers: ["demo"] }, "me");
   await verifier.verify(newer.token);
@@ -131,10 +131,10 @@ test("a token falls with the key that it was signed with, whether it was seen be
   ]);
   for (const problem of problems) assert.match(problem.message, /signed with a key that this service does not hold/);
   assert.deepEqual([lost, verifier.stateOf(caller)], [[true], "key-unknown"]);
-  assert.ok(!(verifier.verify(newer.token) instanceof Promise), "what another key has signed stays checked");
+  assert.ok(!(verifier.verify(newer.token) instanceof Promise), "tokens of other keys stay cached");
 });
 
-test("a token falls with the key that one above it was signed with, whichever signed itself", async (t) => {
+test("a token ends with the key that signed a token above it, whichever key signed the token itself", async (t) => {
   const { folder, clock, keys, issue, verifier, store: registry } = await testTokens(t);
   const file = join(folder, "keys.json");
   const { kid: old } = keys.signing;
@@ -160,7 +160,7 @@ test("a token falls with the key that one above it was signed with, whichever si
   for (const each of [verifier, fresh]) assert.ok(await each.verify(other.token));
 });
 
-test("a key that goes while a signature is checked with it has gone", async (t) => {
+test("a key that is removed during a check verifies nothing", async (t) => {
   const { issue, verifier, keys } = await testTokens(t);
   const { token } = await issue({ containers: ["demo"] }, "me");
   const pending = verifier.verify(token);
@@ -168,7 +168,7 @@ test("a key that goes while a signature is checked with it has gone", async (t) 
   assert.match((await problemOf(() => pending)).message, /signed with a key that this service does not hold/);
 });
 
-test("what is kept is bounded, and the oldest makes place", async (t) => {
+test("the cache is bounded and evicts the oldest token", async (t) => {
   const { issue, keys, store: registry, clock } = await testTokens(t);
   const verifier = new Verifier(keys, registry, { nowMs: () => clock.nowMs, cacheSize: 2 });
   const tokens: string[] = [];
@@ -184,7 +184,7 @@ test("what is kept is bounded, and the oldest makes place", async (t) => {
   assert.deepEqual((await oldest).claims.containers, ["a"]);
 });
 
-test("a token that was checked vouches for no other that shares a part with it", async (t) => {
+test("a cached token vouches for no other token that shares a part with it", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const [one, other] = [await issue({ containers: ["one"] }, "me"), await issue({ containers: ["other"] }, "me")];
   for (const { token } of [one, other]) await verifier.verify(token);
@@ -205,7 +205,7 @@ test("a token that was checked vouches for no other that shares a part with it",
   assert.deepEqual((await verifier.verify(other.token)).claims.containers, ["other"]);
 });
 
-test("what was refused is not kept", async (t) => {
+test("a rejected token is not cached", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const { token } = await issue({ containers: ["demo"] }, "me");
   const forged = `${token.slice(0, -86)}${"A".repeat(86)}`;
@@ -213,7 +213,7 @@ test("what was refused is not kept", async (t) => {
   assert.ok(await verifier.verify(token));
 });
 
-test("the same token checked many times at once gives the same claims", async (t) => {
+test("simultaneous checks of one token return the same claims", async (t) => {
   const { issue, verifier } = await testTokens(t);
   const { token, claims } = await issue({ containers: ["demo"] }, "me");
   for (const found of await Promise.all(Array.from({ length: 20 }, async () => await verifier.verify(token)))) {
@@ -221,7 +221,7 @@ test("the same token checked many times at once gives the same claims", async (t
   }
 });
 
-test("claims are frozen in depth, because every request with the token gets the same object", async (t) => {
+test("claims are deeply frozen, because every request with the token gets the same object", async (t) => {
   const { keys, verifier } = await testTokens(t);
   const limits = { container: { minute: 5 } };
   const claims = await verifier.verify(await signed(keys, JSON.stringify(payload({ limits }))));
@@ -237,7 +237,7 @@ test("claims are frozen in depth, because every request with the token gets the 
   }
 });
 
-describe("a claims set that this version does not write is refused, though the signature is right", () => {
+describe("a claims set that this version does not write is rejected, even with a valid signature", () => {
   const { exp: _, ...endless } = payload();
   const { jti: __, ...nameless } = payload();
   const cases: [string, Record<string, unknown>][] = [

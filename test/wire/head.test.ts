@@ -21,10 +21,10 @@ describe("encodeHead", () => {
       [200, Array.from({ length: 402 }, () => "x"), /^the head has 201 headers; at most 200 can be sent$/],
       [200, ["x-a", "b".repeat(70_000)], /^the head is 700\d\d bytes; at most 65536 can be sent, .*body$/],
       ["200", [], /^the status is the string "200"; it must be an integer from 200 to 599$/],
-      [Symbol("200"), [], /^the status is Symbol\(200\),/],
-      [undefined, [], /^the status is undefined,/],
-      [101, [], /^the status is 101,/],
-      [200.5, [], /^the status is 200\.5,/],
+      [Symbol("200"), [], /^the status is Symbol\(200\);/],
+      [undefined, [], /^the status is undefined;/],
+      [101, [], /^the status is 101;/],
+      [200.5, [], /^the status is 200\.5;/],
     ];
     for (const [status, headers, message] of refused) {
       const head = { status: status as number, headers: headers as string[] };

@@ -5,18 +5,18 @@ import path from "node:path";
 import { buffer } from "node:stream/consumers";
 
 /**
- * Makes one file of a file and all that it imports, by the esbuild of its own project: caisson brings none along, because a
- * service needs none, and a project has chosen its version.
+ * Bundles a file with its imports, by the esbuild of its project. caisson does not include esbuild, because a service
+ * does not need it and a project has its own version.
  *
- * @param program the esbuild to take, in place of one that is looked for.
- * @param flags for esbuild, after those that make what a guest can run.
- * @returns CommonJS for Node. The lines that errors name are those of this text.
- * @throws {Error} when there is no esbuild, or it fails, having said why on stderr.
+ * @param program the esbuild to use; by default the function searches it.
+ * @param flags additional flags for esbuild, after the flags for a guest.
+ * @returns CommonJS for Node. Errors refer to the lines of this text.
+ * @throws {Error} if there is no esbuild, or if it fails. esbuild then writes the reason to stderr.
  */
 export async function bundle(file: string, program: string | undefined, flags: readonly string[]): Promise<Buffer> {
-  const words = [path.resolve(file), "--bundle", "--platform=node", "--target=node24", "--log-level=warning", ...flags];
+  const args = [path.resolve(file), "--bundle", "--platform=node", "--target=node24", "--log-level=warning", ...flags];
   const esbuild = program ?? find(path.dirname(path.resolve(file)));
-  const child = spawn(esbuild, words, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(esbuild, args, { stdio: ["ignore", "pipe", "inherit"] });
   const closed = once(child, "close") as Promise<[number | null, string | null]>;
   try {
     const [code, [status, signal]] = await Promise.all([buffer(child.stdout), closed]);
@@ -29,7 +29,7 @@ export async function bundle(file: string, program: string | undefined, flags: r
   }
 }
 
-/** As npm would: from the folder of the file upwards, then in the PATH. */
+/** Finds esbuild as npm does: from the folder of the file upwards, then in the PATH. */
 function find(folder: string): string {
   const above = path.dirname(folder);
   const local = path.join(folder, "node_modules", ".bin", "esbuild");
@@ -42,8 +42,8 @@ function find(folder: string): string {
     .find(isProgram);
   if (found !== undefined) return found;
   throw new Error(
-    "there is no esbuild in the project of the file nor in the PATH: install it with `npm install --save-dev esbuild`, or name " +
-      "one with --esbuild",
+    "there is no esbuild in the project of the file or in the PATH: install it with `npm install --save-dev esbuild`, or set " +
+      "--esbuild",
   );
 }
 

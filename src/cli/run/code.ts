@@ -10,12 +10,11 @@ export interface RunBody {
   readonly bytes: Buffer;
 }
 
-/** @throws {Error} when the file cannot be read or bundled, or the input is no JSON. */
+/** @throws {Error} if the file cannot be read or bundled, or the input is not JSON. */
 export async function readCode(file: string, flags: RunFlags, esbuildFlags: readonly string[]): Promise<RunBody> {
   const bundles = flags.bundle === true || flags.esbuild !== undefined;
-  if (bundles && file === "-") throw new Error("--bundle needs a file: what it imports is found from there");
-  if (!bundles && esbuildFlags.length > 0)
-    throw new Error(`${esbuildFlags.join(" ")} is for esbuild; say --bundle too`);
+  if (bundles && file === "-") throw new Error("--bundle needs a file, because imports are resolved from its folder");
+  if (!bundles && esbuildFlags.length > 0) throw new Error(`${esbuildFlags.join(" ")} is for esbuild; add --bundle`);
   const code = bundles ? await bundle(file, flags.esbuild, esbuildFlags) : await contentOf(file);
   if (flags.input !== undefined) return { type: "application/json", bytes: envelope(code, flags.input) };
   const isTypeScript = !bundles && /\.[cm]?tsx?$/.test(file);
@@ -31,7 +30,7 @@ async function contentOf(file: string): Promise<Buffer> {
   }
 }
 
-/** With the data as it was written: JSON has numbers that JavaScript would round. */
+/** Creates the envelope with the unchanged text of the data, because JavaScript would round some numbers of JSON. */
 function envelope(code: Buffer, input: string): Buffer {
   try {
     JSON.parse(input);

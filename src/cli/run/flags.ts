@@ -1,4 +1,4 @@
-/** What `caisson run` was told beside the settings. */
+/** The flags of `caisson run` in addition to the settings. */
 export interface RunFlags {
   readonly container: string;
   readonly input?: string;
@@ -8,5 +8,5 @@ export interface RunFlags {
   readonly url?: string;
 }
 
-/** Exit codes by whose doing it is that there is no result, as `Caisson-Fault` names them. */
+/** The exit codes of failures, by the party at fault in `Caisson-Fault`. */
 export const EXITS = { task: 1, caller: 2, limit: 3, service: 4 } as const;

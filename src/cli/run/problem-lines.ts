@@ -1,28 +1,28 @@
-interface Told {
+interface ProblemDocument {
   readonly code?: unknown;
   readonly detail?: unknown;
   readonly hint?: unknown;
   readonly error?: { readonly stack?: unknown };
 }
 
-/** What a problem document says to somebody who reads a terminal; or the text itself when it is none. */
+/** Returns a problem document as lines for a terminal, or the text itself if it is not a problem document. */
 export function problemLines(document: string): string[] {
   const { code, detail, hint, error } = parse(document);
   if (typeof detail !== "string") return document.split("\n");
-  // Its first lines are the error's name and message, which the detail has told.
+  // The first lines of the stack are the name and message of the error, which the detail contains.
   const stack = typeof error?.stack === "string" ? error.stack.split("\n").filter((line) => /^\s+at /.test(line)) : [];
   const lines = [`${String(code)}: ${detail}`, ...stack, ...(typeof hint === "string" ? [hint] : [])];
   return lines.flatMap((line) => line.split("\n"));
 }
 
-/** Messages are the code's own, and a terminal obeys what is written to it. */
+/** Replaces control characters, because the code chooses the messages and a terminal executes control sequences. */
 export function withoutControls(line: string): string {
   return line.replaceAll(/(?!\t)\p{Cc}/gu, "\u{FFFD}");
 }
 
-function parse(document: string): Told {
+function parse(document: string): ProblemDocument {
   try {
-    return Object(JSON.parse(document)) as Told;
+    return Object(JSON.parse(document)) as ProblemDocument;
   } catch {
     return {};
   }

@@ -3,21 +3,21 @@ import { request as requestHttps } from "node:https";
 
 import type { Config } from "../../config.ts";
 import { ConfigError, isLoopback } from "../../config/read.ts";
-import { givenToken, requestService, tokenOf } from "../reach.ts";
+import { tokenOfEnvironment, requestService, tokenOf } from "../reach.ts";
 import type { RunBody } from "./code.ts";
 import type { RunFlags } from "./flags.ts";
 
-/** Sends a run to the service of these settings, or to the one that `--url` names. @throws {Error} before anything is sent. */
+/** Sends a run to the service of these settings, or of `--url`. @throws {Error} before it sends anything. */
 export function sendRun(config: Config, flags: RunFlags, { type, bytes }: RunBody): ClientRequest {
-  const elsewhere = flags.url === undefined ? null : readBase(flags.url, config);
-  const token = elsewhere ? tokenForElsewhere() : tokenOf(config);
+  const base = flags.url === undefined ? null : readBase(flags.url, config);
+  const token = base ? tokenForUrl() : tokenOf(config);
   const options: RequestOptions = {
     method: "POST",
     headers: { Authorization: `Bearer ${token}`, "Content-Type": type, "Content-Length": bytes.length },
   };
   const target = targetOf(flags);
-  const request = elsewhere
-    ? requestElsewhere(new URL(target, elsewhere), options)
+  const request = base
+    ? requestUrl(new URL(target, base), options)
     : requestService(config, { ...options, path: `/${target}` });
   request.end(bytes);
   return request;
@@ -33,7 +33,7 @@ function targetOf({ container, query = [] }: RunFlags): string {
   return `api/run/${encodeURIComponent(container)}${search}`;
 }
 
-/** @returns with a path that ends in `/`, so that a service below another path is found there. */
+/** @returns a URL whose path ends in `/`, so that a service below a path is reached. */
 function readBase(text: string, { insecureHttp }: Config): URL {
   const url = URL.parse(text.endsWith("/") ? text : `${text}/`);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -41,16 +41,16 @@ function readBase(text: string, { insecureHttp }: Config): URL {
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (url.protocol === "https:" || isLoopback(host) || insecureHttp) return url;
-  throw new ConfigError(`--url ${text}: the token would travel in the clear; use https, or say --insecure-http`);
+  throw new ConfigError(`--url ${text}: the token would travel unencrypted; use https or --insecure-http`);
 }
 
-/** The administrative token of this machine's folder is for no other service. */
-function tokenForElsewhere(): string {
-  const token = givenToken();
+/** Returns the token for another service, which is never the administrative token of this machine's data folder. */
+function tokenForUrl(): string {
+  const token = tokenOfEnvironment();
   if (token === undefined) throw new ConfigError("--url needs a token of that service, in CAISSON_TOKEN");
   return token;
 }
 
-function requestElsewhere(url: URL, options: RequestOptions): ClientRequest {
+function requestUrl(url: URL, options: RequestOptions): ClientRequest {
   return url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
 }

@@ -3,29 +3,29 @@ import { createHash } from "node:crypto";
 import { bytesFrame } from "../../wire/frames.ts";
 import { ANSWERS_BY, type AnswersBy, type CodeMessage, encodeCode, TO_GUEST } from "../../wire/messages.ts";
 
-/** Submitted code with the text that tells it from all others. */
+/** Submitted code with a key that identifies it. */
 export interface Code extends CodeMessage {
   readonly key: string;
 }
 
 export interface KnownCode {
   readonly id: number;
-  /** Whether the guest has reported what follows. */
+  /** Whether the guest has reported the members below. */
   isCompiled: boolean;
-  /** False once the guest has said that this code never reads its context, which then need not be made. */
+  /** False when the guest has reported that this code never reads its context. The service then does not create it. */
   needsContext: boolean;
-  /** As the guest says; to be believed for a hint and no more. */
+  /** As the guest reports it. It can be forged, so it is used only for a hint. */
   answersBy: AnswersBy;
 }
 
-/** Beyond it a digest is cheaper to keep, and not much dearer to make. */
+/** The maximum length of a source that is its own key. For a longer source, a digest takes less memory and little time. */
 const LITERAL_BYTES = 512;
 const MAX_CODES = 1_000;
 const MAX_BYTES = 32 * 2 ** 20;
 
 /**
- * @returns the code under a key that no other code has: a short text as it is, in Latin-1, which is the cheapest; of a
- * longer one the SHA-256, so that the service does not hold what its guests hold.
+ * Returns the code with its unique key. The key of a short source is the source in Latin-1, the cheapest encoding. The key
+ * of a longer source is its SHA-256, so that the service does not hold the sources that its guests hold.
  */
 export function codeOf(message: CodeMessage & { source: Buffer }): Code {
   const { source, typescript, modules } = message;
@@ -35,12 +35,12 @@ export function codeOf(message: CodeMessage & { source: Buffer }): Code {
     return { ...message, key: typescript ? `${text}\u{100}` : text };
   }
   const digest = createHash("sha256").update(source);
-  // The length tells where the source ends, so that no source can pass for another with modules.
+  // The length marks where the source ends, so that no source can have the key of another source with modules.
   if (modules) digest.update(`\0${source.length}\0${JSON.stringify(modules)}`);
   return { ...message, key: `\u{101}${digest.digest("base64")}${typescript}` };
 }
 
-/** The codes that a guest holds. Each is sent once and named by an id after that; the oldest is forgotten first. */
+/** The codes that a guest holds. Each is sent once, and then named by an id. The oldest is forgotten first. */
 export class CodeTable {
   readonly #send: (frame: Buffer) => void;
   readonly #byKey: Map<string, KnownCode & { bytes: number }> = new Map();
@@ -53,8 +53,8 @@ export class CodeTable {
   }
 
   use(code: Code): KnownCode {
-    const known = this.#byKey.get(code.key);
-    if (known) return known;
+    const existing = this.#byKey.get(code.key);
+    if (existing) return existing;
     const parts = encodeCode(code);
     const added = {
       id: this.#nextId++,
@@ -72,9 +72,11 @@ export class CodeTable {
   }
 
   /**
-   * @param payload of a `compiled` frame.
-   * @returns false if the code is not known or was reported before: a code may change what it needs, but not thousands of
-   * times a second.
+   * Takes what the guest reports of a code.
+   *
+   * @param payload the payload of a `compiled` frame.
+   * @returns false if the code is unknown or was reported before. A guest may change its report, but not thousands of times
+   * a second.
    */
   compiled(id: number, payload: Buffer): boolean {
     const known = this.#byId.get(id);

@@ -3,24 +3,24 @@ import type { GuestConnection } from "./guest-connection.ts";
 import type { GuestRun } from "./guest-run.ts";
 import type { RunTable } from "./run-table.ts";
 
-/** What the gateway of a guest may know of the guest, and do to it. */
+/** The part of a guest that its gateway may read and change. */
 export function egressLink(
-  flights: RunTable<GuestRun>,
-  line: GuestConnection,
-  broken: (error: Error) => void,
+  inFlight: RunTable<GuestRun>,
+  connection: GuestConnection,
+  onProtocolError: (error: Error) => void,
 ): GuestLink {
   return {
     runs: {
       get size() {
-        return flights.size;
+        return inFlight.size;
       },
-      get: (run) => flights.get(run)?.listener ?? null,
-      any: () => flights.any,
+      get: (run) => inFlight.get(run)?.listener ?? null,
+      any: () => inFlight.any,
     },
     get waitingBytes() {
-      return line.waitingBytes;
+      return connection.waitingBytes;
     },
-    push: (frame) => line.push(frame),
-    break: broken,
+    push: (frame) => connection.push(frame),
+    break: onProtocolError,
   };
 }

@@ -1,7 +1,7 @@
 import { Problem } from "../../errors.ts";
 import type { GuestExit } from "../../sandbox/sandbox.ts";
 
-/** What the runs of a guest are answered that sent what it should not have: submitted code wrote to its descriptor. */
+/** Returns the problem for the runs of a guest that broke the protocol: submitted code wrote to the guest's descriptor. */
 export function forgeryCause(cause: unknown, runs: number): Problem {
   if (runs > 1) return new Problem("container_restarted", "another run broke the protocol of the container", { cause });
   return new Problem("task_exited", "the task broke the protocol of its container", { cause });
@@ -11,9 +11,9 @@ export const EXITED_BY_ANOTHER: Problem = new Problem("container_restarted", "an
 
 export const REPLACED: Problem = new Problem("container_restarted", "the container was replaced");
 
-export const MEMORY_HINT = "Hold less at a time, or have the operator raise --memory-limit.";
+export const MEMORY_HINT = "Hold less data in memory at a time, or ask the operator to raise --memory-limit.";
 
-/** What the runs of a guest that ended by itself are answered. */
+/** Returns the problem for the runs of a guest whose process ended and was not ended by the service. */
 export function exitCause(exit: GuestExit, runs: number): Problem {
   const cause = new Error(exit.how);
   if (runs > 1) {
@@ -27,8 +27,8 @@ export function exitCause(exit: GuestExit, runs: number): Problem {
     });
   }
   if (exit.outOfDisk) {
-    const hint = "Keep less and fewer files in the temporary folder, or have the operator raise --tmp-limit.";
-    return new Problem("task_exited", "the task keeps more in its temporary folder than it may", { cause, hint });
+    const hint = "Store smaller or fewer files in the temporary folder, or ask the operator to raise --tmp-limit.";
+    return new Problem("task_exited", "the task stored more in its temporary folder than its limit", { cause, hint });
   }
   return new Problem("task_exited", "the task ended its process before it gave a result", { cause });
 }

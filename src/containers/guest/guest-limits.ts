@@ -1,13 +1,13 @@
 import type { LogLimits } from "../../wire/log-allowance.ts";
 
-/** What a guest's runs may take. */
+/** The limits of a guest's runs. */
 export interface GuestLimits {
-  /** From sending a run to its result, or to the head of its stream. */
+  /** The maximum time from sending a run to its result, or to the head of its stream. */
   readonly wallMs: number;
-  /** From the head of a stream to its end. */
+  /** The maximum time from the head of a stream to its end. */
   readonly streamMs: number;
-  /** Of a buffered result. */
+  /** The maximum length of a buffered result. */
   readonly resultBytes: number;
-  /** Of each run. */
+  /** The limits of each run's log. */
   readonly logs: LogLimits;
 }

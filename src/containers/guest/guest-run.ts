@@ -7,25 +7,25 @@ import { RunLog, type RunLogSink } from "./run-log.ts";
 import type { Upload } from "./upload.ts";
 
 /**
- * One run that the guest is at, and what may still come of it.
+ * A run that the guest executes, and its state.
  *
- * Its methods take frames of the guest, and throw at one that is out of order: that is the end of the guest.
+ * Its methods take frames of the guest, and throw if a frame is out of order. The service then ends the guest.
  */
 export class GuestRun {
   readonly listener: RunListener;
   readonly log: RunLog;
   readonly code: Pick<KnownCode, "answersBy">;
-  /** On the clock of `performance.now()`. Moves when the head of a stream has come. */
+  /** On the clock of `performance.now()`. It moves when the head of a stream arrives. */
   deadlineMs: number;
-  /** The body of its request, where that is sent as it comes. */
+  /** The body of its request, if it is streamed to the guest. */
   upload: Upload | null = null;
   /** Bytes of the body that the guest may still send. */
   window: number = WINDOW_BYTES;
-  /** Its head has come. */
+  /** Whether the head of its stream has arrived. */
   streaming = false;
-  /** It has given something to `waitUntil`: its answer is not its end. */
+  /** Whether it has called `waitUntil`, so that it does not end with its answer. */
   waits = false;
-  /** It has its answer, or nobody waits for one; what it gave to `waitUntil` goes on. */
+  /** Whether it has its answer, or its client has left. Its `waitUntil` work continues. */
   answered = false;
 
   constructor(listener: RunListener, deadlineMs: number, code: Pick<KnownCode, "answersBy">) {
@@ -35,7 +35,7 @@ export class GuestRun {
     this.deadlineMs = deadlineMs;
   }
 
-  /** @param streamMs is how long the stream may take from here on. */
+  /** @param streamMs the maximum time until the end of the stream. */
   head(payload: Buffer, streamMs: number): void {
     if (this.streaming) throw new Error("a second head");
     this.streaming = true;
@@ -46,11 +46,11 @@ export class GuestRun {
   data(payload: Buffer): void {
     this.window -= payload.length + DATA_FRAME_COST_BYTES;
     if (!this.streaming) throw new Error("a body before its head");
-    if (payload.length > DATA_BYTES || this.window < 0) throw new Error("more of a body than was asked for");
+    if (payload.length > DATA_BYTES || this.window < 0) throw new Error("a body beyond its window");
     this.listener.data(payload);
   }
 
-  /** @param wallMs is how long what goes on may take at the most, if its deadline is not sooner. */
+  /** Lets the work that was passed to `waitUntil` continue. @param wallMs the maximum time for it, if the deadline is later. */
   leaveWork(wallMs: number): void {
     this.answered = true;
     this.deadlineMs = Math.min(this.deadlineMs, performance.now() + wallMs);
@@ -58,8 +58,8 @@ export class GuestRun {
 }
 
 /**
- * What a run tells whoever waits for it: `result` or `fault` alone, or `head`, then `data`, then `end` or `fault`; and
- * once, after these or in their stead, `over`.
+ * Receives the answer of a run: either `result` or `fault`, or `head`, then `data`, then `end` or `fault`. `over` follows
+ * exactly once. It comes alone if the run has no answer.
  */
 export interface RunListener {
   result(json: Buffer): void;
@@ -67,9 +67,9 @@ export interface RunListener {
   data(bytes: Buffer): void;
   end(): void;
   fault(problem: Problem): void;
-  /** The guest is done with it. */
+  /** The guest has finished the run. */
   over(): void;
-  /** It asked for a place that it may not reach. Also after its end: a name takes time to be looked up. */
+  /** The run asked for a destination that it may not reach. This may follow `over`, because a lookup of a name takes time. */
   refused(refusal: Refusal): void;
   readonly logSink: RunLogSink;
 }

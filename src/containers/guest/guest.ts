@@ -18,90 +18,90 @@ import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
 
-/** A guest is ready within a tenth of a second; a busy machine takes longer. */
+/** The maximum time of a start. It usually takes a tenth of a second, and longer on a busy machine. */
 const START_MS = 15_000;
-/** As many runs as a container may have in flight by default: so many more at the most may go on unseen. */
+/** The maximum number of abandoned runs, which may continue uncounted: the default concurrency of a container. */
 const MAX_ABANDONED = 64;
-/** Enough to write a line or to let go of something; a guest whose event loop is free needs a fraction. */
+/** The time for tasks to react to a deadline: enough to write a line or to release something. */
 const GRACE_MS = 100;
 
-/** The service's end of a guest: the runs in flight, what is sent of them, and the one cause of its end. */
+/** A guest as the service sees it: its runs in flight, the frames to it, and the one cause of its end. */
 export class Guest implements FrameTarget {
   readonly process: GuestProcess;
   readonly limits: GuestLimits;
   readonly inFlight: RunTable<GuestRun> = new RunTable();
   readonly startedMs: number = performance.now();
-  /** Takes no new run; it ends when those in flight have. */
+  /** Whether it takes no new run, and ends after its runs in flight. */
   draining = false;
   ended = false;
-  /** It has said that its start is over: only from then on a task may run in it. */
+  /** Whether it has reported the end of its start. A task may run in it only after that. */
   warm = false;
-  /** When its tasks broke it, on the clock of `performance.now()`; null as long as it lives, and when it was replaced. */
+  /** When its tasks broke it, on the clock of `performance.now()`. Null while it lives, and if the service replaced it. */
   crashedMs: number | null = null;
   runs = 0;
-  /** When it was given its first run; infinite before. */
+  /** When it received its first run; infinite before. */
   begunMs: number = Number.POSITIVE_INFINITY;
-  /** When it was given its last one; 0 before. */
+  /** When it received its last run; 0 before. */
   ranMs = 0;
-  /** Runs that it ended itself, and outlived. */
+  /** The number of runs that it ended itself and survived. */
   answered = 0;
-  /** What the tokens of its isolation group leave of the egress policy; set when it is given to one, before any run. */
+  /** The egress that the tokens of its isolation group allow. The slot sets it before any run. */
   net: NetClaim = null;
   priority: Priority = "high";
   readonly heartbeat: Heartbeat = new Heartbeat();
   readonly noise: Noise = new Noise();
   readonly past: PastLogs = new PastLogs();
   readonly codes: CodeTable;
-  readonly #line: GuestConnection;
+  readonly #connection: GuestConnection;
   readonly #egress: Egress;
   #gateway: Gateway | null = null;
   #abandoned = 0;
-  /** Runs while it is kept for what hears of a deadline. */
+  /** Runs while tasks may still react to a deadline. The guest does not end before it fires. */
   #grace: NodeJS.Timeout | null = null;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** What the others are answered when one of its runs has ended its process. */
+  /** The answer to its other runs if one of its runs has ended its process. */
   #endedBy: Problem | null = null;
 
   constructor(process: GuestProcess, limits: GuestLimits, egress: Egress = NO_EGRESS) {
     this.process = process;
     this.limits = limits;
     this.#egress = egress;
-    this.#line = new GuestConnection(process.socket, limits.resultBytes, {
+    this.#connection = new GuestConnection(process.socket, limits.resultBytes, {
       frame: (type, id, payload) => receiveFrame(this, type, id, payload),
       taken: () => this.#gateway?.drained(),
       drained: () => {
         this.#gateway?.drained();
         for (const [, { upload }] of this.inFlight) upload?.proceed();
       },
-      broken: this.#broken,
+      broken: this.#onProtocolError,
     });
-    this.codes = new CodeTable((frame) => this.#line.push(frame));
+    this.codes = new CodeTable((frame) => this.#connection.push(frame));
     const exited = async (): Promise<void> => {
       const exit = await process.exited;
       if (this.ended) return;
       this.draining = true;
       this.crashedMs ??= performance.now();
-      // It comes by another way than the frames, and may overtake the last of them.
-      await this.#line.readToEnd();
+      // The exit arrives on another channel than the frames, and may overtake the last frames.
+      await this.#connection.readToEnd();
       this.crash(this.#endedBy ?? exitCause(exit, this.inFlight.size));
     };
     void exited();
   }
 
-  /** Resolves when the guest is warm and under its limits. @throws {Problem} `sandbox_failed` when it ends before. */
+  /** Resolves when the guest is warm and under its limits. @throws {Problem} `sandbox_failed` if it ends before. */
   async ready(): Promise<this> {
     const failed = async (): Promise<never> => {
       const exit = await this.process.exited;
       throw new Problem("sandbox_failed", "a container could not be started", { cause: new Error(exit.how) });
     };
-    // A start that hangs must not hold up those that wait behind it.
+    // A start that hangs must not delay the starts behind it.
     const timer = setTimeout(() => this.end(REPLACED), START_MS);
     try {
       await Promise.race([this.#warm.promise, failed()]);
       await Promise.race([this.process.seal(), failed()]);
       return this;
     } catch (error) {
-      // Nobody else knows of it yet.
+      // The guest is registered nowhere yet, so only this function can end it.
       this.end(REPLACED);
       if (error instanceof Problem) throw error;
       throw new Problem("sandbox_failed", "a container could not be put under its limits", { cause: error });
@@ -111,10 +111,12 @@ export class Guest implements FrameTarget {
   }
 
   /**
-   * @param body of the request, where it is no part of the context. It is read as the guest asks for it, and not by others.
-   * @param context makes the run's context as JSON; not called for code that never reads it.
+   * Sends a run to the guest.
+   *
+   * @param context creates the run's context as JSON. It is not called for code that never reads its context.
+   * @param body the body of the request if it is not a part of the context. Only the guest may read it, at its own pace.
    * @returns the id that `abort`, `grant` and the guest use for the run.
-   * @throws {Problem} `sandbox_failed` when the guest has just ended.
+   * @throws {Problem} `sandbox_failed` if the guest has just ended.
    */
   run(code: Code, context: () => string, listener: RunListener, nowMs: number, body?: RequestBody | null): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
@@ -125,22 +127,22 @@ export class Guest implements FrameTarget {
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
     // Code that never reads its context reads no body either.
-    if (!body || !known.needsContext) this.#line.push(bytesFrame(TO_GUEST.run, id, ...parts));
+    if (!body || !known.needsContext) this.#connection.push(bytesFrame(TO_GUEST.run, id, ...parts));
     else {
       parts.splice(1, 0, u32(body.mostHeld));
-      this.#line.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
-      guestRun.upload = new Upload(body.source, bodyTarget(this.#line, id));
+      this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
+      guestRun.upload = new Upload(body.source, bodyTarget(this.#connection, id));
     }
     return id;
   }
 
   abort(id: number, reason: AbortReason): void {
-    if (this.inFlight.get(id)) this.#line.push(textFrame(TO_GUEST.abort, id, reason));
+    if (this.inFlight.get(id)) this.#connection.push(textFrame(TO_GUEST.abort, id, reason));
   }
 
   /**
-   * Gives up a run whose client has left: the task is told, and what it still answers is ignored. It may go on all the
-   * same, so a guest that many have left is replaced.
+   * Gives up a run whose client has left. The task receives an abort, and its answer is ignored. It may continue
+   * nevertheless, so a guest with many abandoned runs is replaced.
    */
   abandon(id: number): void {
     const guestRun = this.inFlight.get(id);
@@ -151,23 +153,23 @@ export class Guest implements FrameTarget {
     if (++this.#abandoned >= MAX_ABANDONED) this.retire();
   }
 
-  /** Lets the guest send more of a body. */
+  /** Allows the guest to send more bytes of a response body. */
   grant(id: number, bytes: number): void {
     const guestRun = this.inFlight.get(id);
     if (!guestRun || bytes === 0) return;
     guestRun.window += bytes;
-    this.#line.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
+    this.#connection.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
   }
 
-  /** Whether it has sent more than it may for now, and is not read. */
+  /** Whether it has spent its frame budget, so that the service does not read it. */
   get isPaused(): boolean {
-    return !this.ended && this.#line.isPaused;
+    return !this.ended && this.#connection.isPaused;
   }
 
-  /** Lets it send more, once in a tick of the watchdog. @param paused how many guests are paused. */
+  /** Refills its frame budget, once in a tick of the watchdog. @param paused the number of paused guests. */
   tick(paused: number): void {
     this.noise.tick();
-    this.#line.refill(paused);
+    this.#connection.refill(paused);
   }
 
   setPriority(priority: Priority): void {
@@ -177,24 +179,24 @@ export class Guest implements FrameTarget {
   }
 
   ping(nowMs: number): void {
-    this.#line.push(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
+    this.#connection.push(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
   }
 
-  /** Lets it finish what it has begun and take nothing new, then ends it. */
+  /** Lets it finish its runs and take no new run, then ends it. */
   retire(): void {
     this.draining = true;
     this.#endIfIdle();
   }
 
-  /** Ends it, with what it is at; one that is at nothing keeps its moment after a deadline. */
+  /** Ends it with its runs. A guest without runs keeps its grace time after a deadline. */
   close(cause: Problem): void {
     this.draining = true;
     if (this.inFlight.size > 0 || !this.#grace) this.end(cause);
   }
 
   /**
-   * Ends a run whose deadline has come, and takes no new one: what it left behind is still there. Its guest has a moment
-   * more, for those who listen to the signal.
+   * Ends a run whose deadline has passed. The guest takes no new run, because what the run left behind is still there. The
+   * guest lives for a short grace time, so that listeners of the abort signal can react.
    */
   expire(id: number, problem: Problem): void {
     this.abort(id, "deadline");
@@ -206,21 +208,21 @@ export class Guest implements FrameTarget {
     this.fail(id, problem);
   }
 
-  /** Ends one run in the guest's stead, and answers it if it was not; what the guest still says of it is ignored. */
+  /** Ends a run without the guest, and answers it if it has no answer. Later frames of the run are ignored. */
   fail(id: number, problem: Problem): void {
     const guestRun = this.inFlight.get(id);
     if (!guestRun) return;
     this.#take(id, guestRun);
-    if (guestRun.answered) guestRun.log.lost(problem);
+    if (guestRun.answered) guestRun.log.lateProblem(problem);
     else guestRun.listener.fault(problem);
     guestRun.listener.over();
   }
 
   /**
-   * Ends the guest, now. The first cause wins: what is found out later cannot relabel it.
+   * Ends the guest at once. The first cause wins: a later call does not change it.
    *
-   * @param cause is what its runs are answered, all or those that are not named.
-   * @param culprit is the run that is answered `culpritCause` instead.
+   * @param cause the answer to its runs, except for the culprit.
+   * @param culprit the run that caused the end, and its own answer.
    */
   end(cause: Problem, culprit?: { id: number; cause: Problem }): void {
     if (this.ended) return;
@@ -228,21 +230,25 @@ export class Guest implements FrameTarget {
     this.draining = true;
     clearTimeout(this.#grace ?? undefined);
     this.process.kill();
-    this.#line.close();
+    this.#connection.close();
     this.heartbeat.end();
     this.#gateway?.close();
     for (const [id] of this.inFlight) this.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
-  /** As `end`, where the guest's own tasks are the cause. */
+  /** Ends the guest like `end`, and records that its own tasks are the cause. */
   crash(cause: Problem, culprit?: { id: number; cause: Problem }): void {
     if (!this.ended) this.crashedMs ??= performance.now();
     this.end(cause, culprit);
   }
 
-  /** Made when the guest first asks for the network, which is after it was given to an isolation group. */
+  /** Created when the guest first uses the network, and so after it was assigned to an isolation group. */
   get gateway(): Gateway {
-    return (this.#gateway ??= new Gateway(this.#egress, this.net, egressLink(this.inFlight, this.#line, this.#broken)));
+    return (this.#gateway ??= new Gateway(
+      this.#egress,
+      this.net,
+      egressLink(this.inFlight, this.#connection, this.#onProtocolError),
+    ));
   }
 
   warmedUp(): boolean {
@@ -252,24 +258,24 @@ export class Guest implements FrameTarget {
     return true;
   }
 
-  answeredWhole(id: number, guestRun: GuestRun): void {
+  answerComplete(id: number, guestRun: GuestRun): void {
     this.answered++;
     this.#conclude(id, guestRun);
   }
 
-  failed(id: number, guestRun: GuestRun, problem: Problem, breaks: boolean): void {
-    if (breaks) {
-      // Who ended the process is known, and answered: it was none of the others, even where one alone is left.
+  failed(id: number, guestRun: GuestRun, problem: Problem, endsGuest: boolean): void {
+    if (endsGuest) {
+      // The run that ended the process is known and has its answer. So no other run is the cause, even if only one is left.
       if (problem.code === "task_exited") this.#endedBy = EXITED_BY_ANOTHER;
       this.draining = true;
       this.crashedMs ??= performance.now();
     } else this.answered++;
     guestRun.listener.fault(problem);
     this.#conclude(id, guestRun);
-    if (breaks) this.retire();
+    if (endsGuest) this.retire();
   }
 
-  /** A run has its answer, or nobody waits for it: it is over, unless it has work that goes on. */
+  /** Ends a run that has its answer, or whose client has left, unless its `waitUntil` work continues. */
   #conclude(id: number, guestRun: GuestRun): void {
     if (guestRun.waits) guestRun.leaveWork(this.limits.wallMs);
     else this.finished(id, guestRun);
@@ -285,7 +291,7 @@ export class Guest implements FrameTarget {
     guestRun.upload?.stop();
     this.past.add(id, guestRun.log);
     this.#gateway?.runEnded(id);
-    // After the caller has been told: the end must not overtake the answer.
+    // Deferred until the client has its answer: the end of the guest must not overtake it.
     if (this.draining && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());
   }
 
@@ -293,7 +299,7 @@ export class Guest implements FrameTarget {
     if (this.inFlight.size === 0 && !this.#grace) this.end(REPLACED);
   }
 
-  readonly #broken = (error: Error): void => this.crash(forgeryCause(error, this.inFlight.size));
+  readonly #onProtocolError = (error: Error): void => this.crash(forgeryCause(error, this.inFlight.size));
 }
 
 function u32(value: number): Buffer {

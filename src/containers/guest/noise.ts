@@ -1,9 +1,9 @@
-/** The most frames that nobody asked for, at once. Aborted streams leave some hundreds. */
+/** The maximum number of unsolicited frames at once. Aborted streams leave some hundreds. */
 const MOST = 5_000;
-/** How many of them are forgotten in a tick of the watchdog (25 ms): 8,000 a second cost the service a hundredth of its thread. */
+/** The number of frames that are forgotten in a tick of the watchdog (25 ms). 8,000 a second cost a hundredth of the thread. */
 const FORGOTTEN_A_TICK = 200;
 
-/** Counts the frames of a guest that nobody asked for: honest after an abort that they crossed, an attack in masses. */
+/** Counts the unsolicited frames of a guest. Some are honest because they crossed with an abort; masses are an attack. */
 export class Noise {
   #frames = 0;
 
@@ -11,7 +11,7 @@ export class Noise {
     return this.#frames;
   }
 
-  /** @returns whether there are more than honest code sends. */
+  /** Counts a frame. @returns whether there are more than honest code sends. */
   add(): boolean {
     return ++this.#frames > MOST;
   }

@@ -4,11 +4,11 @@ import { checkHead, HEAD_BYTES } from "../../wire/head.ts";
 import type { HeadMessage } from "../../wire/messages.ts";
 
 /**
- * Messages of a guest, checked. Submitted code can forge them, so nothing in them is believed: what does not fit is the
- * end of the guest (an exception here), what fits can only speak of the run that it names.
+ * Parses and checks messages of a guest. Submitted code can forge them, so nothing in them is trusted. An invalid message
+ * throws, and the service ends the guest. A valid message affects only the run that it names.
  */
 
-/** Codes that a guest may claim for its run. Whatever else is wrong with a run is found out by the service itself. */
+/** The codes that a guest may report for its run. The service detects all other failures itself. */
 const CLAIMABLE: ReadonlySet<string> = new Set<ProblemCode>([
   "code_syntax",
   "code_shape",
@@ -19,19 +19,19 @@ const CLAIMABLE: ReadonlySet<string> = new Set<ProblemCode>([
   "result_unserializable",
   "result_too_large",
 ]);
-/** Statuses that stay the service's own, whatever a task asks for. */
+/** Statuses that a task may not set, because only the service answers with them. */
 const RESERVED_STATUSES: ReadonlySet<number> = new Set([401, 403, 407, 429, 503]);
 const MAX_TEXT = 65_536;
-/** What parses may still nest too deep to be written again. Guests that are honest stay below. */
+/** The maximum depth of an error. A message may parse and nest too deep to be serialized. Honest guests stay below. */
 const MAX_ERROR_DEPTH = 40;
 
-/** @throws {TypeError} when the message does not fit. */
+/** @throws {TypeError} if the message is invalid. */
 export function parseFault(payload: Buffer): { problem: Problem; retire: boolean } {
   const fault = members(JSON.parse(payload.toString()));
   const code = fault["code"];
   if (typeof code !== "string" || !CLAIMABLE.has(code)) throw new TypeError("a fault with an unknown code");
   const error = fault["error"] === undefined ? undefined : taskError(fault["error"], MAX_ERROR_DEPTH);
-  const status = askedStatus(fault["status"]);
+  const status = statusOf(fault["status"]);
   const hint = fault["hint"];
   const problem = new Problem(code as ProblemCode, text(fault["detail"]), {
     ...(hint === undefined ? {} : { hint: text(hint) }),
@@ -41,7 +41,7 @@ export function parseFault(payload: Buffer): { problem: Problem; retire: boolean
   return { problem, retire: fault["retire"] === true };
 }
 
-/** @throws {TypeError} when the message does not fit. */
+/** @throws {TypeError} if the message is invalid. */
 export function parseHead(payload: Buffer): HeadMessage {
   if (payload.length > HEAD_BYTES) throw new TypeError(`a head of ${payload.length} bytes`);
   const { status, headers } = members(JSON.parse(payload.toString()));
@@ -52,7 +52,7 @@ function taskError(value: unknown, depth: number): TaskError {
   const error = members(value);
   const { name, message, stack, cause, errors, ...own } = error;
   requireShallow(own, depth);
-  if (errors !== undefined && !Array.isArray(errors)) throw new TypeError("a message whose errors are no list");
+  if (errors !== undefined && !Array.isArray(errors)) throw new TypeError("a message whose errors are not a list");
   return {
     name: text(name),
     message: text(message),
@@ -63,20 +63,20 @@ function taskError(value: unknown, depth: number): TaskError {
   };
 }
 
-/** Also holds for the calls of `taskError` itself, whose depth it is handed. */
+/** Also limits the recursion of `taskError`, which passes its depth. */
 function requireShallow(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return;
   if (depth <= 0) throw new TypeError("a message that nests too deep");
   for (const each of Object.values(value)) requireShallow(each, depth - 1);
 }
 
-function askedStatus(status: unknown): number | undefined {
+function statusOf(status: unknown): number | undefined {
   if (!Number.isInteger(status) || (status as number) < 400 || (status as number) > 599) return undefined;
   return RESERVED_STATUSES.has(status as number) ? undefined : (status as number);
 }
 
 function members(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw new TypeError("a message that is no object");
+  if (typeof value !== "object" || value === null) throw new TypeError("a message that is not an object");
   return value as Record<string, unknown>;
 }
 

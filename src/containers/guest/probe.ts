@@ -6,12 +6,12 @@ import type { RunListener } from "./guest-run.ts";
 import { Guest } from "./guest.ts";
 
 const OVER = new Problem("container_restarted", "the self-test is over");
-/** A busy machine takes long to exhaust. */
+/** Tests that exhaust a resource take long on a busy machine. */
 const WALL_MS = 30_000;
-/** Nobody reads it. */
+/** The self-test does not read the log. */
 const LOGS = { bytes: 65_536, linesPerSecond: 100 };
 
-/** Guests as the self-test uses them: no caller, and the result or the fault as a promise. */
+/** Returns a function that starts guests for the self-test. A run has no client, and returns its result as a promise. */
 export function probeGuests(sandbox: Sandbox, resultBytes: number): MakeProbeGuest {
   return async () => {
     const limits = { wallMs: WALL_MS, streamMs: WALL_MS, resultBytes, logs: LOGS };
@@ -23,7 +23,7 @@ function probeGuest(guest: Guest): ProbeGuest {
   return {
     process: guest.process,
     run: async (source) => {
-      // As a stream, which no --result-limit cuts.
+      // A stream is not cut by --result-limit.
       const text = `return new Response(JSON.stringify(await (async () => { ${source} })()))`;
       const code = codeOf({ source: Buffer.from(text), typescript: false, modules: null });
       const body = Promise.withResolvers<Buffer>();
@@ -40,7 +40,7 @@ function listenerOf({ resolve, reject }: PromiseWithResolvers<Buffer>): RunListe
     head: ignore,
     data: (piece) => pieces.push(piece),
     end: () => resolve(Buffer.concat(pieces)),
-    result: () => reject(new Error("the self-test was answered with no stream")),
+    result: () => reject(new Error("the self-test received a result instead of a stream")),
     fault: reject,
     over: ignore,
     refused: ignore,

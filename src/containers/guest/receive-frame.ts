@@ -11,34 +11,34 @@ import type { PastLogs } from "./run-log.ts";
 import type { RunTable } from "./run-table.ts";
 import type { Upload } from "./upload.ts";
 
-/** A guest, as far as what it says can change it. */
+/** The part of a guest that its frames can change. */
 export interface FrameTarget {
   readonly limits: GuestLimits;
   readonly inFlight: RunTable<GuestRun>;
-  /** The logs of runs that are over. */
+  /** The logs of ended runs. */
   readonly past: PastLogs;
   readonly codes: CodeTable;
   readonly heartbeat: Heartbeat;
   readonly gateway: Gateway;
   readonly draining: boolean;
   readonly noise: Noise;
-  /** Its start is over. @returns false if it has reported that before. */
+  /** Notes the end of its start. @returns false if it has reported that before. */
   warmedUp(): boolean;
   retire(): void;
-  /** A run has told all of its answer. */
-  answeredWhole(id: number, guestRun: GuestRun): void;
-  /** @param breaks says that its guest is none for others any more. */
-  failed(id: number, guestRun: GuestRun, problem: Problem, breaks: boolean): void;
-  /** The work that a run went on with behind its answer has ended. */
+  /** Ends a run whose answer is complete. */
+  answerComplete(id: number, guestRun: GuestRun): void;
+  /** @param endsGuest whether the guest must take no other run. */
+  failed(id: number, guestRun: GuestRun, problem: Problem, endsGuest: boolean): void;
+  /** Ends a run whose work after its answer has ended. */
   finished(id: number, guestRun: GuestRun): void;
 }
 
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
 
 /**
- * Takes a frame of a guest. All of it is hostile input.
+ * Handles a frame of a guest. All of it is hostile input.
  *
- * @throws {Error} when honest code could not have sent it: that is the end of the guest, and costs nobody else anything.
+ * @throws {Error} if honest code could not have sent the frame. The service then ends the guest, and no other guest.
  */
 export function receiveFrame(guest: FrameTarget, type: number, id: number, payload: Buffer): void {
   switch (type) {
@@ -57,7 +57,7 @@ export function receiveFrame(guest: FrameTarget, type: number, id: number, paylo
   if (type >= FROM_GUEST.open && type <= FROM_GUEST.lookup) {
     return guest.gateway.receive(type, id, payload) ? undefined : countUnsolicited(guest);
   }
-  // Before anything is parsed: what nobody waits for is not worth it.
+  // Checked before anything is parsed, because parsing an unsolicited frame would waste the service's time.
   const guestRun = guest.inFlight.get(id);
   if (type === FROM_GUEST.bodyMore)
     return guestRun?.upload ? receiveWindow(guestRun.upload, payload) : countUnsolicited(guest);
@@ -67,7 +67,7 @@ export function receiveFrame(guest: FrameTarget, type: number, id: number, paylo
 }
 
 function receiveWindow(upload: Upload, payload: Buffer): void {
-  if (payload.length !== 4) return refuse("a window that is no number");
+  if (payload.length !== 4) return refuse("a window that is not a number");
   const bytes = payload.readUInt32LE();
   if (bytes === 0) return refuse("a window of no bytes");
   upload.more(bytes);
@@ -82,7 +82,7 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
     case FROM_GUEST.result:
       if (guestRun.streaming) return refuse("a result after a head");
       guestRun.listener.result(payload);
-      return guest.answeredWhole(id, guestRun);
+      return guest.answerComplete(id, guestRun);
     case FROM_GUEST.head:
       return guestRun.head(payload, guest.limits.streamMs);
     case FROM_GUEST.data:
@@ -90,7 +90,7 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
     case FROM_GUEST.end:
       if (!guestRun.streaming) return refuse("an end before its head");
       guestRun.listener.end();
-      return guest.answeredWhole(id, guestRun);
+      return guest.answerComplete(id, guestRun);
     case FROM_GUEST.fault: {
       const { problem, retire } = parseFault(payload);
       return guest.failed(id, guestRun, problem, retire);
@@ -100,19 +100,19 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
   }
 }
 
-/** What a run says beside its answer, perhaps when it is over. Of no run it is the only one's there is. */
+/** Handles a log line or late error, perhaps of an ended run. The id 0 means the only run in flight, if there is only one. */
 function receiveLogLine(guest: FrameTarget, type: number, id: number, payload: Buffer): void {
-  const { inFlight: flights, past } = guest;
+  const { inFlight, past } = guest;
   const { logs } = guest.limits;
-  const of = id === 0 ? (flights.only ?? 0) : id;
-  const log = flights.get(of)?.log ?? past.get(of);
-  const heard = type === FROM_GUEST.log ? log?.line(payload, logs) : log?.lateError(payload, logs);
-  if (!heard) countUnsolicited(guest);
+  const runId = id === 0 ? (inFlight.only ?? 0) : id;
+  const log = inFlight.get(runId)?.log ?? past.get(runId);
+  const accepted = type === FROM_GUEST.log ? log?.line(payload, logs) : log?.lateError(payload, logs);
+  if (!accepted) countUnsolicited(guest);
 }
 
-/** A frame that nobody asked for: honest when it crossed with an abort, an attack on the service's time in masses. */
+/** Counts an unsolicited frame. It is honest if it crossed with an abort. Masses are an attack on the service's time. */
 function countUnsolicited(guest: FrameTarget): void {
-  if (guest.noise.add()) refuse("more frames that nobody asked for than honest code sends");
+  if (guest.noise.add()) refuse("more unsolicited frames than honest code sends");
 }
 
 function unknown(type: number): string {

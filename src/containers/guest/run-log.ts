@@ -2,44 +2,44 @@ import type { Problem } from "../../errors.ts";
 import { LogAllowance, type LogLimits, type LogVerdict, noteOf } from "../../wire/log-allowance.ts";
 import { parseFault } from "./parse-messages.ts";
 
-/** A guest drops what is too much by its own clock, and what it says of that comes on top. */
+/** The factor for the limits here. A guest applies them by its own clock, and its notes about dropped lines come on top. */
 const TOLERANCE = 2;
 const WARN = 2;
 
-/** Who hears what a run says beside its answer, also when it has been answered. It must hold nothing of the request. */
+/** Receives the log lines and late errors of a run, also after its answer. It must not keep the request alive. */
 export interface RunLogSink {
-  /** The task wrote to its console. */
+  /** Receives a line that the task wrote to its console. */
   log(level: number, text: Buffer): void;
-  /** Something of the run failed of which its answer tells nothing. */
+  /** Receives a failure that the answer of the run does not report. */
   lateError(problem: Problem): void;
 }
 
-/** What one run says beside its answer, within bounds. */
+/** The log lines and late errors of one run, within its limits. */
 export class RunLog {
   readonly #sink: RunLogSink;
-  /** Made when it first says something. */
+  /** Created with the first line. */
   #allowance: LogAllowance | null = null;
 
-  constructor(witness: RunLogSink) {
-    this.#sink = witness;
+  constructor(sink: RunLogSink) {
+    this.#sink = sink;
   }
 
-  /** @returns false for what is too much: the guest should have dropped it by itself. */
+  /** @returns false if the line exceeds the limits: the guest should have dropped it. */
   line(payload: Buffer, limits: LogLimits): boolean {
     if (this.#take(payload, limits) !== "keep") return false;
     this.#sink.log(payload[0] ?? 0, payload.subarray(1));
     return true;
   }
 
-  /** @returns as `line` does. @throws {TypeError} when the message does not fit. */
+  /** @returns as `line` does. @throws {TypeError} if the message is invalid. */
   lateError(payload: Buffer, limits: LogLimits): boolean {
     if (this.#take(payload, limits) !== "keep") return false;
     this.#sink.lateError(parseFault(payload).problem);
     return true;
   }
 
-  /** As `unheard`, in the words of the service. */
-  lost(problem: Problem): void {
+  /** Reports a late error that the service detected. */
+  lateProblem(problem: Problem): void {
     this.#sink.lateError(problem);
   }
 
@@ -54,27 +54,27 @@ export class RunLog {
   }
 }
 
-/** Of so many runs at least: at a few hundred a second, what they left behind has some seconds to say something. */
-const KEPT = 1_024;
+/** The minimum number of ended runs whose logs are kept. At a few hundred runs a second they last for some seconds. */
+const MIN_LOGS = 1_024;
 
 /**
- * The logs of the runs that a guest answered last: what they left behind may still say something, and belongs to them.
+ * The logs of the last ended runs of a guest. Timers and promises that a run left behind may still write to its log.
  *
- * Two tables that are only ever filled, and dropped whole: V8 keeps what one held that is filled and emptied all the time.
+ * Two maps that are only filled, and dropped as a whole. If a map is filled and emptied all the time, V8 keeps what it held.
  */
 export class PastLogs {
-  #last: Map<number, RunLog> = new Map();
-  #before: Map<number, RunLog> = new Map();
+  #newer: Map<number, RunLog> = new Map();
+  #older: Map<number, RunLog> = new Map();
 
   add(id: number, log: RunLog): void {
-    if (this.#last.size >= KEPT) {
-      this.#before = this.#last;
-      this.#last = new Map();
+    if (this.#newer.size >= MIN_LOGS) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
     }
-    this.#last.set(id, log);
+    this.#newer.set(id, log);
   }
 
   get(id: number): RunLog | null {
-    return this.#last.get(id) ?? this.#before.get(id) ?? null;
+    return this.#newer.get(id) ?? this.#older.get(id) ?? null;
   }
 }

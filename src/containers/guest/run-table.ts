@@ -3,10 +3,10 @@ const MAX_SLOTS = 2 ** SLOT_BITS;
 const MAX_TURN = 2 ** (32 - SLOT_BITS) - 1;
 
 /**
- * What is in flight, by an id that is not given again soon: a slot, and how often that slot was taken.
+ * The runs in flight by id. An id consists of a slot and the number of times that the slot was used, so it is not reused soon.
  *
- * Not a Map: one that is filled and emptied all the time is copied every few entries, and V8 keeps what such a copy held
- * until it collects the old generation. That was a fifth of the service's processor time.
+ * It is not a Map, because V8 copies a Map that is filled and emptied all the time every few entries. V8 keeps what the
+ * copies held until it collects the old generation. That took a fifth of the service's processor time.
  */
 export class RunTable<T> {
   readonly #slots: (T | null)[] = [];
@@ -43,12 +43,12 @@ export class RunTable<T> {
     for (const [slot, guestRun] of this.#slots.entries()) if (guestRun !== null) yield [this.#idOf(slot), guestRun];
   }
 
-  /** The id of the one that is in flight, when it is the only one. */
+  /** The id of the only run in flight; null if there is none or more than one. */
   get only(): number | null {
     return this.size === 1 ? this.any : null;
   }
 
-  /** The id of one that is in flight, or null when there is none. */
+  /** The id of any run in flight, or null if there is none. */
   get any(): number | null {
     const slot = this.#slots.findIndex((guestRun) => guestRun !== null);
     return slot === -1 ? null : this.#idOf(slot);
@@ -56,7 +56,7 @@ export class RunTable<T> {
 
   #grow(): number {
     if (this.#slots.length === MAX_SLOTS) throw new RangeError(`more than ${MAX_SLOTS} in flight`);
-    // From 1: no guestRun has the id 0, by which a guest names none.
+    // Counts from 1: no run has the id 0, which in a frame means no run.
     this.#turns.push(1);
     return this.#slots.push(null) - 1;
   }

@@ -4,30 +4,30 @@ import { bytesFrame } from "../../wire/frames.ts";
 import { DATA_BYTES, DATA_FRAME_COST_BYTES, TO_GUEST, WINDOW_BYTES } from "../../wire/messages.ts";
 import type { GuestConnection } from "./guest-connection.ts";
 
-/** Of what a guest has been sent and has not taken from its socket: one that asks without reading is sent no more. */
+/** The maximum number of unread bytes for a guest. A guest that opens windows without reading receives no more. */
 const MAX_WAITING_BYTES = 2 * WINDOW_BYTES;
 
-/** The body of a request, apart from its context. */
+/** The body of a request that is not a part of its context. */
 export interface RequestBody {
   readonly source: Readable;
-  /** Bytes of it that a task may hold which needs all of it at once. */
+  /** The maximum length for a task that needs the whole body at once. */
   readonly mostHeld: number;
 }
 
-/** Where the body of a request goes. */
+/** Receives the body of a request. */
 export interface UploadTarget {
-  /** Bytes that the guest was sent and has not read. */
+  /** The number of bytes that were sent to the guest and that it has not read. */
   readonly waitingBytes: number;
   data(bytes: Buffer): void;
   end(): void;
 }
 
-/** The body of a request on its way to a guest. No more of it is read than the guest has asked for. */
+/** Sends the body of a request to a guest. It reads no more of the body than the guest has requested. */
 export class Upload {
   readonly #source: Readable;
   readonly #target: UploadTarget;
   #window: number = WINDOW_BYTES;
-  /** Read, and not sent yet. */
+  /** Bytes that were read and not sent yet. */
   #rest: Buffer | null = null;
   #ended = false;
   #over = false;
@@ -35,18 +35,18 @@ export class Upload {
   constructor(source: Readable, target: UploadTarget) {
     this.#source = source;
     this.#target = target;
-    // Whoever waits for the answer hears of a client that has gone.
+    // Ignored here: the run's listener detects a client that has left.
     source.on("error", ignore).on("data", this.#take).on("end", this.#end);
   }
 
-  /** The guest asks for more. @throws {Error} when it cannot have read what it says it has. */
+  /** Opens the window as the guest requests. @throws {Error} if the guest cannot have read what it acknowledges. */
   more(bytes: number): void {
     this.#window += bytes;
-    if (this.#window > WINDOW_BYTES) throw new Error("more of a body asked for than was sent");
+    if (this.#window > WINDOW_BYTES) throw new Error("a window for more of a body than was sent");
     this.proceed();
   }
 
-  /** Sends what may be sent now. */
+  /** Sends as much as the window and the socket allow. */
   proceed(): void {
     if (this.#over) return;
     while (this.#rest && this.#window > DATA_FRAME_COST_BYTES && this.#target.waitingBytes < MAX_WAITING_BYTES) {
@@ -60,7 +60,7 @@ export class Upload {
     else if (this.#source.isPaused()) this.#source.resume();
   }
 
-  /** Nobody wants the rest. */
+  /** Stops reading the source, because the run has ended. */
   stop(): void {
     this.#over = true;
     this.#rest = null;
@@ -85,14 +85,14 @@ export class Upload {
   }
 }
 
-/** Where the body of this run goes. */
-export function bodyTarget(line: GuestConnection, id: number): UploadTarget {
+/** Returns the target for the body of a run. */
+export function bodyTarget(connection: GuestConnection, id: number): UploadTarget {
   return {
     get waitingBytes() {
-      return line.waitingBytes;
+      return connection.waitingBytes;
     },
-    data: (bytes) => line.push(bytesFrame(TO_GUEST.body, id, bytes)),
-    end: () => line.push(bytesFrame(TO_GUEST.bodyEnd, id)),
+    data: (bytes) => connection.push(bytesFrame(TO_GUEST.body, id, bytes)),
+    end: () => connection.push(bytesFrame(TO_GUEST.bodyEnd, id)),
   };
 }
 

@@ -9,7 +9,7 @@ import { windowMs } from "./limit-check.ts";
 /**
  * Ends a guest, or replaces it after its runs if it has only grown.
  *
- * @param title is the name that the guest gives itself. A task can forge it.
+ * @param title the process title that the guest sets. A task can forge it.
  */
 export function actOnFinding(finding: Finding, guest: Guest, title: string, limits: MonitorLimits): void {
   if (finding === "grown") return guest.retire();
@@ -29,8 +29,8 @@ function overLimit(finding: "memory" | "threads" | "processors", limits: Monitor
   if (finding === "threads") {
     return new Problem("task_exited", `the task started more than the ${threads} threads of its container`);
   }
-  const used = `more than ${cpuCores} processors for ${formatDuration(windowMs(limits))}`;
-  return new Problem("task_exited", `the task used ${used}, which is what its container has`);
+  const excess = `more than ${cpuCores} processors for ${formatDuration(windowMs(limits))}`;
+  return new Problem("task_exited", `the task used ${excess}, which is the limit of its container`);
 }
 
 function endBlocked(guest: Guest, title: string, duration: string): void {
@@ -38,12 +38,12 @@ function endBlocked(guest: Guest, title: string, duration: string): void {
   const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
   if (culprit === null) return guest.crash(restarted);
   const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}`, {
-    hint: "Split long work with await, or have the operator raise --block-limit.",
+    hint: "Split long work with await, or ask the operator to raise --block-limit.",
   });
   guest.crash(restarted, { id: culprit, cause });
 }
 
-/** The run that the guest names in its title (`r` and the id in base 36), or its only run; null if neither is known. */
+/** Returns the run that the guest names in its title (`r` and the id in base 36), or its only run, or null. */
 function blockedRun(guest: Guest, title: string): number | null {
   const entered = /^r([0-9a-z]{1,7})$/.exec(title);
   const id = entered ? Number.parseInt(entered[1]!, 36) : Number.NaN;

@@ -3,34 +3,34 @@ import { type GuestFacts, NEVER_DUE, type UsageSample } from "./usage-sample.ts"
 
 export interface BlockLimits {
   readonly blockMs: number;
-  /** The quota of a guest. */
+  /** The processor quota of a guest. */
   readonly cpuCores: number;
 }
 
-/** An honest guest may compute for so long in one go and keep its share of the processor. */
+/** The time that a guest may compute in one step and keep its share of the processor. */
 const SLOW_MS = 100;
 /** A guest may be innocent if the machine kept it waiting for more than this part of the time. */
 const HELD_UP = 1 / 2;
 /**
- * But not after it has burned this part of the limit, and more than an honest step takes. On a machine with many other
- * processes a guest that blocks would otherwise live, and have its share, all the longer.
+ * A guest is not innocent if it has burned this part of the limit, and more than an honest step takes. Otherwise, on a
+ * machine with many other processes, a guest that blocks would live and keep its share for longer.
  */
 const BURNED_ENOUGH = 1 / 8;
 const LONG_STEP_MS = 250;
-/** From this part of the limit on, a guest that has got too little to be judged has turns. */
+/** From this part of the limit on, a guest that received too little processor time to be judged has turns. */
 const FIRST_TURN = 1 / 4;
-/** The least that turns last together before a guest that has burned less is blocked. Most runs take less in all. */
+/** The minimum total time of turns before a guest that has burned less counts as blocked. Most runs take less in total. */
 const LEAST_TURNS_MS = 2_000;
 const SHORT_STEP_MS = 50;
 /** The time between samples of a guest that has no turn, except for the sample at its limit. */
 const SAMPLE_MS = 100;
-/** The states of proc(5) in which a thread waits, waits for the disk, or is stopped. A thread that ends has another one. */
+/** The states of proc(5) in which a thread waits, waits for the disk, or is stopped. An ending thread has another state. */
 const SLEEPS: ReadonlySet<string> = new Set(["S", "D", "T", "t"]);
 
 /**
- * Judges guests that owe an answer for longer than an honest step mostly takes. Such a guest gets the processor after all
- * others, until it answers or is blocked: its main thread burns the processor, or sleeps. If the main thread is runnable
- * and gets no processor, the guest has more time, until it has burned an eighth of the limit.
+ * Judges guests that owe an answer for longer than an honest step mostly takes. Each of these guests gets the processor
+ * after all others, until it answers or counts as blocked: its main thread burns the processor, or sleeps. If the main
+ * thread is runnable and gets no processor, the guest has more time, until it has burned an eighth of the limit.
  *
  * The processor time that no other guest wants may not be enough for that. So from a quarter of the limit on the guest has
  * its share back in turns (`stall-turns.ts`).
@@ -48,7 +48,7 @@ export class BlockDetector {
 
   /** When the next sample is due. A guest that has a turn is sampled at each tick: its turn ends when it has burned enough. */
   dueMs(state: StallState | null, { warm, priority, heartbeat: { pingedMs } }: GuestFacts): number {
-    // A start has a limit of its own, and on a busy machine takes most of it.
+    // A start has a separate limit, and on a busy machine takes most of it.
     if (pingedMs === null || !warm) return NEVER_DUE;
     const { blockMs } = this.#limits;
     if (state?.pingedMs !== pingedMs) return pingedMs + Math.min(SLOW_MS, blockMs / 4);
@@ -65,7 +65,7 @@ export class BlockDetector {
     return priority === "normal" || (state.lastMs < limitMs && nowMs >= limitMs);
   }
 
-  /** @param pingedMs is when the ping was sent that the guest owes an answer to. */
+  /** @param pingedMs when the ping was sent that the guest has not answered. */
   afterSample(state: StallState | null, sample: UsageSample, pingedMs: number): StallState {
     const { atMs, cpuMs } = sample;
     if (state?.pingedMs !== pingedMs) {
@@ -92,12 +92,12 @@ export class BlockDetector {
     return heldUp <= HELD_UP || burnedMs >= this.#enoughMs;
   }
 
-  /** Whether the guest wants the processor, and has got too little of it to be judged at its limit. */
+  /** Whether the guest is runnable, and has received too little processor time to be judged at its limit. */
   needsTurn({ pingedMs, isAsleep, burnedMs }: StallState, nowMs: number): boolean {
     return !isAsleep && burnedMs < this.#enoughMs && nowMs - pingedMs >= this.#limits.blockMs * FIRST_TURN;
   }
 
-  /** Under a short limit this is what an innocent guest at the edge would burn within it. */
+  /** The burned time that is enough to judge. Under a short limit, a guest that is just innocent would burn as much. */
   get #enoughMs(): number {
     const { blockMs } = this.#limits;
     return Math.min(blockMs * (1 - HELD_UP), Math.max(blockMs * BURNED_ENOUGH, LONG_STEP_MS));

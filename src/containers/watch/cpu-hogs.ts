@@ -26,23 +26,23 @@ const LONGEST_WAIT_MS = 500;
 /** Shares of one processor, or of the quota of a guest if that is less. */
 const HOG_SHARE = 1 / 2;
 const CALM_SHARE = 1 / 8;
-/** On a full machine no guest gets half a processor. A guest that wants one in so many consecutive samples is a hog, too. */
+/** On a full machine no guest gets half a processor. So a guest that is runnable in so many consecutive samples is a hog, too. */
 const RUNNABLE_SAMPLES = 5;
 const RESTING_SAMPLES = 2;
 
 /**
  * Finds guests that keep using the processor, and not only now and then. A guest can do so and still answer every ping.
- * The service gives such a guest a lower share. The service samples a guest that has runs, and then until it is calm: so it
- * also finds a task that burns the processor after its answer.
+ * The service gives this guest a lower share. The service samples a guest while it has runs, and then until it is calm. So
+ * it also finds a task that burns the processor after its answer.
  *
- * Use alone says little when a guest gets little, so a main thread that keeps wanting a processor counts, too. Other threads
- * that burn the processor are found by their use alone. On a full machine they may not be found.
+ * The use shows little if a guest gets little, so a main thread that stays runnable counts, too. Other threads that burn the
+ * processor are found only by their use. On a full machine they may not be found.
  */
 export class CpuHogs {
   readonly #cores: number;
   readonly #sampleMs: number;
 
-  /** @param cpuCores is the quota of a guest. */
+  /** @param cpuCores the processor quota of a guest. */
   constructor(cpuCores: number) {
     this.#cores = Math.min(1, cpuCores);
     // The kernel counts in units of 10 ms, which are a larger part of a small quota.
@@ -50,15 +50,15 @@ export class CpuHogs {
   }
 
   /** When the next sample is due. */
-  dueMs(state: HogState | null, { inFlight: flights, runs, priority }: GuestFacts): number {
-    // It owes an answer, so the block detector has it sampled often enough. What it uses at that priority shows nothing.
+  dueMs(state: HogState | null, { inFlight, runs, priority }: GuestFacts): number {
+    // The guest owes an answer, so the block detector samples it often enough. Its use at this priority shows nothing.
     if (priority === "low") return NEVER_DUE;
-    const isIdle = flights.size === 0 && runs === (state?.runs ?? 0);
+    const isIdle = inFlight.size === 0 && runs === (state?.runs ?? 0);
     if (isIdle && (state?.isCalm ?? true)) return NEVER_DUE;
     return state ? state.atMs + state.everyMs : 0;
   }
 
-  /** @param priority is the one that the guest had since the last sample. */
+  /** @param priority the guest's priority since the last sample. */
   afterSample(state: HogState | null, sample: UsageSample, priority: Priority): HogState {
     const { atMs, processCpuMs, runs } = sample;
     const seen = { atMs, usedMs: processCpuMs, runs, isCalm: false };
@@ -73,7 +73,7 @@ export class CpuHogs {
     return { ...seen, ...this.#judge(state, share, sample.state === "R") };
   }
 
-  /** @param share is the part of what the guest may use at most that it has used since the last sample. */
+  /** @param share the used part of the guest's maximum processor time since the last sample. */
   #judge(state: HogState, share: number, isRunnable: boolean): Omit<HogState, "atMs" | "usedMs" | "runs"> {
     const runnable = isRunnable ? state.runnable + 1 : 0;
     const resting = isRunnable || share >= HOG_SHARE ? 0 : state.resting + 1;

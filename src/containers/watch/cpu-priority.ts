@@ -1,16 +1,16 @@
 import type { Priority } from "../../sandbox/sandbox.ts";
 
 /**
- * A guest that has answered no run comes before others for so long after its first run: it may replace a guest that was
- * lost, and its caller waits.
+ * The time after its first run in which a guest that has answered no run comes before others. It may replace a guest that
+ * was lost, and its client waits.
  */
 const FIRST_RUN_MS = 150;
 
 /** What decides the priority of a guest that answers its pings. */
 export interface AnsweringGuest {
-  /** The number of runs that it has ended itself. */
+  /** The number of runs that the guest has ended itself. */
   readonly answered: number;
-  /** When it received its first run; infinite before. */
+  /** When the guest received its first run; infinite before. */
   readonly begunMs: number;
 }
 

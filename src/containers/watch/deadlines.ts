@@ -17,7 +17,10 @@ export function expireRuns(guest: Guest, nowMs: number, deadlines: RunDeadlines)
 
 function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Problem {
   if (guestRun.answered) {
-    return new Problem("task_timeout", "what the task gave to waitUntil was not over by the deadline of its run");
+    return new Problem(
+      "task_timeout",
+      "the work that the task passed to waitUntil did not end by the deadline of its run",
+    );
   }
   const hint = hintOf(guestRun);
   const what = guestRun.streaming
@@ -26,13 +29,13 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Prob
   return new Problem("task_timeout", what, hint === null ? {} : { hint });
 }
 
-/** The most frequent reason why code of this form gives no answer. */
+/** Returns the most frequent reason why code of this form gives no answer, or null. */
 function hintOf({ code, streaming }: GuestRun): string | null {
   if (code.answersBy === "response") {
     return streaming
-      ? "A function of (context, req, res) has answered when it calls res.end(): perhaps that was never called."
-      : "res.end() was never called: a function of (context, req, res) answers by it, on every path.";
+      ? "A function of (context, req, res) ends its answer with res.end(). Perhaps res.end() was never called."
+      : "res.end() was never called. A function of (context, req, res) must call it on every path.";
   }
   if (code.answersBy === "value" || streaming) return null;
-  return "cb was never called, or with a promise that does not settle: a function of (cb) or (context, cb) answers by cb(error, result), on every path. A Node handler has three parameters, (context, req, res).";
+  return "cb was never called, or was called with a promise that does not settle. A function of (cb) or (context, cb) must call cb(error, result) on every path. A Node handler has three parameters, (context, req, res).";
 }

@@ -6,7 +6,7 @@ const FINDINGS = ["memory", "threads", "processors", "blocked", "grown"] as cons
 
 export type Finding = (typeof FINDINGS)[number];
 
-/** @returns the finding that is acted on, or null if there is none. */
+/** Returns the finding that the service acts on, or null if there is none. */
 export function gravest(found: readonly (Finding | null)[]): Finding | null {
   return FINDINGS.find((finding) => found.includes(finding)) ?? null;
 }

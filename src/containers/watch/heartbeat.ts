@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** An honest guest that is not busy answers within a millisecond. */
+/** The delay after which an answer is overdue. An honest guest that is not busy answers within a millisecond. */
 const OVERDUE_MS = 250;
 
 const IDLE_PING_MS = 1_000;
@@ -61,8 +61,8 @@ export interface PingedGuest {
 }
 
 /** Whether a guest that owes no answer should receive the next ping. */
-export function isPingDue({ inFlight: flights, ranMs, heartbeat }: PingedGuest, nowMs: number): boolean {
+export function isPingDue({ inFlight, ranMs, heartbeat }: PingedGuest, nowMs: number): boolean {
   const { lastPingMs } = heartbeat;
   const busyMs = ranMs > lastPingMs ? NEW_PING_MS : BUSY_PING_MS;
-  return nowMs - lastPingMs >= (flights.size === 0 ? IDLE_PING_MS : busyMs);
+  return nowMs - lastPingMs >= (inFlight.size === 0 ? IDLE_PING_MS : busyMs);
 }

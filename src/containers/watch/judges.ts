@@ -12,7 +12,7 @@ export interface MonitorLimits extends ResourceLimits, BlockLimits {}
 export interface GuestStates {
   readonly limits: LimitState | null;
   readonly hog: HogState | null;
-  /** Of the ping that the guest owes an answer to; null if it owes none. */
+  /** The state of the ping that the guest has not answered; null if it owes no answer. */
   readonly stall: StallState | null;
 }
 
@@ -81,7 +81,7 @@ export class Judges {
       found.push(checked.finding);
     }
     if (forHogs) hog = this.#hogs.afterSample(hog, sample, guest.priority);
-    // The guest may have answered while the kernel was asked.
+    // The guest may have answered while the kernel collected the figures.
     if (pingedMs !== null && guest.heartbeat.pingedMs === pingedMs) {
       stall = this.#blocks.afterSample(stall, sample, pingedMs);
       if (this.#blocks.isBlocked(stall)) found.push("blocked");

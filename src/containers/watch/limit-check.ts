@@ -12,9 +12,9 @@ export interface LimitState {
   readonly window: { readonly sinceMs: number; readonly usedMs: number } | null;
 }
 
-/** If control groups enforce all limits, only growth is left to check. */
+/** The time between checks if control groups enforce all limits, and only growth is left to check. */
 const GROWTH_MS = 5_000;
-/** Without a control group for the processor, a guest is also checked after its answers. */
+/** The time between checks without a control group for the processor. A guest is then also checked after its answers. */
 const IDLE_CPU_MS = 1_000;
 /** The same for memory, which grows faster: page tables, which no limit of a process bounds, by gigabytes a second. */
 const IDLE_MEMORY_MS = 250;
@@ -35,22 +35,22 @@ export class LimitCheck {
   /**
    * When the next check is due.
    *
-   * @param leastMs is the least time between two samples of a guest, so that each guest has one before the first has another.
+   * @param leastMs the minimum time between two samples of a guest, so that every guest has a sample before the first has two.
    */
-  dueMs(state: LimitState | null, { inFlight: flights, runs }: GuestFacts, leastMs: number): number {
+  dueMs(state: LimitState | null, { inFlight, runs }: GuestFacts, leastMs: number): number {
     if (!state) return 0;
     const { held } = this.#limits;
     if (held.memory && held.cpu) return runs === state.runs ? NEVER_DUE : state.askedMs + GROWTH_MS;
     if (held.memory) return state.askedMs + IDLE_CPU_MS;
-    return state.askedMs + (flights.size > 0 ? leastMs : Math.max(IDLE_MEMORY_MS, leastMs));
+    return state.askedMs + (inFlight.size > 0 ? leastMs : Math.max(IDLE_MEMORY_MS, leastMs));
   }
 
-  /** Notes a request before its answer: a guest without a process gives none, and is not asked again at once. */
+  /** Notes a request before its answer, so that a guest without a process, which gives no answer, is not sampled again at once. */
   afterRequest(state: LimitState | null, askedMs: number, runs: number): LimitState {
     return { ...(state ?? { firstBytes: 0, window: null }), askedMs, runs };
   }
 
-  /** @param isWarm says whether the guest's start is over: until then it grows without a task. */
+  /** @param isWarm whether the guest's start is over. Until then the guest grows without a task. */
   afterSample(state: LimitState, sample: UsageSample, isWarm: boolean): { state: LimitState; finding: Finding | null } {
     const firstBytes = state.firstBytes || (isWarm ? sample.memoryBytes : 0);
     const grownBytes = isWarm ? sample.memoryBytes - firstBytes : 0;

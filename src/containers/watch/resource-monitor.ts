@@ -27,14 +27,14 @@ export interface MonitorSettings {
   readonly processors?: number;
 }
 
-/** Samples guests, at most one sample a guest and 50 in all in a tick, and acts on what the judges find. */
+/** Samples guests and acts on the judges' findings. A tick takes at most one sample of a guest, and at most 50 in total. */
 export class ResourceMonitor {
   readonly #limits: MonitorLimits;
   readonly #judges: Judges;
   readonly #clock: () => number;
   readonly #processors: number;
   readonly #watched: WeakMap<Guest, Watched> = new WeakMap();
-  /** When turns were last given. */
+  /** When turns were last assigned. */
   #turnsMs = 0;
 
   constructor(limits: MonitorLimits, settings: MonitorSettings = {}) {

@@ -6,9 +6,9 @@ export interface DueSample {
   readonly isUrgent: boolean;
 }
 
-/** The most samples in one tick. A sample takes about 90 µs of the service's one thread. */
+/** The maximum number of samples in one tick. A sample takes about 90 µs of the service's one thread. */
 export const MOST_SAMPLES = 50;
-/** The part of them that urgent samples may take before others: guests that block at once must not hide a guest that grows. */
+/** The maximum number of urgent samples that come before others. Guests that block at once must not hide a guest that grows. */
 const MOST_URGENT = MOST_SAMPLES / 2;
 
 /**
@@ -22,7 +22,7 @@ export function chooseSamples<Due extends DueSample>(due: readonly Due[]): reado
   return [...urgent, ...inOrder.filter((each) => !urgent.has(each))].slice(0, MOST_SAMPLES);
 }
 
-/** The least time between two samples for limits, so that the samples of many guests are spread evenly over the ticks. */
+/** Returns the minimum time between two samples for limits, so that the samples of many guests are spread evenly over ticks. */
 export function leastBetweenMs(guests: number, tickMs: number): number {
   return guests <= MOST_SAMPLES ? 0 : Math.ceil(guests / MOST_SAMPLES) * tickMs;
 }

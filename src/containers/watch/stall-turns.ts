@@ -1,4 +1,4 @@
-/** A guest that owes an answer, and has got too little of the processor to be judged. */
+/** A guest that owes an answer, and has received too little processor time to be judged. */
 export interface Waiting {
   /** When the ping was sent. */
   readonly pingedMs: number;
@@ -7,7 +7,7 @@ export interface Waiting {
   readonly hasTurn: boolean;
 }
 
-/** A guest that has not burned enough in one turn, perhaps because its own threads compete, goes back by one turn. */
+/** The length of a turn. A guest that has not burned enough in it, perhaps because its own threads compete, goes back one turn. */
 const TURN_MS = 500;
 
 /**
@@ -15,7 +15,7 @@ const TURN_MS = 500;
  * guests block at once, other guests compete with no more than these few. A guest that only computes for long ends its step
  * in its turn.
  *
- * @param sinceMs is the time since turns were last given.
+ * @param sinceMs the time since turns were last assigned.
  * @returns the new state of each guest, in the order of `waiting`.
  */
 export function giveTurns(waiting: readonly Waiting[], sinceMs: number, processors: number): Waiting[] {

@@ -1,6 +1,6 @@
 import type { GuestHandle, GuestStatus, Held, Priority } from "../../sandbox/sandbox.ts";
 
-/** What the kernel and the service knew of a guest at one moment. All judges of the monitor read this and nothing else. */
+/** The figures of the kernel and the service for a guest at one moment. All judges of the monitor read only this. */
 export interface UsageSample extends GuestStatus {
   /** The time of the tick that requested the sample. */
   readonly askedMs: number;
@@ -28,17 +28,17 @@ export interface ResourceLimits {
   readonly threads: number;
   /** The processor quota of a guest. It may be less than its one main thread could use. */
   readonly cpuCores: number;
-  /** The monitor enforces what control groups do not. */
+  /** The limits that control groups enforce. The monitor enforces the others. */
   readonly held: Held;
-  /** Without a control group for the processor, a guest may exceed its quota on average over so long, and no longer. */
+  /** Without a control group for the processor, a guest may exceed its average quota for at most this time. */
   readonly cpuWindowMs?: number;
 }
 
 /**
- * Takes a sample. `inspect` is the one place that knows where the figures come from.
+ * Takes a sample. Only `inspect` depends on the source of the figures.
  *
- * @param nowMs is the time of the tick.
- * @param clock gives the time when the figures have arrived.
+ * @param nowMs the time of the tick.
+ * @param clock returns the time when the figures have arrived.
  * @returns null if the guest has no process, or not yet.
  */
 export async function sample(

@@ -7,7 +7,7 @@ import { ResourceMonitor, TICK_MS } from "./resource-monitor.ts";
 
 export interface WatchdogOptions extends MonitorLimits, RunDeadlines {}
 
-/** If a tick comes so much later than the one before, the service itself was held up. */
+/** If this time passes between two ticks, the service itself was delayed. */
 const LATE_MS = 200;
 
 /**
@@ -15,7 +15,7 @@ const LATE_MS = 200;
  * they use.
  *
  * A task that reads the descriptor of its guest can answer pings instead of the event loop that it blocks. No figure of the
- * kernel distinguishes that loop from Node's. Such a task gains the time from its block limit to its deadline, in a guest
+ * kernel distinguishes that loop from Node's. The task gains the time from its block limit to its deadline, in a guest
  * that only its own isolation group uses, and then gets `task_timeout` instead of `task_blocked`.
  */
 export class Watchdog {
@@ -56,7 +56,7 @@ export class Watchdog {
   #checkGuests(): void {
     const nowMs = performance.now();
     for (const guest of this.#guests) {
-      // A guest whose start is not over is not pinged: the start has a limit of its own.
+      // A guest is not pinged before the end of its start, because the start has a separate limit.
       if (guest.ended || !guest.warm || guest.heartbeat.pingedMs !== null) continue;
       guest.setPriority(priorityOf(guest, this.#monitor.isHog(guest), nowMs));
       if (isPingDue(guest, nowMs)) guest.ping(nowMs);

@@ -9,9 +9,9 @@ import { type Api, type ApiDependencies, incomingOf, notFound, problem } from ".
 import { serveTasks } from "./task-routes.ts";
 import { serveTokens } from "./token-routes.ts";
 
-/** Everything but the runs. */
+/** Creates the API: all paths except runs. */
 export function makeApi(dependencies: ApiDependencies): Api {
-  // The path as it came: resolved as a URL, a container named ".." would be another path.
+  // The path is used as the client sent it. Resolved as a URL, a container named ".." would become another path.
   const api: Api = new Hono({ getPath: (_, options) => parseTarget(incomingOf(options).url!).path });
   serveLimits(api, dependencies);
   serveContainers(api, dependencies);

@@ -18,7 +18,7 @@ import {
   resource,
 } from "./route.ts";
 
-/** What is set for containers, and which there are. For administrators. */
+/** Serves the policies and the list of containers, for administrators. */
 export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   const { policies } = dependencies;
   resource(api, "/api/containers", {
@@ -30,16 +30,16 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
     },
   });
 
-  const administered = async (call: Call): Promise<[string, Caller]> => {
+  const authorizeAdmin = async (call: Call): Promise<[string, Caller]> => {
     const caller = await authenticate(call, dependencies);
     const name = containerName(lastSegment(call));
     if (!caller.claims.admin) throw forbidden();
     return [name, caller];
   };
   resource(api, "/api/containers/:name{[^/]*}", {
-    GET: async (call) => json(200, policies.get((await administered(call))[0]) ?? NO_POLICY),
+    GET: async (call) => json(200, policies.get((await authorizeAdmin(call))[0]) ?? NO_POLICY),
     PUT: async (call) => {
-      const [name, by] = await administered(call);
+      const [name, by] = await authorizeAdmin(call);
       const { jti } = by.claims;
       const policy = readPolicy(await readJson(call, dependencies, by));
       if (isEmpty(policy)) await policies.remove(name);
@@ -48,7 +48,7 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
       return json(200, policy);
     },
     DELETE: async (call) => {
-      const [name, { claims }] = await administered(call);
+      const [name, { claims }] = await authorizeAdmin(call);
       await policies.remove(name);
       audit(call, dependencies, "policy removed", { container: name, by: claims.jti });
       return json(200, NO_POLICY);
@@ -56,9 +56,9 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   });
 }
 
-/** A page of the containers that have a policy, count runs or are alive. */
+/** Returns a page of the containers that have a policy, counted runs or a live guest. */
 async function list(after: string, count: number, { policies, limiter, containers }: ApiDependencies): Promise<object> {
-  // One more than is asked for tells whether there are more.
+  // One entry more than requested shows whether a next page exists.
   const page = new Page(after, count + 1);
   for (const name of await limiter.containers(after, count + 1)) page.add(name);
   for (const name of policies.containers(after, count + 1)) page.add(name);

@@ -1,6 +1,6 @@
 import { PROBLEMS } from "../../error-codes.ts";
 
-/** The page that the `type` of every problem document leads to, made from the table of errors. */
+/** Returns the HTML page to which the `type` of every problem document links, generated from the table of errors. */
 export function errorsPage(): string {
   const rows = Object.entries(PROBLEMS).map(
     ([code, { status, fault, title, help }]) =>

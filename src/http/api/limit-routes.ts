@@ -18,10 +18,10 @@ import {
   resource,
 } from "./route.ts";
 
-/** What is left, and the administrators' way to set it back. */
+/** Serves the use of limits. Administrators can also reset it. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
   const { limiter, tokens } = dependencies;
-  const container = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
+  const authorizeContainer = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
     const caller = await authenticate(call, dependencies);
     const { claims } = caller;
     const name = containerName(lastSegment(call));
@@ -39,16 +39,16 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     return record(usage[0], usage, detail);
   };
   resource(api, "/api/limits/container/:name{[^/]*}", {
-    GET: async (call) => answerContainer(...(await container(call, false))),
+    GET: async (call) => answerContainer(...(await authorizeContainer(call, false))),
     DELETE: async (call) => {
-      const [name, by, detail] = await container(call, true);
+      const [name, by, detail] = await authorizeContainer(call, true);
       await limiter.resetContainer(name);
       audit(call, dependencies, "limits reset", { container: name, by: by.claims.jti });
       return answerContainer(name, by, detail);
     },
   });
 
-  const token = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
+  const authorizeToken = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
     const { claims } = await authenticate(call, dependencies);
     const detail = wantsDetail(call);
     const jti = decode(lastSegment(call)) ?? "";
@@ -57,17 +57,16 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     return [jti, claims, detail];
   };
   const answerToken = async (jti: string, by: Claims, detail: boolean): Promise<Response> => {
-    // One that was issued elsewhere says its limits itself. Of another that nobody knows here, the server's own hold.
+    // The limits of the caller's own token are in its claims, also if another node issued it. For any other token that
+    // is not in this store, the limits of the service apply.
     const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
     const usage = await limiter.token(jti, claims?.limits.token);
     return record(usage, [usage], detail);
   };
   resource(api, "/api/limits/token/:jti{[^/]*}", {
-    GET: async (call) => {
-      return answerToken(...(await token(call, false)));
-    },
+    GET: async (call) => answerToken(...(await authorizeToken(call, false))),
     DELETE: async (call) => {
-      const [jti, claims, detail] = await token(call, true);
+      const [jti, claims, detail] = await authorizeToken(call, true);
       await limiter.resetToken(jti);
       audit(call, dependencies, "limits reset", { token: jti, by: claims.jti });
       return answerToken(jti, claims, detail);
@@ -75,23 +74,29 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
   });
 }
 
-/** Itself, and of a named task the tokens above it: what stands for one is nobody's credential, and cannot ask. */
-async function mayRead(jti: string, by: Claims, registry: TokenStore): Promise<boolean> {
+/**
+ * Whether a token may read the limits of `jti`. A token may read its own limits. Ancestors of a named task's token may
+ * read the limits of the task, because the task's token is not a credential that could request them itself.
+ */
+async function mayRead(jti: string, by: Claims, store: TokenStore): Promise<boolean> {
   if (jti === by.jti) return permitsVerb(by, "limits");
   if (!permitsVerb(by, "limits") && !permitsVerb(by, "tasks")) return false;
-  const issued = await registry.issued(jti);
+  const issued = await store.issued(jti);
   return issued !== undefined && issued.claims.task !== null && issued.claims.parents.includes(by.jti);
 }
 
-/** @throws {Problem} `request_invalid` for anything but one `true` or `false`, so that a typo is never silent. */
+/** @throws {Problem} `request_invalid` unless `detail` is absent, `true` or `false`, so that a typo is reported */
 function wantsDetail(call: Call): boolean {
-  const given = parseTarget(call.env.incoming.url!).query.getAll("detail");
-  if (given.length > 1) {
-    throw new Problem("request_invalid", `detail is given ${given.length} times, and may be given once`);
+  const values = parseTarget(call.env.incoming.url!).query.getAll("detail");
+  if (values.length > 1) {
+    throw new Problem(
+      "request_invalid",
+      `the query contains detail ${values.length} times; it may contain detail once`,
+    );
   }
-  const [value = "false"] = given;
+  const [value = "false"] = values;
   if (value === "true" || value === "false") return value === "true";
-  throw new Problem("request_invalid", `detail is ${JSON.stringify(value.slice(0, 100))}, and may be true or false`);
+  throw new Problem("request_invalid", `detail is ${JSON.stringify(value.slice(0, 100))}; it must be true or false`);
 }
 
 function record(usage: KeyReading, all: readonly KeyReading[], detail: boolean): Response {

@@ -6,11 +6,11 @@ const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 1_000;
 
 /**
- * Which page of a list a request asks for.
+ * Reads which page of a list a request selects.
  *
- * @param filters the names that its query may have besides
- * @returns after what, how many, and the query for the rest
- * @throws {Problem} `request_invalid` for a query that asks for anything else.
+ * @param filters the names of other parameters that the query may contain
+ * @returns the cursor after which the page begins, the most entries of the page, and the whole query
+ * @throws {Problem} `request_invalid` for any other parameter or value
  */
 export function pageQuery(
   call: Call,
@@ -19,9 +19,9 @@ export function pageQuery(
   const { query } = parseTarget(call.env.incoming.url!);
   for (const name of query.keys()) {
     if (!["key", "cursor", "limit", ...filters].includes(name)) {
-      throw invalid(`the query has ${JSON.stringify(name.slice(0, 100))}, which is not known here`);
+      throw invalid(`the query contains the unknown parameter ${JSON.stringify(name.slice(0, 100))}`);
     }
-    if (name !== "key" && query.getAll(name).length > 1) throw invalid(`${name} is given more than once`);
+    if (name !== "key" && query.getAll(name).length > 1) throw invalid(`the query contains ${name} more than once`);
   }
   const limit = query.get("limit") ?? String(DEFAULT_ENTRIES);
   if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MAX_ENTRIES) {
@@ -32,6 +32,6 @@ export function pageQuery(
 
 function invalid(detail: string): Problem {
   return new Problem("request_invalid", detail, {
-    hint: "cursor is the next of the page before; limit is its length.",
+    hint: "cursor is the member next of the previous page; limit is the number of entries.",
   });
 }

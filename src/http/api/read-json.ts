@@ -4,13 +4,13 @@ import type { Caller } from "../../tokens/caller.ts";
 import type { BodyOptions } from "../bodies.ts";
 import type { ApiDependencies, Call } from "./route.ts";
 
-/** What administrators send is small. */
+/** The most bytes of a JSON body. Requests to the API are small. */
 const MAX_BYTES = 64 * 2 ** 10;
 
-/** @throws {Problem} `request_invalid` when the body is no JSON, too long or too deep. */
+/** @throws {Problem} `request_invalid` if the body is not JSON, is too long or is nested too deeply */
 export async function readJson(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
   const tooLarge = (): Problem => {
-    return new Problem("request_invalid", `the body is longer than the ${MAX_BYTES} bytes that are taken`);
+    return new Problem("request_invalid", `the body is longer than the limit of ${MAX_BYTES} bytes`);
   };
   return await readBytes(call, dependencies, by, { limitBytes: MAX_BYTES, tooLarge }, (bytes) => {
     return parseJson(bytes, dependencies.config.jsonDepthLimit, by.family);
@@ -18,8 +18,8 @@ export async function readJson(call: Call, dependencies: ApiDependencies, by: Ca
 }
 
 /**
- * Reads a body and parses it. The body counts against its holder until it is parsed: large ones wait for each other then,
- * and any number of callers can send one.
+ * Reads a body and parses it. The body counts against its owner until it is parsed, because large bodies wait for each
+ * other to be parsed, and any number of callers can send one.
  */
 export async function readBytes<Parsed>(
   call: Call,

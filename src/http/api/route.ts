@@ -22,7 +22,7 @@ import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
-import { answerTo } from "../unread.ts";
+import { setOwner } from "../unread.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -38,9 +38,9 @@ export interface ApiDependencies {
   readonly log: Log;
   readonly runCounts: RunCounts;
   readonly egressCounts: Pick<EgressCounts, "refused">;
-  /** Why no run would be taken now, or null when one would. */
+  /** Returns why the service would refuse all runs now, or null if it accepts runs. */
   readonly trouble: () => string | null;
-  /** The level, and why no stronger one was taken. */
+  /** The isolation level, and the reason why no stronger level is in use. */
   readonly isolation: { readonly level: string; readonly fallbackReason: string | null };
 }
 
@@ -53,20 +53,22 @@ export function notFound(path: string): Problem {
 }
 
 export function methodNotAllowed(method: string, allow: string): Problem {
-  return new Problem("method_not_allowed", `${method} does not apply here; ${allow} do`, { headers: { Allow: allow } });
+  return new Problem("method_not_allowed", `${method} is not allowed here; allowed methods: ${allow}`, {
+    headers: { Allow: allow },
+  });
 }
 
 export function incomingOf(options: unknown): IncomingMessage {
   return (options as { env: HttpBindings }).env.incoming;
 }
 
-/** One path and its methods: others are 405, `OPTIONS` answers preflights. */
+/** Adds a path with its methods. `OPTIONS` answers preflights; all other methods are answered with 405. */
 export function resource(api: Api, path: string, handlers: Readonly<Record<string, Handler>>): void {
   const isApi = path.startsWith("/api/");
   const methods = Object.keys(handlers).join(", ");
   for (const [method, handler] of Object.entries(handlers)) {
     api.on(method, path, (call) => {
-      // Hono serves HEAD by GET; under /api it is no method.
+      // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
       if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
       return handler(call);
     });
@@ -82,11 +84,11 @@ export async function authenticate(call: Call, { authenticator, config, tokens }
   const { token } = readCredential(call.env.incoming, query, config.queryKey);
   const caller = await authenticator.verify(token, call.env.incoming);
   tokens.uses.seen(caller.claims);
-  answerTo(call.env.outgoing, caller.family);
+  setOwner(call.env.outgoing, caller.family);
   return caller;
 }
 
-/** Logs what an administrator has done: to what, who it was, and from where. */
+/** Logs a change: what was changed, which token changed it, and from which client address. */
 export function audit(
   call: Call,
   { log, proxies }: ApiDependencies,
@@ -96,7 +98,9 @@ export function audit(
   log.audit(what, { ...details, client: proxies.clientOf(call.env.incoming) });
 }
 
-/** As it came: Hono would decode it before we can judge it. */
+/**
+ * Returns the last segment of the path as the client sent it. Hono would decode it before this code can validate it.
+ */
 export function lastSegment(call: Call): string {
   const { path } = parseTarget(call.env.incoming.url!);
   return path.slice(path.lastIndexOf("/") + 1);
@@ -106,10 +110,10 @@ export function forbidden(): Problem {
   return new Problem("token_forbidden", "the token does not permit this");
 }
 
-/** @param call null where its request could not even be read. */
+/** @param call null if the request could not be read */
 export function problem(call: Call | null, error: unknown): Response {
   const { status, headers, body } = problemAnswer(error);
-  // A body that nobody read: the listener lets it run out.
+  // If no code has read the request body, the listener reads and discards it.
   return answer(status, call?.req.raw.method === "HEAD" ? null : body, [...headers, ...COMMON]);
 }
 
@@ -117,23 +121,23 @@ export function json(status: number, body: unknown, headers: readonly string[] =
   return answer(status, JSON.stringify(body), ["Content-Type", "application/json", ...headers, ...COMMON]);
 }
 
-/** RFC 9110, section 15.4.5: what the client has is what it would get. */
+/** Returns 304: the client already has the current representation (RFC 9110, section 15.4.5). */
 export function notModified(headers: readonly string[]): Response {
   return answer(304, null, [...headers, ...COMMON]);
 }
 
-/** As `json`, of what is JSON already. */
+/** Works as `json` does, for a body that is already JSON text. */
 export function jsonText(status: number, body: string): Response {
   return answer(status, body, ["Content-Type", "application/json", ...COMMON]);
 }
 
-/** @param cache its `Cache-Control` (RFC 9111), where it may be kept. */
+/** @param cache the `Cache-Control` of the answer (RFC 9111) if clients may cache it */
 export function text(status: number, body: string, type: string, cache?: string): Response {
   return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);
 }
 
 function answer(status: number, body: string | null, headers: readonly string[]): Response {
-  // The last of a name counts.
+  // If a name occurs more than once, its last value applies.
   const byName = new Headers();
   for (let index = 0; index < headers.length; index += 2) byName.set(headers[index]!, headers[index + 1]!);
   return new Response(body, { status, headers: byName });

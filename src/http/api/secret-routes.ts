@@ -10,8 +10,9 @@ import { readJson } from "./read-json.ts";
 import { type Api, type ApiDependencies, audit, authenticate, type Call, forbidden, json, resource } from "./route.ts";
 
 /**
- * `PUT /api/tokens/{jti}/secrets`: others in place of those that a token has, for administrators and those above it. Not for
- * the token itself: who may run the code of somebody is not therefore who gives it its credentials.
+ * Serves `PUT /api/tokens/{jti}/secrets`, which replaces the secrets of a token. Administrators and ancestors of the
+ * token may do this. The token itself may not: permission to run the code does not include permission to choose its
+ * credentials.
  */
 export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
   const { tokens, issueRate } = dependencies;
@@ -19,7 +20,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
     const claims = (await tokens.store.issued(jti))?.claims;
     const isAbove = permitsVerb(by, "issue") && claims?.parents.includes(by.jti);
     if (!by.admin && !isAbove) throw forbidden();
-    if (!claims) throw new Problem("not_found", "no token of that jti is known here; it may have ended long ago");
+    if (!claims) throw new Problem("not_found", "no token with this jti is stored here; it may have ended long ago");
     return claims;
   };
   resource(api, "/api/tokens/:jti{[^/]*}/secrets", {
@@ -27,17 +28,17 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       const caller = await authenticate(call, dependencies);
       const { claims: by } = caller;
       const claims = await ownerOf(jtiOf(call), by);
-      mustTakeSecrets(claims);
-      mustNotHaveEnded(claims, tokens);
+      requireSecretsAllowed(claims);
+      requireNotEnded(claims, tokens);
       await issueRate.look(caller);
-      const given = await readJson(call, dependencies, caller);
-      const secrets = await readSecrets(given, claims, tokens);
+      const body = await readJson(call, dependencies, caller);
+      const secrets = await readSecrets(body, claims, tokens);
       await issueRate.admit(caller);
       await tokens.vault.set(claims, secrets);
       if (await isRevokedOnRecord(claims, tokens.store)) {
-        // Meanwhile, here or on another node, and what it had is deleted: so must these be.
+        // A node revoked the token meanwhile and deleted its old secrets, so the new secrets are deleted too.
         await tokens.vault.forget(claims);
-        throw new Problem("request_invalid", "the token was revoked, and runs nothing any more");
+        throw new Problem("request_invalid", "the token was revoked and cannot run code any more");
       }
       audit(call, dependencies, "secrets replaced", { token: claims.jti, by: by.jti });
       return json(200, { jti: claims.jti, replaced: true });
@@ -45,54 +46,57 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
   });
 }
 
-/** @throws {Problem} `request_invalid` where everybody who runs code could read them. */
-function mustTakeSecrets(claims: Claims): void {
+/** @throws {Problem} `request_invalid` if any caller that may run code with the token could read the secrets */
+function requireSecretsAllowed(claims: Claims): void {
   if (claims.task !== null) {
-    // Under the token they would outlive the code that they are for.
-    throw new Problem("request_invalid", "the token stands for a named task; its secrets are set with the task", {
-      hint: `PUT /api/tasks/${claims.task} takes secrets.`,
+    // Secrets that are set for the token would outlive the version of the code that they belong to.
+    throw new Problem("request_invalid", "the token belongs to a named task; its secrets are set with the task", {
+      hint: `PUT /api/tasks/${claims.task} accepts secrets.`,
     });
   }
   if (mayHaveSecrets(claims)) return;
-  throw new Problem("request_invalid", "the token runs free code, which could read them", {
-    hint: "Issue one with code, which pins the code that is given them, or with secretsReadable: true.",
+  throw new Problem("request_invalid", "the token runs any code that a caller sends, which could read the secrets", {
+    hint: "Issue a token with code, which pins the code that receives the secrets, or with secretsReadable: true.",
   });
 }
 
-/** @throws {Problem} `request_invalid`, `token_forbidden` with every fault at once. */
-async function readSecrets(given: unknown, claims: Claims, tokens: Tokens): Promise<Secrets> {
-  const parsed = secretsMember.safeParse(given);
-  const above = await aboveOf(claims, tokens);
-  const invalid = parsed.success ? await tooLarge(parsed.data, above, tokens) : schemaFaults(parsed.error);
-  refuseFaults("the secrets of the token", { invalid, exceeding: await overriding(above, given, tokens) }, "");
+/** @throws {Problem} `request_invalid`, `token_forbidden`, with all faults at once */
+async function readSecrets(body: unknown, claims: Claims, tokens: Tokens): Promise<Secrets> {
+  const parsed = secretsMember.safeParse(body);
+  const parent = await parentOf(claims, tokens);
+  const invalid = parsed.success ? await tooLarge(parsed.data, parent, tokens) : schemaFaults(parsed.error);
+  refuseFaults("the secrets of the token", { invalid, exceeding: await overriding(parent, body, tokens) }, "");
   return parsed.data!;
 }
 
-/** One that is not known any more has ended, and what is below it with it. */
-async function aboveOf({ parents: [parent] }: Claims, { store: registry }: Tokens): Promise<Claims | null> {
-  return parent === undefined ? null : ((await registry.issued(parent))?.claims ?? null);
+/** Returns the parent of a token. A parent that is not stored any more has ended, and so have its descendants. */
+async function parentOf({ parents: [parent] }: Claims, { store }: Tokens): Promise<Claims | null> {
+  return parent === undefined ? null : ((await store.issued(parent))?.claims ?? null);
 }
 
-/** In the words of a body that is the object of all secrets itself. */
-async function tooLarge(secrets: Secrets, above: Claims | null, { vault }: Tokens): Promise<MemberFault[]> {
-  const faults = await vault.faultsOfSize(above, secrets);
+/** Returns the faults of size, worded for a body that is itself the object of all secrets. */
+async function tooLarge(secrets: Secrets, parent: Claims | null, { vault }: Tokens): Promise<MemberFault[]> {
+  const faults = await vault.faultsOfSize(parent, secrets);
   return faults.map(({ detail }) => ({ member: "", detail: `they ${detail}` }));
 }
 
-/** Whoever asks: what is inherited wins, and they would be kept for nothing. */
-async function overriding(above: Claims | null, given: unknown, { vault }: Tokens): Promise<MemberFault[]> {
-  if (!above || typeof given !== "object" || given === null) return [];
-  return vault.overriding(above, { secrets: { ...given }, params: {} });
+/**
+ * Returns a fault for each name that the token inherits, for administrators too: the inherited value would always win.
+ */
+async function overriding(parent: Claims | null, body: unknown, { vault }: Tokens): Promise<MemberFault[]> {
+  if (!parent || typeof body !== "object" || body === null) return [];
+  return vault.overriding(parent, { secrets: { ...body }, params: {} });
 }
 
-/** @throws {Problem} `request_invalid` where they would be kept for nothing. */
-function mustNotHaveEnded(claims: Claims, { verifier }: Tokens): void {
-  // The signature of a token on record is not looked at, so neither are its keys. A token can get its secrets early.
+/** @throws {Problem} `request_invalid` if the token has ended, because its secrets would never be used */
+function requireNotEnded(claims: Claims, { verifier }: Tokens): void {
+  // The claims come from the store, not from a signed token, so no key is checked. A token may receive secrets before
+  // its `nbf`, so only the end of its lifetime is checked.
   const recorded = { claims, key: null, kids: [] };
   const state = verifier.stateOf(recorded, "end");
   if (state === "valid") return;
   const problem = verifier.problem(state, recorded);
-  throw new Problem("request_invalid", `${problem.message}, and runs nothing any more`, { cause: problem });
+  throw new Problem("request_invalid", `${problem.message}, and cannot run code any more`, { cause: problem });
 }
 
 function jtiOf(call: Call): string {

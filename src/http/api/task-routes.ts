@@ -28,34 +28,34 @@ import {
   resource,
 } from "./route.ts";
 
-/** Escapes make code longer than it is. */
+/** How many times longer code may be in JSON, because of its escapes. */
 const ESCAPE_FACTOR = 4;
-/** Of params, limits and their kind, as they are written: each is built and walked in one turn of the event loop. */
+/** The most JSON bytes of each other member, such as params. One turn of the event loop parses and walks a member. */
 const MAX_OTHER_BYTES = 96 * 2 ** 10;
-/** 64 KiB of secrets, of which some are escaped. */
+/** The most JSON bytes of secrets: 64 KiB of secrets, some of them escaped. */
 const MAX_SECRETS_BYTES = 256 * 2 ** 10;
-/** More than there are, so that a few that are unknown are reported by name. */
+/** The most members. There are fewer known members, so a few unknown members are still reported by name. */
 const MAX_MEMBERS = 32;
-/** A task with as many params as it may have takes up to seven milliseconds to be read. */
-const LISTED = 1;
+/** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
+const TASKS_PER_TURN = 1;
 const SEGMENT = "{[^/]*}";
 
-/** Named tasks, for who may keep them in their container. */
+/** Serves named tasks. A token needs the verb `tasks` and the task's container. */
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   const { tasks, issueRate } = dependencies;
   const path = `/api/tasks/:container${SEGMENT}`;
   resource(api, path, { GET: listTasks(dependencies) });
   resource(api, `${path}/:name${SEGMENT}`, {
     GET: async (call) => {
-      const { place } = await permitted(call, dependencies);
-      const task = await tasks.find(place.container, place.name);
-      if (!task) throw new Problem("not_found", "there is no task of that name in the container");
+      const { ref } = await authorize(call, dependencies);
+      const task = await tasks.find(ref.container, ref.name);
+      if (!task) throw noSuchTask();
       const end = tasks.endOf(task);
       const { headers } = call.env.incoming;
       if (!matches(task.etag, headers)) {
-        throw new Problem("precondition_failed", "the task is not the one that you mean");
+        throw new Problem("precondition_failed", "the ETag of the task does not match If-Match");
       }
-      // The tag tells nothing of the end of a task, which the client may not have seen yet.
+      // The tag stays the same when a task ends, so the client may not have received this change yet.
       if (!end.expired && !end.revoked && !matchesNone(task.etag, headers)) return notModified(["ETag", quoted(task)]);
       return answer(200, task, {
         ...end,
@@ -63,36 +63,36 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       });
     },
     PUT: async (call) => {
-      const { place, by } = await permitted(call, dependencies);
+      const { ref, by } = await authorize(call, dependencies);
       await issueRate.look(by);
       const members = await readMembers(call, dependencies, by);
-      const check = codeCheck(place, by, dependencies);
-      const { task, change } = await tasks.put(place, members, by, conditionOf(call), check);
-      // A PUT that changes nothing is not counted: the log must not grow by it.
+      const check = codeCheck(ref, by, dependencies);
+      const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
+      // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
       if (change !== "none") auditTask(call, dependencies, `task ${change}`, task, by);
       return answer(change === "made" ? 201 : 200, task);
     },
     DELETE: async (call) => {
-      const { place, by } = await permitted(call, dependencies);
-      const task = await tasks.remove(place, by, conditionOf(call));
+      const { ref, by } = await authorize(call, dependencies);
+      const task = await tasks.remove(ref, by, conditionOf(call));
       auditTask(call, dependencies, "task deleted", task, by);
-      return json(200, { ...place, deleted: true });
+      return json(200, { ...ref, deleted: true });
     },
   });
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
-      const { place, by } = await permitted(call, dependencies);
-      const versions = await tasks.versions(place, by);
-      if (versions.length === 0) throw new Problem("not_found", "there is no task of that name in the container");
-      return json(200, { versions: versions.map((task) => described(task)) });
+      const { ref, by } = await authorize(call, dependencies);
+      const versions = await tasks.versions(ref, by);
+      if (versions.length === 0) throw noSuchTask();
+      return json(200, { versions: versions.map((task) => describe(task)) });
     },
   });
   resource(api, `${path}/:name${SEGMENT}/rollback`, {
     POST: async (call) => {
-      const { place, by } = await permitted(call, dependencies);
+      const { ref, by } = await authorize(call, dependencies);
       await issueRate.look(by);
       const { version, secrets } = readRollBack(await readMembers(call, dependencies, by));
-      const task = await tasks.rollBack(place, version, secrets, by, conditionOf(call));
+      const task = await tasks.rollBack(ref, version, secrets, by, conditionOf(call));
       auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);
       return answer(200, task);
     },
@@ -111,35 +111,39 @@ function listTasks(dependencies: ApiDependencies): Handler {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
     const { after, count } = pageQuery(call);
-    mustKeepTasks(by, container);
+    requireTasksVerb(by, container);
     const page = await listPage<Task>("tasks", after, count, {
-      read: (cursor, some) => tasks.list(container, cursor, some),
-      atOnce: LISTED,
+      read: (cursor, most) => tasks.list(container, cursor, most),
+      entriesPerTurn: TASKS_PER_TURN,
       holder: by.family,
       cursorOf: ({ name }) => name,
-      describe: (task) => ({ ...described(task), ...tasks.endOf(task) }),
+      describe: (task) => ({ ...describe(task), ...tasks.endOf(task) }),
     });
     return jsonText(200, page);
   };
 }
 
-async function permitted(call: Call, dependencies: ApiDependencies): Promise<{ place: TaskRef; by: Caller }> {
+async function authorize(call: Call, dependencies: ApiDependencies): Promise<{ ref: TaskRef; by: Caller }> {
   const by = await authenticate(call, dependencies);
   const container = containerName(segment(call, CONTAINER));
   const name = taskName(segment(call, NAME));
-  mustKeepTasks(by, container);
-  return { place: { container, name }, by };
+  requireTasksVerb(by, container);
+  return { ref: { container, name }, by };
 }
 
-function mustKeepTasks(by: Caller, container: string): void {
+function noSuchTask(): Problem {
+  return new Problem("not_found", "the container has no task with this name");
+}
+
+function requireTasksVerb(by: Caller, container: string): void {
   if (!permitsContainer(by.claims, container) || !permitsVerb(by.claims, "tasks")) throw forbidden();
 }
 
-/** Their places in `/api/tasks/{container}/{name}`. */
+/** The indexes of these segments in `/api/tasks/{container}/{name}`. */
 const CONTAINER = 3;
 const NAME = 4;
 
-/** As it came: Hono would decode it before we can judge it. */
+/** Returns a segment of the path as the client sent it. Hono would decode it before this code can validate it. */
 function segment(call: Call, at: number): string {
   return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
 }
@@ -147,23 +151,25 @@ function segment(call: Call, at: number): string {
 /** @throws {Problem} `code_too_large`, `request_invalid` */
 async function readMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
   const { codeLimit, jsonDepthLimit } = dependencies.config;
-  const most = codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
+  const limitBytes = codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
   const tooLarge = (): Problem => {
-    return new Problem("code_too_large", `the body is longer than the ${most} bytes that are taken`);
+    return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`);
   };
-  return await readBytes(call, dependencies, by, { limitBytes: most, tooLarge }, async (body) => {
+  return await readBytes(call, dependencies, by, { limitBytes, tooLarge }, async (body) => {
     await checkJson(body, jsonDepthLimit, by.family, memberBounds(body));
     return await parseJson(body, jsonDepthLimit, by.family);
   });
 }
 
-/** Refuses what would take long to be built and walked, before that is done: none of it could be a task's. */
+/**
+ * Rejects members that would take too long to build and walk, before they are built. No valid task has such members.
+ */
 function memberBounds(body: Buffer): JsonVisitor {
   let names = 0;
   return {
     named: (depth) => {
       if (depth === 1) names += 1;
-      if (names > MAX_MEMBERS) throw new Problem("request_invalid", `a task has no more than ${MAX_MEMBERS} members`);
+      if (names > MAX_MEMBERS) throw new Problem("request_invalid", `a task has at most ${MAX_MEMBERS} members`);
     },
     member: (depth, name, { start, end }) => {
       if (depth !== 1) return;
@@ -171,27 +177,27 @@ function memberBounds(body: Buffer): JsonVisitor {
       const bytes = end - start;
       const bound = member === "code" ? Infinity : member === "secrets" ? MAX_SECRETS_BYTES : MAX_OTHER_BYTES;
       if (bytes <= bound) return;
-      throw new Problem("request_invalid", `${member.slice(0, 64)} has ${bytes} bytes; at most ${bound} are taken`);
+      throw new Problem("request_invalid", `${member.slice(0, 64)} has ${bytes} bytes; at most ${bound} are accepted`);
     },
   };
 }
 
-/** RFC 9110, section 13.1: what was changed meanwhile is not overwritten by who does not know it. */
+/** Returns the precondition of a request (RFC 9110, section 13.1), so that a client overwrites no unseen change. */
 function conditionOf(call: Call): Condition {
   const { headers } = call.env.incoming;
   return (etag) => matches(etag, headers) && matchesNone(etag, headers);
 }
 
 function answer(status: number, task: Task, more: object = {}): Response {
-  return json(status, { ...described(task), ...more }, ["ETag", quoted(task)]);
+  return json(status, { ...describe(task), ...more }, ["ETag", quoted(task)]);
 }
 
 function quoted({ etag }: Task): string {
   return `"${etag}"`;
 }
 
-/** All of it but its code and its secrets. Times are in Unix seconds. */
-function described({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
+/** Returns all members of a task except its code and its secrets. Times are in Unix seconds. */
+function describe({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
   const { jti, exp, limits, net, fresh, params, code } = caller.claims;
   return {
     ...{ container, name, version, etag, jti },
@@ -203,9 +209,9 @@ function described({ container, name, version, etag, caller, inline, by, at, ...
   };
 }
 
-function auditTask(call: Call, dependencies: ApiDependencies, what: string, task: Task, by: Caller): void {
+function auditTask(call: Call, dependencies: ApiDependencies, change: string, task: Task, by: Caller): void {
   const { container, name, version, caller } = task;
-  audit(call, dependencies, what, {
+  audit(call, dependencies, change, {
     ...{ container, task: name, version },
     ...{ token: caller.claims.jti, by: by.claims.jti },
   });

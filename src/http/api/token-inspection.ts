@@ -19,70 +19,70 @@ import {
   resource,
 } from "./route.ts";
 
-/** A token takes up to three milliseconds to be read. */
-const SCANNED = 3;
+/** The tokens that a list reads in one turn of the event loop. A token takes up to 3 ms. */
+const TOKENS_PER_TURN = 3;
 
-/** `GET /api/tokens`: what was issued, in pages, for administrators. */
+/** Handles `GET /api/tokens`: lists the issued tokens in pages, for administrators. */
 export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
     const { claims, family } = await authenticate(call, dependencies);
     const { after, count, query } = pageQuery(call, ["container"]);
-    const given = query.get("container");
-    const container = given === null ? null : containerName(given);
+    const containerParam = query.get("container");
+    const container = containerParam === null ? null : containerName(containerParam);
     if (!claims.admin) throw forbidden();
     const page = await listPage<IssuedToken>("tokens", after, count, {
-      read: (cursor, some) => tokens.store.list(cursor, some),
-      atOnce: SCANNED,
+      read: (cursor, most) => tokens.store.list(cursor, most),
+      entriesPerTurn: TOKENS_PER_TURN,
       holder: family,
       cursorOf: ({ claims: { jti } }) => jti,
-      describe: (issued) => described(issued, tokens),
-      wanted: (issued) => container === null || permitsContainer(issued.claims, container),
+      describe: (issued) => describe(issued, tokens),
+      filter: (issued) => container === null || permitsContainer(issued.claims, container),
     });
     return jsonText(200, page);
   };
 }
 
-/** `GET /api/tokens/{jti}`: one of them, for administrators, for itself and for those above it. */
+/** Handles `GET /api/tokens/{jti}`: returns a token to administrators, to the token itself and to its ancestors. */
 export function inspectToken(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
     const { claims: by } = await authenticate(call, dependencies);
     const jti = decode(lastSegment(call)) ?? "";
     const issued = await tokens.store.issued(jti);
-    if (!by.admin && !(issued && isOfChain(issued.claims, by))) throw forbidden();
-    if (!issued) throw new Problem("not_found", "no token of that jti is known here; it may have ended long ago");
-    return json(200, await described(issued, tokens));
+    if (!by.admin && !(issued && isSelfOrDescendant(issued.claims, by))) throw forbidden();
+    if (!issued) throw new Problem("not_found", "no token with this jti is stored here; it may have ended long ago");
+    return json(200, await describe(issued, tokens));
   };
 }
 
-/** `POST /api/tokens/introspect` (RFC 7662), for what is the token that asks, or below it. */
+/** Serves `POST /api/tokens/introspect` (RFC 7662). A token may introspect itself and its descendants. */
 export function serveIntrospection(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/api/tokens/introspect", {
     POST: async (call) => {
       const caller = await authenticate(call, dependencies);
       const { claims: by } = caller;
       const form = await readForm(call, dependencies, caller);
-      const given = form.getAll("token");
-      if (given.length !== 1) {
-        throw new Problem("request_invalid", `the form has ${given.length} members named token, and must have one`);
+      const values = form.getAll("token");
+      if (values.length !== 1) {
+        throw new Problem("request_invalid", `the form has ${values.length} members named token; it must have one`);
       }
-      const claims = await validClaims(given[0]!, call.env.incoming, dependencies);
-      // One answer for all that is not theirs to know (section 2.2).
-      if (!claims || (!by.admin && !isOfChain(claims, by))) return json(200, { active: false });
+      const claims = await validClaims(values[0]!, call.env.incoming, dependencies);
+      // Invalid tokens and tokens that the caller may not see get the same answer (RFC 7662, section 2.2).
+      if (!claims || (!by.admin && !isSelfOrDescendant(claims, by))) return json(200, { active: false });
       return json(200, introspection(claims));
     },
   });
 }
 
-/** `null` when it is not valid. What else goes wrong is thrown: it says nothing about the token. */
+/** Returns null if the token is not valid. Throws all other errors, because they are not about the token. */
 async function validClaims(
   token: string,
   request: Parameters<ApiDependencies["authenticator"]["verify"]>[1],
   { authenticator }: ApiDependencies,
 ): Promise<Claims | null> {
   try {
-    // Counted for the address like any other check: it costs the same.
+    // The check counts for the client's address like any other check, because it costs the same.
     return (await authenticator.verify(token, request)).claims;
   } catch (error) {
     if (error instanceof Problem && error.code === "token_invalid") return null;
@@ -96,23 +96,20 @@ function introspection({ jti, exp, nbf, iat, ...claims }: Claims): object {
   return { active: true, token_type: "Bearer", scope, jti, iss: ISSUER, aud: AUDIENCE, ...times, ...claims };
 }
 
-function isOfChain(claims: Claims, by: Claims): boolean {
+function isSelfOrDescendant(claims: Claims, by: Claims): boolean {
   return claims.jti === by.jti || claims.parents.includes(by.jti);
 }
 
-/** What there is to know of a token. Nothing in it is the token. Times are in Unix seconds. */
-async function described(
-  { claims, issuedBy, issuedAt }: IssuedToken,
-  { store: registry, uses }: Tokens,
-): Promise<object> {
-  const ends = await Promise.all([claims.jti, ...claims.parents].map(async (jti) => registry.revocation(jti)));
+/** Returns all facts about a token, but not the token itself. Times are in Unix seconds. */
+async function describe({ claims, issuedBy, issuedAt }: IssuedToken, { store, uses }: Tokens): Promise<object> {
+  const ends = await Promise.all([claims.jti, ...claims.parents].map(async (jti) => store.revocation(jti)));
   const at = ends.findIndex((end) => end !== undefined);
   const use = await uses.of(claims.jti);
   return {
     jti: claims.jti,
     issuedBy,
     issuedAt: seconds(issuedAt),
-    // Its own, or that of the nearest above it.
+    // The revocation of the token itself, otherwise of its nearest revoked ancestor.
     revoked: at < 0 ? null : { jti: [claims.jti, ...claims.parents][at], by: ends[at]!.by, at: seconds(ends[at]!.at) },
     lastUsed: use ? seconds(use.lastMs) : null,
     runs: use?.runs ?? 0,

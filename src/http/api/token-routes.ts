@@ -15,7 +15,7 @@ import {
 import { serveSecrets } from "./secret-routes.ts";
 import { inspectToken, listTokens, serveIntrospection } from "./token-inspection.ts";
 
-/** Issuing and revoking: administrators all, others what is below them. */
+/** Serves issuing and revoking. Administrators may revoke all tokens, other tokens may revoke their descendants. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   const { tokens, config, issueRate } = dependencies;
   const quotas = { familyTokens: config.familyTokens, admit: (by: Caller) => issueRate.admit(by) };
@@ -23,7 +23,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     if (jti === by.jti) return by.selfRevoke;
     return by.admin || ((await tokens.store.issued(jti))?.claims.parents.includes(by.jti) ?? false);
   };
-  // Before the one below, which would take its name for a jti.
+  // Must be added before `/api/tokens/:jti`, which would read `introspect` as a jti.
   serveIntrospection(api, dependencies);
   serveSecrets(api, dependencies);
   resource(api, "/api/tokens", {
@@ -43,9 +43,9 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       const { claims: by } = await authenticate(call, dependencies);
       const jti = decode(lastSegment(call)) ?? "";
       if (!(await mayRevoke(by, jti))) throw forbidden();
-      // One that was signed elsewhere says itself how long that is to be remembered.
+      // A token that another node signed may not be stored here. Its own `exp` limits the life of its revocation.
       const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
-      // Nothing counts a revocation, which anyone above the token can repeat: the log must not grow by that.
+      // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
       if (first) audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
       return json(200, { jti, revoked: true });
     },

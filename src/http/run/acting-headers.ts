@@ -1,9 +1,9 @@
 /**
- * Response headers that command a proxy, CDN, server or framework in front of the service. The answer of a task must not
- * do that. Each row is the beginning of names, and the product that acts on them.
+ * Response headers that control a proxy, CDN, server or framework in front of the service. The answer of a task must
+ * not contain them. Each row is a prefix of header names, with the product that acts on these headers.
  *
- * The list can never be complete, and so it names whole families: the next header of a family is then in it already. A
- * word that tasks may use for their own headers stands here with all of the name that acts.
+ * The list can never be complete, so its prefixes cover whole families, including future headers of a family. If tasks
+ * may use a word in their own headers, the row contains the complete name of the header that acts.
  */
 const ACTS: Readonly<Record<string, string>> = {
   // Servers, proxies and gateways
@@ -15,7 +15,7 @@ const ACTS: Readonly<Record<string, string>> = {
   "x-caddy": "Caddy",
   "x-compress-hint": "H2O",
   "x-envoy": "Envoy: takes a node out of service, degrades it, retries",
-  "x-forwarded": "proxies that read what comes back",
+  "x-forwarded": "proxies that read the headers of answers",
   "x-haproxy": "HAProxy",
   "x-http2": "H2O, nghttpx: server push",
   "x-istio": "Istio",
@@ -30,29 +30,29 @@ const ACTS: Readonly<Record<string, string>> = {
   "x-pagespeed": "mod_pagespeed",
   "x-passenger": "Phusion Passenger",
   "x-psa": "mod_pagespeed",
-  "x-reproxy": "Perlbal, H2O: fetches another URL and answers that",
-  "x-reverse-proxy": "Varnish with FOSHttpCache: how long an answer is kept",
+  "x-reproxy": "Perlbal, H2O: answers with the content of another URL",
+  "x-reverse-proxy": "Varnish with FOSHttpCache: how long an answer is cached",
   "x-rewrite": "IIS, Cherokee: replaces the URL",
-  "x-send-file": "Apache, by the older name",
+  "x-send-file": "Apache, the older name",
   "x-sendfile": "Apache, lighttpd, uWSGI, Passenger, Caddy: sends a file of the machine",
   "x-squid": "Squid",
-  "x-surrogate": "Fastly, Varnish: the cache in front",
+  "x-surrogate": "Fastly, Varnish: controls the cache",
   "x-traefik": "Traefik",
   "x-tyk": "Tyk",
   "x-uwsgi": "uWSGI",
   "x-varnish": "Varnish",
   "x-weblogic": "WebLogic's plug-ins for Apache and IIS: replaces their list of nodes",
 
-  // Conventions of rules for caches, as Varnish and Fastly are given them
-  "x-cache-control": "a Cache-Control for the cache alone",
-  "x-cache-tag": "CDNs: by which answers are purged",
-  "x-cache-tags": "Varnish with FOSHttpCache: by which answers are purged",
+  // Conventions in the rules of caches such as Varnish and Fastly
+  "x-cache-control": "a Cache-Control only for the cache",
+  "x-cache-tag": "CDNs: tags for purging answers",
+  "x-cache-tags": "Varnish with FOSHttpCache: tags for purging answers",
   "x-do-esi": "Varnish: runs the body as Edge Side Includes",
-  "x-drupal-cache": "Acquia, Varnish for Drupal: by which answers are purged",
+  "x-drupal-cache": "Acquia, Varnish for Drupal: tags for purging answers",
   "x-esi": "Varnish, Akamai: runs the body as Edge Side Includes",
-  "x-magento": "Varnish for Magento: by which answers are purged",
-  "x-ttl": "Varnish: how long an answer is kept",
-  "x-xkey": "Varnish: by which answers are purged",
+  "x-magento": "Varnish for Magento: tags for purging answers",
+  "x-ttl": "Varnish: how long an answer is cached",
+  "x-xkey": "Varnish: tags for purging answers",
 
   // Clouds and CDNs
   "x-0": "Edgio",
@@ -81,17 +81,17 @@ const ACTS: Readonly<Record<string, string>> = {
   "x-now": "Vercel",
   "x-vercel": "Vercel",
 
-  // Frameworks, where they pass on the answer of another server
+  // Frameworks that forward the answer of another server
   "x-action-redirect": "Next.js",
   "x-action-revalidated": "Next.js",
   "x-astro": "Astro: X-Astro-Reroute",
   "x-body-eval": "Symfony's HttpCache: runs the body as PHP",
   "x-body-file": "Symfony's HttpCache: sends a file of the machine",
-  "x-cascade": "Rack, Rails: asks the next application",
-  "x-content-digest": "Symfony's HttpCache, Rack::Cache: takes the body from their store",
+  "x-cascade": "Rack, Rails: calls the next application",
+  "x-content-digest": "Symfony's HttpCache, Rack::Cache: reads the body from their store",
   "x-invoke": "Next.js",
   "x-matched-path": "Next.js, Vercel",
-  "x-middleware": "Next.js: rewrites, sets headers of the request and cookies",
+  "x-middleware": "Next.js: rewrites, sets request headers and cookies",
   "x-next": "Next.js",
   "x-nextjs": "Next.js: rewrites, redirects, cache",
   "x-nitro": "Nuxt",
@@ -104,7 +104,7 @@ const ACTS: Readonly<Record<string, string>> = {
 
 const ACTING = new RegExp(`^(?:${Object.keys(ACTS).join("|")})(?![a-z])`);
 
-/** @param name of a response header, in lower case. */
+/** @param name the name of a response header, in lower case */
 export function isActing(name: string): boolean {
   return ACTING.test(name);
 }

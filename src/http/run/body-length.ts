@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
 
-/** The length that a task gives its body, or null when it gives none, several, or what is no length. */
+/** Returns the `Content-Length` that a task sets, or null if the task sets none, several, or an invalid value. */
 export function announcedLength(headers: readonly string[]): number | null {
   let length: number | null = null;
   for (let index = 0; index < headers.length; index += 2) {
@@ -11,17 +11,20 @@ export function announcedLength(headers: readonly string[]): number | null {
   return length;
 }
 
-/** Lets a body of so many bytes through, and breaks when it is shorter or longer: the rest would be read as another answer. */
-export function exactly(length: number): Transform {
+/**
+ * Passes through a body of exactly `length` bytes, and fails if the body is shorter or longer. Otherwise a client would
+ * read the difference as a part of another answer.
+ */
+export function requireLength(length: number): Transform {
   let left = length;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       left -= chunk.length;
-      if (left < 0) done(new Error(`a body longer than the ${length} bytes that were announced`));
+      if (left < 0) done(new Error(`the body is longer than its Content-Length of ${length} bytes`));
       else done(null, chunk);
     },
     flush(done) {
-      done(left === 0 ? null : new Error(`a body shorter than the ${length} bytes that were announced`));
+      done(left === 0 ? null : new Error(`the body is shorter than its Content-Length of ${length} bytes`));
     },
   });
 }

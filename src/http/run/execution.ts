@@ -7,29 +7,31 @@ import type { Refusal } from "../../egress/faults.ts";
 import type { Problem } from "../../errors.ts";
 import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
 
-/** What a run came to: a buffered result, or the head of an answer whose body streams. */
+/** The outcome of a run: a buffered result, or the head and the streamed body of an answer. */
 export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: AnswerBody };
 
 /** A body whose producer waits for its consumer. */
 export interface AnswerBody extends Readable {
-  /** All of it, when it has come to its end already; else null. To be read once, and instead of the stream. */
+  /** Returns the whole body if it is complete, otherwise null. May be called once, before the stream is read. */
   takeWhole(): Buffer | null;
-  /** Called when it has come to its end, which is before it has been read to it. */
-  onMade: (() => void) | null;
+  /** Called when the guest has sent the whole body. The client may not have read it yet. */
+  onComplete: (() => void) | null;
 }
 
-/** Who wants to know more of a run than its outcome. */
+/** Receives the events of a run other than its outcome. */
 export interface RunObserver {
-  /** Once: the guest is done with the run. For a stream, and where `waitUntil` was given work, that is after its outcome. */
+  /**
+   * Called once, when the guest has finished the run. This is after the outcome for streams and for `waitUntil` work.
+   */
   over(): void;
-  /** A stream broke after its head. */
+  /** Called if a stream fails after its head. */
   broke(problem: Problem): void;
-  /** The task asked for a place that it may not reach. */
+  /** Called if the egress policy refuses a destination to the task. */
   refused(refusal: Refusal): void;
   readonly logSink: RunLogSink;
 }
 
-/** The service's end of one run: turns what the guest says into an outcome that can be awaited. */
+/** The service's side of a run. Converts the frames of the guest to an outcome. */
 export class Execution implements RunListener {
   readonly outcome: Promise<Outcome>;
   readonly #resolve: (outcome: Outcome) => void;
@@ -47,7 +49,7 @@ export class Execution implements RunListener {
     this.#observer = observer;
   }
 
-  /** Says which run of which guest it is. */
+  /** Sets the guest and the id of the run in this guest. */
   begin(guest: Guest, id: number): void {
     this.#guest = guest;
     this.#id = id;
@@ -57,14 +59,14 @@ export class Execution implements RunListener {
     return this.#observer.logSink;
   }
 
-  /** The client has left: nobody waits for the outcome any more. */
+  /** Abandons the run, because its client has disconnected and does not need the outcome any more. */
   abandon(): void {
     this.#guest?.abandon(this.#id);
   }
 
   /**
-   * Ends it, whatever it is at. Its guest takes no further run and ends when those beside it have: none of them is to
-   * blame, and nothing else stops code that goes on.
+   * Ends the run at any point. Its guest accepts no further runs and ends after its other runs, because only the end of
+   * the guest stops code that keeps running. The other runs are not at fault, so they may finish.
    */
   kill(problem: Problem): void {
     this.#guest?.abort(this.#id, "gone");
@@ -90,7 +92,7 @@ export class Execution implements RunListener {
   }
 
   fault(problem: Problem): void {
-    // After a head there is no other answer to give: the body is cut, so that nobody takes it for whole.
+    // After the head no other answer is possible. The body is cut, so that the client sees that it is incomplete.
     if (!this.#body) return this.#reject(problem);
     this.#observer.broke(problem);
     this.#body.destroy(problem);
@@ -105,22 +107,22 @@ export class Execution implements RunListener {
   }
 }
 
-const NOTHING = Buffer.alloc(0);
-/** A view of this much less than what it is a view of holds the rest in memory for nothing. */
-const MOST_HELD = 4;
+const EMPTY = Buffer.alloc(0);
+/** How many times larger than a view its buffer may be. A larger buffer would waste memory, so the view is copied. */
+const MAX_BUFFER_RATIO = 4;
 
-/** What has been read of it is granted to the guest again. */
+/** A body that grants its bytes to the guest again after the client has read them. */
 class Body extends Readable implements AnswerBody {
-  onMade: (() => void) | null = null;
+  onComplete: (() => void) | null = null;
   readonly #grant: (bytes: number) => void;
   #unread = 0;
   #whole = false;
 
   constructor(grant: (bytes: number) => void) {
-    // Nothing ahead of its reader: Node counts bytes only, and so would have a body of single bytes read 65 536 frames ahead.
+    // The stream must not read ahead. Node counts only bytes, so it would buffer 65 536 frames of single bytes.
     super({ highWaterMark: 0 });
     this.#grant = grant;
-    // It may break before anybody reads it, and an error that nobody hears would end the service.
+    // The body may fail before it has a reader, and an unhandled error event would end the service.
     this.on("error", () => {});
   }
 
@@ -128,18 +130,18 @@ class Body extends Readable implements AnswerBody {
     const cost = bytes.length + DATA_FRAME_COST_BYTES;
     if (this.destroyed) return this.#grant(cost);
     this.#unread += cost;
-    this.push(withoutRest(bytes));
+    this.push(compact(bytes));
   }
 
   finish(): void {
     this.#whole = true;
     this.push(null);
-    this.onMade?.();
+    this.onComplete?.();
   }
 
   takeWhole(): Buffer | null {
     if (!this.#whole || this.destroyed) return null;
-    return (this.read() as Buffer | null) ?? NOTHING;
+    return (this.read() as Buffer | null) ?? EMPTY;
   }
 
   override _read(): void {
@@ -149,8 +151,11 @@ class Body extends Readable implements AnswerBody {
   }
 }
 
-/** A guest can send one byte in the midst of a large chunk of noise: until it was read the service would hold the chunk. */
-function withoutRest(bytes: Buffer): Uint8Array {
-  // Not Buffer.from: in its pool one byte holds the bytes of others.
-  return bytes.length * MOST_HELD < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes;
+/**
+ * Copies a small view of a large buffer. A guest can send a single byte of a body within a large chunk of other frames.
+ * The service would otherwise keep the chunk in memory until the client has read this byte.
+ */
+function compact(bytes: Buffer): Uint8Array {
+  // Buffer.from would use Node's pool, where one byte keeps the whole block of the pool in memory.
+  return bytes.length * MAX_BUFFER_RATIO < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes;
 }

@@ -28,7 +28,7 @@ export async function findTask(tasks: Tasks, { container, task }: RunTarget): Pr
  * @throws {Problem} `not_found`, `code_pinned`, `token_invalid`
  */
 export function mustBeRunnable(task: Task | null, bearer: Caller | null, verifier: Verifier): Task {
-  if (!task) throw new Problem("not_found", "there is no task of that name in the container");
+  if (!task) throw new Problem("not_found", "the container has no task with this name");
   if (bearer?.claims.code) {
     throw new Problem("code_pinned", "the token runs only its own code, and the path names a task", {
       hint: "Leave the name of the task out, or use a token that is not pinned.",

@@ -5,7 +5,9 @@ import type { RunCounts } from "../../telemetry/run-counts.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { redactionOf } from "./redactions.ts";
 
-/** Writes what a run says beside its answer to the log. It outlives its request, and so has nothing of it but names. */
+/**
+ * Writes the output and the late errors of a run to the log. It outlives the request, so it keeps only names from it.
+ */
 export class LogFileSink implements RunLogSink {
   readonly #log: Log;
   readonly #counts: RunCounts;
@@ -13,7 +15,7 @@ export class LogFileSink implements RunLogSink {
   readonly #secrets: RunSecrets | null;
   #failed = false;
 
-  /** @param secrets what is redacted in all that it writes. */
+  /** @param secrets the secrets that are redacted in all written texts */
   constructor(log: Log, counts: RunCounts, names: RunNames, secrets: RunSecrets | null) {
     this.#log = log;
     this.#counts = counts;
@@ -24,7 +26,7 @@ export class LogFileSink implements RunLogSink {
   log(level: number, text: Buffer): void {
     const { run, container } = this.#names;
     const secrets = this.#secrets;
-    // Redacted only where it is written: most services do not log what tasks print.
+    // The text is redacted only if it is written, because most services do not log the output of tasks.
     this.#log.task(run, container, level, () => {
       return secrets ? redactionOf(secrets).text(text.toString()) : text.toString();
     });

@@ -10,29 +10,29 @@ import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { endAnswer } from "../read-body.ts";
 import { holdBytes, holdUnread } from "../unread.ts";
 import { isActing } from "./acting-headers.ts";
-import { announcedLength, exactly } from "./body-length.ts";
+import { announcedLength, requireLength } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
 
-/** Response headers of a task that pass. What is not named here does not: a list of bad ones is never complete. */
-const PASSES =
+/** The response headers that a task may set. Bad headers are not listed, because that list would never be complete. */
+const ALLOWED =
   /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-[a-z0-9-]+)$/;
-/** Of the names that begin with `x-`, these are a policy of the origin, which is the service's. */
-const OF_ORIGIN =
+/** The `x-` headers that set a policy for the origin. The origin is the service's, so a task may not set them. */
+const ORIGIN_POLICIES =
   /^x-(?:content-security-policy|webkit-csp|permitted-cross-domain-policies|xss-protection|frame-options|ua-compatible|dns-prefetch-control|download-options)/;
-/** The service frames the body itself, and says these once. */
-const OWN = new Set(["content-length", "x-content-type-options"]);
+/** The headers that the service sets itself, exactly once. */
+const SET_BY_SERVICE = new Set(["content-length", "x-content-type-options"]);
 const BODILESS = new Set([204, 304]);
 const JSON_TYPE = ["Content-Type", "application/json"];
-/** A task's page acts in no origin, least of all in that of the service and its console. */
+/** The sandbox gives a task's page no origin, so that it cannot act in the origin of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
-/** A page that was opened with a token in its URL could read it there, also where the task needs none. */
+/** The policy if the URL contains a token. Without scripts, the page cannot read it, even if the task is public. */
 const SANDBOX_OF_KEY = "sandbox allow-forms";
 
 const ignore = (): void => {};
 
 /**
- * To HTTP/1.0, which nginx speaks unless it is told otherwise, a body without a length ends with its connection: a close
- * would make one that broke look whole. TLS tells the two apart by itself.
+ * Resets a connection. In HTTP/1.0, which nginx uses by default, the end of the connection is the end of a body without
+ * a length. A normal close would make a cut body look complete. TLS distinguishes both cases itself.
  */
 function reset(response: ServerResponse): void {
   const { socket } = response;
@@ -40,27 +40,29 @@ function reset(response: ServerResponse): void {
   else response.destroy();
 }
 
-/** The answer to a run that a token was good for: whatever becomes of it, it carries the run's headers. */
+/** The answer to an authorized run. All outcomes carry the headers of the run. */
 export class RunAnswer {
+  /** The id of the run. */
   readonly run: string;
-  /** What is left of the keys that the run counts against. */
+  /** The use of the limits against which the run counts. */
   usage: readonly KeyUsage[] = [];
   readonly #response: ServerResponse;
-  /** Whose memory an answer takes that is not read. */
-  readonly #reader: string;
-  readonly #byKey: boolean;
-  // When each step was over, on the clock of `performance.now()`; 0 until then.
+  /** The owner whose share of memory the answer uses until the client has read it. */
+  readonly #owner: string;
+  /** Whether the query of the request contains `key`. */
+  readonly #hasKey: boolean;
+  // The end of each step, on the clock of `performance.now()`; 0 before it.
   readonly #arrivedMs: number;
   #admittedMs = 0;
   #isCounted = false;
   #sentMs = 0;
   #start: Start = "warm";
 
-  constructor(response: ServerResponse, run: string, reader: string, byKey: boolean, arrivedMs: number) {
+  constructor(response: ServerResponse, run: string, owner: string, hasKey: boolean, arrivedMs: number) {
     this.#response = response;
-    this.#reader = reader;
+    this.#owner = owner;
     this.run = run;
-    this.#byKey = byKey;
+    this.#hasKey = hasKey;
     this.#arrivedMs = arrivedMs;
   }
 
@@ -73,21 +75,21 @@ export class RunAnswer {
     return this.#isCounted;
   }
 
-  /** Records what the limiter decided, and when. */
+  /** Records the limiter's decision and its time. */
   decided({ admitted, usage }: Decision): void {
     this.usage = usage;
     this.#isCounted = admitted;
     this.#admittedMs = performance.now();
   }
 
-  /** The run goes to its guest, now. @returns that moment. */
+  /** Records that the service sends the run to its guest now. @returns the current time */
   sent(start: Start): number {
     this.#start = start;
     this.#sentMs = performance.now();
     return this.#sentMs;
   }
 
-  /** @param streamMs by which a body that streams has been read, or is cut. */
+  /** @param streamMs the longest time in which the client must have read a streamed body; after it the body is cut */
   send(outcome: Outcome, streamMs: number): void {
     if ("json" in outcome) this.#sendJson(outcome.json);
     else this.#sendStream(outcome.head, outcome.body, streamMs);
@@ -98,8 +100,8 @@ export class RunAnswer {
     const bytes = Buffer.byteLength(body);
     const length = ["Content-Length", String(bytes)];
     this.#response.writeHead(status, [...headers, ...this.#headers(), ...length, "Cache-Control", "no-store"]);
-    // The error of a task can be long.
-    holdUnread(this.#response, this.#reader, bytes);
+    // The error of a task may be large.
+    holdUnread(this.#response, this.#owner, bytes);
     endAnswer(this.#response, body);
   }
 
@@ -107,19 +109,19 @@ export class RunAnswer {
     const headers = this.#headers();
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
-    // A big answer is held in memory until it is read.
-    holdUnread(this.#response, this.#reader, json.length);
-    // As Latin-1, which is the same bytes: Node then writes head and body in one piece.
+    // A big answer is in memory until the client has read it.
+    holdUnread(this.#response, this.#owner, json.length);
+    // A Latin-1 string has the same bytes. Node writes head and body in one piece if the body is a string.
     this.#response.end(json.toString("latin1"), "latin1");
   }
 
-  /** Of what its guest has made, and nobody has read yet, no watchdog knows any more. */
+  /** Limits the unread rest of a complete body. The run has ended, so the watchdog does not limit it any more. */
   #holdRest(body: AnswerBody, untilMs: number): void {
     const response = this.#response;
     if (response.destroyed) return;
     const cut = (): void => void (response.chunkedEncoding ? response.destroy() : reset(response));
     const timer = setTimeout(cut, Math.max(0, untilMs - performance.now())).unref();
-    const release = holdBytes(this.#reader, body.readableLength + response.writableLength, cut);
+    const release = holdBytes(this.#owner, body.readableLength + response.writableLength, cut);
     response.once("close", () => {
       clearTimeout(timer);
       release();
@@ -132,36 +134,38 @@ export class RunAnswer {
     let cacheControl = false;
     for (let index = 0; index < head.headers.length; index += 2) {
       const name = head.headers[index]!.toLowerCase();
-      if (!PASSES.test(name) || isActing(name) || OF_ORIGIN.test(name) || OWN.has(name)) continue;
+      if (!ALLOWED.test(name) || isActing(name) || ORIGIN_POLICIES.test(name) || SET_BY_SERVICE.has(name)) continue;
       cacheControl ||= name === "cache-control";
       headers.push(name, head.headers[index + 1]!);
     }
     if (!cacheControl) headers.push("Cache-Control", "no-store");
     if (head.status > 299) headers.push("Caisson-Fault", "task");
     if (BODILESS.has(head.status)) return this.#sendBodiless(head.status, headers, body);
-    // What was made at once is here already: then its length is known, and the one that the task says does not count.
+    // If the whole body has arrived already, its length is known, and the `Content-Length` of the task is ignored.
     const whole = body.takeWhole();
     const length = whole?.length ?? announcedLength(head.headers);
     if (length !== null) headers.push("Content-Length", String(length));
-    // nginx would gather what is sent by and by, unless it is told here.
+    // Without this header, nginx would buffer the stream.
     if (!whole) headers.push("X-Accel-Buffering", "no");
     response.writeHead(head.status, headers);
     if (whole) {
-      holdUnread(response, this.#reader, whole.length);
+      holdUnread(response, this.#owner, whole.length);
       return void response.end(whole);
     }
     response.flushHeaders();
     const untilMs = performance.now() + streamMs;
-    body.onMade = () => this.#holdRest(body, untilMs);
-    // A body that breaks destroys the response: the client sees it cut, never ended.
-    if (length !== null) return void pipeline(body, exactly(length), response, ignore);
-    // It may have broken before it came here.
+    body.onComplete = () => this.#holdRest(body, untilMs);
+    // A body that fails destroys the response, so the client sees a cut body and never a complete one.
+    if (length !== null) return void pipeline(body, requireLength(length), response, ignore);
+    // The body may have failed already.
     if (!response.chunkedEncoding && body.destroyed) return reset(response);
     if (!response.chunkedEncoding) body.once("error", () => reset(response));
     pipeline(body, response, ignore);
   }
 
-  /** RFC 9110, sections 15.3.5 and 15.4.5: there is a head alone. What the task writes all the same is read and dropped. */
+  /**
+   * Sends only a head (RFC 9110, sections 15.3.5 and 15.4.5). A body that the task writes nevertheless is discarded.
+   */
   #sendBodiless(status: number, headers: string[], body: AnswerBody): void {
     this.#response.writeHead(status, headers);
     this.#response.end();
@@ -179,14 +183,14 @@ export class RunAnswer {
       "Referrer-Policy",
       "no-referrer",
       "Content-Security-Policy",
-      this.#byKey ? SANDBOX_OF_KEY : SANDBOX,
+      this.#hasKey ? SANDBOX_OF_KEY : SANDBOX,
       ...rateLimitHeaders(this.usage),
       ...VERSION_HEADERS,
       ...CORS_HEADERS,
     ];
   }
 
-  /** Server Timing (W3C): milliseconds up to the head. */
+  /** Returns the `Server-Timing` value (W3C), in milliseconds up to the head of the answer. */
   #serverTiming(): string {
     const nowMs = performance.now();
     const queue = `queue;dur=${((this.#admittedMs || nowMs) - this.#arrivedMs).toFixed(2)}`;

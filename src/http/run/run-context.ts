@@ -4,11 +4,16 @@ import type { Params } from "../../tokens/claims.ts";
 import type { RunContext } from "../../wire/messages.ts";
 import { publicTarget, type Target } from "../target.ts";
 
-/** Never told to a task: credentials, and what only the way here knows. */
+/** Request headers that a task never receives: credentials, and headers that proxies add. */
 const HIDDEN = /^(?:authorization|cookie|forwarded|proxy-.*|x-forwarded-.*)$/;
 const HOLDS_KEY = /[?&]key=/i;
 
-/** The payload of a run: its context, with its data and its secrets, each as JSON or null. */
+/**
+ * Returns the payload of a run as JSON: its context, with its data and its secrets.
+ *
+ * @param data the data as JSON, or null
+ * @param secrets the secrets as JSON, or null
+ */
 export function contextText(context: RunContext, data: string | null, secrets: string | null = null): string {
   const text = JSON.stringify(context);
   if (data === null && secrets === null) return text;
@@ -16,7 +21,7 @@ export function contextText(context: RunContext, data: string | null, secrets: s
   return `${text.slice(0, -1)}${body}${secrets === null ? "" : `,"secrets":${secrets}`}}`;
 }
 
-/** What the task is told of its request. */
+/** Returns the facts about a request that its task receives. */
 export function runContext(
   request: IncomingMessage,
   target: Target,
@@ -34,17 +39,17 @@ export function runContext(
 }
 
 function publicHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const shown: Record<string, string> = Object.create(null);
+  const visible: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || HIDDEN.test(name)) continue;
     const text = String(value);
     if (name === "referer" && HOLDS_KEY.test(unescaped(text))) continue;
-    shown[name] = text;
+    visible[name] = text;
   }
-  return shown;
+  return visible;
 }
 
-/** Each escape is the character that it stands for: `%6Bey` is read as `key` wherever a query is. */
+/** Replaces each escape by its character, because a query decoder also reads `%6Bey` as `key`. */
 function unescaped(text: string): string {
   return text.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

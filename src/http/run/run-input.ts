@@ -69,13 +69,13 @@ async function readCode(
   const isEnvelope = contentType?.toLowerCase().startsWith("application/json");
   const limitBytes = isEnvelope ? codeLimit * ENVELOPE_FACTOR : codeLimit;
   const tooLarge = (): Problem => {
-    return new Problem("code_too_large", `the body is longer than the ${limitBytes} bytes that are taken`);
+    return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`);
   };
   const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner: memory });
   try {
     if (isBlank(bytes)) return toFetch(url);
     if (url !== null) {
-      throw new Problem("code_ambiguous", "the request holds code in its body and names code by task_url", {
+      throw new Problem("code_ambiguous", "the request contains code in its body and names code by task_url", {
         hint: "Give one of the two.",
       });
     }
@@ -91,7 +91,7 @@ async function readCode(
 
 function toFetch(url: string | null): RunInput {
   if (url !== null) return { code: null, data: null, body: null, release: nothing };
-  throw new Problem("code_missing", "the request holds no code", {
+  throw new Problem("code_missing", "the request contains no code", {
     hint: "Send code as the request body, or name it with task_url.",
   });
 }

@@ -113,7 +113,8 @@ export class RunEndpoint {
 
   async #beginWith(call: RunCall, { code: submitted, data, body }: RunInput): Promise<Execution> {
     const { containers, sources, running } = this.#with;
-    const reservation = containers.reserve(call.container, call.group, call.subject, performance.now());
+    const { container, group, subject, memory } = call;
+    const reservation = containers.reserve(container, group, subject, performance.now(), memory.isPublic);
     // Called when the guest is done with the run or the client has left, and below when the run never begins.
     const release = (): void => containers.release(reservation);
     let begun = false;

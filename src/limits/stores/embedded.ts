@@ -13,34 +13,34 @@ import { Journal } from "./embedded/journal.ts";
 import { recover, type Recovered } from "./embedded/recovery.ts";
 import type { KeyTable } from "./embedded/table.ts";
 
-/** Journals shorter than this are not worth a snapshot: they are replayed in a moment. */
+/** The journal size in bytes from which a snapshot is worthwhile. Shorter journals are replayed in a moment. */
 const COMPACT_AT_BYTES = 16 * 2 ** 20;
-/** That many are looked at in about a millisecond. */
-const KEYS_A_TURN = 10_000;
+/** The number of keys that the service checks in one turn of the event loop, which takes about a millisecond. */
+const KEYS_PER_TURN = 10_000;
 
 export interface EmbeddedStoreOptions {
   /** Whether a count must survive a loss of power before its run starts, and not only the end of the process. */
   fsync: boolean;
   clock?: Clock;
-  /** Told what fails in the background and what makes admissions fail; the store goes on and tries again. */
+  /** Called with errors in the background and errors that make admissions fail. The store continues and tries again. */
   onError?: (error: unknown) => void;
-  /** How long the journals grow before they are compacted, when the snapshot is small; in bytes. */
+  /** The journal size in bytes at which the store compacts, if the snapshot is small. */
   compactAtBytes?: number;
 }
 
-/** A change that is made in memory and waits for the journal. */
-interface Waiting {
+/** A change that is made in memory and not yet in the journal. */
+interface PendingChange {
   undo(): void;
   resolve(): void;
   reject(error: Problem): void;
 }
 
 /**
- * Counts in memory, with a journal in a folder that this process alone uses.
+ * Counts in memory, with a journal in a folder that only this process uses.
  *
- * A decision is made at once. It is answered when the journal holds it, which is written once an event-loop turn: a run
- * starts after it is counted on disk, and the end of the process at any instant loses none. When the journal cannot be
- * written, all that wait for it are refused and taken back; the next turn tries anew.
+ * The store decides at once. It answers after it has written the journal, once for each turn of the event loop. So a run
+ * starts after its count is on disk, and the end of the process at any instant loses no count. If the journal cannot be
+ * written, the store undoes and rejects all pending changes; the next turn tries again.
  */
 export class EmbeddedLimitStore implements LimitStore {
   readonly #table: KeyTable;
@@ -49,10 +49,10 @@ export class EmbeddedLimitStore implements LimitStore {
   readonly #clock: SteadyClock;
   readonly #fsync: boolean;
   readonly #onError: (error: unknown) => void;
-  /** In memory, and not yet written. */
-  #waiting: Waiting[] = [];
-  /** Written, and not yet known to survive a loss of power. */
-  #syncing: Waiting[] = [];
+  /** Changes in memory that are not yet written. */
+  #unwritten: PendingChange[] = [];
+  /** Changes that are written, but might not survive a loss of power yet. */
+  #syncing: PendingChange[] = [];
   #synced: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
@@ -75,7 +75,7 @@ export class EmbeddedLimitStore implements LimitStore {
   }
 
   /**
-   * Opens the store, or makes it.
+   * Opens the store, and creates it if it does not exist.
    *
    * @param path the folder of the store, which no other process may use
    * @throws {Error} naming the file and the remedy, when the counts on disk are damaged.
@@ -87,7 +87,7 @@ export class EmbeddedLimitStore implements LimitStore {
     return new EmbeddedLimitStore(folder, recovered, options);
   }
 
-  /** How many keys are held, for the metrics. */
+  /** The number of keys in memory, for the metrics. */
   get size(): number {
     return this.#table.size;
   }
@@ -100,13 +100,13 @@ export class EmbeddedLimitStore implements LimitStore {
     if (!decision.admitted) return Promise.resolve(decision);
     const keys = charges.map((charge) => charge.key);
     const before = this.#table.size;
-    const logs = found.map((log, at) => log ?? this.#table.make(keys[at]!));
-    for (const [at, log] of logs.entries()) this.#compactor.snapshot?.keep(keys[at]!, log);
+    const logs = found.map((log, at) => log ?? this.#table.create(keys[at]!));
+    for (const [at, log] of logs.entries()) this.#compactor.snapshot?.capture(keys[at]!, log);
     this.#journal.admission(now, keys, logs);
     for (const log of logs) log.charge(now);
     this.#table.dropIdle(now, this.#table.size - before);
     return new Promise((resolve, reject) => {
-      this.#wait({ undo: () => this.#takeBack(keys, logs), resolve: () => resolve(decision), reject });
+      this.#wait({ undo: () => this.#undoCharges(keys, logs), resolve: () => resolve(decision), reject });
     });
   }
 
@@ -119,7 +119,7 @@ export class EmbeddedLimitStore implements LimitStore {
     if (this.#closing) return Promise.reject(stopping());
     const log = this.#table.find(key);
     if (!log) return Promise.resolve();
-    this.#compactor.snapshot?.keep(key, log);
+    this.#compactor.snapshot?.capture(key, log);
     this.#journal.reset(this.#clock.now(), key, log);
     this.#table.drop(key);
     return new Promise((resolve, reject) => {
@@ -127,26 +127,26 @@ export class EmbeddedLimitStore implements LimitStore {
     });
   }
 
-  /** Looks at every key, in slices between which others have their turn. */
+  /** Checks every key, in slices between which other work runs. */
   async keys(prefix: string, after: string, count: number): Promise<string[]> {
     const page = new Page(after, count);
     const countedSince = this.#clock.now() - LONGEST_MS;
-    let looked = 0;
+    let checked = 0;
     for (const [key, log] of this.#table.entries()) {
-      if (++looked % KEYS_A_TURN === 0) await nextTurn();
+      if (++checked % KEYS_PER_TURN === 0) await nextTurn();
       if (log.newest > countedSince && key.startsWith(prefix)) page.add(key);
     }
     return page.names();
   }
 
-  /** Writes what waits, and ends. */
+  /** Writes pending changes and closes the store. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#syncing.length > 0) {
+    while (this.#unwritten.length > 0 || this.#syncing.length > 0) {
       this.#flush();
       await this.#synced;
     }
@@ -154,24 +154,24 @@ export class EmbeddedLimitStore implements LimitStore {
     this.#journal.close();
   }
 
-  #wait(change: Waiting): void {
-    if (this.#waiting.push(change) === 1) setImmediate(this.#flush);
+  #wait(change: PendingChange): void {
+    if (this.#unwritten.push(change) === 1) setImmediate(this.#flush);
   }
 
   readonly #flush = (): void => {
-    // While the disk is busy more may gather; the end of the sync comes back here.
-    if (this.#waiting.length === 0 || this.#syncing.length > 0) return;
+    // While the disk is busy, more changes may be added. `#commit` flushes them after the sync.
+    if (this.#unwritten.length === 0 || this.#syncing.length > 0) return;
     const compact = this.#compactor.due;
     try {
       this.#journal.write();
-      // Once a journal, the loop waits for the disk: a snapshot may begin only when everything in memory is safe.
+      // The event loop waits for the disk once for each journal: a snapshot may begin only when everything in memory is safe.
       if (this.#fsync && compact) this.#journal.syncNow();
     } catch (error) {
       this.#fail(error);
       return;
     }
-    this.#syncing = this.#waiting;
-    this.#waiting = [];
+    this.#syncing = this.#unwritten;
+    this.#unwritten = [];
     if (this.#fsync && !compact) {
       this.#synced = this.#journal.sync().then(this.#commit, this.#fail);
       return;
@@ -189,9 +189,9 @@ export class EmbeddedLimitStore implements LimitStore {
   };
 
   readonly #fail = (error: unknown): void => {
-    const changes = [...this.#syncing, ...this.#waiting];
+    const changes = [...this.#syncing, ...this.#unwritten];
     this.#syncing = [];
-    this.#waiting = [];
+    this.#unwritten = [];
     this.#journal.rollBack();
     for (const change of changes.toReversed()) change.undo();
     const detail = "the count of this run cannot be written, so it was not started; a retry may succeed";
@@ -200,7 +200,7 @@ export class EmbeddedLimitStore implements LimitStore {
     this.#onError(error);
   };
 
-  #takeBack(keys: readonly string[], logs: readonly CellLog[]): void {
+  #undoCharges(keys: readonly string[], logs: readonly CellLog[]): void {
     for (const [at, log] of logs.entries()) {
       log.undo();
       if (log.empty) this.#table.drop(keys[at]!);

@@ -1,10 +1,10 @@
 import { Problem } from "../../errors.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 
-/** Admitted without a word about what is left, which nobody knows. */
+/** An admission without usage: what is left is unknown. */
 const UNCOUNTED: Decision = Object.freeze({ admitted: true, usage: [], retryAfterMs: 0, violations: [] });
 
-/** A store whose loss does not stop the runs: as long as it cannot be reached they are taken, and not counted. */
+/** A store whose failure does not stop runs: while it is unreachable, runs are admitted and not counted. */
 export class FailOpenLimitStore implements LimitStore {
   readonly #store: LimitStore;
 

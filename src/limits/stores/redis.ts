@@ -5,24 +5,24 @@ import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 import { LimitReply, LimitRequest } from "./redis/protocol.ts";
 import { limitScript, liveScript } from "./redis/script.ts";
 
-/** So many decisions are asked at once at the most: others of Redis wait for a millisecond or two then. */
-const MOST_AT_ONCE = 128;
-/** So many names are hashed once; after that all are forgotten. */
-const HASHES_KEPT = 10_000;
+/** The most decisions in one script call. This many block other users of Redis for one or two milliseconds. */
+const MAX_DECISIONS = 128;
+/** The number of hashed names in the cache. A full cache is cleared. */
+const MAX_CACHED_HASHES = 10_000;
 
-interface Waiting {
+interface PendingDecision {
   readonly charges: readonly Charge[];
   readonly resolve: (decision: Decision) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Counts in a Redis that several nodes share: all decisions of a turn of the event loop are one script, in one round trip.
- * Each is made for itself, over all its keys.
+ * Counts in a Redis that several nodes share. All decisions of one turn of the event loop are one script call, in one round
+ * trip. The script makes each decision separately, over all its keys.
  *
- * A decision that nobody waits for any more is not made: each carries the time of Redis by which it must be, so that what
- * a Redis finds in its buffers after a pause changes nothing. One whose answer is lost on the way stays counted, though
- * its run was not started.
+ * Each decision carries a deadline by the clock of Redis. After it no run waits for the decision, and the script does not
+ * make it. So requests that a Redis finds in its buffers after a pause change nothing. If a reply is lost on the way, the
+ * decision stays counted, though its run was not started.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #link: RedisLink;
@@ -32,9 +32,9 @@ export class RedisLimitStore implements LimitStore {
   readonly #namesKey: string;
   readonly #serverTime = new ServerTime();
   readonly #logKeys = new Map<string, string>();
-  #waiting: Waiting[] = [];
+  #pending: PendingDecision[] = [];
 
-  /** @param time what is counted by in place of the time of Redis, in its own language; for tests */
+  /** @param time the Lua expression of a time that replaces the time of Redis, for tests */
   constructor(link: RedisLink, time?: string) {
     this.#link = link;
     this.#script = redisScript(limitScript(time));
@@ -45,19 +45,19 @@ export class RedisLimitStore implements LimitStore {
 
   admit(charges: readonly Charge[]): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.push({ charges, resolve, reject });
-      if (waiting === 1) setImmediate(this.#flush);
-      if (waiting === MOST_AT_ONCE) this.#flush();
+      const count = this.#pending.push({ charges, resolve, reject });
+      if (count === 1) setImmediate(this.#flush);
+      if (count === MAX_DECISIONS) this.#flush();
     });
   }
 
   async read(charges: readonly Charge[]): Promise<KeyReading[]> {
     this.#flush();
-    const answer = await this.#ask(
+    const reply = await this.#request(
       "read",
       charges.map((charge) => [charge]),
     );
-    return charges.map((charge) => made(() => answer.reading(charge)));
+    return charges.map((charge) => orUnavailable(() => reply.reading(charge)));
   }
 
   async reset(key: string): Promise<void> {
@@ -65,24 +65,24 @@ export class RedisLimitStore implements LimitStore {
     await this.#run("reset", [this.#logKey(key)], []);
   }
 
-  /** Of the keys that are printable ASCII, as names of containers and tokens are; others are not listed. */
+  /** Lists keys of printable ASCII, such as the names of containers and tokens. Other keys are not listed. */
   async keys(prefix: string, after: string, count: number): Promise<string[]> {
     const keys: string[] = [];
-    let from = `(${after}${AFTER_NAME}\u{7f}`;
+    let from = `(${after}${SEPARATOR}\u{7f}`;
     while (keys.length < count) {
       const wanted = count - keys.length;
       const range = [from, `[${prefix}\u{7f}`, "BYLEX", "LIMIT", 0, wanted] as const;
       const names = (await this.#link.call("ZRANGE", this.#namesKey, ...range)) as string[];
       if (names.length === 0) break;
       const live = await this.#areLive(names);
-      for (const [at, name] of names.entries()) if (live[at] === 1) keys.push(name.slice(0, -NAME_END));
+      for (const [at, name] of names.entries()) if (live[at] === 1) keys.push(name.slice(0, -SUFFIX_CHARS));
       if (names.length < wanted) break;
       from = `(${names.at(-1)!}`;
     }
     return keys;
   }
 
-  /** The link is closed by who opened it. */
+  /** Does nothing: the link is closed by its owner. */
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -92,57 +92,58 @@ export class RedisLimitStore implements LimitStore {
     return (await this.#link.run(this.#live, [this.#clockKey, this.#namesKey, ...logs], names)) as number[];
   }
 
-  /** Sends what waits. What is asked after that comes after it. */
+  /** Sends the pending decisions. Later requests are sent after them. */
   readonly #flush = (): void => {
-    if (this.#waiting.length === 0) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    void this.#decide(waiting);
+    if (this.#pending.length === 0) return;
+    const decisions = this.#pending;
+    this.#pending = [];
+    void this.#decide(decisions);
   };
 
-  async #decide(waiting: readonly Waiting[]): Promise<void> {
+  async #decide(decisions: readonly PendingDecision[]): Promise<void> {
     try {
-      const answer = await this.#ask(
+      const reply = await this.#request(
         "admit",
-        waiting.map(({ charges }) => charges),
+        decisions.map(({ charges }) => charges),
       );
-      for (const { charges, resolve, reject } of waiting) {
+      for (const { charges, resolve, reject } of decisions) {
         try {
-          resolve(made(() => conclude(answer.usage(charges))));
+          resolve(orUnavailable(() => conclude(reply.usage(charges))));
         } catch (error) {
           reject(error);
         }
       }
     } catch (error) {
-      for (const { reject } of waiting) reject(error);
+      for (const { reject } of decisions) reject(error);
     }
   }
 
-  #ask(what: "admit" | "read", decisions: readonly (readonly Charge[])[]): Promise<LimitReply> {
-    const { logs, words } = new LimitRequest(decisions);
+  #request(what: "admit" | "read", decisions: readonly (readonly Charge[])[]): Promise<LimitReply> {
+    const { logs, packed } = new LimitRequest(decisions);
     const names = [...logs.keys()];
     const listed = names.map((name) => (LISTED.test(name) ? name : ""));
     return this.#run(
       what,
       names.map((name) => this.#logKey(name)),
-      [words, ...listed],
+      [packed, ...listed],
     );
   }
 
-  async #run(what: string, logs: readonly string[], words: readonly (string | Buffer)[]): Promise<LimitReply> {
+  async #run(what: string, logs: readonly string[], args: readonly (string | Buffer)[]): Promise<LimitReply> {
     const keys = [this.#clockKey, this.#namesKey, ...logs];
     const sentMs = performance.now();
-    const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
-    const answer = new LimitReply((await this.#link.runPacked(this.#script, keys, [what, byMs, ...words])) as Buffer[]);
-    this.#serverTime.told(answer.serverMs, sentMs, !answer.inTime);
-    if (!answer.inTime) throw unavailable(new Error("the time of Redis had gone on when it came to the decision"));
-    return answer;
+    const deadlineMs = this.#serverTime.at(sentMs + this.#link.commandMs);
+    const packed = await this.#link.runPacked(this.#script, keys, [what, deadlineMs, ...args]);
+    const reply = new LimitReply(packed as Buffer[]);
+    this.#serverTime.told(reply.serverMs, sentMs, !reply.inTime);
+    if (!reply.inTime) throw unavailable(new Error("Redis received the decision after its deadline"));
+    return reply;
   }
 
   #logKey(name: string): string {
     let key = this.#logKeys.get(name);
     if (key === undefined) {
-      if (this.#logKeys.size >= HASHES_KEPT) this.#logKeys.clear();
+      if (this.#logKeys.size >= MAX_CACHED_HASHES) this.#logKeys.clear();
       key = this.#link.hashedKey(name);
       this.#logKeys.set(name, key);
     }
@@ -150,8 +151,8 @@ export class RedisLimitStore implements LimitStore {
   }
 }
 
-/** What Redis says of one decision. @throws {Problem} `store_unavailable` when it could not make it. */
-function made<T>(read: () => T): T {
+/** Reads a part of a reply. @throws {Problem} `store_unavailable` when Redis could not make that decision. */
+function orUnavailable<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -159,8 +160,8 @@ function made<T>(read: () => T): T {
   }
 }
 
-/** Listed is a name with its hash: the name that stands before others in order of its bytes, and the key of its log. */
+/** Names that are listed. An entry of the list is a name, which orders the entries by bytes, and the hash in its log's key. */
 const LISTED = /^[!-~]{1,256}$/;
-/** It sorts before all characters of names. */
-const AFTER_NAME = " ";
-const NAME_END = AFTER_NAME.length + HASH_CHARS;
+/** A separator that sorts before all characters of names. */
+const SEPARATOR = " ";
+const SUFFIX_CHARS = SEPARATOR.length + HASH_CHARS;

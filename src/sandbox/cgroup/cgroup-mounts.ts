@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-/** The folders of a process's groups by controller; that of version 2 has the name `cgroup2`. */
+/** The folders of a process's groups, by controller. The name for version 2 is `cgroup2`. */
 export type GroupFolders = ReadonlyMap<string, string>;
 
-/** @throws {Error} when there is no such process. */
+/** Returns the groups of a process. @throws {Error} if there is no such process. */
 export async function groupsOf(pid: number | "self"): Promise<GroupFolders> {
   return groupFolders(await readFile("/proc/self/mountinfo", "utf8"), await readFile(`/proc/${pid}/cgroup`, "utf8"));
 }
 
 /**
- * @param mountinfo as in proc_pid_mountinfo(5).
- * @param membership as in cgroups(7), `/proc/<pid>/cgroup`.
+ * @param mountinfo the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+ * @param membership the text of `/proc/<pid>/cgroup` (cgroups(7)).
  */
 export function groupFolders(mountinfo: string, membership: string): GroupFolders {
   const mounts = readMounts(mountinfo);
@@ -27,7 +27,7 @@ export function groupFolders(mountinfo: string, membership: string): GroupFolder
 }
 
 interface Mount {
-  /** The group that is the root of what is mounted: in a container often not the hierarchy's own. */
+  /** The group at the root of the mount. In a container it is often not the root of the hierarchy. */
   readonly root: string;
   readonly folder: string;
 }
@@ -46,7 +46,7 @@ function readMounts(mountinfo: string): ReadonlyMap<string, readonly Mount[]> {
   return mounts;
 }
 
-/** Where a group is to be seen, or null when no mount shows it. */
+/** Returns the folder of a group, or null if no mount shows it. */
 function folderOf(group: string, mounts: readonly Mount[]): string | null {
   for (const { root, folder } of mounts) {
     const below = path.posix.relative(root, group);

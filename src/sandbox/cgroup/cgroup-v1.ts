@@ -27,27 +27,30 @@ import {
   STARTING_GROUP,
 } from "./cgroup.ts";
 
-/** Of all guests together: they give way to all others, which have 1 024. */
+/** The CPU shares of all guests together. Less than other groups of the machine, which have 1 024 by default. */
 const ALL_CPU_SHARES = 512;
 /**
- * Of the service and of who starts its guests. They need little, and at once: with as much as others they wait their turn
- * on a machine that guests keep busy, each time that a run comes and that a guest answers.
+ * The CPU shares of the service and its launcher. They need little CPU, but immediately: with the default shares they would
+ * wait for busy guests each time that a run arrives or a guest answers.
  */
 const SERVICE_CPU_SHARES = 8_192;
-/** Of those together that come after all others: what nobody else wants, and next to nothing else. */
+/** The CPU shares of all guests with the lowest priority together: unused CPU, and almost nothing else. */
 const LAST_CPU_SHARES = 32;
-/** Of one: nothing is at its side but others. But for the normal one they count where it cannot be moved. */
+/**
+ * The CPU shares of one guest, compared with other guests only. `busy` and `low` apply only if the guest cannot be moved to
+ * the groups for these priorities.
+ */
 const CPU_SHARES: Readonly<Record<Priority, number>> = { high: 512, normal: 256, busy: 48, low: 16 };
-/** Of those together that keep using the processor: as much as each of the others. */
+/** The CPU shares of all busy guests together: as much as one normal guest. */
 const BUSY_CPU_SHARES = 256;
-/** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
+/** The CPU shares of all starting guests together. A run may wait for a start, and a start needs mostly CPU. */
 const STARTING_CPU_SHARES = 1_024;
 
 /**
- * Groups after Documentation/admin-guide/cgroup-v1/ of Linux: one hierarchy a controller, several in one where they are
- * mounted together.
+ * Opens groups of version 1 (Documentation/admin-guide/cgroup-v1/ of Linux). Each controller has a separate hierarchy, or
+ * several controllers share one.
  *
- * @returns null where memory or threads cannot be limited.
+ * @returns null if memory or threads cannot be limited.
  */
 export async function openVersion1(groups: GroupFolders, limits: ResourceLimits): Promise<Cgroups | null> {
   const [memory, pids, cpu] = await Promise.all(
@@ -59,8 +62,8 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   if (!memory || !pids) return null;
   const bases: Bases = { memory, pids, cpu: cpu ?? null };
   for (const base of foldersOf(bases)) await removeLeftGroups(base);
-  const around = cpuAlone(bases);
-  if (around === null) {
+  const cpuBase = separateCpu(bases);
+  if (cpuBase === null) {
     return {
       version: 1,
       limitsCpu: cpu != null,
@@ -70,23 +73,23 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
       close: async () => {},
     };
   }
-  const all = weighing(processTag(ALL_GUESTS_GROUP), around, ALL_CPU_SHARES);
-  const last = weighing(processTag(LAST_GUESTS_GROUP), around, LAST_CPU_SHARES);
-  const service = weighing(processTag(SERVICE_GROUP), around, SERVICE_CPU_SHARES);
+  const all = groupWithShares(processTag(ALL_GUESTS_GROUP), cpuBase, ALL_CPU_SHARES);
+  const last = groupWithShares(processTag(LAST_GUESTS_GROUP), cpuBase, LAST_CPU_SHARES);
+  const service = groupWithShares(processTag(SERVICE_GROUP), cpuBase, SERVICE_CPU_SHARES);
   let starting: OwnGroup | null = null;
   let busy: OwnGroup | null = null;
-  const others: Others = {
-    busy: async () => (busy ??= weighing(BUSY_GROUP, await all.make(), BUSY_CPU_SHARES)).make(),
+  const slowGroups: SlowGroups = {
+    busy: async () => (busy ??= groupWithShares(BUSY_GROUP, await all.make(), BUSY_CPU_SHARES)).make(),
     low: () => last.make(),
   };
   return {
     version: 1,
     limitsCpu: true,
-    create: async (name) => create({ ...bases, cpu: await all.make() }, others, name, limits),
+    create: async (name) => create({ ...bases, cpu: await all.make() }, slowGroups, name, limits),
     prefer: (processes) => ignoring(() => Promise.all(processes.map((each) => service.add(each)))),
     begin: (pid) => {
       return ignoring(async () => {
-        starting ??= weighing(STARTING_GROUP, await all.make(), STARTING_CPU_SHARES);
+        starting ??= groupWithShares(STARTING_GROUP, await all.make(), STARTING_CPU_SHARES);
         await starting.add(pid);
       });
     },
@@ -95,7 +98,7 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
       await busy?.remove();
       await all.remove();
       await last.remove();
-      await service.remove(around);
+      await service.remove(cpuBase);
     },
   };
 }
@@ -106,21 +109,29 @@ interface Bases {
   readonly cpu: string | null;
 }
 
-/** Null where CPU is not limited, or its hierarchy is also one of the others, in which a guest can be in one place only. */
-function cpuAlone({ memory, pids, cpu }: Bases): string | null {
+/**
+ * Returns the folder of the CPU controller if it has a separate hierarchy. If it shares a hierarchy with another controller,
+ * a guest cannot be moved for CPU alone.
+ */
+function separateCpu({ memory, pids, cpu }: Bases): string | null {
   return cpu === memory || cpu === pids ? null : cpu;
 }
 
-function weighing(name: string, base: string, shares: number): OwnGroup {
+function groupWithShares(name: string, base: string, shares: number): OwnGroup {
   return new OwnGroup(name, base, (folder) => set(folder, "cpu.shares", shares));
 }
 
-/** Each once: controllers that are mounted together share a folder. */
+/** Returns each folder once. Controllers that are mounted together share a folder. */
 function foldersOf({ memory, pids, cpu }: Bases): string[] {
   return [...new Set(cpu === null ? [memory, pids] : [memory, pids, cpu])];
 }
 
-async function create(bases: Bases, others: Others | null, name: string, limits: ResourceLimits): Promise<Cgroup> {
+async function create(
+  bases: Bases,
+  slowGroups: SlowGroups | null,
+  name: string,
+  limits: ResourceLimits,
+): Promise<Cgroup> {
   const memory = path.join(bases.memory, name);
   const pids = path.join(bases.pids, name);
   const cpu = bases.cpu && path.join(bases.cpu, name);
@@ -128,30 +139,31 @@ async function create(bases: Bases, others: Others | null, name: string, limits:
   try {
     await Promise.all(folders.map((folder) => mkdir(folder)));
     await set(memory, "memory.limit_in_bytes", limits.memoryBytes);
-    // Memory and swap together: the same number leaves no swap. It cannot be less than the one before, so it comes second.
+    // The limit of memory and swap together: the same number allows no swap. The kernel refuses a number below the limit of
+    // memory, so that limit is set first.
     await setWhereOffered(memory, "memory.memsw.limit_in_bytes", limits.memoryBytes);
-    // Where swap is not counted, the kernel can still be told to leave the group alone until nothing else helps.
+    // On a kernel that does not count swap, this makes it swap the group only as a last resort.
     await setWhereOffered(memory, "memory.swappiness", 0);
     await set(pids, "pids.max", limits.threads);
     if (cpu) await limitCpu(cpu, limits);
   } catch (error) {
-    // Nobody else knows of them.
+    // The caller has no handle of these groups, so remove them here.
     await Promise.allSettled(folders.map((folder) => rmdir(folder)));
     throw error;
   }
-  const place = cpu && others ? new CpuGroup(cpu, others, limits) : null;
+  const cpuGroup = cpu && slowGroups ? new CpuGroup(cpu, slowGroups, limits) : null;
   return {
     add: async (pid) => {
       await Promise.all(folders.map((folder) => set(folder, "cgroup.procs", pid)));
-      place?.take(pid);
+      cpuGroup?.take(pid);
     },
     setPriority: async (priority) => {
-      if (place) await place.set(priority);
+      if (cpuGroup) await cpuGroup.set(priority);
       else if (cpu) await set(cpu, "cpu.shares", CPU_SHARES[priority]);
     },
     ranOutOfMemory: async () => countsKills(await readFile(path.join(memory, "memory.oom_control"), "utf8")),
     remove: async () => {
-      await Promise.all([...folders.map((folder) => removeEmpty(folder)), place?.remove()]);
+      await Promise.all([...folders.map((folder) => removeEmpty(folder)), cpuGroup?.remove()]);
     },
   };
 }
@@ -162,25 +174,25 @@ async function limitCpu(folder: string, { cpuCores }: ResourceLimits): Promise<v
   await set(folder, "cpu.cfs_quota_us", cpuQuotaUs(cpuCores));
 }
 
-/** Where guests go for their CPU that come after others: makes the group around them, and gives its folder. */
-type Others = Readonly<Record<"busy" | "low", () => Promise<string>>>;
+/** The parent groups for guests with low priorities. Each function creates the group and returns its folder. */
+type SlowGroups = Readonly<Record<"busy" | "low", () => Promise<string>>>;
 
-const isElsewhere = (priority: Priority): priority is keyof Others => priority === "busy" || priority === "low";
+const isSlow = (priority: Priority): priority is keyof SlowGroups => priority === "busy" || priority === "low";
 
-/** Where the one process of a guest is, as far as CPU goes. */
+/** The CPU group of a guest's process. */
 class CpuGroup {
   readonly #folder: string;
-  readonly #others: Others;
+  readonly #slowGroups: SlowGroups;
   readonly #limits: ResourceLimits;
   readonly #made: Map<Priority, string> = new Map();
   #pid = 0;
   #moved: Promise<void> = Promise.resolve();
   #removed = false;
 
-  /** @param folder of its group among all guests. */
-  constructor(folder: string, others: Others, limits: ResourceLimits) {
+  /** @param folder the folder of the guest's group below the group for all guests. */
+  constructor(folder: string, slowGroups: SlowGroups, limits: ResourceLimits) {
     this.#folder = folder;
-    this.#others = others;
+    this.#slowGroups = slowGroups;
     this.#limits = limits;
   }
 
@@ -201,15 +213,15 @@ class CpuGroup {
 
   async #move(priority: Priority): Promise<void> {
     if (this.#removed || this.#pid === 0) return;
-    if (isElsewhere(priority)) return set(await this.#make(priority), "cgroup.procs", this.#pid);
+    if (isSlow(priority)) return set(await this.#make(priority), "cgroup.procs", this.#pid);
     await set(this.#folder, "cpu.shares", CPU_SHARES[priority]);
     await set(this.#folder, "cgroup.procs", this.#pid);
   }
 
-  async #make(priority: keyof Others): Promise<string> {
+  async #make(priority: keyof SlowGroups): Promise<string> {
     const made = this.#made.get(priority);
     if (made !== undefined) return made;
-    const folder = path.join(await this.#others[priority](), path.basename(this.#folder));
+    const folder = path.join(await this.#slowGroups[priority](), path.basename(this.#folder));
     await mkdir(folder);
     try {
       await limitCpu(folder, this.#limits);

@@ -17,23 +17,26 @@ import {
 } from "./cgroup-files.ts";
 import { ALL_GUESTS_GROUP, type Cgroup, type Cgroups, type ResourceLimits, STARTING_GROUP } from "./cgroup.ts";
 
-/** Of all guests together: they give way to all others, which have 100. */
+/** The CPU weight of all guests together. Less than other groups of the machine, which have 100 by default. */
 const ALL_CPU_WEIGHT = 50;
-/** Of the service and of who starts its guests: they need little, and at once. */
+/** The CPU weight of the service and its launcher. They need little CPU, but immediately. */
 const SERVICE_CPU_WEIGHT = 800;
-/** Of one: nothing is at its side but others. */
+/** The CPU weight of one guest, compared with other guests only. */
 const CPU_WEIGHT: Readonly<Record<Priority, number>> = { high: 50, normal: 25, busy: 5, low: 2 };
-/** Of those together that are being started: who waits for one waits for the whole of a start, most of which is CPU. */
+/** The CPU weight of all starting guests together. A run may wait for a start, and a start needs mostly CPU. */
 const STARTING_CPU_WEIGHT = 100;
-/** Where the service goes. It stays when the service ends: a group with members, as who started it is one, cannot be removed. */
+/**
+ * The group into which the service moves. It remains when the service ends: it cannot be removed while the process that
+ * started the service is a member.
+ */
 const LEAF = "caisson-service";
 
 /**
- * Groups after Documentation/admin-guide/cgroup-v2.rst of Linux.
+ * Opens groups of version 2 (Documentation/admin-guide/cgroup-v2.rst of Linux).
  *
- * @param own is the folder of the service's own group. Where that is the one that a service before it went to, with the
- * shell that started both, the groups are made beside it as they were then.
- * @returns null where memory or threads cannot be limited.
+ * @param own the folder of the service's group. If an earlier service moved into this leaf group, with the shell that
+ * started both services, the groups are again created next to the leaf.
+ * @returns null if memory or threads cannot be limited.
  */
 export async function openVersion2(own: string | undefined, limits: ResourceLimits): Promise<Cgroups | null> {
   if (own === undefined) return null;
@@ -45,18 +48,18 @@ export async function openVersion2(own: string | undefined, limits: ResourceLimi
     const wanted = ["memory", "pids", "cpu"].filter((controller) => offered.includes(controller));
     await removeLeftGroups(base);
     const hasCpu = wanted.includes("cpu");
-    const passOn = wanted.map((controller) => `+${controller}`).join(" ");
-    await set(base, "cgroup.subtree_control", passOn);
+    const delegated = wanted.map((controller) => `+${controller}`).join(" ");
+    await set(base, "cgroup.subtree_control", delegated);
     const all = new OwnGroup(processTag(ALL_GUESTS_GROUP), base, async (folder) => {
       if (hasCpu) await set(folder, "cpu.weight", ALL_CPU_WEIGHT);
-      await set(folder, "cgroup.subtree_control", passOn);
+      await set(folder, "cgroup.subtree_control", delegated);
     });
     let starting: OwnGroup | null = null;
     return {
       version: 2,
       limitsCpu: hasCpu,
       create: async (name) => create(path.join(await all.make(), name), hasCpu, limits),
-      // In the root it has no group of its own, and weighs what its niceness says.
+      // In the root group the service has no separate group, and only its niceness counts.
       prefer: async () => {
         if (hasCpu && home !== base) await ignoring(() => set(home, "cpu.weight", SERVICE_CPU_WEIGHT));
       },
@@ -80,7 +83,10 @@ export async function openVersion2(own: string | undefined, limits: ResourceLimi
   }
 }
 
-/** Only the root may have members and pass controllers on. Inside a cgroup namespace other groups are called `/` too. */
+/**
+ * Returns whether a group is the root of the hierarchy. Only the root may both have members and delegate controllers. The
+ * path `/` does not show it, because other groups have this path inside a cgroup namespace.
+ */
 async function isRoot(base: string): Promise<boolean> {
   return access(path.join(base, "cgroup.type")).then(
     () => false,
@@ -89,14 +95,14 @@ async function isRoot(base: string): Promise<boolean> {
 }
 
 /**
- * A group with members cannot pass controllers on, so the service moves into a group of its own below, with what started
- * it. A group that strangers share is left alone: the next step then fails, and the weaker means are taken.
+ * Moves the service, with the processes that started it, into a leaf group below, because a group with members cannot
+ * delegate controllers. Other members are not moved: the next step then fails, and the service uses weaker mechanisms.
  */
 async function moveIntoLeaf(base: string): Promise<string> {
   const leaf = path.join(base, LEAF);
   await mkdir(leaf, { recursive: true });
   const members = new Set((await readFile(path.join(base, "cgroup.procs"), "utf8")).split("\n"));
-  // 0 stands for all members that this PID namespace does not see.
+  // 0 stands for each member outside this PID namespace.
   for (let pid = String(process.pid); pid !== "0" && members.has(pid); pid = await parentOf(pid)) {
     await set(leaf, "cgroup.procs", pid);
   }
@@ -120,7 +126,7 @@ async function create(folder: string, hasCpu: boolean, limits: ResourceLimits): 
       await set(folder, "cpu.max", `${cpuQuotaUs(limits.cpuCores)} ${CPU_PERIOD_US}`);
     }
   } catch (error) {
-    // Nobody else knows of it.
+    // The caller has no handle of this group, so remove it here.
     await rmdir(folder).catch(() => {});
     throw error;
   }

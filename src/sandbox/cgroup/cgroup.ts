@@ -1,38 +1,36 @@
 import type { Held, Priority } from "../sandbox.ts";
 
-/** What one guest may use. */
+/** The resources that one guest may use. */
 export interface ResourceLimits {
   readonly memoryBytes: number;
   readonly threads: number;
   readonly cpuCores: number;
 }
 
-/** Makes control groups below the service's own (cgroups(7)). */
+/** Creates control groups below the group of the service (cgroups(7)). */
 export interface Cgroups {
   readonly version: 1 | 2;
-  /** Whether CPU is among what they limit: memory and threads always are. */
+  /** Whether the groups limit CPU. They always limit memory and threads. */
   readonly limitsCpu: boolean;
   create(name: string): Promise<Cgroup>;
-  /**
-   * Has the processes of the service come before guests where CPU is short. Never fails: where it cannot be done, it is not.
-   */
+  /** Gives the processes of the service priority over guests if CPU is short. Never fails: if it cannot, it does nothing. */
   prefer(pids: readonly number[]): Promise<void>;
   /**
-   * Has a guest that is being started take its CPU from what all guests share. Until it is in its own group it would else
-   * have as much as who starts it. Never fails, as above.
+   * Counts the CPU of a starting guest for the group of all guests. Otherwise the guest would have the priority of the process
+   * that starts it until it is in its own group. Never fails: if it cannot, it does nothing.
    */
   begin(pid: number): Promise<void>;
-  /** All groups that were made must be removed. */
+  /** Removes the shared groups. The caller must have removed all groups of guests. */
   close(): Promise<void>;
 }
 
 export interface Cgroup {
-  /** What a process holds already stays with the group that it came from. */
+  /** Moves a process into the group. Memory that the process already uses stays counted for its previous group. */
   add(pid: number): Promise<void>;
   setPriority(priority: Priority): Promise<void>;
-  /** Whether the kernel killed a member for want of memory. */
+  /** Returns whether the kernel killed a member because the group was out of memory. */
   ranOutOfMemory(): Promise<boolean>;
-  /** Works once no member is left. */
+  /** Removes the group. Works only without members. */
   remove(): Promise<void>;
 }
 
@@ -40,26 +38,26 @@ export function heldBy(cgroups: Cgroups | null): Held {
   return { memory: cgroups !== null, cpu: cgroups?.limitsCpu ?? false };
 }
 
-/** How the name of a guest's group begins; what follows tells whose it is, and which guest's. */
+/** The prefix of the name of a guest's group. The tag of the service's process and the number of the guest follow. */
 export const GUEST_GROUP = "caisson-guest-";
 
 /**
- * How the name of the group begins that all guests of a service are in, as far as CPU goes. Side by side with the service,
- * many guests that burn would together outweigh it, however little each weighs.
+ * The prefix of the name of the CPU group for all guests of a service. Without it, many busy guests together would have a
+ * larger weight than the service, even if each has a small weight.
  */
 export const ALL_GUESTS_GROUP = "caisson-guests-";
 
 /**
- * How the name of the group begins that guests are in while they come after all others, where a process can be moved for
- * its CPU alone: whatever they burn among the others would be taken from what all guests share.
+ * The prefix of the name of the CPU group for guests with the lowest priority. Used if a process can be moved for CPU alone.
+ * It is outside the group for all guests, because CPU used inside is taken from the share of all guests.
  */
 export const LAST_GUESTS_GROUP = "caisson-last-";
 
-/** Below that of all guests: those that keep using the processor, where a process can be moved for its CPU alone. */
+/** The group of busy guests, below the group for all guests. Used if a process can be moved for CPU alone. */
 export const BUSY_GROUP = "busy";
 
-/** Below that of all guests: those that are being started. */
+/** The group of starting guests, below the group for all guests. */
 export const STARTING_GROUP = "starting";
 
-/** How the name of the group begins that the service is in, and who starts its guests, as far as CPU goes. */
+/** The prefix of the name of the CPU group for the service and the launcher. */
 export const SERVICE_GROUP = "caisson-service-";

@@ -1,7 +1,5 @@
 /**
- * Makes one thing more than was asked for, while nobody waits for it: what is asked for next is there.
- *
- * @typeParam Thing - that nobody misses when it was made in vain
+ * Keeps one item prepared, so that the next caller does not wait for it. An item that no caller takes is dropped.
  */
 export class Ahead<Thing> {
   readonly #make: () => Thing;
@@ -13,15 +11,15 @@ export class Ahead<Thing> {
     this.#make = make;
   }
 
-  /** @throws what making one throws, when none is there. */
+  /** Returns the prepared item, or makes an item. @throws the error of `make`. */
   take(): Thing {
-    const taken = this.#next ?? this.#make();
+    const item = this.#next ?? this.#make();
     this.#next = null;
     if (!this.#closed) this.#making ??= setImmediate(() => this.#makeNext());
-    return taken;
+    return item;
   }
 
-  /** Makes no further one. */
+  /** Stops preparing items. */
   close(): void {
     this.#closed = true;
     if (this.#making) clearImmediate(this.#making);
@@ -32,7 +30,7 @@ export class Ahead<Thing> {
     try {
       this.#next ??= this.#make();
     } catch {
-      // Whoever takes the next one is told, should it still be so.
+      // `take` calls `make` again, and throws if it fails again.
     }
   }
 }

@@ -1,62 +1,69 @@
-import { Looker, type TimedUse } from "./looker.ts";
-import type { HeldBy } from "./removed.ts";
+import { DiskChecker, type TimedUse } from "./disk-checker.ts";
+import type { GuestDisk } from "./removed.ts";
 
-/** How often the watch asks what processor time each guest has used. */
+/** The interval, in milliseconds, at which the watch reads the processor time of each guest. */
 const ROUND_MS = 100;
-/** The least processor time that makes a guest due for a look, which is also the unit in which the kernel reports it. */
+/** The least processor time that makes a check of a guest due: the unit in which the kernel reports processor time. */
 const LEAST_USED_MS = 10;
-/** A guest is due when it has used so many times what the latest look at it took. */
-const USED_A_LOOK = 4;
-/** A guest that used less than that is due after so long: what it wrote last may have brought it over its limit. */
+/** A check is due when the guest has used this many times the processor time of its latest check. */
+const USED_PER_CHECK = 4;
+/** After this time a check of a guest that used less is due, because its last write may have exceeded the limit. */
 const QUIET_MS = 1_000;
-/** The looks at quiet guests take at most this part of one processor. */
+/** The maximum share of one processor for the checks of quiet guests. */
 const QUIET_SHARE = 1 / 10;
 
 export interface WatchedGuest {
-  readonly held: HeldBy;
-  /** The processor time that it has used since its start, or null when it has ended. */
+  readonly disk: GuestDisk;
+  /** Returns the processor time that the guest has used since its start, or null if it has ended. */
   readonly usedMs: () => number | null;
-  /** Does something while the guest is stopped. */
+  /** Does work while the guest is stopped. */
   readonly whileStopped: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Called once, when the guest has used more than it may. */
-  readonly exceeded: () => void;
+  /** Called once, when the guest has exceeded its limit. */
+  readonly onExceeded: () => void;
 }
 
 interface Watch {
-  /** What the guest had used when the latest look began. */
-  lookedMs: number;
-  /** When that was, on the clock of `performance.now()`. */
-  atMs: number;
-  /** How much it may use until the next look, and how long that look may be put off. */
-  restMs: number;
+  /** The processor time of the guest when the latest check began. */
+  checkedUsedMs: number;
+  /** The time of the latest check, on the clock of `performance.now()`. */
+  checkedAtMs: number;
+  /** The processor time that the guest may use before the next check. */
+  allowanceMs: number;
+  /** The longest time until the next check. */
   quietMs: number;
-  /** What it had used at the latest look that came for its quiet. */
+  /** The processor time of the guest at its latest check as a quiet guest. */
   quietUsedMs: number;
-  looking: boolean;
+  isChecking: boolean;
 }
 
 /**
- * Watches what all guests keep on the disk. The kernel bounds each file by itself, and nothing bounds all of them
- * together: between two looks a guest can go beyond its limit.
+ * Watches the disk use of all guests. The kernel limits each file, but not all files of a guest together: between two
+ * checks a guest can exceed its limit.
  *
- * A guest cannot write without using the processor, so that is what makes it due. The looks at a guest therefore cost a
- * fixed part of what the guest itself uses, and no guest can delay the looks at another, however many files it makes.
+ * A guest cannot write without using the processor, so processor time makes its checks due. The checks of a guest
+ * therefore cost a fixed part of what the guest itself uses, and a guest with many files cannot delay the checks of others.
  */
 export class DiskWatch {
   readonly #limitBytes: number;
   readonly #watched: Map<WatchedGuest, Watch> = new Map();
-  readonly #looker: Pick<Looker, "look" | "close">;
+  readonly #checker: Pick<DiskChecker, "check" | "close">;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(limitBytes: number, looker: Pick<Looker, "look" | "close"> = new Looker()) {
+  constructor(limitBytes: number, checker: Pick<DiskChecker, "check" | "close"> = new DiskChecker()) {
     this.#limitBytes = limitBytes;
-    this.#looker = looker;
+    this.#checker = checker;
   }
 
-  /** @returns what ends it. */
+  /** Starts to watch a guest. @returns a function that stops watching it. */
   watch(watched: WatchedGuest): () => void {
-    const nothing = { lookedMs: 0, quietUsedMs: 0, looking: false };
-    this.#watched.set(watched, { ...nothing, atMs: performance.now(), restMs: LEAST_USED_MS, quietMs: QUIET_MS });
+    this.#watched.set(watched, {
+      checkedUsedMs: 0,
+      checkedAtMs: performance.now(),
+      allowanceMs: LEAST_USED_MS,
+      quietMs: QUIET_MS,
+      quietUsedMs: 0,
+      isChecking: false,
+    });
     this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
     return () => this.#forget(watched);
   }
@@ -64,7 +71,7 @@ export class DiskWatch {
   async close(): Promise<void> {
     clearInterval(this.#timer ?? undefined);
     this.#watched.clear();
-    await this.#looker.close();
+    await this.#checker.close();
   }
 
   #forget(watched: WatchedGuest): boolean {
@@ -78,33 +85,33 @@ export class DiskWatch {
 
   #round(): void {
     for (const [watched, watch] of this.#watched) {
-      const usedMs = watch.looking ? null : watched.usedMs();
+      const usedMs = watch.isChecking ? null : watched.usedMs();
       if (usedMs === null) continue;
-      const isQuiet = performance.now() - watch.atMs >= watch.quietMs;
+      const isQuiet = performance.now() - watch.checkedAtMs >= watch.quietMs;
       if (isQuiet && usedMs !== watch.quietUsedMs) watch.quietUsedMs = usedMs;
-      else if (usedMs - watch.lookedMs < watch.restMs) continue;
-      void this.#look(watched, watch, usedMs);
+      else if (usedMs - watch.checkedUsedMs < watch.allowanceMs) continue;
+      void this.#check(watched, watch, usedMs);
     }
   }
 
-  async #look(watched: WatchedGuest, watch: Watch, usedMs: number): Promise<void> {
-    watch.looking = true;
-    let use = await this.#use(watched);
+  async #check(watched: WatchedGuest, watch: Watch, usedMs: number): Promise<void> {
+    watch.isChecking = true;
+    let use = await this.#measure(watched);
     let { costMs } = use;
     if (!use.isCertain && this.#watched.has(watched)) {
-      use = await watched.whileStopped(() => this.#use(watched));
+      use = await watched.whileStopped(() => this.#measure(watched));
       costMs += use.costMs;
     }
-    watch.looking = false;
-    watch.lookedMs = usedMs;
-    watch.atMs = performance.now();
-    watch.restMs = Math.max(LEAST_USED_MS, costMs * USED_A_LOOK);
+    watch.isChecking = false;
+    watch.checkedUsedMs = usedMs;
+    watch.checkedAtMs = performance.now();
+    watch.allowanceMs = Math.max(LEAST_USED_MS, costMs * USED_PER_CHECK);
     watch.quietMs = Math.max(QUIET_MS, (costMs * this.#watched.size) / QUIET_SHARE);
-    // The guest may have ended meanwhile.
-    if (use.bytes > this.#limitBytes && this.#forget(watched)) watched.exceeded();
+    // The guest may have ended during the check.
+    if (use.bytes > this.#limitBytes && this.#forget(watched)) watched.onExceeded();
   }
 
-  #use({ held }: WatchedGuest): Promise<TimedUse> {
-    return this.#looker.look(held, this.#limitBytes);
+  #measure({ disk }: WatchedGuest): Promise<TimedUse> {
+    return this.#checker.check(disk, this.#limitBytes);
   }
 }

@@ -1,47 +1,48 @@
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
 
-/** The least that an entry of a folder counts: otherwise empty files would cost nothing. */
+/** The minimum that each entry of a folder counts, in bytes. Without it, empty files would count nothing. */
 const ENTRY_BYTES = 4_096;
-/** The unit of `st_blocks` (stat(2)), whatever the block size of the file system is. */
+/** The unit of `st_blocks` (stat(2)), which does not depend on the block size of the file system. */
 export const BLOCK_BYTES = 512;
-/** How far the times of a file may lag behind the clock: the kernel takes them from ticks of at most 10 ms, rounded down. */
+/** The maximum delay of file times behind the clock: the kernel rounds them down to ticks of at most 10 ms. */
 const TICKS_MS = 20;
-/** The kernel lacked the means to look, which says nothing about what lies there. */
-const NO_MEANS: ReadonlySet<string | undefined> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+/** Errors that mean that the system lacks resources. They do not mean that the guest hides something. */
+const OUT_OF_RESOURCES: ReadonlySet<string | undefined> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 /**
- * The most files and folders of a guest, and of a larger limit one for each so many bytes. A guest with more is over its
- * limit: a look asks the kernel about each entry, and the guest goes on writing meanwhile.
+ * The maximum number of files and folders of a guest. A check needs a system call for each entry, and the guest writes
+ * meanwhile, so a guest with more entries counts as over its limit.
  */
 const MOST_ENTRIES = 2_048;
-const BYTES_AN_ENTRY = 32_768;
-/** The most folders inside each other: the kernel walks all of them for each entry below. */
+/** A large disk limit allows more entries: one for each this many bytes. */
+const BYTES_PER_ENTRY = 32_768;
+/** The maximum depth of folders: the kernel walks through all of them for each entry below. */
 const MOST_FOLDERS_DEEP = 64;
-/** How many entries of a folder are in memory at a time: a guest may make millions. */
-const AT_ONCE = 256;
+/** The number of entries of a folder that are in memory at a time. A guest can create millions. */
+const BATCH_ENTRIES = 256;
 const SLASH = Buffer.from("/");
 
 export interface DiskUse {
   readonly bytes: number;
   /**
-   * Whether nothing was removed, moved or made smaller during the look. If false, `bytes` may be too low: a guest that
-   * renames a folder without a pause is never found under the name that was read, and a guest that moves files from a place
-   * not yet read to a place already read is not found either.
+   * Whether no file was removed, moved or made smaller during the count. If false, `bytes` may be too low. The count misses
+   * a folder that the guest keeps renaming, and files that the guest moves from a folder not yet read to a folder already
+   * read.
    */
   readonly isCertain: boolean;
 }
 
 /**
- * Counts what the files in the folder of a guest use of the disk.
+ * Counts the disk use of the files in the folder of a guest.
  *
- * The count stops beyond the limit. Some folders count as more than any limit: a folder that cannot be read, a folder
- * deeper than 64 others, and a folder with too many entries. Honest code has no use for them.
+ * The count stops when it exceeds the limit. Some folders count as infinite: a folder that cannot be read, a folder below
+ * 64 other folders, and a folder with too many entries. Honest code does not need them.
  *
- * @param used bytes that the guest uses outside its folder.
+ * @param used the bytes that the guest uses outside its folder.
  */
 export function diskUse(folder: string, limitBytes: number, used = 0): DiskUse {
-  const look = new Look(limitBytes, used);
-  look.walk(Buffer.from(folder));
-  return { bytes: look.bytes, isCertain: look.bytes > limitBytes || look.isCertain };
+  const count = new DiskCount(limitBytes, used);
+  count.walk(Buffer.from(folder));
+  return { bytes: count.bytes, isCertain: count.bytes > limitBytes || count.isCertain };
 }
 
 interface Folder {
@@ -49,7 +50,7 @@ interface Folder {
   readonly depth: number;
 }
 
-class Look {
+class DiskCount {
   bytes: number;
   isCertain = true;
   readonly #limitBytes: number;
@@ -59,7 +60,7 @@ class Look {
 
   constructor(limitBytes: number, used: number) {
     this.#limitBytes = limitBytes;
-    this.#mostEntries = Math.max(MOST_ENTRIES, limitBytes / BYTES_AN_ENTRY);
+    this.#mostEntries = Math.max(MOST_ENTRIES, limitBytes / BYTES_PER_ENTRY);
     this.bytes = used;
   }
 
@@ -69,21 +70,21 @@ class Look {
       this.#add(next, folders);
       if (this.bytes > this.#limitBytes) return;
     }
-    // Again, now that all was seen: what came or went since the beginning has changed its folder.
-    for (const { path } of folders) this.#ask(path);
+    // Check the times of all folders at the end: an entry that was added or removed during the count changed its folder.
+    for (const { path } of folders) this.#stat(path);
   }
 
   #add({ path, depth }: Folder, folders: Folder[]): void {
     try {
       const start = Buffer.concat([path, SLASH]);
-      // The types know only text as names. A name of a guest need not be text: read as text, it names nothing.
-      using listing = opendirSync(path, { encoding: "buffer" as BufferEncoding, bufferSize: AT_ONCE });
+      // Node's types allow only text as names. A guest's file names may be invalid UTF-8, and text would not find the file.
+      using listing = opendirSync(path, { encoding: "buffer" as BufferEncoding, bufferSize: BATCH_ENTRIES });
       for (let entry = listing.readSync(); entry; entry = listing.readSync()) {
         this.#count(start, entry, depth, folders);
         if (this.bytes > this.#limitBytes) return;
       }
     } catch (error) {
-      this.#miss(error as NodeJS.ErrnoException);
+      this.#handleError(error as NodeJS.ErrnoException);
     }
   }
 
@@ -91,24 +92,27 @@ class Look {
     const path = Buffer.concat([start, entry.name as unknown as Buffer]);
     if (entry.isDirectory()) folders.push({ path, depth: depth + 1 });
     const isTooMuch = ++this.#entries > this.#mostEntries || depth >= MOST_FOLDERS_DEEP;
-    this.bytes += isTooMuch ? Infinity : this.#ask(path);
+    this.bytes += isTooMuch ? Infinity : this.#stat(path);
   }
 
-  /** @returns the bytes of a file. A file that shrinks shows it by its time, even if what it lost went to a file asked before. */
-  #ask(file: Buffer): number {
+  /**
+   * Returns the bytes of a file. Its time shows whether it has shrunk, even if its content went to a file that was already
+   * counted.
+   */
+  #stat(file: Buffer): number {
     try {
       const { blocks, ctimeMs } = lstatSync(file);
       if (ctimeMs >= this.#sinceMs) this.isCertain = false;
       return Math.max(ENTRY_BYTES, blocks * BLOCK_BYTES);
     } catch (error) {
-      this.#miss(error as NodeJS.ErrnoException);
+      this.#handleError(error as NodeJS.ErrnoException);
       return 0;
     }
   }
 
-  /** Files come and go during a look: a file that is gone counts nothing. */
-  #miss({ code }: NodeJS.ErrnoException): void {
+  /** A file that the guest removed during the count counts nothing. A file that cannot be read counts as infinite. */
+  #handleError({ code }: NodeJS.ErrnoException): void {
     this.isCertain = false;
-    if (code !== "ENOENT" && code !== "ENOTDIR" && !NO_MEANS.has(code)) this.bytes = Infinity;
+    if (code !== "ENOENT" && code !== "ENOTDIR" && !OUT_OF_RESOURCES.has(code)) this.bytes = Infinity;
   }
 }

@@ -4,38 +4,41 @@ import path from "node:path";
 import type { Identity } from "../privilege.ts";
 import { removeTree } from "../temp/remove-tree.ts";
 
-/** Where a guest lives. */
+/** The folders of one guest on the host. */
 export interface GuestHome {
-  /** The folder that becomes its root, where it gets one. */
+  /** The folder that becomes the guest's root, or null if the guest sees the host's root. */
   readonly root: string | null;
-  /** The one folder that it may write to, as seen from outside. */
+  /** The host path of the only folder that the guest may write to. */
   readonly tmp: string;
-  /** The user that it is for; null where that is this process's own. */
+  /** The user of the guest, or null if the guest runs as the user of this process. */
   readonly owner: Identity | null;
-  /** To be called once the guest has ended. Never rejects: what cannot be removed now, the next start removes. */
+  /** Removes the folders. Called after the guest has ended. Never rejects: the next start removes what is left. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes a root for each guest: names for files that all share, and a `/tmp` of its own. Whatever a
- * guest may write lies in a tree that no other has a name for.
+ * Creates a root for each guest, with hard links to the shared files and a separate `/tmp`. Everything that a guest can
+ * write is in a tree that no other guest can name.
  */
 export class RootMaker {
-  readonly #place: string;
+  readonly #parent: string;
   readonly #files: ReadonlyMap<string, string>;
   readonly #folders: readonly string[];
   #made = 0;
 
-  /** @param files where each lies, by its name in a root. */
-  constructor(place: string, files: ReadonlyMap<string, string>) {
-    this.#place = place;
+  /**
+   * @param parent the folder in which roots are created.
+   * @param files the host path of each shared file, by its name in a root.
+   */
+  constructor(parent: string, files: ReadonlyMap<string, string>) {
+    this.#parent = parent;
     this.#files = files;
     this.#folders = ["", ...foldersOf([...files.keys()]), "tmp"];
   }
 
-  /** At once, because somebody may wait for the guest: it is a millisecond or two. */
+  /** Creates a root synchronously, because a run may be waiting for the guest. This takes one or two milliseconds. */
   make({ uid, gid }: Identity): GuestHome {
-    const root = path.join(this.#place, String(++this.#made));
+    const root = path.join(this.#parent, String(++this.#made));
     for (const folder of this.#folders) makeFolder(path.join(root, folder));
     for (const [name, file] of this.#files) linkSync(file, path.join(root, name));
     const tmp = path.join(root, "tmp");
@@ -44,9 +47,9 @@ export class RootMaker {
   }
 }
 
-/** A folder for a guest that sees the host's root. @param identity where it has a user of its own. */
-export function makeTmp(place: string, name: string, { uid, gid }: Partial<Identity>): GuestHome {
-  const tmp = path.join(place, name);
+/** Creates a folder for a guest that sees the host's root. @param identity the guest's separate user, or empty. */
+export function makeTmp(parent: string, name: string, { uid, gid }: Partial<Identity>): GuestHome {
+  const tmp = path.join(parent, name);
   mkdirSync(tmp);
   chmodSync(tmp, 0o700);
   const owner = uid === undefined ? null : { uid, gid: gid! };
@@ -54,13 +57,14 @@ export function makeTmp(place: string, name: string, { uid, gid }: Partial<Ident
   return { root: null, tmp, owner, remove: () => removeTree(tmp).catch(ignore) };
 }
 
-/** Open to all who get there, which is the guest alone: what lies above is closed. Set, because a umask may take it. */
+/** Creates a folder that all users may read; only the guest gets there, because the folders above are closed. */
 function makeFolder(folder: string): void {
   mkdirSync(folder);
+  // The umask may have removed these rights.
   chmodSync(folder, 0o755);
 }
 
-/** Each before those in it. */
+/** Returns all folders of the files; each folder comes before its subfolders. */
 function foldersOf(files: readonly string[]): string[] {
   const folders = files.flatMap((file) => {
     const names = path.dirname(file).split("/");

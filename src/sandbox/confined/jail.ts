@@ -6,7 +6,7 @@ import { sharedLibraries } from "../program/libraries.ts";
 import type { RunFolder } from "../temp/run-folder.ts";
 import { type GuestHome, RootMaker } from "./guest-home.ts";
 
-/** Makes roots for guests. The folder of the jail ends with the run folder that it lies in. */
+/** Creates roots for guests. The jail's folder is in the run folder and is removed with it. */
 export interface Jail {
   readonly path: string;
   makeRoot(identity: Identity): GuestHome;
@@ -16,10 +16,10 @@ const OTHERS_WRITE = 0o022;
 const OTHERS_READ_AND_EXECUTE = 0o005;
 
 /**
- * Puts Node, its libraries and the guest program into a folder that is closed to all other users. Each root gets further
- * names of these files.
+ * Puts Node, its libraries and the guest program into a folder that is closed to all other users. Each root gets hard
+ * links to these files.
  *
- * @throws {Error} when the folder cannot be made.
+ * @throws {Error} if the folder cannot be created.
  */
 export async function makeJail(folder: RunFolder): Promise<Jail> {
   const jail = path.join(folder.path, "jail");
@@ -37,7 +37,7 @@ export async function makeJail(folder: RunFolder): Promise<Jail> {
   return { path: jail, makeRoot: (identity) => maker.make(identity) };
 }
 
-/** What a root holds: the source of each file, by its name in the root without the first `/`. */
+/** Returns the source of each file of a root, by its name in the root without the leading `/`. */
 async function filesOfRoot({ node, program }: RunFolder): Promise<Map<string, string>> {
   const sources = new Map([["bin/node", node]]);
   for (const library of sharedLibraries()) sources.set(library.slice(1), await realpath(library));
@@ -48,7 +48,7 @@ async function filesOfRoot({ node, program }: RunFolder): Promise<Map<string, st
   return sources;
 }
 
-/** As a second name of the same file, so that guests share its memory with the service; otherwise as a copy. */
+/** Puts a file into the jail: as a hard link, so that guests share its memory with the service; otherwise as a copy. */
 async function placeFile(source: string, file: string): Promise<void> {
   const { mode, uid } = await stat(source);
   const isFit = (mode & (OTHERS_WRITE | OTHERS_READ_AND_EXECUTE)) === OTHERS_READ_AND_EXECUTE;
@@ -57,7 +57,7 @@ async function placeFile(source: string, file: string): Promise<void> {
   await chmod(file, 0o755);
 }
 
-/** A file of another disk, or one that the kernel protects from links (`fs.protected_hardlinks`), gets no second name. */
+/** Returns false if the file is on another disk, or if the kernel forbids the link (`fs.protected_hardlinks`). */
 async function isLinked(source: string, file: string): Promise<boolean> {
   return link(source, file).then(
     () => true,

@@ -1,19 +1,21 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** As much as the kernel writes in one go (fs/seq_file.c). */
+/** The maximum number of bytes that the kernel returns for one read (fs/seq_file.c). */
 export const PAGE_BYTES = 4_096;
 /**
- * How much is read of the mappings of a guest: some 3,000 of them. Node with 14 threads has 850, 45 KiB. A guest with more
- * is over its limit: otherwise it could hide a mapping behind tens of thousands of others, or make a look expensive.
+ * The maximum number of pages to read of the mappings of a guest, which is about 3,000 mappings. Node with 14 threads has
+ * 850, in 45 KiB. A guest with more counts as over its limit, because it could hide a mapping behind tens of thousands of
+ * others, or make a check expensive.
  */
 export const MOST_PAGES = 64;
 
-/** What the kernel reports of a process (proc_pid_maps(5)): the text, or null if it is longer than what is read. */
+/** The mappings of a process (proc_pid_maps(5)). */
 export interface Mappings {
+  /** The kernel's text, or null if it is longer than the maximum. */
   readonly text: string | null;
 }
 
-/** @returns null if this process may not read them, which some kernels show by an empty file. */
+/** @returns null if this process may not read them; some kernels return an empty file then. */
 export function readMappings(pid: number): Mappings | null {
   let file: number | null = null;
   try {
@@ -38,9 +40,13 @@ function readPages(file: number): string | null {
   return null;
 }
 
-/** Whether a file of a folder is mapped that has no name any more. @param folder without symbolic links. */
+/**
+ * Returns whether a removed file of a folder is still mapped.
+ *
+ * @param folder the path of the folder, without symbolic links.
+ */
 export function hasRemovedMapping(mappings: string, folder: string): boolean {
-  // A path is the rest of a line. The kernel writes its bytes as they are, but for line feeds.
+  // The path is the rest of a line. The kernel escapes only line feeds in it.
   const start = ` ${Buffer.from(folder).toString("latin1")}/`;
   return mappings.split("\n").some((line) => line.endsWith(" (deleted)") && line.includes(start));
 }

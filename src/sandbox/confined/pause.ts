@@ -1,31 +1,34 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 
-/** Stopped, or at its end (proc_pid_stat(5)). */
-const STILL = /^[TtZX]/;
-/** A thread in the middle of a call stops after it. One that does not return for so long moves no files, either. */
+/** The states of a thread that is stopped or has ended (proc_pid_stat(5)). */
+const STOPPED = /^[TtZX]/;
+/**
+ * The maximum number of waits for all threads to stop. A thread stops at the end of its system call; a thread that does not
+ * return for that long does not move files.
+ */
 const MOST_TRIES = 50;
 const TRY_MS = 2;
 
-/** What a child process shows of itself. */
+/** The members of a child process that the pause needs. */
 export interface Pausable {
   readonly pid?: number | undefined;
   readonly exitCode: number | null;
   readonly signalCode: NodeJS.Signals | null;
 }
 
-/** Stops all threads of a child for as long as something is done. It takes no notice, but for the time. */
+/** Stops all threads of a child while `work` runs. The child can notice only that time has passed. */
 export async function whileStopped<T>(child: Pausable, work: () => Promise<T>): Promise<T> {
   signal(child, "SIGSTOP");
   try {
-    for (let tries = 0; tries < MOST_TRIES && !(await isStill(child)); tries++) await setTimeout(TRY_MS);
+    for (let tries = 0; tries < MOST_TRIES && !(await areThreadsStopped(child)); tries++) await setTimeout(TRY_MS);
     return await work();
   } finally {
     signal(child, "SIGCONT");
   }
 }
 
-async function isStill({ pid }: Pausable): Promise<boolean> {
+async function areThreadsStopped({ pid }: Pausable): Promise<boolean> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const states = await Promise.all(
     threads.map(async (thread) => {
@@ -33,15 +36,15 @@ async function isStill({ pid }: Pausable): Promise<boolean> {
       return stat.slice(stat.lastIndexOf(")") + 2);
     }),
   );
-  return states.every((state) => STILL.test(state));
+  return states.every((state) => STOPPED.test(state));
 }
 
-/** Not once it has ended: its number may be another's by then. */
+/** Sends a signal, unless the child has ended: its process id may belong to another process then. */
 function signal({ pid, exitCode, signalCode }: Pausable, name: "SIGSTOP" | "SIGCONT"): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
     process.kill(pid, name);
   } catch {
-    // It has just ended.
+    // The child has just ended.
   }
 }

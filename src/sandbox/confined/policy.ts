@@ -11,30 +11,30 @@ import type { Architecture } from "../seccomp/system-calls.ts";
 import type { RunFolder } from "../temp/run-folder.ts";
 import type { GuestHome } from "./guest-home.ts";
 
-/** Standard streams and frames; the plan's own descriptor is the first that goes. */
+/** A guest keeps descriptors 0 to 3: standard streams and frames. The plan's own descriptor and all above are closed. */
 const CLOSE_FROM = 4;
 
-/** What a guest is started from, by the names that it has for it. */
+/** The paths of the files that a guest uses, as the guest sees them. */
 export interface GuestFiles {
   readonly node: string;
   /** The folder of the guest program. */
   readonly program: string;
-  /** Executed or mapped to start Node; the loader is among them. */
+  /** The libraries of Node, including the dynamic loader. */
   readonly libraries: readonly string[];
 }
 
-/** As they lie in the root of a guest. */
+/** Returns the paths in the separate root of a guest. */
 export function filesInRoot(): GuestFiles {
   return { node: "/bin/node", program: "/guest", libraries: sharedLibraries() };
 }
 
-/** As they lie on the host. */
+/** Returns the paths for a guest that sees the host's root. */
 export async function filesOnHost({ node, program }: RunFolder): Promise<GuestFiles> {
   const libraries = await Promise.all(sharedLibraries().map((library) => realpath(library)));
   return { node: await realpath(node), program, libraries };
 }
 
-/** What becomes of a process before it is a guest. @param landlockAbi 0 where the kernel has none. */
+/** Returns the policy that turns a process into a guest. @param landlockAbi the version of Landlock; 0 for none. */
 export function guestPolicy(
   files: GuestFiles,
   home: GuestHome,
@@ -55,13 +55,14 @@ export function guestPolicy(
     dropsCapabilities: true,
     diesWithParent: true,
     ...(landlockAbi > 0 ? { landlock: { abi: landlockAbi, rules: rulesFor(files, tmp) } } : {}),
-    // It counts like the host. A user of its own owns what it has made, and no more; any other owns files of the service.
+    // Without a PID namespace the guest's pid is the host's. A separate user owns only files that it created; the service's
+    // user also owns files of the service.
     filter: { pid: "own", ownsFiles: own !== null },
     program: files.node,
   };
 }
 
-/** The libraries, too, are executable: the kernel starts the loader, which is one of them. */
+/** Returns the Landlock rules. The libraries are executable because the kernel executes the loader, which is one of them. */
 function rulesFor({ node, program, libraries }: GuestFiles, tmp: string): LandlockRule[] {
   return [
     ...[node, ...libraries].map((path) => ({ path, rights: "execute" }) as const),

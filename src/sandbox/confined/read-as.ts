@@ -6,29 +6,38 @@ import type { Architecture } from "../seccomp/system-calls.ts";
 import { BLOCK_BYTES } from "./disk.ts";
 import { type Mappings, MOST_PAGES, PAGE_BYTES } from "./mappings.ts";
 
-/** A file that a guest holds open. */
+/** A file that a guest has open. */
 export interface OpenFile {
-  /** Identifies the file: a file that is open twice is one file. */
+  /** Identifies the file, so that a file that is open twice counts once. */
   readonly key: string;
   readonly isRemoved: boolean;
   readonly bytes: number;
 }
 
-/** What a guest holds. */
-export interface Seen {
+/** The files that a guest has open or mapped. */
+export interface HeldFiles {
   readonly files: readonly OpenFile[];
   readonly mappings: Mappings;
 }
 
-/** How many descriptors fit into one plan. */
-const AT_ONCE = 90;
+/** The number of descriptors that fit into one plan. */
+const BATCH_DESCRIPTORS = 90;
 const CLOSE_FROM = 4;
 
-/** Has a stub become the user of a guest, and look at its descriptors and its mappings as that user. */
-export async function readAs(identity: Identity, stub: string, pid: number, names: readonly string[]): Promise<Seen> {
+/**
+ * Reads the descriptors and mappings of a guest in a stub process that becomes the guest's user.
+ *
+ * @param names the names of the guest's descriptors in `/proc/<pid>/fd`.
+ */
+export async function readAs(
+  identity: Identity,
+  stub: string,
+  pid: number,
+  names: readonly string[],
+): Promise<HeldFiles> {
   const files: OpenFile[] = [];
-  for (let first = 0; first < names.length; first += AT_ONCE) {
-    const answers = await execute(stub, filesPlan(pid, identity, names.slice(first, first + AT_ONCE)));
+  for (let first = 0; first < names.length; first += BATCH_DESCRIPTORS) {
+    const answers = await execute(stub, filesPlan(pid, identity, names.slice(first, first + BATCH_DESCRIPTORS)));
     for (let at = 0; at + STAT.bytes <= answers.length; at += STAT.bytes)
       files.push(...parseAnswer(answers.subarray(at)));
   }
@@ -36,10 +45,10 @@ export async function readAs(identity: Identity, stub: string, pid: number, name
   return { files, mappings: { text: parsePages(pages) } };
 }
 
-/** If no process can be started now, the next look comes soon. */
+/** Returns nothing if no process can be started now. The next check comes soon. */
 async function execute(stub: string, steps: readonly Step[]): Promise<Buffer> {
-  const { said } = await executeWhole(stub, { steps }).catch(() => ({ said: Buffer.alloc(0) }));
-  return said;
+  const { output } = await executeWhole(stub, { steps }).catch(() => ({ output: Buffer.alloc(0) }));
+  return output;
 }
 
 /** The offsets of members of `struct stat` (arch/x86/include/uapi/asm/stat.h, include/uapi/asm-generic/stat.h of Linux). */
@@ -53,46 +62,46 @@ const S_IFREG = 0o100000;
 const AT_FDCWD = -100;
 const step = stepsFor(process.arch as Architecture);
 
-function become(pid: number, identity: Identity, folder: string): readonly Step[] {
+function becomeUser(pid: number, identity: Identity, folder: string): readonly Step[] {
   const architecture = process.arch as Architecture;
   const workingFolder = `/proc/${pid}${folder}`;
   return guestPlan({ architecture, closeFrom: CLOSE_FROM, identity, diesWithParent: true, workingFolder }).steps;
 }
 
-/** Asks what is behind each descriptor, and writes down every answer. */
+/** Returns a plan that stats each descriptor and writes out every answer. */
 function filesPlan(pid: number, identity: Identity, names: readonly string[]): readonly Step[] {
   const answer: Memory = { bytes: Buffer.alloc(STAT.bytes) };
-  const looks = names.flatMap((name) => [
-    // A descriptor that is gone leaves the answer of the one before, which then still counts once.
+  const stats = names.flatMap((name) => [
+    // For a closed descriptor the memory still has the previous answer, which has the same key and so counts once.
     step("newfstatat", [AT_FDCWD, text(name), answer, 0]),
     step("write", [NOTES, answer, STAT.bytes]),
   ]);
-  const all = [...looks, step("exit_group", [0])].map((each) => ({ ...each, mayFail: true }));
-  return [...become(pid, identity, "/fd"), ...all];
+  const all = [...stats, step("exit_group", [0])].map((each) => ({ ...each, mayFail: true }));
+  return [...becomeUser(pid, identity, "/fd"), ...all];
 }
 
-/** A page and then how many bytes of it were read, at an odd offset: that call may fail. */
+/** A note is a page and the number of bytes read. The number is at an odd offset, because the read may fail. */
 const COUNT_OFFSET = PAGE_BYTES + 1;
-const NOTED_BYTES = COUNT_OFFSET + 4;
-/** The lowest free descriptor, once the descriptors from there on were closed. */
+const NOTE_BYTES = COUNT_OFFSET + 4;
+/** The descriptor of the opened file: the lowest free number, because the plan closes all from there on. */
 const OPENED = CLOSE_FROM;
 
-/** Reads the mappings page by page, and writes down each page. */
+/** Returns a plan that reads the mappings page by page and writes out each page. */
 function mappingsPlan(pid: number, identity: Identity): readonly Step[] {
-  const noted: Memory = { bytes: Buffer.alloc(NOTED_BYTES) };
-  const read = { ...step("read", [OPENED, noted, PAGE_BYTES]), result: { memory: noted, at: COUNT_OFFSET } };
-  const pages = Array.from({ length: MOST_PAGES }, () => [read, step("write", [NOTES, noted, NOTED_BYTES])]).flat();
+  const note: Memory = { bytes: Buffer.alloc(NOTE_BYTES) };
+  const read = { ...step("read", [OPENED, note, PAGE_BYTES]), result: { memory: note, at: COUNT_OFFSET } };
+  const pages = Array.from({ length: MOST_PAGES }, () => [read, step("write", [NOTES, note, NOTE_BYTES])]).flat();
   const all = [step("openat", [AT_FDCWD, text("maps"), 0, 0]), ...pages, step("exit_group", [0])];
-  return [...become(pid, identity, ""), ...all.map((each) => ({ ...each, mayFail: true }))];
+  return [...becomeUser(pid, identity, ""), ...all.map((each) => ({ ...each, mayFail: true }))];
 }
 
-/** @returns null if the pages that were read are not all. */
-function parsePages(noted: Buffer): string | null {
+/** @returns null if there are more pages than were read. */
+function parsePages(notes: Buffer): string | null {
   const pages: string[] = [];
-  for (let at = 0; at + NOTED_BYTES <= noted.length; at += NOTED_BYTES) {
-    const count = noted.readInt32LE(at + COUNT_OFFSET);
+  for (let at = 0; at + NOTE_BYTES <= notes.length; at += NOTE_BYTES) {
+    const count = notes.readInt32LE(at + COUNT_OFFSET);
     if (count <= 0) return pages.join("");
-    pages.push(noted.toString("latin1", at, at + count));
+    pages.push(notes.toString("latin1", at, at + count));
   }
   return pages.length < MOST_PAGES ? pages.join("") : null;
 }

@@ -3,12 +3,12 @@ import { readdirSync, statSync } from "node:fs";
 import type { Identity } from "../privilege.ts";
 import { BLOCK_BYTES } from "./disk.ts";
 import { hasRemovedMapping, readMappings } from "./mappings.ts";
-import { type OpenFile, readAs, type Seen } from "./read-as.ts";
+import { type HeldFiles, type OpenFile, readAs } from "./read-as.ts";
 
-/** Where a guest may hold files, and as whom that can be seen. */
-export interface HeldBy {
+/** The parameters of a check of a guest's disk use. */
+export interface GuestDisk {
   readonly pid: number;
-  /** The user of the guest, if it is not that of this process. */
+  /** The user of the guest, or null if the guest runs as the user of this process. */
   readonly identity: Identity | null;
   /** The file of the program that executes plans. */
   readonly stub: string;
@@ -18,27 +18,27 @@ export interface HeldBy {
 
 export interface RemovedUse {
   readonly bytes: number;
-  /** Whether a process had to be started for it. */
+  /** Whether the count needed a stub process. */
   readonly usedStub: boolean;
 }
 
 /**
- * Counts what a guest has removed from its folder and still holds, in bytes: no folder shows it.
+ * Counts the bytes of files that a guest has removed from its folder and still has open or mapped. No folder lists them.
  *
- * Files that it holds open count with their size. A file that is mapped and removed counts as more than any limit: the
- * kernel does not report its size, and Node itself never does that.
+ * An open file counts with its size. A mapped file counts as infinite, because the kernel does not report its size, and
+ * Node itself never maps a removed file.
  *
  * The kernel shows both to the guest's own user, and to a process with CAP_SYS_PTRACE (proc_pid_fd(5)), which a container's
- * root does not have. Such a root has a stub become the guest's user, look, and report.
+ * root does not have. A root without it starts a stub that becomes the guest's user, reads both and reports them.
  */
-export async function removedUse({ pid, identity, stub, folder }: HeldBy): Promise<RemovedUse> {
-  const own = look(pid);
+export async function removedUse({ pid, identity, stub, folder }: GuestDisk): Promise<RemovedUse> {
+  const own = readHeldFiles(pid);
   if (own || !identity) return { bytes: own ? sum(own, folder) : 0, usedStub: false };
   return { bytes: sum(await readAs(identity, stub, pid, fileNames(pid)), folder), usedStub: true };
 }
 
-/** @returns null if this process may not look: descriptors and mappings are a right each. */
-function look(pid: number): Seen | null {
+/** @returns null if this process may not read the descriptors or the mappings, which need separate rights. */
+function readHeldFiles(pid: number): HeldFiles | null {
   const mappings = readMappings(pid);
   if (!mappings) return null;
   const files: OpenFile[] = [];
@@ -50,7 +50,7 @@ function look(pid: number): Seen | null {
   return { files, mappings };
 }
 
-function sum({ files, mappings }: Seen, folder: string): number {
+function sum({ files, mappings }: HeldFiles, folder: string): number {
   if (mappings.text === null || hasRemovedMapping(mappings.text, folder)) return Infinity;
   const sizes = new Map(files.filter(({ isRemoved }) => isRemoved).map(({ key, bytes }) => [key, bytes]));
   return [...sizes.values()].reduce((all, bytes) => all + bytes, 0);

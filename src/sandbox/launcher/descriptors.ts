@@ -5,12 +5,12 @@ const CLOSE_ON_EXEC = 0o2000000;
 const LAST_STANDARD = 2;
 
 /**
- * Closes what this process was started with beyond its standard streams: every guest would inherit it, and could read a
- * host's file or write to its pipe. Node opens its own to be closed on exec. To be called before anything else is opened.
+ * Closes all inherited descriptors except the standard streams. Every guest would inherit them, and could read a file of
+ * the host or write to a pipe. Node opens its own descriptors with close-on-exec. Call this before anything else is opened.
  */
 export function closeInheritedDescriptors(): void {
   if (process.platform !== "linux") return;
-  // A channel to a Node parent is ours to keep.
+  // Keep the IPC channel to a Node parent.
   const channel = Number(process.env["NODE_CHANNEL_FD"] ?? -1);
   for (const descriptor of readdirSync("/proc/self/fd").map(Number)) {
     if (descriptor <= LAST_STANDARD || descriptor === channel || !isInherited(descriptor)) continue;
@@ -23,12 +23,12 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
   } catch {
-    // The descriptor by which the folder was read is gone by now.
+    // The descriptor of the folder that was read is already closed.
     return false;
   }
 }
 
-/** How many descriptors this process may have, or none where the kernel does not say. */
+/** Returns the maximum number of descriptors of this process, or null if the kernel reports none. */
 export function descriptorLimit(): number | null {
   if (process.platform !== "linux") return null;
   const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

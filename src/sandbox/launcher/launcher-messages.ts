@@ -1,12 +1,12 @@
 import { type GuestExit, type GuestStatus, PRIORITIES, type Priority, type SandboxFacts } from "../sandbox.ts";
 
 /**
- * What a service that has given up root may ask of its launcher, over the channel between them. It says no path, no
- * program and no user: whoever takes the service over can start and end guests, and nothing else.
+ * A request of a service without root to its launcher, over the channel between them. A request has no path, no program and
+ * no user: an attacker who controls the service can start and end guests, and nothing else.
  */
 export interface Request {
   readonly do: "launch" | "seal" | Priority | "inspect" | "kill";
-  /** The guest's number, which the service gives and counts up. */
+  /** The guest's number. The service assigns numbers in ascending order. */
   readonly guest: number;
 }
 
@@ -18,15 +18,15 @@ export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>([
   "kill",
 ]);
 
-/** What the launcher answers. Of one guest, the answers of one kind come in the order of the requests. */
+/** A reply of the launcher. For one guest, replies of one kind come in the order of the requests. */
 export type Reply =
   | { readonly is: "open"; readonly facts: SandboxFacts }
-  /** There is no wall, and the launcher ends. */
+  /** The sandbox cannot be opened, and the launcher ends. */
   | { readonly is: "refused"; readonly message: string }
   | { readonly is: "sealed"; readonly guest: number; readonly fault: string | null }
   | { readonly is: "inspected"; readonly guest: number; readonly status: GuestStatus | null }
-  /** The guest is gone, or never came to be. */
+  /** The guest has ended, or could not be started. */
   | { readonly is: "exited"; readonly guest: number; readonly exit: GuestExit };
 
-/** The first bytes on a guest's connection, before any of the guest's own: its number, u32 little endian. */
+/** The length of the launcher's greeting on a guest's connection: the guest's number, u32 little endian. */
 export const GREETING_BYTES = 4;

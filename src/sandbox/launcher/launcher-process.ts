@@ -3,36 +3,42 @@ import { rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import path from "node:path";
 
-import { endAll, refuseMore, type SandboxOptions, type StartedGuest, type LocalSandbox } from "../local-sandbox.ts";
+import {
+  checkGuestLimit,
+  endAll,
+  type SandboxOptions,
+  type StartedGuest,
+  type LocalSandbox,
+} from "../local-sandbox.ts";
 import { openLocalSandbox } from "../open-local-sandbox.ts";
 import { closeInheritedDescriptors } from "./descriptors.ts";
 import { GREETING_BYTES, type Reply, type Request, REQUESTS } from "./launcher-messages.ts";
 
 /**
- * The process that keeps root beside a service that has given it up: starts guests and ends them, and reads nothing that
- * comes from the network or from a guest.
+ * The process that keeps root for a service that has given up root. It starts and ends guests, and reads no input from the
+ * network or from a guest.
  */
 
-const [, , given, socketFile] = process.argv as [string, string, string, string];
-const options = JSON.parse(given) as SandboxOptions;
-/** Null for one that never came to be. */
+const [, , optionsJson, socketFile] = process.argv as [string, string, string, string];
+const options = JSON.parse(optionsJson) as SandboxOptions;
+/** The guests by number; null for a guest that could not be started. */
 const guests = new Map<number, Promise<StartedGuest | null>>();
 const closed = once(process, "disconnect");
 
-// Whoever signals the whole group means the service, which lets its runs end first and then closes the channel.
+// A signal to the whole process group is for the service. It lets its runs end first, and then closes the channel.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 closeInheritedDescriptors();
-const wall = await open();
-// The one that it starts guests for, as long as that is who started this.
-await wall.prefer(process.connected ? [process.pid, process.ppid] : []);
+const sandbox = await open();
+// The parent is the service only while the channel is connected.
+await sandbox.prefer(process.connected ? [process.pid, process.ppid] : []);
 process.on("message", (request: Partial<Request> | null) => {
-  // The service may be somebody else's by now.
+  // Check the request, because an attacker may control the service.
   if (Number.isInteger(request?.guest) && REQUESTS.has(request!.do!)) void serve(request as Request);
 });
-reply({ is: "open", facts: wall.facts });
+reply({ is: "open", facts: sandbox.facts });
 await closed;
 await endAll((await Promise.all(guests.values())).filter((guest) => guest !== null));
-await wall.close();
+await sandbox.close();
 await rm(path.dirname(socketFile), { recursive: true, force: true });
 process.exit(0);
 
@@ -66,10 +72,10 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
 }
 
 async function launch(number: number): Promise<void> {
-  // One whose number goes to another would be out of reach, and alive when its files are removed.
+  // If another guest got the same number, requests could not reach this guest, and it would outlive its files.
   if (guests.has(number)) return;
   try {
-    refuseMore(guests.size, options);
+    checkGuestLimit(guests.size, options);
   } catch (error) {
     return reply({ is: "exited", guest: number, exit: { how: (error as Error).message, outOfMemory: false } });
   }
@@ -89,16 +95,16 @@ async function launch(number: number): Promise<void> {
 }
 
 async function start(number: number): Promise<StartedGuest> {
-  // Paused for good: what the guest says is the service's to read.
+  // Paused, because only the service reads the guest's frames.
   const frames = connect(socketFile).pause();
-  // A service out of descriptors closes it at once. The greeting is then refused; an error that nobody hears would be
-  // the end of all guests.
+  // A service that is out of descriptors closes the connection immediately, and the greeting fails. An error event without
+  // a listener would end this process and all guests.
   frames.on("error", () => {});
   try {
     await once(frames, "connect");
-    // Before the guest lives: nothing of its own can come first.
+    // Send the greeting before the guest starts, so that the guest cannot send bytes first.
     await greet(frames, number);
-    return wall.start(frames);
+    return sandbox.start(frames);
   } finally {
     frames.destroy();
   }

@@ -17,15 +17,15 @@ const QUIET = "--disable-warning=ExperimentalWarning";
 const LOST: GuestExit = { how: "the launcher ended", outOfMemory: false };
 
 /**
- * A sandbox behind a small process of its own, which keeps root so that this one can give it up: it makes guests, with
- * their users and control groups, and they connect to a socket here that only root can reach.
+ * Opens a sandbox in a launcher: a small process that keeps root, so that this process can give it up. The launcher starts
+ * guests, with their users and control groups. They connect to a socket of this process that only root can reach.
  *
- * The launcher ends its guests and itself when the channel to it closes, however this process ends.
+ * When the channel to the launcher closes, it ends its guests and itself. The channel closes however this process ends.
  *
- * @param lost is called when the launcher ends by itself: no guest can be started any more.
- * @throws {Error} saying what is missing and how to get it.
+ * @param onLost is called when the launcher ends unexpectedly, because no guest can be started then.
+ * @throws {Error} that names what is missing and how to get it.
  */
-export async function openLauncher(options: SandboxOptions, lost: (error: Error) => void): Promise<Sandbox> {
+export async function openLauncher(options: SandboxOptions, onLost: (error: Error) => void): Promise<Sandbox> {
   const folder = await mkdtemp(path.join(tmpdir(), processTag(RUN_FOLDER)));
   const server = createServer();
   try {
@@ -36,7 +36,7 @@ export async function openLauncher(options: SandboxOptions, lost: (error: Error)
     const child = spawn(process.execPath, [QUIET, PROGRAM, JSON.stringify(options), server.address() as string], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       cwd: "/",
-      // What ends this process's group, such as Ctrl-C, must not end guests whose runs are being let finish.
+      // A signal to this process's group, such as Ctrl-C, must not end guests while the service lets their runs finish.
       detached: true,
       env: {
         PATH,
@@ -47,7 +47,7 @@ export async function openLauncher(options: SandboxOptions, lost: (error: Error)
     const ended = once(child, "exit");
     const opened = await firstReply(child, ended);
     const launcher = new Launcher(child, server);
-    void ended.then(() => launcher.lose(lost));
+    void ended.then(() => launcher.lose(onLost));
     return {
       facts: opened.facts,
       launch: () => launcher.launch(),
@@ -66,7 +66,7 @@ export async function openLauncher(options: SandboxOptions, lost: (error: Error)
 async function firstReply(child: ChildProcess, ended: Promise<unknown>): Promise<Reply & { is: "open" }> {
   const [reply] = (await Promise.race([once(child, "message"), ended.then(() => [null])])) as [Reply | null];
   if (reply?.is === "open") return reply;
-  throw new Error(reply?.is === "refused" ? reply.message : "the launcher ended before it had begun");
+  throw new Error(reply?.is === "refused" ? reply.message : "the launcher ended before it was ready");
 }
 
 class Launcher {
@@ -79,19 +79,19 @@ class Launcher {
   constructor(child: ChildProcess, server: Server) {
     this.#child = child;
     this.#server = server;
-    // It keeps nothing alive by itself; whoever waits for a guest does.
+    // The server does not keep the process alive.
     server.unref();
-    server.on("connection", (socket) => this.#greet(socket));
-    child.on("message", (reply: Reply) => this.#hear(reply));
+    server.on("connection", (socket) => this.#readGreeting(socket));
+    child.on("message", (reply: Reply) => this.#receive(reply));
     child.on("error", () => {});
   }
 
   async launch(): Promise<GuestProcess> {
     if (this.#closed) throw new Error("no process could be started: the launcher has ended");
     const number = ++this.#started;
-    const guest = new LaunchedGuest((what) => this.#ask({ do: what, guest: number }));
+    const guest = new LaunchedGuest((what) => this.#request({ do: what, guest: number }));
     this.#guests.set(number, guest);
-    this.#ask({ do: "launch", guest: number });
+    this.#request({ do: "launch", guest: number });
     await guest.connected;
     return guest;
   }
@@ -102,18 +102,19 @@ class Launcher {
     if (this.#child.connected) this.#child.disconnect();
   }
 
-  lose(lost: (error: Error) => void): void {
-    for (const [number] of this.#guests) this.#hear({ is: "exited", guest: number, exit: LOST });
+  lose(onLost: (error: Error) => void): void {
+    for (const [number] of this.#guests) this.#receive({ is: "exited", guest: number, exit: LOST });
     if (this.#closed) return;
     this.close();
-    lost(new Error("the launcher ended: no container can be started any more"));
+    onLost(new Error("the launcher ended: no container can be started any more"));
   }
 
-  #ask(request: Request): void {
+  #request(request: Request): void {
     if (this.#child.connected) this.#child.send(request, () => {});
   }
 
-  #greet(socket: Socket): void {
+  /** Reads the greeting of a new connection, and passes the connection to its guest. */
+  #readGreeting(socket: Socket): void {
     socket.on("error", () => {});
     const read = (): void => {
       const greeting = socket.read(GREETING_BYTES) as Buffer | null;
@@ -126,18 +127,18 @@ class Launcher {
     socket.on("readable", read);
   }
 
-  #hear(reply: Reply): void {
+  #receive(reply: Reply): void {
     if (!("guest" in reply)) return;
     const guest = this.#guests.get(reply.guest);
     if (reply.is === "exited") this.#guests.delete(reply.guest);
-    guest?.hear(reply);
+    guest?.receive(reply);
   }
 }
 
 class LaunchedGuest implements GuestProcess {
   readonly exited: Promise<GuestExit>;
   readonly connected: Promise<void>;
-  readonly #ask: (what: Request["do"]) => void;
+  readonly #request: (what: Request["do"]) => void;
   readonly #sealed: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #inspections: ((status: GuestStatus | null) => void)[] = [];
   readonly #connected: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -145,8 +146,8 @@ class LaunchedGuest implements GuestProcess {
   #socket: Socket | null = null;
   #gone = false;
 
-  constructor(ask: (what: Request["do"]) => void) {
-    this.#ask = ask;
+  constructor(request: (what: Request["do"]) => void) {
+    this.#request = request;
     this.connected = this.#connected.promise;
     this.exited = this.#exited.promise;
     this.#sealed.promise.catch(() => {});
@@ -158,24 +159,24 @@ class LaunchedGuest implements GuestProcess {
   }
 
   seal(): Promise<void> {
-    this.#ask("seal");
+    this.#request("seal");
     return this.#sealed.promise;
   }
 
   setPriority(priority: Priority): void {
-    if (!this.#gone) this.#ask(priority);
+    if (!this.#gone) this.#request(priority);
   }
 
   inspect(): Promise<GuestStatus | null> {
     if (this.#gone) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#inspections.push(resolve);
-      this.#ask("inspect");
+      this.#request("inspect");
     });
   }
 
   kill(): void {
-    if (!this.#gone) this.#ask("kill");
+    if (!this.#gone) this.#request("kill");
   }
 
   connect(socket: Socket): void {
@@ -183,7 +184,7 @@ class LaunchedGuest implements GuestProcess {
     this.#connected.resolve();
   }
 
-  hear(reply: Extract<Reply, { guest: number }>): void {
+  receive(reply: Extract<Reply, { guest: number }>): void {
     switch (reply.is) {
       case "sealed":
         if (reply.fault === null) return this.#sealed.resolve();
@@ -194,7 +195,7 @@ class LaunchedGuest implements GuestProcess {
         this.#gone = true;
         this.#connected.reject(new Error(`no process could be started: ${reply.exit.how}`));
         this.#sealed.reject(new Error(reply.exit.how));
-        for (const answer of this.#inspections.splice(0)) answer(null);
+        for (const resolve of this.#inspections.splice(0)) resolve(null);
         return this.#exited.resolve(reply.exit);
     }
   }

@@ -1,6 +1,6 @@
 import type { Architecture } from "../seccomp/system-calls.ts";
 
-/** Of the largest pages that arm64 has. */
+/** The alignment of segments, in bytes: the size of the largest pages of arm64. */
 export const ALIGNMENT = 0x1_0000;
 /** Segment types, segment rights and file types of elf(5). */
 export const ELF = {
@@ -17,15 +17,15 @@ const MACHINES: Readonly<Record<Architecture, number>> = { x64: 62, arm64: 183 }
 const FILE_HEADER_BYTES = 64;
 const SEGMENT_HEADER_BYTES = 56;
 
-/** One segment: which bytes of the file the kernel or the dynamic loader maps, where, and with which rights. */
+/** A segment: the bytes of the file that the kernel or the dynamic loader maps, their address and their rights. */
 export interface Segment {
   readonly type: number;
   readonly rights: number;
-  /** In the file, in bytes. */
+  /** The offset in the file, in bytes. */
   readonly offset?: number;
   readonly address?: bigint;
   readonly fileBytes?: number;
-  /** By default as many as in the file. */
+  /** The size in memory; by default the size in the file. */
   readonly memoryBytes?: number;
 }
 
@@ -36,7 +36,7 @@ export interface ElfHeaders {
   readonly segments: readonly Segment[];
 }
 
-/** The length of the headers of a file with a number of segments, in bytes. */
+/** Returns the length, in bytes, of the headers of a file with a number of segments. */
 export function elfHeaderBytes(segments: number): number {
   return FILE_HEADER_BYTES + segments * SEGMENT_HEADER_BYTES;
 }

@@ -1,35 +1,35 @@
 import type { Memory, Plan, Step, Arg } from "./steps.ts";
 
-/** Where the stub has its plan in memory. Both halves of an address there are numbers that nothing else has. */
+/** The address of the plan in the stub's memory. Both halves are values that no other address or number has. */
 export const PLAN_ADDRESS = 0x2c_0001_0000n;
-/** Of a plan as it is sent, whatever is in it. */
+/** The size of every encoded plan, in bytes. */
 export const PLAN_BYTES = 32_768;
-/** Number, six arguments, where the result goes. */
+/** The size of a step: its number, six arguments, and the address for its result. */
 const STEP_BYTES = 64;
-/** The addresses of the first step, and of where the arguments of the program belong. */
+/** The size of a plan's header: the address of the first step, and the address at which the arguments are written. */
 const HEADER_BYTES = 16;
-/** The path of the program, in every plan. */
+/** The address of the program's path in every plan. */
 export const PROGRAM_ADDRESS: bigint = PLAN_ADDRESS + BigInt(HEADER_BYTES);
 
 /**
- * The stub's exit status, of 8 bits: this when it got no plan, one more when the first step failed, and so on. Below are
- * those by which shells and bubblewrap tell of signals.
+ * The stub's exit status if it received no plan. The next status means that the first step failed, and so on, up to 255.
+ * Shells and bubblewrap report signals by lower statuses.
  */
 const FIRST_STATUS = 192;
 const MOST_STEPS = 255 - FIRST_STATUS;
 
-/** @throws {TypeError} when it does not fit, or a step could not be told from others by the exit status. */
+/** @throws {TypeError} if the plan is too large, or has more steps than the exit status can name. */
 export function encodePlan(plan: Plan): Buffer {
   return new Encoder().encode(plan);
 }
 
-/** Which step the stub could not make, for the log, or null when its exit status says no such thing. */
+/** Returns the name of the step that failed, for the log, or null if the exit status names no step. */
 export function failedStep({ steps }: Plan, status: number | null): string | null {
   if (status === FIRST_STATUS) return "no plan came";
   return steps[(status ?? 0) - FIRST_STATUS - 1]?.name ?? null;
 }
 
-/** The same in words, or null. */
+/** Returns the error message for an exit status of a guest, or null if the status names no step. */
 export function confinementFault(plan: Plan, status: number): string | null {
   const step = failedStep(plan, status);
   return step && `the guest could not be confined: ${step}`;
@@ -42,8 +42,9 @@ class Encoder {
   #arguments: bigint | null = null;
 
   encode({ steps, program }: Plan): Buffer {
-    const firm = steps.findLastIndex(({ mayFail }) => !mayFail);
-    if (firm >= MOST_STEPS) throw new TypeError(`a plan of ${firm + 1} steps: no exit status names the last`);
+    const lastRequired = steps.findLastIndex(({ mayFail }) => !mayFail);
+    if (lastRequired >= MOST_STEPS)
+      throw new TypeError(`a plan of ${lastRequired + 1} steps: no exit status names the last`);
     if (program && this.#addressOf(program) !== PROGRAM_ADDRESS) throw new TypeError("the program is not the first");
     const first = this.#placeSteps(steps);
     const unused = this.#arguments ?? this.#addressOf({ bytes: Buffer.alloc(16) });
@@ -55,12 +56,12 @@ class Encoder {
   #placeSteps(steps: readonly Step[]): bigint {
     const ignored: Memory = { bytes: Buffer.alloc(8) };
     const start = this.#reserve(steps, steps.length * STEP_BYTES, STEP_BYTES);
-    for (const [index, { name, number, args: words, result, mayFail = false }] of steps.entries()) {
+    for (const [index, { name, number, args, result, mayFail = false }] of steps.entries()) {
       const at = start + index * STEP_BYTES;
-      if (words.length > 6) throw new TypeError(`${name} has ${words.length} arguments`);
+      if (args.length > 6) throw new TypeError(`${name} has ${args.length} arguments`);
       this.#put(at, BigInt(number));
-      for (const [place, word] of words.entries())
-        this.#put(at + 8 + place * 8, this.#resolve(word, at + 8 + place * 8));
+      for (const [argIndex, arg] of args.entries())
+        this.#put(at + 8 + argIndex * 8, this.#resolve(arg, at + 8 + argIndex * 8));
       const stored = result ?? { memory: ignored, at: mayFail ? 1 : 0 };
       if (stored.at % 2 !== Number(mayFail))
         throw new TypeError(`the result of ${name} is at an offset of the wrong kind`);
@@ -69,14 +70,14 @@ class Encoder {
     return PLAN_ADDRESS + BigInt(start);
   }
 
-  #resolve(word: Arg, at: number): bigint {
-    if (typeof word === "number" || typeof word === "bigint") return BigInt(word);
-    if (word === "arguments") this.#arguments = PLAN_ADDRESS + BigInt(at);
-    // The stub writes them.
-    if (typeof word === "string") return 0n;
-    if ("bytes" in word) return this.#addressOf(word);
-    const known = this.#offsets.get(word);
-    return known === undefined ? this.#placeSteps(word) : PLAN_ADDRESS + BigInt(known);
+  #resolve(arg: Arg, at: number): bigint {
+    if (typeof arg === "number" || typeof arg === "bigint") return BigInt(arg);
+    if (arg === "arguments") this.#arguments = PLAN_ADDRESS + BigInt(at);
+    // The stub writes the addresses of its arguments and its environment here.
+    if (typeof arg === "string") return 0n;
+    if ("bytes" in arg) return this.#addressOf(arg);
+    const known = this.#offsets.get(arg);
+    return known === undefined ? this.#placeSteps(arg) : PLAN_ADDRESS + BigInt(known);
   }
 
   #addressOf(memory: Memory): bigint {

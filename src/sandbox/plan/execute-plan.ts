@@ -11,30 +11,30 @@ import { type NotedCall, notedCalls } from "./notes.ts";
 import { type Plan, stepsFor } from "./steps.ts";
 import { PLAN_DESCRIPTOR } from "./stub.ts";
 
-/** Where the notes go: the descriptor of a guest's frames. */
+/** The descriptor to which a plan writes its notes. It is the descriptor of a guest's frames. */
 export const NOTES = 3;
-/** A play takes a millisecond; one that hangs must not hold up a start. */
-const PATIENCE_MS = 10_000;
+/** The maximum time of a plan. A plan takes a millisecond; a plan that hangs must not block a start of the service. */
+const TIMEOUT_MS = 10_000;
 
-/** Gives a stub that was just started what it waits for. */
+/** Sends a started stub its plan. */
 export function sendPlan(socket: Socket, plan: Buffer): void {
-  // A stub that is gone has said why by its end.
+  // The exit status of a stub that has ended reports the cause.
   socket.on("error", () => {}).end(plan);
 }
 
-/** What a play has come to. */
+/** The outcome of a plan. */
 export interface PlanResult {
-  /** In words, when a step failed that must not. */
+  /** The name of the required step that failed, or how else the process ended. */
   readonly fault: string | null;
-  /** What the kernel answered to each call: below 0 the number of an error. Empty after a fault. */
+  /** The kernel's result of each call; a negative number is an error. Empty if there is a fault. */
   readonly results: readonly number[];
 }
 
 /**
- * Plays a plan and then calls that may fail, as this process's user and with nothing around it but the plan.
+ * Executes a plan, and then calls that may fail. Runs as this process's user, confined by nothing but the plan.
  *
- * @param stub the file of that program.
- * @throws {Error} when no process could be started.
+ * @param stub the file of the stub.
+ * @throws {Error} if no process can be started.
  */
 export async function executePlan(
   stub: string,
@@ -43,50 +43,50 @@ export async function executePlan(
   calls: readonly NotedCall[],
 ): Promise<PlanResult> {
   const noted = notedCalls(architecture, calls, NOTES);
-  const { said, fault } = await executeWhole(stub, { ...plan, steps: [...plan.steps, ...noted.steps] });
-  const answers = noted.read(said);
-  return answers ? { fault: null, results: answers } : { fault, results: [] };
+  const { output, fault } = await executeWhole(stub, { ...plan, steps: [...plan.steps, ...noted.steps] });
+  const results = noted.read(output);
+  return results ? { fault: null, results } : { fault, results: [] };
 }
 
 /**
- * Plays a plan to its end.
+ * Executes a plan to its end.
  *
- * @returns what its steps have written to the descriptor `NOTES`, and which of them has failed, or how else it ended.
- * @throws {Error} when no process could be started.
+ * @returns the bytes that its steps wrote to the descriptor `NOTES`, and the name of the failed step or how else it ended.
+ * @throws {Error} if no process can be started.
  */
-export async function executeWhole(stub: string, plan: Plan): Promise<{ said: Buffer; fault: string }> {
+export async function executeWhole(stub: string, plan: Plan): Promise<{ output: Buffer; fault: string }> {
   const bytes = encodePlan(plan);
   const child = spawn(stub, [], {
     stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
     cwd: "/",
     env: {},
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
     killSignal: "SIGKILL",
   });
   const exited = once(child, "exit");
-  // Out of descriptors or processes, the child has nothing to be given a plan by.
+  // If the system is out of descriptors or processes, the child has no socket for the plan. This throws its error.
   if (child.pid === undefined) await exited;
   sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
-  const said = buffer(child.stdio[NOTES] as Socket);
+  const output = buffer(child.stdio[NOTES] as Socket);
   const [status, signal] = (await exited) as [number | null, string | null];
   const fault = failedStep(plan, status) ?? (signal ? `signal ${signal}` : `exit code ${status}`);
-  return { said: await said, fault };
+  return { output: await output, fault };
 }
 
 /**
- * The kernel's Landlock ABI, 0 where it has none or may not be used.
+ * Returns the kernel's Landlock ABI, or 0 if the kernel has no Landlock or this process may not use it.
  *
- * @throws {Error} when the stub cannot be played at all: where its folder allows no execution, what helps.
+ * @throws {Error} if the stub cannot run. If its folder does not allow execution, the message names the remedy.
  */
 export async function landlockAbi(stub: string, architecture: Architecture): Promise<number> {
-  const playing = executePlan(stub, architecture, { steps: [] }, [landlockAbiStep(stepsFor(architecture))]);
-  const { fault, results: answers } = await playing.catch((error: unknown) => {
-    // It has just been made there, by this user and for all: only the mount can be against it.
+  const execution = executePlan(stub, architecture, { steps: [] }, [landlockAbiStep(stepsFor(architecture))]);
+  const { fault, results } = await execution.catch((error: unknown) => {
+    // This process has just created the stub, executable by all users, so only a mount option can forbid the execution.
     if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
     const folder = path.dirname(path.dirname(stub));
-    const message = `${folder} allows no execution (mount option noexec); name another place by TMPDIR`;
+    const message = `${folder} allows no execution (mount option noexec); set TMPDIR to another folder`;
     throw new Error(message, { cause: error });
   });
-  if (fault !== null) throw new Error(`the stub cannot be played: ${fault}`);
-  return Math.max(0, answers[0]!);
+  if (fault !== null) throw new Error(`the stub cannot run: ${fault}`);
+  return Math.max(0, results[0]!);
 }

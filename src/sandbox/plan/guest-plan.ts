@@ -4,31 +4,31 @@ import { PROGRAM_ADDRESS } from "./encode.ts";
 import { type LandlockPolicy, landlockSteps } from "./landlock.ts";
 import { type MakeStep, type Memory, numbers, type Plan, type Step, stepsFor, text } from "./steps.ts";
 
-/** What makes a process a guest. Each part can be left out, so that each can be tried alone. */
+/** The restrictions that turn a process into a guest. Each is optional, so that tests can apply it alone. */
 export interface GuestPolicy {
   readonly architecture: Architecture;
-  /** The first descriptor that the guest does not get. */
+  /** The first descriptor that is closed; all above are closed too. */
   readonly closeFrom: number;
-  /** Becomes the root of its files. Needs CAP_SYS_CHROOT. */
+  /** The folder that becomes the guest's root. Needs CAP_SYS_CHROOT. */
   readonly root?: string;
-  /** Where it works, as seen from its root. */
+  /** The guest's working folder, as seen from its root. */
   readonly workingFolder?: string;
-  /** Needs CAP_SETUID and CAP_SETGID. */
+  /** The guest's user. Needs CAP_SETUID and CAP_SETGID. */
   readonly identity?: { readonly uid: number; readonly gid: number };
-  /** Hard and soft, in the units of setrlimit(2). */
+  /** The hard and soft limits, in the units of setrlimit(2). */
   readonly rlimits?: Readonly<Partial<Record<RlimitName, number>>>;
-  /** As in nice(1). */
+  /** The guest's niceness (nice(1)). */
   readonly niceness?: number;
-  /** Whether every capability is given up that is left; a process that keeps its user keeps those, too. */
+  /** Whether the process gives up its remaining capabilities. A process that keeps its user keeps them otherwise. */
   readonly dropsCapabilities?: boolean;
-  /** Whether the guest is killed when the thread ends that has started it. */
+  /** Whether the kernel kills the guest when the thread that started it ends. */
   readonly diesWithParent?: boolean;
-  /** Also goes before Landlock and the filter, which want it from whoever is not root. */
+  /** Whether the guest can gain no privileges. Landlock and the filter imply it, because they require it without root. */
   readonly noNewPrivileges?: boolean;
   readonly landlock?: LandlockPolicy;
-  /** Its `pid` is `own` where the process counts like the host. */
+  /** The options of the filter. `pid` is `own` if the guest is in the host's PID namespace. */
   readonly filter?: Omit<FilterOptions, "programAddress">;
-  /** Executed at last, with the words that follow the stub's own name. */
+  /** The program that the last step executes, with the stub's arguments. */
   readonly program?: string;
 }
 
@@ -50,7 +50,10 @@ const RLIMITS = {
 
 export type RlimitName = keyof typeof RLIMITS;
 
-/** The order is part of the wall: what needs a right comes before it is given up, what forbids calls comes last. */
+/**
+ * Returns the plan of a policy. The order matters for security: steps that need a privilege come before the privilege is
+ * given up, and restrictions that forbid system calls come last.
+ */
 export function guestPlan(policy: GuestPolicy): Plan {
   const step = stepsFor(policy.architecture);
   const program = policy.program === undefined ? undefined : text(policy.program);
@@ -72,12 +75,12 @@ export function guestPlan(policy: GuestPolicy): Plan {
 
 const LAST_DESCRIPTOR = 0xffff_ffff;
 
-/** First, so that the plan's own socket is gone, and that it is known which descriptors are free. */
+/** Comes first, so that the plan's own socket is closed, and so that later steps know which descriptors are free. */
 function closeDescriptors(step: MakeStep, { closeFrom }: GuestPolicy): Step[] {
   return [step("close_range", [closeFrom, LAST_DESCRIPTOR, 0])];
 }
 
-/** No descriptor of a folder is left by which one could climb out, nor a working folder outside. */
+/** No open folder and no working folder outside the root remains, so that the guest cannot leave the root. */
 function changeRoot(step: MakeStep, { root }: GuestPolicy): Step[] {
   return root === undefined ? [] : [step("chroot", [text(root)]), step("chdir", [text("/")])];
 }
@@ -85,7 +88,7 @@ function changeRoot(step: MakeStep, { root }: GuestPolicy): Step[] {
 const ITSELF = 0;
 const PRIO_PROCESS = 0;
 
-/** While the process may still set its priority, and before another user's number of processes counts. */
+/** Comes before the change of user: the process may still set its priority, and is not yet counted for the guest's user. */
 function limitResources(step: MakeStep, { rlimits = {}, niceness }: GuestPolicy): Step[] {
   const limits = Object.entries(rlimits).map(([name, value]) => {
     const both = numbers(value, value);
@@ -94,14 +97,14 @@ function limitResources(step: MakeStep, { rlimits = {}, niceness }: GuestPolicy)
   return niceness === undefined ? limits : [...limits, step("setpriority", [PRIO_PROCESS, ITSELF, niceness])];
 }
 
-/** Groups first: afterwards they could not be changed. Real, effective and saved, so that there is no way back. */
+/** Sets the groups first, because the new user cannot. Sets real, effective and saved ids, so that the change is final. */
 function changeIdentity(step: MakeStep, { identity }: GuestPolicy): Step[] {
   if (!identity) return [];
   const { uid, gid } = identity;
   return [step("setgroups", [0, 0]), step("setresgid", [gid, gid, gid]), step("setresuid", [uid, uid, uid])];
 }
 
-/** As the guest's user, for whom alone the folder may be. */
+/** Comes after the change of user, because only the guest's user may have access to the folder. */
 function changeFolder(step: MakeStep, { workingFolder }: GuestPolicy): Step[] {
   return workingFolder === undefined ? [] : [step("chdir", [text(workingFolder)], "working folder")];
 }
@@ -110,10 +113,10 @@ const CAPABILITY_VERSION_3 = 0x2008_0522;
 const PR_CAP_AMBIENT = 47;
 const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 
-/** Leaving user 0 clears them, but neither staying 0 does nor leaving another: a service may have been given ambient ones. */
+/** A change from user 0 to another user clears capabilities. Other processes, such as one with ambient ones, keep them. */
 function dropCapabilities(step: MakeStep, { dropsCapabilities }: GuestPolicy): Step[] {
   if (!dropsCapabilities) return [];
-  // struct __user_cap_header_struct: the version, and 0 for itself; then three sets of 64 bits, all empty.
+  // struct __user_cap_header_struct: the version, and 0 for this process. Then three empty sets of 64 bits.
   const header = numbers(CAPABILITY_VERSION_3);
   return [
     step("prctl", [PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0], "ambient capabilities"),
@@ -125,12 +128,12 @@ const PR_SET_PDEATHSIG = 1;
 const PR_SET_NO_NEW_PRIVS = 38;
 const SIGKILL = 9;
 
-/** After the user has changed, which clears it. */
+/** Comes after the change of user, because that clears the signal. */
 function dieWithParent(step: MakeStep, { diesWithParent }: GuestPolicy): Step[] {
   return diesWithParent ? [step("prctl", [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0], "parent-death signal")] : [];
 }
 
-/** Nothing that is executed can give rights: no set-user-id, no file capability, not the user 0 either. */
+/** Execution of a file can no longer grant privileges, by set-user-id, file capabilities or user 0. */
 function forbidNewPrivileges(step: MakeStep, { noNewPrivileges, landlock, filter }: GuestPolicy): Step[] {
   if (!noNewPrivileges && !landlock && !filter) return [];
   return [step("prctl", [PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0], "no_new_privs")];
@@ -138,15 +141,15 @@ function forbidNewPrivileges(step: MakeStep, { noNewPrivileges, landlock, filter
 
 const SECCOMP_SET_MODE_FILTER = 1;
 
-/** Last of the layers: it refuses what the others are made with. */
+/** Comes last, because the filter refuses the system calls of the other steps. */
 function installFilter(step: MakeStep, { architecture, filter }: GuestPolicy): Step[] {
   if (!filter) return [];
   const { program, pidOffsets } = seccompFilter(architecture, { ...filter, programAddress: PROGRAM_ADDRESS });
   const instructions: Memory = { bytes: program };
-  // struct sock_fprog: how many there are, and where.
+  // struct sock_fprog: the number of instructions and their address.
   const length = numbers(program.length / 8, 0).bytes;
   const described: Memory = { bytes: length, pointers: [{ at: 8, to: instructions }] };
-  // The stub writes what the kernel answers into the instructions that compare with it.
+  // The stub writes the result of getpid into the instructions that compare with it.
   const own = pidOffsets.map((at) => ({ ...step("getpid", []), result: { memory: instructions, at } }));
   return [...own, step("seccomp", [SECCOMP_SET_MODE_FILTER, 0, described], "system-call filter")];
 }

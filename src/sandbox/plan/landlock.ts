@@ -1,6 +1,6 @@
 import { type MakeStep, numbers, type Step, text } from "./steps.ts";
 
-/** What the guest may do with a file, or with a folder and all below it. Whatever has no rule it can neither open nor change. */
+/** Allows access to a file, or to a folder and everything below it. A guest cannot open or change a file without a rule. */
 export interface LandlockRule {
   readonly path: string;
   /** `execute` and `read` are for files, `tree` and `write` for folders; `execute` and `write` include reading. */
@@ -8,7 +8,7 @@ export interface LandlockRule {
 }
 
 export interface LandlockPolicy {
-  /** What the kernel has; 1 or more. */
+  /** The version of Landlock that the kernel has; 1 or more. */
   readonly abi: number;
   readonly rules: readonly LandlockRule[];
 }
@@ -23,7 +23,7 @@ const FS = {
   removeFile: 1 << 5,
   makeFolder: 1 << 7,
   makeFile: 1 << 8,
-  // To another folder; without this right that is refused in any case.
+  // Moving a file to another folder. The kernel always refuses that without this right.
   move: 1 << 13,
   truncate: 1 << 14,
 };
@@ -32,7 +32,7 @@ const RIGHTS: Readonly<Record<LandlockRule["rights"], number>> = {
   execute: FS.execute | FS.readFile,
   read: FS.readFile,
   tree: FS.readFile | FS.readFolder,
-  // No links, sockets, pipes and devices.
+  // Without links, sockets, pipes and devices.
   write:
     FS.readFile |
     FS.readFolder |
@@ -45,14 +45,14 @@ const RIGHTS: Readonly<Record<LandlockRule["rights"], number>> = {
     FS.move,
 };
 
-/** All rights to files that an ABI knows, by its number: 2 added moving, 3 truncating, 5 calls to devices. */
+/** All file rights of an ABI, by its number: 2 added moving, 3 truncating, 5 ioctl on devices. */
 const KNOWN_FS_RIGHTS = [0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff];
 /** Binding and connecting by TCP, since ABI 4. */
 const NETWORK_RIGHTS = 3;
-/** Abstract Unix sockets of, and signals to, whoever is not under the same rules; since ABI 6. */
+/** Abstract Unix sockets of other domains, and signals to processes of other domains, since ABI 6. */
 const SCOPES = 3;
 
-/** An array of the last known size serves all later ABIs. */
+/** Returns all file rights of an ABI. A later ABI gets the last known rights. */
 function knownRights(abi: number): number {
   return KNOWN_FS_RIGHTS[Math.min(abi, KNOWN_FS_RIGHTS.length - 1)]!;
 }
@@ -64,10 +64,11 @@ const AT_FDCWD = -100;
 const OPEN_PATH = 0x28_0000;
 
 /**
- * Everything is handled that the kernel can, so that what has no rule is refused (landlock(7)). To be played when the
- * process has no other thread: before ABI 8 it holds for the calling thread and those that it makes.
+ * Returns steps that handle every right that the kernel can restrict, so that access without a rule is refused
+ * (landlock(7)). The process must have no other thread: before ABI 8 the rules apply only to the calling thread and to
+ * threads that it creates.
  *
- * @param descriptor the lowest that is free; that one and one more a rule are used, and closed again.
+ * @param descriptor the lowest free descriptor. The steps open it and one more for each rule, and close them again.
  */
 export function landlockSteps(step: MakeStep, { abi, rules }: LandlockPolicy, descriptor: number): Step[] {
   const handled = knownRights(abi);
@@ -94,7 +95,7 @@ export function landlockSteps(step: MakeStep, { abi, rules }: LandlockPolicy, de
   ];
 }
 
-/** Answers with the number of the ABI; fails where the kernel has none, or a filter around this process refuses it. */
+/** Returns a step whose result is the ABI. It fails if the kernel has no Landlock, or a filter around this process refuses it. */
 export function landlockAbiStep(step: MakeStep): Step {
   return step("landlock_create_ruleset", [0, 0, LANDLOCK_CREATE_RULESET_VERSION]);
 }

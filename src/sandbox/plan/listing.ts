@@ -1,6 +1,6 @@
 /**
- * Machine code from its listing: on each line the bytes in hexadecimal, and after two blanks what they say, which a test
- * has an assembler translate again.
+ * Returns the machine code of a listing. Each line has the bytes in hexadecimal, two blanks, and the instruction. A test
+ * compares them with the output of an assembler.
  */
 export function machineCode(listing: string): Buffer {
   const lines = listing.split("\n").map((line) => line.trim().split("  ")[0]!);

@@ -1,23 +1,23 @@
 import type { Architecture } from "../seccomp/system-calls.ts";
 import { type Memory, type Step, stepsFor } from "./steps.ts";
 
-/** The answer of a call that never came back: its process went on as another program. */
+/** The result of a call that did not return, because its process now executes another program. */
 const NEVER = 0x7fff_ffff;
 const ANSWER_BYTES = 4;
-/** The kernel's MAX_ERRNO. */
+/** The lowest error number: the kernel's MAX_ERRNO, negated. */
 const LAST_ERROR = -4_095;
 
-/** What is noted, and by which step it comes to be made, where that is not itself: by a new process. */
+/** A call whose result is recorded. `madeBy` returns the step that makes the call in a new process. */
 export type NotedCall = Step | { readonly call: Step; readonly madeBy: (call: Step) => Step };
 
 export interface NotedCalls {
   readonly steps: readonly Step[];
-  /** @returns the answers in the order of the calls, or null when this is not what was written. */
+  /** @returns the results in the order of the calls, or null if the steps did not write these bytes. */
   read(notes: Buffer): number[] | null;
 }
 
 /**
- * Steps that make each call whatever became of the one before, then write to a descriptor what the kernel answered, and
+ * Returns steps that make each call even if another call failed, then write the kernel's results to a descriptor, and then
  * end the process.
  */
 export function notedCalls(architecture: Architecture, calls: readonly NotedCall[], descriptor: number): NotedCalls {
@@ -27,12 +27,13 @@ export function notedCalls(architecture: Architecture, calls: readonly NotedCall
   return {
     steps: [
       ...calls.map((call, index) => {
-        // Odd: it may fail.
+        // The offset is odd, because the call may fail.
         const noted = { mayFail: true, result: { memory: notes, at: 1 + index * ANSWER_BYTES } };
         if (!("madeBy" in call)) return { ...call, ...noted };
         return { ...call.madeBy({ ...call.call, ...noted }), mayFail: true };
       }),
-      // Whether they can be made shows by what is read; there may be more before than an exit status can count.
+      // The reader detects a failure of these two steps by the missing notes. An exit status cannot report it, because there
+      // may be more steps before than an exit status can count.
       { ...step("write", [descriptor, notes, notes.bytes.length]), mayFail: true },
       { ...step("exit_group", [0]), mayFail: true },
     ],
@@ -40,7 +41,7 @@ export function notedCalls(architecture: Architecture, calls: readonly NotedCall
       if (written.length !== notes.bytes.length) return null;
       return Array.from(calls, (_, index) => {
         const answer = written.readInt32LE(1 + index * ANSWER_BYTES);
-        // The lower half of an address.
+        // Not an error, but the lower half of an address.
         return answer < LAST_ERROR ? answer >>> 0 : answer;
       });
     },

@@ -3,23 +3,23 @@ import type { Architecture } from "../seccomp/system-calls.ts";
 import { ALIGNMENT, ELF, elfHeaderBytes, elfHeaders } from "./elf.ts";
 import { machineCode } from "./listing.ts";
 
-/** The seal among the files of the guest program. */
+/** The path of the seal below the folder of the guest program. */
 export const SEAL = "guest/seal.so";
 
 /**
- * The environment that has the dynamic loader map the seal with the libraries of Node, and run it after the last of them is
- * mapped and before the first instruction of Node.
+ * Returns the environment that makes the dynamic loader map the seal with the libraries of Node. The loader runs the seal
+ * after the last library is mapped and before the first instruction of Node.
  *
- * @param program is the folder of the guest program, as the guest sees it.
+ * @param program the folder of the guest program, as the guest sees it.
  */
 export function sealedEnvironment(program: string): { readonly LD_PRELOAD: string } {
   return { LD_PRELOAD: `${program}/${SEAL}` };
 }
 
 /**
- * Makes a shared library that installs the second system-call filter of a guest when it is loaded. The filter of the plan
- * must still allow the loader to map libraries and the stub to execute Node. Node needs neither, and both would lead
- * from JavaScript to native code: `loadExtension` of node:sqlite, `process.dlopen` in a worker, `process.execve`.
+ * Returns a shared library that installs the guest's second system-call filter when it is loaded. The first filter, of the
+ * plan, must still allow the loader to map libraries, and the stub to execute Node. Node itself needs neither, and with
+ * both JavaScript could run native code: `loadExtension` of node:sqlite, `process.dlopen` in a worker, `process.execve`.
  */
 export function sealLibrary(architecture: Architecture): Buffer {
   const filter = sealFilter(architecture);
@@ -68,9 +68,9 @@ function numbers(...values: number[]): Buffer {
 }
 
 /**
- * prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program). What follows the code is the length of the filter and the filter; a
- * struct sock_fprog of both is made on the stack. A guest that cannot seal itself ends with status 191, which is below
- * those that name the steps of a plan.
+ * The seal's machine code: prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program). The length of the filter and the filter
+ * follow the code. The code builds a struct sock_fprog of both on the stack. If the call fails, the guest ends with status
+ * 191, which is below the statuses that name the steps of a plan.
  */
 export const SEAL_LISTINGS: Readonly<Record<Architecture, string>> = {
   x64: `

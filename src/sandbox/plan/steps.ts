@@ -1,34 +1,35 @@
 import type { Architecture } from "../seccomp/system-calls.ts";
 
-/** What a process does before it becomes a guest: system calls in their order, each of which has to succeed. */
+/** The system calls that a process executes, in order, before it becomes a guest. Each must succeed. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** The path that the last step executes. It lies at a fixed address, by which the filter knows it. */
+  /** The path of the program that the last step executes. It is at a fixed address, which the filter compares. */
   readonly program?: Memory;
 }
 
 /** One system call. */
 export interface Step {
-  /** For the log: what could not be done when this fails. */
+  /** The name for the log if the step fails. */
   readonly name: string;
   readonly number: number;
-  /** Up to six; what is left out is 0. */
+  /** Up to six arguments; omitted arguments are 0. */
   readonly args: readonly Arg[];
-  /** Where the lower 32 bits of the result go: at an odd offset when it may fail, else at an even one. */
+  /** The place for the lower 32 bits of the result. The offset is odd if the step may fail, otherwise even. */
   readonly result?: MemoryOffset;
-  /** Whether the next step follows whatever the kernel says. */
+  /** Whether the plan continues if this step fails. */
   readonly mayFail?: boolean;
 }
 
 /**
- * An argument: a number, or the address of something. Further steps are what a new thread or process goes on with, as its
- * stack. `arguments` and `environment` are those that the stub was started with, and stand side by side.
+ * An argument: a number, or the address of memory. A list of steps is the stack of a new thread or process, which executes
+ * them. `arguments` and `environment` are the stub's own; a step must pass both, next to each other.
  */
 export type Arg = number | bigint | Memory | readonly Step[] | "arguments" | "environment";
 
-/** Bytes that the kernel reads or writes, and where in them addresses of others belong. */
+/** Bytes that the kernel reads or writes. */
 export interface Memory {
   readonly bytes: Buffer;
+  /** The offsets in the bytes at which the encoder writes the addresses of other memory. */
   readonly pointers?: readonly { readonly at: number; readonly to: Memory }[];
 }
 
@@ -38,7 +39,7 @@ export interface MemoryOffset {
   readonly at: number;
 }
 
-/** By number on x64 and arm64 (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h of Linux). */
+/** The numbers of system calls on x64 and arm64 (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h of Linux). */
 const NUMBERS = {
   read: [0, 63],
   write: [1, 64],
@@ -65,20 +66,20 @@ const NUMBERS = {
 } as const;
 
 export type CallName = keyof typeof NUMBERS;
-/** @param name of the step, where the call's own does not say enough. */
-export type MakeStep = (call: CallName, words: readonly Arg[], name?: string) => Step;
+/** @param name the name of the step, if the name of the call is not precise enough. */
+export type MakeStep = (call: CallName, args: readonly Arg[], name?: string) => Step;
 
 export function stepsFor(architecture: Architecture): MakeStep {
   const column = architecture === "x64" ? 0 : 1;
-  return (call, words, name = call) => ({ name, number: NUMBERS[call][column], args: words });
+  return (call, args, name = call) => ({ name, number: NUMBERS[call][column], args });
 }
 
-/** A C string. */
+/** Returns a C string. */
 export function text(value: string): Memory {
   return { bytes: Buffer.from(`${value}\0`) };
 }
 
-/** An array of 64-bit numbers. */
+/** Returns an array of 64-bit numbers. */
 export function numbers(...values: readonly (number | bigint)[]): Memory {
   const bytes = Buffer.alloc(values.length * 8);
   for (const [index, value] of values.entries()) bytes.writeBigUInt64LE(BigInt(value), index * 8);

@@ -4,15 +4,16 @@ import { PLAN_ADDRESS, PLAN_BYTES } from "./encode.ts";
 import { machineCode } from "./listing.ts";
 
 /**
- * The descriptor that the stub gets its plan by, from whoever starts it. Not that of the frames: the other end of those
- * is the service, which reads what strangers send and has given up what a plan is played with.
+ * The descriptor on which the stub receives its plan from the process that started it. It is not the descriptor of the
+ * frames: the service reads these at the other end, and the service must not send plans, because it has given up root.
  */
 export const PLAN_DESCRIPTOR = 4;
 
 /**
- * The program that a guest's process is before it is a guest: it receives a plan (`encode.ts`) and plays it, one system
- * call after the other, until one fails or is an execve. The same few bytes for all guests; whatever decides anything is
- * in the plan. A Node that runs could not be confined: it has threads by then, which Landlock does not reach before ABI 8.
+ * Returns the stub: the program that a process runs before it becomes a guest. The stub receives a plan (`encode.ts`) and
+ * executes its system calls in order, until a call fails or an execve succeeds. The stub is the same for all guests; the
+ * plan makes all decisions. A running Node could not be confined, because it has threads, and Landlock before ABI 8 does
+ * not restrict other threads.
  *
  * @returns an executable file (ELF) that needs no library.
  */
@@ -21,10 +22,10 @@ export function stubProgram(architecture: Architecture): Buffer {
   const fileBytes = HEADER_BYTES + code.length;
   const headers = elfHeaders({
     architecture,
-    // At fixed addresses.
+    // This type has fixed addresses.
     type: ELF.executable,
     entry: CODE_ADDRESS + BigInt(HEADER_BYTES),
-    // This file, room for the plan, a stack that is not executable.
+    // The segments: this file, memory for the plan, a stack that is not executable.
     segments: [
       { type: ELF.load, rights: ELF.readExecute, address: CODE_ADDRESS, fileBytes },
       { type: ELF.load, rights: ELF.readWrite, address: PLAN_ADDRESS, memoryBytes: PLAN_BYTES },
@@ -38,13 +39,13 @@ const HEADER_BYTES = elfHeaderBytes(3);
 const CODE_ADDRESS = PLAN_ADDRESS - BigInt(ALIGNMENT);
 
 /**
- * The stack pointer goes through the plan: a step is eight words, which are taken off before the call
- * is made. So a clone whose new stack is another list of steps goes on with that.
+ * The stub's machine code. The stack pointer walks through the plan: a step is eight 64-bit words, which the stub pops
+ * before the call. Therefore a clone whose new stack is another list of steps continues with these steps.
  *
- * It starts with recvfrom(4, plan, 32768, MSG_WAITALL). A plan begins with the addresses of its first step, and of where the
- * addresses belong of the arguments that follow this program's own name, and of the environment. A call that fails, its
- * result below 0, ends the process, unless its result goes to an odd address. The exit status is 192 and how many steps
- * were made or failed.
+ * The stub first calls recvfrom(4, plan, 32768, MSG_WAITALL). A plan begins with two addresses: the address of its first
+ * step, and the address at which the stub writes two pointers, to its own arguments after the program name and to its
+ * environment. A call fails if its result is negative. A failed call ends the process, unless the address for its result is
+ * odd. The exit status is 192 plus the number of executed steps, including the failed step.
  */
 export const STUB_LISTINGS: Readonly<Record<Architecture, string>> = {
   x64: `

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
-import { stripTypeScriptTypes } from "node:module";
 import path from "node:path";
 
-/** The only forms that this knows. What begins like another is refused, not guessed. */
+import { strip } from "./strip.ts";
+
+/** The supported forms of import and export. The bundler rejects all other forms. */
 const IMPORT = /^import\s+(?:\{([^}]*)\}|(\w+))\s+from\s+"([^"]+)";/gm;
 const EXPORT = /^export (?=(?:async function|function|class|const)\s+(\w+))/gm;
-const OWN_PLACE = /\bimport\.meta\.filename\b/g;
+const OWN_FILE = /\bimport\.meta\.filename\b/g;
 const UNKNOWN = /^(?:import|export)\b.*|\bimport\.meta\.(?!dirname\b)\w*/m;
 
 interface Module {
@@ -15,16 +16,16 @@ interface Module {
 }
 
 /**
- * Makes one ES module out of an entry and all that it imports by relative paths, its types stripped. Node loads some 60
- * modules in 40 ms of CPU and one of the same length in 3, which counts for a program that each guest starts with.
+ * Makes one ES module of an entry and all modules that it imports by relative paths, without types. Node needs 40 ms of CPU
+ * to load 60 modules and 3 ms to load one of the same length, and every guest loads this program at its start.
  *
- * Each module becomes a function that is called once, in the order of the imports. What it names of Node's modules is taken
- * when it begins, so that no later change of them reaches it, and without the ES module that Node makes of each of its own
- * when it is imported, which costs another 4 ms.
- * The modules believe to lie below the bundle as they lay below the entry, as JavaScript.
+ * Each module becomes a function that is called once, in the order of the imports. The bundle gets Node's modules by
+ * `process.getBuiltinModule` at its start. Later changes to these modules therefore do not reach the bundle, and Node does
+ * not create an ES module for each, which would cost another 4 ms. The `import.meta.filename` of a module is its path
+ * relative to the entry, below the folder of the bundle, with the extension `.js`.
  *
- * @throws {Error} of a form of import or export that it does not know (no `export let`, `export default` or `import *`),
- *   and of modules that import each other.
+ * @throws {Error} for an unsupported form of import or export (such as `export let`, `export default` or `import *`), and
+ *   for modules that import each other.
  */
 export async function bundle(entry: string): Promise<string> {
   const folder = path.dirname(entry);
@@ -43,12 +44,12 @@ export async function bundle(entry: string): Promise<string> {
         return "";
       })
       .replace(
-        OWN_PLACE,
+        OWN_FILE,
         () => `(import.meta.dirname + ${JSON.stringify(`/${path.relative(folder, file).replace(/\.ts$/, ".js")}`)})`,
       );
     const [unknown] = UNKNOWN.exec(body) ?? [];
     if (unknown !== undefined) throw new Error(`${file}: a bundle cannot have ${unknown}`);
-    // The entry may wait at its top level, which no function of the kind could.
+    // The entry is not wrapped in a function, because it may have a top-level await.
     if (file === entry) return body;
     return `const ${variable(path.relative(folder, file))} = (() => {\n${body}\nreturn { ${exported.join(", ")} };\n})();`;
   });
@@ -59,20 +60,20 @@ export async function bundle(entry: string): Promise<string> {
 }
 
 /**
- * Makes of a bundle an expression that V8 can keep compiled, which Node offers for scripts and not for modules: a function
- * that gets the folder in which the module believes to lie, and gives a promise of its end. All of it is ASCII.
+ * Turns a bundle into an expression that V8 can cache in compiled form, because Node offers that only for scripts. The
+ * expression is a function that receives the folder of the bundle and returns a promise. The result is ASCII.
  *
- * @throws {Error} of what has another meaning once it is escaped.
+ * @throws {Error} for text whose meaning would change when it is escaped.
  */
 export function toScript(bundled: string): string {
   const text = bundled.replaceAll("import.meta.dirname", "$folder");
   if (/\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f]/.test(text))
-    throw new Error("a script cannot have what an escape would change");
+    throw new Error("a script cannot have text that an escape would change");
   const ascii = text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return `(async ($folder) => {\n"use strict";\n${ascii}})\n`;
 }
 
-/** Makes of a bundle a CommonJS module, which gives nothing out. It may wait at its top level, and nobody waits for that. */
+/** Turns a bundle into a CommonJS module without exports. `require` does not wait for a top-level await in it. */
 export function toCommonJs(bundled: string): string {
   return `${toScript(bundled).trimEnd()}(__dirname);\n`;
 }
@@ -80,7 +81,8 @@ export function toCommonJs(bundled: string): string {
 async function inOrder(entry: string): Promise<Module[]> {
   const ordered = new Map<string, Module>();
   const visit = async (file: string, above: readonly string[]): Promise<void> => {
-    if (above.includes(file)) throw new Error(`${[...above, file].join(" imports ")}: a bundle cannot go in a circle`);
+    if (above.includes(file))
+      throw new Error(`${[...above, file].join(" imports ")}: a bundle cannot have circular imports`);
     if (ordered.has(file)) return;
     const module = await read(file);
     for (const imported of module.imports) await visit(imported, [...above, file]);
@@ -91,7 +93,7 @@ async function inOrder(entry: string): Promise<Module[]> {
 }
 
 async function read(file: string): Promise<Module> {
-  const text = stripTypeScriptTypes(await readFile(file, "utf8"));
+  const text = await strip(await readFile(file, "utf8"));
   const specifiers = [...text.matchAll(IMPORT)].map(([, , , specifier]) => specifier!);
   return { file, text, imports: specifiers.filter((name) => !isNative(name)).map((name) => target(file, name)) };
 }

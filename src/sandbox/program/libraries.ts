@@ -1,12 +1,12 @@
 /**
- * What the dynamic loader has loaded for this very Node, by the names that it looked for, itself among them: a sandbox
- * needs each file under this name. Empty for a Node that is linked statically.
+ * Returns the libraries that the dynamic loader has loaded for this Node process, including the loader, by the paths that
+ * the loader used. A sandbox needs each file under this path. Empty for a statically linked Node.
  */
 export function sharedLibraries(): string[] {
-  // Nobody asks which connections are open, and names of hosts would be looked up for it.
+  // The report would list open connections, which is not needed and would resolve the names of hosts.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
   report.excludeNetwork = true;
   const { sharedObjects } = report.getReport() as unknown as { sharedObjects: readonly string[] };
-  // The kernel's own, such as linux-vdso.so.1, is no file.
+  // The kernel's own library, such as linux-vdso.so.1, is not a file.
   return sharedObjects.filter((file) => file.startsWith("/") && file !== process.execPath);
 }

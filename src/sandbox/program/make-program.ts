@@ -10,27 +10,27 @@ import type { Architecture } from "../seccomp/system-calls.ts";
 import { bundle, toCommonJs, toScript } from "./bundle.ts";
 
 const SOURCE = path.join(import.meta.dirname, "../..");
-/** What .js files are to Node, by their folders: it asks the nearest package.json, and inside the sandbox there are these. */
+/** The module type of the .js files in each folder. Node reads it from the nearest package.json, which is one of these. */
 const PARTS = { guest: "commonjs", "guest/network": "module" };
-/** What Node starts. It begins with an ES module after 4 ms more of processor time, of some 60. */
+/** The file that Node starts. It is CommonJS: an ES module would take 4 ms more of about 60 ms of processor time. */
 const MAIN = { name: "guest/main.js", source: "guest/load.ts" };
-/** What that runs. */
+/** The program that the main file runs. */
 const PROGRAM = { name: "guest/program.js", source: "guest/main.ts" };
-/** What each thread of a task begins with. */
+/** The file that each worker thread of a task loads first. */
 const WORKER = { name: "guest/network/worker.js", source: "guest/network/worker.ts" };
-/** What V8 made of it. Each making gives other bytes of the same worth. */
+/** V8's code cache of the program. V8 writes different bytes each time, with the same meaning. */
 export const CACHE = "guest/program.cache";
-/** It takes a tenth of a second; a busy machine takes longer. */
+/** The maximum time to create the cache, in milliseconds. It takes 100 ms; a busy machine needs longer. */
 const CACHE_MS = 15_000;
 
 /**
- * Makes the files of the guest program, as JavaScript, its modules in one.
+ * Creates the files of the guest program, as JavaScript, with all modules bundled into one file.
  *
- * @throws {Error} where Node cannot be started.
+ * @throws {Error} if Node cannot be started.
  */
 export async function makeProgram(folder: string): Promise<void> {
-  const make = async ({ name, source }: typeof MAIN, as: (bundled: string) => string): Promise<void> => {
-    await makeFile(path.join(folder, name), as(await bundle(path.join(SOURCE, source))));
+  const make = async ({ name, source }: typeof MAIN, format: (bundled: string) => string): Promise<void> => {
+    await makeFile(path.join(folder, name), format(await bundle(path.join(SOURCE, source))));
   };
   for (const [part, type] of Object.entries(PARTS)) {
     await makeFolder(path.join(folder, part));
@@ -43,28 +43,28 @@ export async function makeProgram(folder: string): Promise<void> {
   await makeCache(folder);
 }
 
-/** Has a guest compile the program that nobody gives any code. It stands behind no wall for that. */
+/** Starts a guest that compiles the program. It runs no submitted code, so it needs no sandbox. */
 async function makeCache(folder: string): Promise<void> {
   await makeFile(path.join(folder, CACHE), "");
   await using file = await open(path.join(folder, CACHE), "w");
-  const words = ["--no-addons", path.join(folder, MAIN.name), "cache"];
-  const child = spawn(process.execPath, words, {
+  const args = ["--no-addons", path.join(folder, MAIN.name), "cache"];
+  const child = spawn(process.execPath, args, {
     stdio: ["ignore", file.fd, "pipe", "pipe"],
     env: {},
     timeout: CACHE_MS,
     killSignal: "SIGKILL",
   });
   const socket = child.stdio[3] as Socket;
-  // It says that it is ready in the turn in which it writes the cache, and ends when it is left alone.
+  // The guest sends its ready frame and writes the cache in the same turn. It ends when its socket is closed.
   socket.once("data", () => socket.destroy()).on("error", () => {});
-  const said = text(child.stderr!);
+  const stderr = text(child.stderr!);
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
   if (code === 0) return;
-  const why = /^\w*Error: .*/m.exec(await said)?.[0] ?? signal ?? `exit code ${code}`;
-  throw new Error(`the program of the guests cannot be compiled into ${folder}: ${why}`);
+  const cause = /^\w*Error: .*/m.exec(await stderr)?.[0] ?? signal ?? `exit code ${code}`;
+  throw new Error(`the program of the guests cannot be compiled into ${folder}: ${cause}`);
 }
 
-// Modes are set and not asked for: the umask of the service may keep its files from guests' users.
+// chmod sets the modes, because the umask of the service may hide its files from guests' users.
 export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder);
   await chmod(folder, 0o755);

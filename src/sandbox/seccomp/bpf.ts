@@ -1,11 +1,11 @@
 const SECCOMP_RET_ERRNO = 0x0005_0000;
 
-/** Classic BPF (linux/filter.h), as far as a system-call filter needs it: "when it matches, run this body, which answers". */
+/** Assembles classic BPF (linux/filter.h), as far as a system-call filter needs it: if a value matches, run a body that answers. */
 export class Assembler {
   readonly #instructions: [code: number, jumpTrue: number, jumpFalse: number, operand: number][] = [];
   readonly #mark: number;
 
-  /** @param mark is added to the number of each error. */
+  /** @param mark a number that is added to each error. */
   constructor(mark: number = 0) {
     this.#mark = mark;
   }
@@ -22,7 +22,7 @@ export class Assembler {
     this.#put(0x06, action);
   }
 
-  /** Has the call fail, with a number of errno(3). */
+  /** Makes the call fail with a number of errno(3). */
   refuse(error: number): void {
     this.answer(SECCOMP_RET_ERRNO | (error + this.#mark));
   }
@@ -39,7 +39,7 @@ export class Assembler {
     this.#branch(0x35, value, body, false);
   }
 
-  /** Where in the program the operand of the next instruction will stand, in bytes. */
+  /** The offset of the next instruction's operand in the program, in bytes. */
   get nextOperand(): number {
     return this.#instructions.length * 8 + 4;
   }

@@ -2,69 +2,76 @@ import type { Stats } from "node:fs";
 
 import type { Check, Layer } from "./check.ts";
 
-/** Where the attacks lead: places that do exist outside. */
-export interface Places {
+/** The targets of the attacks, which exist outside the sandbox. */
+export interface AttackTargets {
   /** A file that any user of the host may read. */
   readonly hostFile: string;
   readonly port: number;
-  /** Of IPv6; 0 on a host without it. */
+  /** The port on IPv6; 0 on a host without IPv6. */
   readonly port6: number;
-  /** Of an abstract Unix socket. */
+  /** The name of an abstract Unix socket. */
   readonly name: string;
+  /** The pid of a process of the host. */
   readonly parent: number;
   readonly tmpBytes: number;
   readonly descriptors: number;
-  /** A shared library that can be loaded, in base64. */
+  /** A valid shared library, in base64. */
   readonly library: string;
-  /** Whether the temporary folder may be filled: not where it would take the guest's memory. */
+  /** Whether to fill the temporary folder. False if that would use too much of the guest's memory. */
   readonly fillsTmp: boolean;
 }
 
-/** What each attack is aimed at. `by`: any other error would mean that the kernel itself had judged the call. */
-const ATTACKS: Readonly<Record<string, { layer: Layer; by?: string }>> = {
+/**
+ * The layer that must stop each attack. `error` is the only accepted error: any other error means that the layer let the
+ * call through to the kernel.
+ */
+const ATTACKS: Readonly<Record<string, { layer: Layer; error?: string }>> = {
   "read a file of the host": { layer: "files" },
   "read the host's users": { layer: "files" },
   "hold an open file of the host": { layer: "files" },
   "list processes": { layer: "files" },
   "list devices": { layer: "files" },
   "write outside its temporary folder": { layer: "files" },
-  "start a process": { layer: "processes", by: "EPERM" },
+  "start a process": { layer: "processes", error: "EPERM" },
   "signal a process of the host": { layer: "processes" },
   "become root": { layer: "capabilities" },
-  "connect over IPv4": { layer: "network", by: "EPERM" },
-  "connect over IPv6": { layer: "network", by: "EPERM" },
-  "connect to an abstract socket": { layer: "network", by: "EPERM" },
-  "send a datagram": { layer: "network", by: "EPERM" },
-  "ask the kernel for its devices by netlink": { layer: "network", by: "EPERM" },
-  "fill its temporary folder": { layer: "temporary disk", by: "ENOSPC" },
-  "load native code that it wrote": { layer: "system calls", by: "EPERM" },
-  "open files without end": { layer: "descriptors", by: "EMFILE" },
+  "connect over IPv4": { layer: "network", error: "EPERM" },
+  "connect over IPv6": { layer: "network", error: "EPERM" },
+  "connect to an abstract socket": { layer: "network", error: "EPERM" },
+  "send a datagram": { layer: "network", error: "EPERM" },
+  "list network devices by netlink": { layer: "network", error: "EPERM" },
+  "fill its temporary folder": { layer: "temporary disk", error: "ENOSPC" },
+  "load native code that it wrote": { layer: "system calls", error: "EPERM" },
+  "open more files than the limit": { layer: "descriptors", error: "EMFILE" },
 };
 
-/** The code that a guest returns the outcomes of. */
-export function attackSource(places: Places): string {
-  return `return (${attack.toString()})(${JSON.stringify(places)})`;
+/** Returns the code that runs the attacks in a guest and returns their outcomes. */
+export function attackSource(targets: AttackTargets): string {
+  return `return (${attack.toString()})(${JSON.stringify(targets)})`;
 }
 
-/** @param outcomes as a guest returned them: it runs our code only, and is not believed to have run all of it. */
-export function judgeAttacks(outcomes: unknown, { fillsTmp }: Places): Check[] {
-  const told = new Map(Object.entries((outcomes ?? {}) as Record<string, string>));
-  const made = Object.entries(ATTACKS).filter(([, { layer }]) => fillsTmp || layer !== "temporary disk");
-  return made.map(([tried, { layer, by }]) => {
-    const found = told.get(tried) ?? "was not tried";
-    return { layer, tried, outcome: judge(found, by), found };
+/** @param outcomes the value that a guest returned. The guest runs only our code, but may not have run all of it. */
+export function judgeAttacks(outcomes: unknown, { fillsTmp }: AttackTargets): Check[] {
+  const reported = new Map(Object.entries((outcomes ?? {}) as Record<string, string>));
+  const expected = Object.entries(ATTACKS).filter(([, { layer }]) => fillsTmp || layer !== "temporary disk");
+  return expected.map(([tried, { layer, error }]) => {
+    const found = reported.get(tried) ?? "was not tried";
+    return { layer, tried, outcome: judge(found, error), found };
   });
 }
 
-function judge(found: string, by: string | undefined): Check["outcome"] {
-  // Node's own permission flags: a wall within the process.
+function judge(found: string, error: string | undefined): Check["outcome"] {
+  // Node's permission flags refused it. They work inside the process and are weaker than the kernel.
   if (found === "ERR_ACCESS_DENIED") return "weak";
-  if (by !== undefined) return found === by ? "held" : "open";
+  if (error !== undefined) return found === error ? "held" : "open";
   return /^E[A-Z0-9]+$|^none$/.test(found) ? "held" : "open";
 }
 
-/** Sent to the guest as text, so it reaches nothing of this file. Gives the code of each error, or `got through`. */
-async function attack(places: Places): Promise<Record<string, string>> {
+/**
+ * Runs the attacks in the guest. It is sent as text, so it cannot use other names of this file. Returns the code of each
+ * error, or `got through`.
+ */
+async function attack(targets: AttackTargets): Promise<Record<string, string>> {
   const fs = await import("node:fs");
   const os = await import("node:os");
   const net = await import("node:net");
@@ -74,21 +81,21 @@ async function attack(places: Places): Promise<Record<string, string>> {
   const throwError = (status: number | undefined): void => {
     if (status) throw Object.assign(new Error("stopped"), { code: getSystemErrorName(status) });
   };
-  type Handle = Record<string, (...words: unknown[]) => number | undefined>;
+  type Handle = Record<string, (...args: unknown[]) => number | undefined>;
   type Binding = Record<string, new (kind?: number) => Handle & { oncomplete: (status: number) => void }>;
   const findBinding = (name: string): Binding | null => {
     try {
       return (process as unknown as { binding: (name: string) => Binding }).binding(name);
     } catch {
-      // Node's permission flags keep it; there, nothing has replaced the modules.
+      // Node's permission flags refuse it. At that level the guest does not replace Node's modules, so these suffice.
       return null;
     }
   };
-  // Below all that puts a gateway in the place of a socket, so that it is the kernel that is asked.
+  // Uses Node's internal bindings, below the guest's gateway that replaces sockets, so that the call reaches the kernel.
   const connect = async (library: string, kind: string, method: string, to: object): Promise<void> => {
     const binding = findBinding(library);
     const status = await new Promise<number | undefined>((resolve, reject) => {
-      // What has come while this process did not get the processor is heard first.
+      // `setImmediate` handles events first that arrived while this process had no CPU.
       setTimeout(() => setImmediate(resolve, 0), 2_000);
       if (!binding) {
         net.connect(to as never, () => resolve(0)).on("error", reject);
@@ -104,7 +111,7 @@ async function attack(places: Places): Promise<Record<string, string>> {
   const heldFile = (descriptor: number, root: Stats): boolean => {
     try {
       const found = fs.fstatSync(descriptor);
-      // Node itself opens the root, which is the sandbox's own.
+      // Node itself opens the root, which belongs to the sandbox.
       const isOwn = found.dev === root.dev && found.ino === root.ino;
       return !isOwn && (found.isFile() || found.isDirectory() || found.isBlockDevice());
     } catch {
@@ -112,7 +119,7 @@ async function attack(places: Places): Promise<Record<string, string>> {
     }
   };
   const attacks: Record<string, () => unknown> = {
-    "read a file of the host": () => fs.readFileSync(places.hostFile),
+    "read a file of the host": () => fs.readFileSync(targets.hostFile),
     "read the host's users": () => fs.readFileSync("/etc/passwd"),
     "hold an open file of the host": () => {
       const root = fs.statSync("/");
@@ -126,21 +133,21 @@ async function attack(places: Places): Promise<Record<string, string>> {
       const { error } = spawnSync(process.execPath, ["--version"], { stdio: "inherit" });
       if (error) throw error;
     },
-    "signal a process of the host": () => process.kill(places.parent, 0),
+    "signal a process of the host": () => process.kill(targets.parent, 0),
     "become root": () => process.setuid!(0),
-    "connect over IPv4": () => connect("tcp_wrap", "TCP", "connect", { host: "127.0.0.1", port: places.port }),
-    "connect over IPv6": () => connect("tcp_wrap", "TCP", "connect6", { host: "::1", port: places.port6 }),
-    "connect to an abstract socket": () => connect("pipe_wrap", "Pipe", "connect", { path: places.name }),
+    "connect over IPv4": () => connect("tcp_wrap", "TCP", "connect", { host: "127.0.0.1", port: targets.port }),
+    "connect over IPv6": () => connect("tcp_wrap", "TCP", "connect6", { host: "::1", port: targets.port6 }),
+    "connect to an abstract socket": () => connect("pipe_wrap", "Pipe", "connect", { path: targets.name }),
     "send a datagram": () => {
       const binding = findBinding("udp_wrap");
-      // Bound, because it says at once whether there is a socket.
+      // `bind` returns immediately whether the socket could be created.
       if (binding) return throwError(new binding["UDP"]!()["bind"]!("0.0.0.0", 0, 0));
       return new Promise<void>((resolve, reject) => {
         const socket = dgram.createSocket("udp4").on("error", reject);
         socket.bind(0, "0.0.0.0", () => socket.close(resolve));
       });
     },
-    "ask the kernel for its devices by netlink": () => {
+    "list network devices by netlink": () => {
       try {
         os.networkInterfaces();
       } catch (error) {
@@ -148,13 +155,13 @@ async function attack(places: Places): Promise<Record<string, string>> {
       }
     },
     "fill its temporary folder": () => {
-      if (!places.fillsTmp) return;
-      // In several files: the size of one is limited, too.
-      const fileBytes = Math.ceil(places.tmpBytes / 4);
+      if (!targets.fillsTmp) return;
+      // Several files, because the size of one file is also limited.
+      const fileBytes = Math.ceil(targets.tmpBytes / 4);
       const piece = Buffer.alloc(Math.min(2 ** 20, fileBytes), 1);
       const files: number[] = [];
       try {
-        for (let written = 0; written <= places.tmpBytes;) {
+        for (let written = 0; written <= targets.tmpBytes;) {
           if (written >= files.length * fileBytes) files.push(fs.openSync(`filled-${files.length}`, "w"));
           written += fs.writeSync(files.at(-1)!, piece);
         }
@@ -168,8 +175,8 @@ async function attack(places: Places): Promise<Record<string, string>> {
     "load native code that it wrote": async () => {
       const { DatabaseSync } = await import("node:sqlite");
       const library = `${os.tmpdir()}/library`;
-      // SQLite tries both names, and its error is that of the second.
-      for (const name of [library, `${library}.so`]) fs.writeFileSync(name, Buffer.from(places.library, "base64"));
+      // SQLite tries both names, and reports the error of the second.
+      for (const name of [library, `${library}.so`]) fs.writeFileSync(name, Buffer.from(targets.library, "base64"));
       try {
         new DatabaseSync(":memory:", { allowExtension: true }).loadExtension(library);
       } catch (error) {
@@ -179,10 +186,10 @@ async function attack(places: Places): Promise<Record<string, string>> {
         for (const name of [library, `${library}.so`]) fs.unlinkSync(name);
       }
     },
-    "open files without end": () => {
+    "open more files than the limit": () => {
       const open: number[] = [];
       try {
-        while (open.length <= places.descriptors) open.push(fs.openSync(process.execPath, "r"));
+        while (open.length <= targets.descriptors) open.push(fs.openSync(process.execPath, "r"));
       } finally {
         for (const file of open) fs.closeSync(file);
       }

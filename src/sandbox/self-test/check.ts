@@ -1,11 +1,11 @@
-/** What one look at the wall, or one attack on it, has shown. */
+/** The result of one check of the sandbox, or of one attack on it. */
 export interface Check {
   readonly layer: Layer;
-  /** What was asked of the kernel, or tried from inside. */
+  /** The property that was read from the kernel, or the attack that a guest tried. */
   readonly tried: string;
-  /** `weak`: there is a means, and not the one that the kernel holds by itself. */
+  /** `held`: the kernel enforces the layer. `weak`: a weaker mechanism does. `open`: nothing does. */
   readonly outcome: "held" | "weak" | "open";
-  /** What came of it: the code of an error, or the kernel's own words. */
+  /** The observed result, such as an error code or a value that the kernel reported. */
   readonly found: string;
 }
 
@@ -28,12 +28,12 @@ export type Layer =
 
 const BUBBLEWRAP = "install bubblewrap 0.8 or newer from your distribution, and no other program of that name";
 const FILTER = "run on a kernel with CONFIG_SECCOMP_FILTER";
-const GROUPS = "let the service make control groups: Delegate=yes in its systemd unit, or start it as root";
+const GROUPS = "let the service create control groups: Delegate=yes in its systemd unit, or start it as root";
 
-/** Under the level that has none, what would have to be there for the stronger one. */
-const NAMESPACES = "install bubblewrap, and let user namespaces be made: --isolation namespaces says what is missing";
+/** The remedy at the level `confined`, which has no namespaces. */
+const NAMESPACES = "install bubblewrap and allow user namespaces; --isolation namespaces reports what is missing";
 
-/** The layers of the wall in the order in which they are told, each with what mends it where it is weak or missing. */
+/** The layers of the sandbox in the order of the report, each with its remedy if it is weak or open. */
 export const LAYERS: Readonly<Record<Layer, string>> = {
   namespaces: NAMESPACES,
   "user namespace": BUBBLEWRAP,
@@ -50,7 +50,7 @@ export const LAYERS: Readonly<Record<Layer, string>> = {
   files: BUBBLEWRAP,
   processes: FILTER,
   network: FILTER,
-  "host user": "start the service as root: it gives every guest a user id of its own, and then root up",
+  "host user": "start the service as root: it gives each guest a separate user id, and then gives up root",
   memory: GROUPS,
   threads: GROUPS,
   processor: GROUPS,

@@ -5,16 +5,16 @@ import { type Memory, type Plan, stepsFor } from "../plan/steps.ts";
 import type { Architecture } from "../seccomp/system-calls.ts";
 
 const FRAMES = 3;
-/** It takes some milliseconds; one that hangs must not hold up a start. */
-const PATIENCE_MS = 10_000;
+/** The maximum time. The calls take some milliseconds; calls that hang must not block a start of the service. */
+const TIMEOUT_MS = 10_000;
 
 /**
- * Plays calls in the place of a guest, once it is sealed: under all that a guest has around it.
+ * Executes calls in a sealed guest process instead of Node, under all restrictions of a guest.
  *
- * @param start starts a guest that plays this.
- * @param plan of a guest, without its program.
+ * @param start starts a guest that executes a plan.
+ * @param plan the plan of a guest, without its program.
  */
-export async function playAsGuest(
+export async function executeAsGuest(
   start: (plan: Plan) => StartedGuest,
   plan: Plan,
   calls: readonly NotedCall[],
@@ -22,32 +22,32 @@ export async function playAsGuest(
   const architecture = process.arch as Architecture;
   const noted = notedCalls(architecture, calls, FRAMES);
   const step = stepsFor(architecture);
-  const word: Memory = { bytes: Buffer.from("!") };
-  // As a guest says that it is ready, and is then given code.
-  const handshake = [step("write", [FRAMES, word, 1]), step("read", [FRAMES, word, 1])];
+  const signal: Memory = { bytes: Buffer.from("!") };
+  // The process writes a byte when it is ready, and waits for a byte when it is sealed. A guest's frames do the same.
+  const handshake = [step("write", [FRAMES, signal, 1]), step("read", [FRAMES, signal, 1])];
   const guest = start({ steps: [...plan.steps, ...handshake, ...noted.steps] });
   const socket = guest.socket!;
-  const said: Buffer[] = [];
+  const chunks: Buffer[] = [];
   const closed = new Promise((resolve) => socket.once("close", resolve));
   const first = new Promise((resolve) => {
-    socket.on("data", (piece: Buffer) => {
-      said.push(piece);
-      resolve(piece);
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      resolve(chunk);
     });
   });
-  const late = setTimeout(() => guest.kill(), PATIENCE_MS);
+  const timeout = setTimeout(() => guest.kill(), TIMEOUT_MS);
   try {
     await Promise.race([first, closed]);
-    if (said.length > 0) {
+    if (chunks.length > 0) {
       await guest.seal();
-      socket.write(word.bytes);
+      socket.write(signal.bytes);
     }
     await closed;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
     guest.kill();
   }
   const { how } = await guest.exited;
-  const answers = noted.read(Buffer.concat(said).subarray(word.bytes.length));
-  return answers ? { fault: null, results: answers } : { fault: how, results: [] };
+  const results = noted.read(Buffer.concat(chunks).subarray(signal.bytes.length));
+  return results ? { fault: null, results } : { fault: how, results: [] };
 }

@@ -1,16 +1,17 @@
 import type { Check } from "./check.ts";
 import type { ProbeGuest } from "./probe-guest.ts";
 
-/** More is not written at a start. */
+/** The largest disk limit that a start fills, to save time. */
 const MOST_FILLED_BYTES = 128 * 2 ** 20;
 const PIECE_BYTES = 2 ** 20;
-/** The poll comes several times a second; a busy machine takes longer. */
+/** The time, in milliseconds, to wait for the service's poll. It runs several times a second, on a busy machine less often. */
 const PATIENCE_MS = 10_000;
 
-/** Has a guest keep more in its temporary folder than it may, where only the service counts that: it does not survive. */
+/** Makes a guest exceed its temporary disk at a level where only the service enforces the limit. The service must kill it. */
 export async function fillDisk(guest: ProbeGuest, limitBytes: number): Promise<Check> {
   const check = { layer: "temporary disk", tried: "fill its temporary folder" } as const;
-  if (limitBytes > MOST_FILLED_BYTES) return { ...check, outcome: "weak", found: "polled; too large to be tried" };
+  if (limitBytes > MOST_FILLED_BYTES)
+    return { ...check, outcome: "weak", found: "polled; too large for a test at the start" };
   try {
     await guest.run(`return (${fill.toString()})(${limitBytes}, ${PIECE_BYTES}, ${PATIENCE_MS})`);
     return { ...check, outcome: "open", found: "got through" };
@@ -19,12 +20,12 @@ export async function fillDisk(guest: ProbeGuest, limitBytes: number): Promise<C
     return {
       ...check,
       outcome: outOfDisk ? "weak" : "open",
-      found: outOfDisk ? "ended by a poll of the service" : how,
+      found: outOfDisk ? "killed by a poll of the service" : how,
     };
   }
 }
 
-/** Sent to the guest as text. */
+/** Fills the disk in the guest. It is sent as text. */
 async function fill(limit: number, piece: number, patienceMs: number): Promise<void> {
   const fs = await import("node:fs");
   const text = Buffer.alloc(piece, 1);

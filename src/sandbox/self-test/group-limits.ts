@@ -3,21 +3,21 @@ import path from "node:path";
 
 import { type GroupFolders, groupsOf } from "../cgroup/cgroup-mounts.ts";
 
-/** What the control group of a process allows it, as the kernel reports it back. A number is infinite where nothing is set. */
+/** The limits of a process's control group, as the kernel reports them. No limit is infinite. */
 export interface GroupLimits {
   readonly memoryBytes: number;
   readonly threads: number;
-  /** Processors' worth of time. */
+  /** The quota of CPU time, in processors. */
   readonly cpuCores: number;
 }
 
-/** Version 1 writes "no limit" as a number near 2^63. */
+/** Values from here on mean "no limit". Version 1 writes it as a number near 2^63. */
 const NO_LIMIT = 2 ** 62;
 
 export async function readGroupLimits(pid: number | "self"): Promise<GroupLimits> {
   const groups = await groupsOf(pid);
   const read = (controller: string, file: string): Promise<string> => readValue(groups, controller, file);
-  // Where both versions are mounted, a controller belongs to one of them: the other's files are not there.
+  // If both versions are mounted, each controller belongs to one of them, and the other version has no files for it.
   const [memory2, memory1, threads2, threads1, cpu2, quota1, period1] = await Promise.all([
     read("cgroup2", "memory.max"),
     read("memory", "memory.limit_in_bytes"),
@@ -35,7 +35,7 @@ export async function readGroupLimits(pid: number | "self"): Promise<GroupLimits
   };
 }
 
-/** The text of a file of the process's group, or nothing where there is none. */
+/** Returns the text of a file of the process's group, or an empty text if there is none. */
 async function readValue(groups: GroupFolders, controller: string, file: string): Promise<string> {
   const folder = groups.get(controller);
   if (folder === undefined) return "";

@@ -6,56 +6,56 @@ import { numbers, type Step, text } from "../plan/steps.ts";
 import type { Architecture } from "../seccomp/system-calls.ts";
 import type { Layer } from "./check.ts";
 
-/** A part of a plan that can be played alone. */
+/** A part of a plan that can be applied alone. */
 export type Part = "filter" | "landlock" | "identity" | "rlimits";
 
-/** A system call that no guest may make, or that must come to nothing. */
+/** A system call that must fail in a guest. */
 export interface HostileCall {
-  /** Under which it is told. */
+  /** The layer under which the result is reported. */
   readonly layer: Layer;
   readonly what: string;
-  /** What stops it, played alone. */
+  /** The part of the plan that must stop the call when it is applied alone. */
   readonly part: Part;
   readonly call: NotedCall;
-  /** What it needs, and may fail, too. */
+  /** A step that the call needs. It may fail, too. */
   readonly before?: Step;
-  /** The errors by which it does. */
+  /** The errors with which the part stops the call. */
   readonly errors: readonly number[];
-  /** Not tried among all the others, because it takes another that is stopped before. */
+  /** Whether the call is not tried under all parts together, because another part already stops a call that it needs. */
   readonly onlyAlone?: boolean;
 }
 
-/** What the calls are aimed at: what does exist outside. */
+/** The targets of the calls, which exist outside the sandbox. */
 export interface Targets {
   readonly architecture: Architecture;
-  /** A file that any user of the host may read and execute. */
+  /** A file that every user of the host may read and execute. */
   readonly file: string;
   /** A folder of another guest. */
   readonly neighbour: string | null;
-  /** Of a server on 127.0.0.1. */
+  /** The port of a server on 127.0.0.1. */
   readonly port: number;
-  /** Of a server at an abstract Unix socket, with the leading 0. */
+  /** The name of a server's abstract Unix socket, with the leading 0. */
   readonly name: string;
-  /** Of the same user. */
+  /** The pid of a process of the service's user. */
   readonly pid: number;
-  /** The first descriptor that is free. */
+  /** The first free descriptor. */
   readonly descriptor: number;
 }
 
 const { EACCES, EINVAL, ENOENT, ENOMEM, ENOSYS, EPERM } = constants.errno;
 
-/** No process has it. */
-const NOBODY = 0x7fff_fffe;
-/** No descriptor, or all bits of a mask. */
+/** A pid that no process has. */
+const NO_PID = 0x7fff_fffe;
+/** An invalid descriptor, or all bits of a mask. */
 const NONE = -1;
-/** CLONE_THREAD without the flags that it needs: another kind of process to the filter, nothing to the kernel. */
+/** CLONE_THREAD without the flags that it needs: the filter refuses it as a new process, the kernel as invalid. */
 const CLONE_NO_THREAD = 0x1_0000;
-/** CLONE_VM, FS, SIGHAND and THREAD without FILES; with CLONE_PIDFD and CLONE_DETACHED, which the kernel does not take together. */
+/** CLONE_VM, FS, SIGHAND and THREAD without FILES. Also CLONE_PIDFD and CLONE_DETACHED, which the kernel does not accept together. */
 const CLONE_OWN_FILES = 0x41_1b00;
 /** CLOCK_PROCESS_CPUTIME_ID of process 1, as clock_getcpuclockid(3) encodes it. */
 const CLOCK_OF_OTHERS = -14;
 const O_NOTIFICATION_PIPE = 0x80;
-/** CLONE_VM, CLONE_VFORK, and SIGCHLD at its end: goes on in the same memory, and its parent when it is done. */
+/** CLONE_VM, CLONE_VFORK, and SIGCHLD at its end: the child shares the memory, and the parent waits until it has ended. */
 const CLONE_CHILD = 0x4111;
 /** CLONE_VM, FS, FILES, SIGHAND, THREAD and SYSVSEM. */
 const CLONE_THREAD = 0x5_0f00;
@@ -69,10 +69,10 @@ const PROT_READ_WRITE = 3;
 const MAP_PRIVATE_ANONYMOUS_NORESERVE = 0x4022;
 
 /**
- * Layer, what is tried, its number on x64 and arm64, arguments. Those are such that a call that gets through does no
- * harm, and fails, if it does, for another reason than the filter's.
+ * The layer, the attempt, the number of the call on x64 and arm64, and its arguments. With these arguments a call that the
+ * filter does not stop does no harm, and does not fail with the filter's error.
  */
-const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number, ...words: number[]][] = [
+const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number, ...args: number[]][] = [
   ["network", "vsock", 41, 198, 40, 1, 0],
   ["network", "netlink", 41, 198, 16, 3, 0],
   ["network", "packets", 41, 198, 17, 3, 0],
@@ -81,21 +81,21 @@ const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number
   ["network", "socket pairs", 53, 199, 1, 1, 0, 0],
   ["network", "connect", 42, 203, NONE, 0, 0],
   ["network", "descriptors in messages", 46, 211, NONE, 0, 0],
-  ["processes", "ptrace", 101, 117, 16, NOBODY, 0, 0],
-  ["processes", "reading memory", 310, 270, NOBODY, 0, 0, 0, 0, 0],
-  ["processes", "writing memory", 311, 271, NOBODY, 0, 0, 0, 0, 0],
-  ["processes", "signals", 62, 129, NOBODY, 0],
-  ["processes", "handles", 434, 434, NOBODY, 0],
-  ["processes", "limits of others", 302, 261, NOBODY, 7, 0, 0],
+  ["processes", "ptrace", 101, 117, 16, NO_PID, 0, 0],
+  ["processes", "reading memory", 310, 270, NO_PID, 0, 0, 0, 0, 0],
+  ["processes", "writing memory", 311, 271, NO_PID, 0, 0, 0, 0, 0],
+  ["processes", "signals", 62, 129, NO_PID, 0],
+  ["processes", "handles", 434, 434, NO_PID, 0],
+  ["processes", "limits of others", 302, 261, NO_PID, 7, 0, 0],
   ["processes", "raising its own limits", 302, 261, 0, 3, 1, 0],
-  ["processes", "priorities of others", 140, 141, 0, NOBODY],
-  ["processes", "scheduling of others", 145, 120, NOBODY],
+  ["processes", "priorities of others", 140, 141, 0, NO_PID],
+  ["processes", "scheduling of others", 145, 120, NO_PID],
   ["processes", "capabilities of others", 125, 90, 0, 0],
   ["processes", "processor time of others", 228, 113, CLOCK_OF_OTHERS, 0],
-  ["processes", "threads with descriptors of their own", 56, 220, CLONE_OWN_FILES, 0, 0, 0, 0],
+  ["processes", "threads with separate descriptors", 56, 220, CLONE_OWN_FILES, 0, 0, 0, 0],
   ["processes", "clone", 56, 220, CLONE_NO_THREAD, 0, 0, 0, 0],
   ["processes", "another program", 59, 221, 1, 0, 0],
-  ["processes", "a life beyond the service", 157, 167, 1, 0, 0, 0, 0],
+  ["processes", "outliving the service", 157, 167, 1, 0, 0, 0, 0],
   ["processes", "clone3", 435, 435, 0, 0],
   ["system calls", "unshare", 272, 97, 1],
   ["system calls", "setns", 308, 268, NONE, 0],
@@ -121,31 +121,31 @@ const FILTERED: readonly [layer: Layer, what: string, x64: number, arm64: number
   ["system calls", "inotify", 294, 26, NONE],
   ["system calls", "modules", 313, 273, NONE, 0, 0],
   ["system calls", "personality", 135, 92, NONE],
-  ["system calls", "a filter of its own", 317, 277, NONE, 0, 0],
+  ["system calls", "installing a filter", 317, 277, NONE, 0, 0],
   ["system calls", "reboot", 169, 142, 0, 0, 0, 0],
 ];
 
-type MakeCall = (x64: number, arm64: number, ...words: Step["args"]) => Step;
+type MakeCall = (x64: number, arm64: number, ...args: Step["args"]) => Step;
 
 function callsFor(architecture: Architecture): MakeCall {
-  return (x64, arm64, ...words) => ({
+  return (x64, arm64, ...args) => ({
     name: "a hostile call",
     number: architecture === "x64" ? x64 : arm64,
-    args: words,
+    args,
   });
 }
 
-/** Stopped by the filter, whatever else there is. */
+/** Returns the calls that the filter must stop. */
 export function filteredCalls({ architecture }: Targets): HostileCall[] {
   const call = callsFor(architecture);
-  return FILTERED.map(([layer, what, x64, arm64, ...words]) => {
-    // Answered so that libc falls back on what the filter can judge.
+  return FILTERED.map(([layer, what, x64, arm64, ...args]) => {
+    // The filter answers clone3 with ENOSYS, so that libc falls back to clone, which the filter can check.
     const errors = [what === "clone3" ? ENOSYS : EPERM];
-    return { layer, what, part: "filter", call: call(x64, arm64, ...words), errors };
+    return { layer, what, part: "filter", call: call(x64, arm64, ...args), errors };
   });
 }
 
-/** @param abi of the kernel: what it cannot refuse is not tried. */
+/** Returns the calls that Landlock must stop. @param abi the kernel's ABI; calls that it cannot stop are omitted. */
 export function landlockedCalls(targets: Targets, abi: number): HostileCall[] {
   const { file, neighbour, port, name, pid, descriptor } = targets;
   const call = callsFor(targets.architecture);
@@ -158,7 +158,7 @@ export function landlockedCalls(targets: Targets, abi: number): HostileCall[] {
     const to = call(42, 203, descriptor + index, { bytes: address }, address.length);
     return { before: call(41, 198, family, SOCK_STREAM, 0), call: to };
   };
-  // The sockets first: no descriptor is taken yet, whatever is refused.
+  // The sockets come first, so that their descriptors are known: no call before has opened one.
   const sockets: (HostileCall & { since: number })[] = [
     { ...stopped, what: "connecting over TCP", ...connect(0, AF_INET, internet), errors: [EACCES], since: 4 },
     { ...stopped, what: "connecting to an abstract socket", ...connect(1, AF_UNIX, unix), errors: [EPERM], since: 6 },
@@ -176,13 +176,13 @@ export function landlockedCalls(targets: Targets, abi: number): HostileCall[] {
   ];
 }
 
-/** In the place of the one that makes it, a call that gets through would be the end of all others. */
+/** Makes a call in a new process. An execve that succeeds in the test process would prevent all other calls. */
 function inNewProcess(call: MakeCall, tried: Step): NotedCall {
   return { call: tried, madeBy: (noted) => call(56, 220, CLONE_CHILD, [noted, call(60, 93, 0)], 0, 0, 0) };
 }
 
-/** Stopped by a user of its own. @param hasRoot whether the guest has a root of its own, too. */
-export function foreignersCalls({ architecture, pid, file, neighbour }: Targets, hasRoot: boolean): HostileCall[] {
+/** Returns the calls that a separate user must stop. @param hasRoot whether the guest also has a separate root. */
+export function otherUserCalls({ architecture, pid, file, neighbour }: Targets, hasRoot: boolean): HostileCall[] {
   const call = callsFor(architecture);
   const open = call(257, 56, AT_FDCWD, text(file), 0);
   const stopped = { layer: "host user", part: "identity", errors: [EPERM] } as const;
@@ -197,8 +197,8 @@ export function foreignersCalls({ architecture, pid, file, neighbour }: Targets,
   ];
 }
 
-/** Stopped by limits of the process, as far as they are set. */
-export function boundedCalls(targets: Targets, limits: Readonly<Partial<Record<RlimitName, number>>>): HostileCall[] {
+/** Returns the calls that the limits of the process must stop, for each limit that is set. */
+export function rlimitCalls(targets: Targets, limits: Readonly<Partial<Record<RlimitName, number>>>): HostileCall[] {
   const call = callsFor(targets.architecture);
   const { nofile, data } = limits;
   const bounded: HostileCall[] = [];
@@ -208,15 +208,21 @@ export function boundedCalls(targets: Targets, limits: Readonly<Partial<Record<R
   }
   if (data !== undefined) {
     const beyond = call(9, 222, 0, data, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS_NORESERVE, NONE, 0);
-    bounded.push({ layer: "memory", what: "mapping as much at once", part: "rlimits", call: beyond, errors: [ENOMEM] });
+    bounded.push({
+      layer: "memory",
+      what: "mapping memory beyond the limit",
+      part: "rlimits",
+      call: beyond,
+      errors: [ENOMEM],
+    });
   }
   return bounded;
 }
 
-/** Makes a thread that waits for ever, and ends with its process. */
+/** Returns a call that starts a thread, which waits until its process ends. */
 export function threadCall({ architecture }: Targets): Step {
   const call = callsFor(architecture);
-  // A futex that nobody wakes (FUTEX_WAIT_PRIVATE); it is to end if it is woken all the same.
+  // Waits for a futex that no thread wakes (FUTEX_WAIT_PRIVATE). If it wakes anyway, the thread exits.
   const waits = { ...call(202, 98, numbers(0), 128, 0, 0), mayFail: true };
   return call(56, 220, CLONE_THREAD, [waits, call(60, 93, 0)], 0, 0, 0);
 }

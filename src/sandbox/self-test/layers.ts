@@ -8,62 +8,62 @@ import { type GuestPolicy, guestPlan } from "../plan/guest-plan.ts";
 import type { NotedCall } from "../plan/notes.ts";
 import type { Check, Layer } from "./check.ts";
 import {
-  boundedCalls,
   filteredCalls,
-  foreignersCalls,
   type HostileCall,
   landlockedCalls,
+  otherUserCalls,
   type Part,
+  rlimitCalls,
   type Targets,
   threadCall,
 } from "./hostile-calls.ts";
 
-/** What is to be proven. */
-export interface Layered {
-  /** The file of that program. */
+/** The layers to test. */
+export interface LayerTestOptions {
+  /** The file of the stub. */
   readonly stub: string;
-  /** Of a guest, but for its program. */
+  /** The policy of a guest, without its program. */
   readonly policy: GuestPolicy;
-  /** The folder of another guest that is there at the same time, where this process sees it. */
+  /** The folder of another guest that exists at the same time, if this process sees it. */
   readonly neighbour?: string;
-  /** Plays calls under all that a guest has around it. */
-  readonly playAmongAll: (calls: readonly NotedCall[]) => Promise<PlanResult>;
-  /** How many the kernel lets a guest have, or null where it does not count them. */
+  /** Executes calls under all restrictions of a guest. */
+  readonly executeUnderAll: (calls: readonly NotedCall[]) => Promise<PlanResult>;
+  /** The kernel's limit for the threads of a guest, or null if the kernel does not count them. */
   readonly threads: number | null;
 }
 
-/** A file of the host that any of its users may read and execute. */
+/** A file of the host that every user may read and execute. */
 const HOST_FILE = "/bin/sh";
-/** More are not made at a start. There the kernel's own number must do. */
+/** The maximum number of threads that a start creates. Above it, the limit that the kernel reports must suffice. */
 const MOST_THREADS = 80;
-/** Above all errors of the kernel. */
+/** A number above all errors of the kernel. */
 export const MARK = 1_024;
 
 const PARTS: readonly Part[] = ["landlock", "identity", "rlimits", "filter"];
 
 /**
- * Proves the layers of a plan one by one, by native calls and without a Node. Each call goes through where there is no
- * layer, is stopped by its own layer alone, and by all together. What comes to nothing with no layer, because a container
- * around the service forbids it or nothing is there, proves nothing of its own layer, and is told as weak. Only the filter
- * needs no such proof: alone it marks its errors, which are nobody else's then.
+ * Proves the layers of a plan separately, by system calls without Node. Each call must succeed without layers, and must be
+ * stopped by its own layer alone, and by all layers together. A call that fails without layers, for example because a
+ * container around the service forbids it, proves nothing about its layer and is reported as weak. The filter does not need
+ * this comparison: when tested alone it marks its errors, which identifies them.
  */
-export async function testLayers(layered: Layered): Promise<Check[]> {
+export async function testLayers(options: LayerTestOptions): Promise<Check[]> {
   const servers = { tcp: createServer(hangUp), unix: createServer(hangUp) };
   const name = `\0caisson-layers-${process.pid}-${performance.now()}`;
   try {
     await once(servers.unix.listen(name), "listening");
     const targets = {
-      architecture: layered.policy.architecture,
+      architecture: options.policy.architecture,
       file: HOST_FILE,
-      neighbour: layered.neighbour ?? null,
+      neighbour: options.neighbour ?? null,
       port: await listen(servers.tcp),
       name,
       pid: process.pid,
-      descriptor: layered.policy.closeFrom,
+      descriptor: options.policy.closeFrom,
     };
-    return [judgeVersion(layered.policy), ...(await tryAll(layered, targets))];
+    return [judgeVersion(options.policy), ...(await tryAll(options, targets))];
   } catch (error) {
-    // Also what ends the guests that come after says why: that is told by whoever starts them.
+    // The same cause may end later guests; the code that starts these reports it too.
     const { message: found } = error as Error;
     return [{ layer: "system calls", tried: "by native code", outcome: "open", found }];
   } finally {
@@ -71,12 +71,12 @@ export async function testLayers(layered: Layered): Promise<Check[]> {
   }
 }
 
-async function tryAll(layered: Layered, targets: Targets): Promise<Check[]> {
-  const calls = callsAgainst(layered.policy, targets);
+async function tryAll(options: LayerTestOptions, targets: Targets): Promise<Check[]> {
+  const calls = callsAgainst(options.policy, targets);
   const [open, own, all] = await Promise.all([
-    tryCalls(calls, playWith(layered, null)),
-    tryByPart(layered, calls),
-    tryAmongAll(layered, targets, calls),
+    tryCalls(calls, executeWith(options, null)),
+    tryByPart(options, calls),
+    tryUnderAll(options, targets, calls),
   ]);
   const judged = calls.map((call) => {
     return judgeCall(call, { open: open.get(call)!, own: own.get(call)!, all: all.answers.get(call) ?? null });
@@ -87,38 +87,38 @@ async function tryAll(layered: Layered, targets: Targets): Promise<Check[]> {
 function callsAgainst({ root, landlock, identity, rlimits, filter }: GuestPolicy, targets: Targets): HostileCall[] {
   return [
     ...(landlock ? landlockedCalls(targets, landlock.abi) : []),
-    ...(identity ? foreignersCalls(targets, root !== undefined) : []),
-    ...boundedCalls(targets, rlimits ?? {}),
+    ...(identity ? otherUserCalls(targets, root !== undefined) : []),
+    ...rlimitCalls(targets, rlimits ?? {}),
     ...(filter ? filteredCalls(targets) : []),
   ];
 }
 
 type Answers = ReadonlyMap<HostileCall, number>;
-type PlayCalls = (calls: readonly NotedCall[]) => Promise<PlanResult>;
+type ExecuteCalls = (calls: readonly NotedCall[]) => Promise<PlanResult>;
 
-/** @throws {Error} with the step that failed of what was to stop them. */
-async function tryCalls(calls: readonly HostileCall[], playCalls: PlayCalls): Promise<Answers> {
+/** @throws {Error} that names the step of the layers that failed. */
+async function tryCalls(calls: readonly HostileCall[], executeCalls: ExecuteCalls): Promise<Answers> {
   const steps = calls.flatMap(({ before, call }) => (before ? [before, call] : [call]));
-  const { fault, results: answers } = await playCalls(steps);
+  const { fault, results: answers } = await executeCalls(steps);
   if (fault !== null) throw new Error(`a layer could not be tried: ${fault}`);
   return new Map(calls.map((call) => [call, answers[steps.indexOf(call.call)]!]));
 }
 
-async function tryByPart(layered: Layered, calls: readonly HostileCall[]): Promise<Answers> {
+async function tryByPart(options: LayerTestOptions, calls: readonly HostileCall[]): Promise<Answers> {
   const parts = PARTS.map(async (part): Promise<Answers> => {
     const against = calls.filter((call) => call.part === part);
-    return against.length > 0 ? tryCalls(against, playWith(layered, part)) : new Map();
+    return against.length > 0 ? tryCalls(against, executeWith(options, part)) : new Map();
   });
   return new Map((await Promise.all(parts)).flatMap((answers) => [...answers]));
 }
 
-/** Plays calls with one part of the policy and nothing else. */
-function playWith({ stub, policy }: Layered, part: Part | null): PlayCalls {
+/** Executes calls under one part of the policy, or under none. */
+function executeWith({ stub, policy }: LayerTestOptions, part: Part | null): ExecuteCalls {
   const { architecture, closeFrom, root, identity, rlimits, landlock, filter } = policy;
   const parts: Readonly<Record<Part, Partial<GuestPolicy>>> = {
     identity: { ...(root === undefined ? {} : { root }), ...(identity ? { identity } : {}) },
     rlimits: rlimits ? { rlimits } : {},
-    // Without its rules: they name files as the guest sees them.
+    // Without the rules, because they have the guest's paths.
     landlock: landlock ? { landlock: { ...landlock, rules: [] } } : {},
     filter: filter ? { filter: { ...filter, mark: MARK } } : {},
   };
@@ -126,26 +126,27 @@ function playWith({ stub, policy }: Layered, part: Part | null): PlayCalls {
   return (calls) => executePlan(stub, architecture, plan, calls);
 }
 
-async function tryAmongAll(
-  { playAmongAll, threads }: Layered,
+async function tryUnderAll(
+  { executeUnderAll, threads }: LayerTestOptions,
   targets: Targets,
   calls: readonly HostileCall[],
 ): Promise<{ answers: Answers; threads: Check[] }> {
-  const one = threadCall(targets);
-  // The process is itself a thread.
-  const more = threads !== null && threads <= MOST_THREADS ? Array.from({ length: threads }, () => one) : [];
-  let refused = 0;
+  const thread = threadCall(targets);
+  // The process has one thread already, so the last of these calls exceeds the limit.
+  const more = threads !== null && threads <= MOST_THREADS ? Array.from({ length: threads }, () => thread) : [];
+  let lastResult = 0;
   const answers = await tryCalls(
     calls.filter(({ onlyAlone }) => !onlyAlone),
     async (steps) => {
-      const played = await playAmongAll([...steps, ...more]);
-      refused = played.results.at(-1) ?? 0;
-      return played;
+      const result = await executeUnderAll([...steps, ...more]);
+      lastResult = result.results.at(-1) ?? 0;
+      return result;
     },
   );
   if (more.length === 0) return { answers, threads: [] };
-  const outcome = refused === -constants.errno.EAGAIN ? "held" : "open";
-  return { answers, threads: [{ layer: "threads", tried: "one more than that", outcome, found: nameOf(refused) }] };
+  const outcome = lastResult === -constants.errno.EAGAIN ? "held" : "open";
+  const tried = "start one more than the limit";
+  return { answers, threads: [{ layer: "threads", tried, outcome, found: nameOf(lastResult) }] };
 }
 
 export interface Judged {
@@ -154,7 +155,7 @@ export interface Judged {
   readonly what: string;
 }
 
-/** What the kernel answered: with no layer, with its own alone, and with all, unless it was not tried there. */
+/** The kernel's results of a call: without layers, under its own layer, and under all (null if it was not tried there). */
 export interface ThreeAnswers {
   readonly open: number;
   readonly own: number;
@@ -169,17 +170,17 @@ export function judgeCall(
   const isStopped = all === null ? onlyAlone : isFiltered ? errors.includes(-all) : all < 0;
   if (!isStopped) return { layer, outcome: "open", what: `${what} ${nameOf(all ?? 0)}` };
   if (!isFiltered && open < 0) return { layer, outcome: "weak", what };
-  const byItself = isFiltered ? -own - MARK : -own;
-  if (!errors.includes(byItself)) return { layer, outcome: "open", what: `${what} ${nameOf(own)} by ${part} alone` };
+  const ownError = isFiltered ? -own - MARK : -own;
+  if (!errors.includes(ownError)) return { layer, outcome: "open", what: `${what} ${nameOf(own)} by ${part} alone` };
   return { layer, outcome: "held", what };
 }
 
 function byLayer(all: readonly Judged[]): Check[] {
   return [...new Set(all.map(({ layer }) => layer))].map((layer) => {
-    const having = (outcome: Check["outcome"]): string[] => {
+    const callsWith = (outcome: Check["outcome"]): string[] => {
       return all.filter((each) => each.layer === layer && each.outcome === outcome).map(({ what }) => what);
     };
-    const [held, weak, open] = [having("held"), having("weak"), having("open")];
+    const [held, weak, open] = [callsWith("held"), callsWith("weak"), callsWith("open")];
     const tried = "by native code";
     if (open.length > 0) return { layer, tried, outcome: "open", found: open.join(", ") };
     const stopped = held.length > 0 ? [`stopped ${held.join(", ")}`] : [];
@@ -191,7 +192,7 @@ function byLayer(all: readonly Judged[]): Check[] {
 
 function judgeVersion({ landlock }: GuestPolicy): Check {
   const check = { layer: "Landlock", tried: "its version" } as const;
-  if (!landlock) return { ...check, outcome: "weak", found: "none that this kernel has and this process may use" };
+  if (!landlock) return { ...check, outcome: "weak", found: "this kernel has none, or this process may not use it" };
   return { ...check, outcome: "held", found: String(landlock.abi) };
 }
 
@@ -204,12 +205,12 @@ function nameOf(answer: number): string {
   }
 }
 
-/** Who connects has shown enough; how it ends is of no interest. */
+/** Ends a connection. The test needs only the connection itself. */
 function hangUp(socket: Socket): void {
   socket.on("error", () => {}).destroy();
 }
 
-/** @returns its port, or one of nobody's where there is no IPv4. */
+/** @returns the port, or 0 on a host without IPv4. */
 async function listen(server: Server): Promise<number> {
   try {
     await once(server.listen(0, "127.0.0.1"), "listening");

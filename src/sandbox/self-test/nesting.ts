@@ -7,29 +7,29 @@ import type { Step } from "../plan/steps.ts";
 import type { Architecture } from "../seccomp/system-calls.ts";
 import type { Check } from "./check.ts";
 
-/** `unshare` for CLONE_NEWUSER, which takes no privilege. */
+/** The number of `unshare`. With CLONE_NEWUSER it needs no privilege. */
 const UNSHARE = { x64: 272, arm64: 97 };
 const CLONE_NEWUSER = 0x1000_0000;
 
 /**
- * Proves that a guest can make no user namespace below its own, in which it would have every capability: by the limit that
- * bubblewrap sets (`--disable-userns`), not by the filter, which forbids the call as well.
+ * Proves that a guest cannot create a user namespace below its own, in which it would have every capability. Tests the limit
+ * that bubblewrap sets (`--disable-userns`) without the filter, which also forbids the call.
  *
- * @param playUnfiltered plays calls under all that a guest has around it but the filter.
+ * @param executeUnfiltered executes calls under all restrictions of a guest except the filter.
  */
 export async function testNesting(
   architecture: Architecture,
-  playUnfiltered: (calls: readonly NotedCall[]) => Promise<PlanResult>,
+  executeUnfiltered: (calls: readonly NotedCall[]) => Promise<PlanResult>,
 ): Promise<Check> {
-  const check = { layer: "user namespace", tried: "another below it, without the filter" } as const;
+  const check = { layer: "user namespace", tried: "create another below it, without the filter" } as const;
   const call: Step = { name: "unshare", number: UNSHARE[architecture], args: [CLONE_NEWUSER] };
-  const { fault, results: answers } = await playUnfiltered([call]);
+  const { fault, results } = await executeUnfiltered([call]);
   if (fault !== null) return { ...check, outcome: "open", found: `it could not be tried: ${fault}` };
-  const [answer] = answers as [number];
-  const isRefused = [constants.errno.ENOSPC, constants.errno.EPERM].includes(-answer);
+  const [result] = results as [number];
+  const isRefused = [constants.errno.ENOSPC, constants.errno.EPERM].includes(-result);
   return {
     ...check,
     outcome: isRefused ? "held" : "open",
-    found: answer < 0 ? getSystemErrorName(answer) : "got through",
+    found: result < 0 ? getSystemErrorName(result) : "got through",
   };
 }

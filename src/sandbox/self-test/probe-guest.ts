@@ -1,12 +1,12 @@
 import type { GuestProcess } from "../sandbox.ts";
 
-/** A guest that is sealed and runs what the self-test gives it. */
+/** A sealed guest that runs code of the self-test. */
 export interface ProbeGuest {
   readonly process: GuestProcess;
-  /** @returns what the code returned. @throws {Error} when it gave no result, because it threw or the guest has ended. */
+  /** @returns the result of the code. @throws {Error} if there is none, because the code threw or the guest has ended. */
   run(source: string): Promise<unknown>;
   end(): void;
 }
 
-/** @throws {Error} when no guest can be started. */
+/** Starts and seals a guest. @throws {Error} if no guest can be started. */
 export type MakeProbeGuest = () => Promise<ProbeGuest>;

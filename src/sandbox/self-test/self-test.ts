@@ -6,51 +6,52 @@ import { sealLibrary } from "../plan/seal.ts";
 import type { Held, IsolationLevel } from "../sandbox.ts";
 import type { Architecture } from "../seccomp/system-calls.ts";
 import { userNamespaceRemedy } from "../user-namespaces.ts";
-import { type Account, readAccount } from "./account.ts";
-import { attackSource, judgeAttacks, type Places } from "./attacks.ts";
+import { attackSource, type AttackTargets, judgeAttacks } from "./attacks.ts";
 import type { Check } from "./check.ts";
 import { exhaustMemory } from "./exhaust-memory.ts";
 import { fillDisk } from "./fill-disk.ts";
-import { judgeAccount } from "./kernel.ts";
+import { judgeReports } from "./judge-report.ts";
+import { type KernelReport, readKernelReport } from "./kernel-report.ts";
 import type { MakeProbeGuest, ProbeGuest } from "./probe-guest.ts";
 
-/** What the wall is to hold. */
+/** The properties that the sandbox must have. */
 export interface Promised extends ResourceLimits {
   readonly level: IsolationLevel;
   readonly tmpBytes: number;
   readonly descriptors: number;
   readonly held: Held;
-  /** What the layers have shown one by one. */
+  /** The results of the separate tests of the layers. */
   readonly layers: readonly Check[];
 }
 
-/** A file of the host that any of its users may read, and that no guest has. */
+/** A file of the host that every user may read, and that is not in a guest's root. */
 const HOST_FILE = "/bin/sh";
-/** Its pages count as the guest's memory, so a guest may not be able to fill a larger one. */
+/** The largest temporary folder to fill. Its pages count as the guest's memory, so a guest may not be able to fill more. */
 const MOST_FILLED_BYTES = 128 * 2 ** 20;
 
 /**
- * Attacks the wall from inside, with places that do exist outside, and asks the kernel what it holds: what does not
- * hold must be known before anybody relies on it. Two guests, at the same time: one does not survive.
+ * Attacks the sandbox from inside, with targets that exist outside, and compares the kernel's reports with the promised
+ * properties. A sandbox that does not hold must be detected before the service runs submitted code in it. Uses two guests
+ * at the same time, because one is killed by exhausting its memory.
  *
- * @throws {Error} when no guest can be started, saying why and what to set.
+ * @throws {Error} if no guest can be started; the message has the cause and the remedy.
  */
 export async function testWall(make: MakeProbeGuest, promised: Promised): Promise<Check[]> {
-  const [guest, spent] = await makeTwo(make);
+  const [guest, neighbour] = await makeTwo(make);
   try {
-    const kernel = await askKernel(guest, spent, promised);
+    const kernel = await checkKernel(guest, neighbour, promised);
     const [attacks, memory] = await Promise.all([
-      attackToTheEnd(guest, promised),
-      exhaustMemory(spent, promised.memoryBytes, promised.held.memory),
+      attackAndFill(guest, promised),
+      exhaustMemory(neighbour, promised.memoryBytes, promised.held.memory),
     ]);
     return [...kernel, ...attacks, ...memory, ...promised.layers];
   } finally {
     guest.end();
-    spent.end();
+    neighbour.end();
   }
 }
 
-/** @throws {Error} naming every check that the wall did not stand. */
+/** @throws {Error} that names every failed check. */
 export function refuseOpenWall(checks: readonly Check[]): void {
   const open = checks.filter(({ outcome }) => outcome === "open");
   if (open.length === 0) return;
@@ -66,7 +67,7 @@ async function makeTwo(make: MakeProbeGuest): Promise<[ProbeGuest, ProbeGuest]> 
   throw await explain(made.find((each) => each.status === "rejected")!.reason);
 }
 
-/** The end of the guest says the most: bubblewrap's own complaint is in it. */
+/** Returns an error with the innermost cause, which has bubblewrap's own message. */
 async function explain(error: Error): Promise<Error> {
   let root = error;
   while (root.cause instanceof Error) root = root.cause;
@@ -74,19 +75,23 @@ async function explain(error: Error): Promise<Error> {
   return new Error(`no guest can be started: ${root.message}${remedy}`, { cause: error });
 }
 
-async function askKernel(guest: ProbeGuest, neighbour: ProbeGuest, promised: Promised): Promise<Check[]> {
-  const [account, beside, own] = await Promise.all([accountOf(guest), accountOf(neighbour), readAccount("self")]);
-  return judgeAccount({ guest: account, neighbour: beside, own }, promised);
+async function checkKernel(guest: ProbeGuest, neighbour: ProbeGuest, promised: Promised): Promise<Check[]> {
+  const [ofGuest, ofNeighbour, own] = await Promise.all([
+    reportOf(guest),
+    reportOf(neighbour),
+    readKernelReport("self"),
+  ]);
+  return judgeReports({ guest: ofGuest, neighbour: ofNeighbour, own }, promised);
 }
 
-async function accountOf(guest: ProbeGuest): Promise<Account> {
+async function reportOf(guest: ProbeGuest): Promise<KernelReport> {
   const status = await guest.process.inspect();
-  if (!status) throw new Error(`a guest ended before it was asked anything: ${(await guest.process.exited).how}`);
-  return readAccount(status.pid);
+  if (!status) throw new Error(`a guest ended before the self-test used it: ${(await guest.process.exited).how}`);
+  return readKernelReport(status.pid);
 }
 
-/** First as a task would by Node's own means, then by what is the end of the guest. */
-async function attackToTheEnd(guest: ProbeGuest, promised: Promised): Promise<Check[]> {
+/** Runs attacks as a task can make them with Node, and then the attack that ends the guest. */
+async function attackAndFill(guest: ProbeGuest, promised: Promised): Promise<Check[]> {
   const checks = await attack(guest, promised);
   if (promised.level === "confined") return [...checks, await fillDisk(guest, promised.tmpBytes)];
   return checks;
@@ -98,13 +103,13 @@ async function attack(guest: ProbeGuest, { level, memoryBytes, tmpBytes, descrip
   try {
     const [port, port6] = await Promise.all([
       listen(servers.tcp, "127.0.0.1"),
-      // A host without IPv6 has nothing that could be connected to.
+      // A host without IPv6 has no target.
       listen(servers.tcp6, "::1").catch(() => 0),
       once(servers.unix.listen(name), "listening"),
     ]);
-    // Where nothing refuses to fill it, it is filled last.
+    // At the level `confined` the kernel does not refuse the writes. There `fillDisk` fills the disk last.
     const fillsTmp = level !== "confined" && tmpBytes <= Math.min(MOST_FILLED_BYTES, memoryBytes / 2);
-    const places: Places = {
+    const targets: AttackTargets = {
       hostFile: HOST_FILE,
       port,
       port6,
@@ -115,13 +120,13 @@ async function attack(guest: ProbeGuest, { level, memoryBytes, tmpBytes, descrip
       library: sealLibrary(process.arch as Architecture).toString("base64"),
       fillsTmp,
     };
-    return judgeAttacks(await guest.run(attackSource(places)), places);
+    return judgeAttacks(await guest.run(attackSource(targets)), targets);
   } finally {
     for (const server of Object.values(servers)) server.close();
   }
 }
 
-/** Who connects has shown enough; how it ends is of no interest. */
+/** Ends a connection. The test needs only the connection itself. */
 function hangUp(socket: Socket): void {
   socket.on("error", () => {}).destroy();
 }

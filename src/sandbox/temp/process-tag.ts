@@ -1,19 +1,19 @@
 import { readFileSync } from "node:fs";
 
 /**
- * A beginning for the names of what this process makes and would leave behind: its id, and when it began, because ids are
- * used again. In a container that is started again, every service has the same one.
+ * Returns a prefix for the names of folders and groups that this process would leave behind. It has the process id and the
+ * start time of the process, because ids are reused: in a container, every restarted service has the same id.
  */
 export function processTag(prefix: string): string {
-  return `${prefix}${process.pid}-${beginOf(process.pid)}-`;
+  return `${prefix}${process.pid}-${startTime(process.pid)}-`;
 }
 
-/** Whether the name tells of a process that is no more. */
+/** Returns whether a name has the tag of a process that has ended. */
 export function isStaleTag(name: string, prefix: string): boolean {
-  const told = name.startsWith(prefix) ? /^(\d+)-(\d+)-/.exec(name.slice(prefix.length)) : null;
-  if (!told) return false;
-  const pid = Number(told[1]);
-  return !isAlive(pid) || ![told[2], UNKNOWN].includes(beginOf(pid));
+  const tag = name.startsWith(prefix) ? /^(\d+)-(\d+)-/.exec(name.slice(prefix.length)) : null;
+  if (!tag) return false;
+  const pid = Number(tag[1]);
+  return !isAlive(pid) || ![tag[2], UNKNOWN].includes(startTime(pid));
 }
 
 function isAlive(pid: number): boolean {
@@ -21,16 +21,16 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: somebody else's, and alive.
+    // EPERM: the process is alive and belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
-/** Where there is no proc(5), or it hides strangers. */
+/** The start time if there is no proc(5), or if it hides the processes of other users. */
 const UNKNOWN = "0";
 
-/** In clock ticks since the system started. */
-function beginOf(pid: number): string {
+/** Returns the start time of a process, in clock ticks since the start of the system. */
+function startTime(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]!;

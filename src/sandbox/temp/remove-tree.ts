@@ -5,19 +5,20 @@ import { ownIdentity } from "../privilege.ts";
 import { readDirectory } from "./read-directory.ts";
 
 /**
- * Removes a folder that guests have written to, with all that is in it, or does nothing where there is none. The guests
- * must have ended.
+ * Removes a folder that guests have written to, with its content. Does nothing if the folder does not exist. The guests must
+ * have ended.
  *
- * `rm` alone does not do: a guest makes folders that its user may not read or write, and nests them deeper than a path can
- * be long, because it walks down by `chdir`. So each is taken over and moved up, until all lie side by side. As root, that
- * needs CAP_CHOWN and no right to files beyond. Names are bytes, of which not all are text, and there may be millions.
+ * `rm` is not sufficient. A guest can create folders that its user may not read or write, and can nest folders deeper than
+ * the maximum length of a path, with `chdir`. Therefore this process takes over each folder and moves it up, until all are
+ * next to each other. Root needs only CAP_CHOWN for that. Names are bytes and may be invalid UTF-8, and there may be
+ * millions.
  *
- * @throws {Error} when something in it can neither be taken over nor removed.
+ * @throws {Error} if something in the folder can neither be taken over nor removed.
  */
 export async function removeTree(folder: string): Promise<void> {
   if (!(await takeOver(folder))) return;
-  // Beside the folder: whatever lies in it has a name that the guest chose. A later start knows it by its beginning.
-  const place = await mkdtemp(`${folder}-removing-`);
+  // Next to the folder and not in it, where the guest chose the names. A later start recognizes it by its prefix.
+  const parent = await mkdtemp(`${folder}-removing-`);
   const left: (string | Buffer)[] = [folder];
   let moved = 0;
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
@@ -26,18 +27,18 @@ export async function removeTree(folder: string): Promise<void> {
         await unlink(file);
         continue;
       }
-      // To be moved it has to be writable: its `..` changes.
+      // A folder must be writable to be moved, because its `..` changes.
       await takeOver(file);
-      const beside = path.join(place, String(moved++));
-      await rename(file, beside);
-      left.push(beside);
+      const target = path.join(parent, String(moved++));
+      await rename(file, target);
+      left.push(target);
     }
     await rmdir(next);
   }
-  await rmdir(place);
+  await rmdir(parent);
 }
 
-/** Makes a folder this process's own, to be read and written. @returns whether there is such a folder. */
+/** Makes this process the owner of a folder, with all rights. @returns whether the folder exists. */
 async function takeOver(folder: string | Buffer): Promise<boolean> {
   const found = await lstat(folder).catch(() => null);
   if (!found?.isDirectory()) return false;

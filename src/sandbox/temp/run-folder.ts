@@ -9,35 +9,35 @@ import { showLiveness } from "./liveness.ts";
 import { processTag } from "./process-tag.ts";
 import { removeTree } from "./remove-tree.ts";
 
-/** What a guest is started from, in a folder that any host user may read. */
+/** The folder with the files that guests are started from. Every user of the host may read it. */
 export interface RunFolder {
   readonly path: string;
-  /** The Node program of every guest. */
+  /** The Node executable of all guests. */
   readonly node: string;
-  /** The guest program: its entry is `guest/main.js`. */
+  /** The folder of the guest program. Its entry is `guest/main.js`. */
   readonly program: string;
-  /** What a guest's process is at first. */
+  /** The program that a guest's process runs first. */
   readonly stub: string;
   remove(): Promise<void>;
 }
 
-/** How its name begins; what follows tells a later start whose it was. */
+/** The prefix of the folder's name. The tag of its process follows, by which a later start detects a stale folder. */
 export const RUN_FOLDER = "caisson-run-";
 
 /**
- * Prepares the folder under the system's temporary one.
+ * Creates the run folder in the system's temporary folder.
  *
- * bubblewrap run under a guest's uid cannot bind a file that lies below a private folder, such as root's home, so
- * everything a guest needs is put where that uid can reach it.
+ * bubblewrap runs as the guest's user and cannot bind a file below a private folder, such as root's home. Therefore all
+ * files of a guest are put where that user can reach them.
  */
 export async function prepareRunFolder(): Promise<RunFolder> {
   const folder = await mkdtemp(path.join(tmpdir(), processTag(RUN_FOLDER)));
-  const life = await showLiveness(folder);
+  const liveness = await showLiveness(folder);
   await chmod(folder, 0o755);
   const program = path.join(folder, "program");
   await makeFolder(program);
   const remove = async (): Promise<void> => {
-    await life.end();
+    await liveness.end();
     await removeTree(folder);
   };
   try {

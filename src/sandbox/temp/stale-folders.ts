@@ -5,11 +5,11 @@ import { isStale } from "./liveness.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /**
- * Removes what services left behind that were killed: their run folders, and guests that were just being started. Such a
- * guest waits for ever for a bubblewrap that has gone with its service; all others end with theirs.
+ * Removes what killed services left behind: their run folders, and guests that were starting. A starting guest waits for
+ * ever for its bubblewrap, which ended with the service. All other guests ended with the service.
  *
- * @param folder where run folders are made
- * @param prefix how their names begin, as `ownName` makes them
+ * @param folder the folder that contains run folders.
+ * @param prefix the prefix of their names, without the tag that `processTag` adds.
  */
 export async function removeStaleFolders(folder: string, prefix: string): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -20,15 +20,15 @@ export async function removeStaleFolders(folder: string, prefix: string): Promis
   }
 }
 
-/** Anybody can make a folder of such a name in a shared temporary folder. */
+/** Returns whether this user owns a folder. Every user can create a folder with this prefix in a shared temporary folder. */
 async function isOwn(file: string): Promise<boolean> {
   const found = await lstat(file).catch(() => null);
   return found !== null && found.isDirectory() && found.uid === process.getuid?.();
 }
 
 /**
- * The processes that use the folder. The command line of bubblewrap names it, for the program that is bound into a guest;
- * of a guest only the mounts do: it calls itself what it likes.
+ * Kills the processes that use a folder. The command line of bubblewrap names the folder, because it binds the guest program.
+ * For a guest only the list of mounts is used, because a guest can forge its command line.
  */
 async function killUsersOf(file: string): Promise<void> {
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -38,11 +38,11 @@ async function killUsersOf(file: string): Promise<void> {
   }
 }
 
-/** Ends a process at once, or with a negative id a process group, when it is still there. */
+/** Kills a process, or a process group if the id is negative. Does nothing if it has ended. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It went by itself, or is another's.
+    // The process has ended, or belongs to another user.
   }
 }

@@ -1,30 +1,47 @@
 import { type RedisLink, redisScript } from "../../redis/link.ts";
-import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
+import { ByteCache } from "../byte-cache.ts";
+import { MAX_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
-/** Read of the index at a time. */
+/** The number of index entries that one read returns. */
 const SCANNED = 100;
+/** The maximum number of bytes of records in memory. */
+const RECORD_BYTES = 16 * 2 ** 20;
+const BYTES_PER_CHAR = 2;
 
-/** The named tasks that nodes share through Redis: each is a hash, and the names of a container are an index. */
+/** The named tasks that nodes share through Redis. Each task is a hash, and each container has an index of names. */
 export class RedisTaskStore implements TaskStore {
   readonly #link: RedisLink;
+  /**
+   * The newest records by their key and etag. Each run reads its task before the limits are asked, and a public task needs no
+   * token. Therefore a run transfers only the etag, and not the record, which may have a hundred kilobytes.
+   */
+  readonly #records = new ByteCache<string>(RECORD_BYTES);
 
   constructor(link: RedisLink) {
     this.#link = link;
   }
 
   async newest(container: string, name: string): Promise<string | null> {
-    return (await this.#link.call("HGET", this.#key(container, name), "newest")) as string | null;
+    const key = this.#key(container, name);
+    const [etag, family] = (await this.#link.call("HMGET", key, "etag", "family")) as (string | null)[];
+    if (!etag) return null;
+    const known = (): string | undefined => this.#records.get(`${key} ${etag}`);
+    // An earlier read of the queue may have kept the record.
+    return known() ?? (await this.#link.readLarge(family || container, async () => known() ?? this.#readNewest(key)));
   }
 
   async version(container: string, name: string, version: number): Promise<StoredVersion | null> {
-    const words = [`etag:${version}`, `record:${version}`, `code:${version}`];
-    const values = await this.#link.call("HMGET", this.#key(container, name), ...words);
+    const fields = [`etag:${version}`, `record:${version}`, `code:${version}`];
+    const key = this.#key(container, name);
+    const values = await this.#link.readLarge(container, () => this.#link.call("HMGET", key, ...fields));
     const [etag, record, code] = values as (string | null)[];
     return etag && record ? { version, etag, record, code: code ?? null } : null;
   }
 
   async versions(container: string, name: string): Promise<string[]> {
-    return (await this.#link.run(VERSIONS, [this.#key(container, name)], [KEPT_VERSIONS])) as string[];
+    const key = this.#key(container, name);
+    const read = (): Promise<unknown> => this.#link.run(VERSIONS, [key], [MAX_VERSIONS]);
+    return (await this.#link.readLarge(container, read)) as string[];
   }
 
   async put(
@@ -36,11 +53,11 @@ export class RedisTaskStore implements TaskStore {
   ): Promise<PutOutcome> {
     const { version, etag, record, code } = added;
     const keys = [this.#key(container, name), this.#index(container), this.#families];
-    const words = [
-      ...[after ?? "", name, version, etag, record, code === null ? 0 : 1, code ?? "", KEPT_VERSIONS],
+    const args = [
+      ...[after ?? "", name, version, etag, record, code === null ? 0 : 1, code ?? "", MAX_VERSIONS],
       ...[containerTasks, family ?? "", familyTasks, familyBytes],
     ];
-    return (await this.#link.run(PUT, keys, words)) as PutOutcome;
+    return (await this.#link.run(PUT, keys, args)) as PutOutcome;
   }
 
   async remove(container: string, name: string, etag: string): Promise<boolean> {
@@ -53,8 +70,8 @@ export class RedisTaskStore implements TaskStore {
     let cursor = after;
     while (found.length < count) {
       const from = cursor === "" ? "-" : `(${cursor}`;
-      const words = [this.#index(container), from, "+", "LIMIT", 0, Math.min(SCANNED, count - found.length)] as const;
-      const names = (await this.#link.call("ZRANGEBYLEX", ...words)) as string[];
+      const args = [this.#index(container), from, "+", "LIMIT", 0, Math.min(SCANNED, count - found.length)] as const;
+      const names = (await this.#link.call("ZRANGEBYLEX", ...args)) as string[];
       if (names.length === 0) break;
       cursor = names.at(-1)!;
       const records = await Promise.all(names.map((name) => this.newest(container, name)));
@@ -63,16 +80,23 @@ export class RedisTaskStore implements TaskStore {
     return found;
   }
 
-  /** The link is closed by who opened it. */
+  /** Does nothing: the link is closed by its owner. */
   close(): void {}
 
-  /** What each family has, of all containers. */
+  async #readNewest(key: string): Promise<string | null> {
+    const values = await this.#link.call("HMGET", key, "etag", "family", "newest");
+    const [etag, family, record] = values as (string | null)[];
+    if (!etag || !record) return null;
+    return this.#records.add(`${key} ${etag}`, record, record.length * BYTES_PER_CHAR, family || key);
+  }
+
+  /** Returns the key of the numbers of tasks and bytes of each family, in all containers. */
   get #families(): string {
     return this.#link.key("tasks:families");
   }
 
   #key(container: string, name: string): string {
-    // No container's name holds a slash.
+    // The name of a container contains no slash.
     return `${this.#link.hashedKey(`task:${container}/${name}`)}:task`;
   }
 
@@ -81,7 +105,7 @@ export class RedisTaskStore implements TaskStore {
   }
 }
 
-/** Changes what a family uses. The task of an administrator belongs to no family. */
+/** Lua that changes the counts of a family. The task of an administrator belongs to no family. */
 const COUNT = `
 local function count(family, tasks, bytes)
   if family == "" then return end
@@ -120,7 +144,7 @@ redis.call("HSET", task, "etag:" .. version, ARGV[4], "record:" .. version, ARGV
 if ARGV[6] == "1" then redis.call("HSET", task, "code:" .. version, ARGV[7]) end
 redis.call("HDEL", task, "etag:" .. old, "record:" .. old, "code:" .. old)
 redis.call("ZADD", KEYS[2], 0, ARGV[2])
-return "kept"
+return "stored"
 `);
 
 const REMOVE = redisScript(`

@@ -1,13 +1,13 @@
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { Problem } from "../../errors.ts";
-import { KEPT_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
+import { MAX_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
-/** Named tasks in a database of a folder that this process alone uses. */
+/** Named tasks in a database of a folder that only this process uses. */
 export class SqliteTaskStore implements TaskStore {
   readonly #database: Database<Statement>;
   readonly #statements: Database<Statement>["statements"];
 
-  /** @throws {Error} when the database in this file cannot be used: the message says what to do. */
+  /** @throws {Error} when the database in this file cannot be used. The message says what to do. */
   static open(file: string): SqliteTaskStore {
     return openDatabase(file, DEFINITION, (database) => new SqliteTaskStore(database));
   }
@@ -37,7 +37,7 @@ export class SqliteTaskStore implements TaskStore {
         return "containerTasks";
       }
       this.#statements.put.run(container, name, version, etag, record, code);
-      this.#statements.forget.run(container, name, version - KEPT_VERSIONS);
+      this.#statements.forget.run(container, name, version - MAX_VERSIONS);
       return this.#measure(container, name, room);
     });
   }
@@ -46,9 +46,9 @@ export class SqliteTaskStore implements TaskStore {
     const outcome = this.#change(container, name, etag, () => {
       this.#statements.remove.run(container, name);
       this.#statements.removeSize.run(container, name);
-      return "kept";
+      return "stored";
     });
-    return outcome === "kept";
+    return outcome === "stored";
   }
 
   list(container: string, after: string, count: number): string[] {
@@ -64,7 +64,7 @@ export class SqliteTaskStore implements TaskStore {
     return row ? { etag: String(row["etag"]), record: recordOf(row) } : null;
   }
 
-  /** Counts the task, as it is now, to the family. What grows must fit; what gets smaller always may. */
+  /** Counts the current task against the family. A task that grows must fit; a task that shrinks is always allowed. */
   #measure(container: string, name: string, { family, familyTasks, familyBytes }: TaskRoom): PutOutcome {
     const bytes = Number(this.#statements.measured.get(container, name)!["bytes"]);
     const before = this.#statements.size.get(container, name);
@@ -75,15 +75,15 @@ export class SqliteTaskStore implements TaskStore {
       const grows = !isOwn || bytes > Number(before["bytes"]);
       if (grows && Number(others["bytes"]) + bytes > familyBytes) return "familyBytes";
     }
-    this.#statements.keepSize.run(container, name, family, bytes);
-    return "kept";
+    this.#statements.storeSize.run(container, name, family, bytes);
+    return "stored";
   }
 
   #change(container: string, name: string, after: string | null, change: () => PutOutcome): PutOutcome {
     return guarded(() =>
       this.#database.transaction(
         () => ((this.#newest(container, name)?.etag ?? null) === after ? change() : "changed"),
-        (outcome) => outcome === "kept",
+        (outcome) => outcome === "stored",
       ),
     );
   }
@@ -124,7 +124,7 @@ const STATEMENTS = {
   measured: `SELECT ${BYTES} AS bytes FROM tasks WHERE container = ? AND name = ?`,
   others: `SELECT count(*) AS tasks, coalesce(sum(bytes), 0) AS bytes FROM task_sizes
     WHERE family = ? AND NOT (container = ? AND name = ?)`,
-  keepSize: "INSERT OR REPLACE INTO task_sizes (container, name, family, bytes) VALUES (?, ?, ?, ?)",
+  storeSize: "INSERT OR REPLACE INTO task_sizes (container, name, family, bytes) VALUES (?, ?, ?, ?)",
   removeSize: "DELETE FROM task_sizes WHERE container = ? AND name = ?",
   forget: "DELETE FROM tasks WHERE container = ? AND name = ? AND version <= ?",
   remove: "DELETE FROM tasks WHERE container = ? AND name = ?",

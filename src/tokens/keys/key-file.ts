@@ -7,7 +7,7 @@ import { z } from "zod";
 import { ALGORITHM, MAX_UNIX_S } from "../format.ts";
 import { readPrivate, writePrivate } from "../private-file.ts";
 
-/** A private key as it is kept (RFC 7517, RFC 8037), with its times. */
+/** A stored private key (RFC 7517, RFC 8037), with its times. */
 export interface StoredKey {
   kty: "OKP";
   crv: "Ed25519";
@@ -17,16 +17,16 @@ export interface StoredKey {
   kid: string;
   alg: typeof ALGORITHM;
   use: "sig";
-  /** Unix seconds in which it was made. One that was not made here may not say. */
+  /** The creation time in Unix seconds. It may be missing in a key that was created elsewhere. */
   iat?: number;
-  /** Unix seconds before which it signs nothing. Without it that is when it was made. */
+  /** The Unix seconds from which on the key signs. Without it the key signs from its creation. */
   nbf?: number;
 }
 
-/** Above what anybody needs. It bounds what a start reads. */
+/** The maximum number of keys, far above what an operator needs. It bounds what a start reads. */
 export const MAX_KEYS = 100;
 
-/** Ed25519's keys are 32 bytes: 43 characters in base64url. */
+/** A part of an Ed25519 key: 32 bytes, which are 43 characters in base64url. */
 const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 const unixSeconds = z.int().min(0).max(MAX_UNIX_S);
 const storedKey: z.ZodType<StoredKey> = z.strictObject({
@@ -43,11 +43,11 @@ const storedKey: z.ZodType<StoredKey> = z.strictObject({
 const keySet = z.strictObject({ keys: z.array(storedKey).min(1).max(MAX_KEYS) });
 
 /**
- * The keys of a file, the newest first.
+ * Reads the keys of a file, newest first.
  *
- * @returns `undefined` when there is no such file.
- * @throws {Error} when it is empty, damaged or open to others: it says what to do, and shows nothing of what stands in
- * the file, because it would end in a log.
+ * @returns the keys; `undefined` if the file does not exist.
+ * @throws {Error} when it is empty, damaged or accessible to other users. The message says what to do. It never contains a part
+ * of the file, because it ends up in a log.
  */
 export async function readKeyFile(file: string): Promise<StoredKey[] | undefined> {
   const text = await readPrivate(file);
@@ -61,13 +61,13 @@ export async function readKeyFile(file: string): Promise<StoredKey[] | undefined
     if ((await calculateJwkThumbprint({ kty, crv, x })) !== kid) {
       throw damaged(file, `the kid of key ${index + 1} is not its RFC 7638 thumbprint`);
     }
-    if (kids.has(kid)) throw damaged(file, `key ${index + 1} is there twice`);
+    if (kids.has(kid)) throw damaged(file, `key ${index + 1} occurs twice`);
     kids.add(kid);
   }
   return keys;
 }
 
-/** As {@link writePrivate}. */
+/** Writes the keys, as {@link writePrivate}. */
 export async function writeKeyFile(
   file: string,
   keys: readonly StoredKey[],
@@ -77,9 +77,9 @@ export async function writeKeyFile(
 }
 
 /**
- * Its name, which is made of it, begins with no hyphen: on a command line it would be taken for an option.
+ * Creates a key. Its name is derived from the key and never begins with a hyphen, which a command line would read as an option.
  *
- * @param nbf Unix seconds from which on it signs, when that is not now.
+ * @param nbf the Unix seconds from which on it signs, if that is not now
  */
 export async function newStoredKey(nowMs: number, nbf?: number): Promise<StoredKey> {
   const { privateKey } = await generateKeyPair(ALGORITHM, { crv: "Ed25519", extractable: true });
@@ -91,14 +91,14 @@ export async function newStoredKey(nowMs: number, nbf?: number): Promise<StoredK
   return { kty: "OKP", crv: "Ed25519", x, d, kid, alg: ALGORITHM, use: "sig", ...times };
 }
 
-/** There are none, and nobody may make any. */
+/** Returns the error for keys that are missing and must not be created. */
 export function missing(file: string): Error {
   return new Error(
-    `there are no signing keys at ${resolve(file)}; start the service once, which makes them, or name the right file`,
+    `there are no signing keys at ${resolve(file)}; start the service once, which creates them, or name the right file`,
   );
 }
 
-/** They were there: tokens are on record that only they verify. */
+/** Returns the error for lost keys: the store has tokens that only these keys verify. */
 export function lost(file: string): Error {
   return new Error(
     `the signing keys at ${resolve(file)} are missing, and tokens issued so far are signed with them; restore the file from ` +
@@ -120,7 +120,7 @@ function parse(text: string, file: string): StoredKey[] {
   throw damaged(file, `it is not a set of private Ed25519 keys (RFC 8037); see ${[...members].slice(0, 5).join(", ")}`);
 }
 
-/** Node takes the public part from the private one and does not look at `x`. */
+/** Derives the public part from the private one. Node ignores `x` here. */
 function publicPartOf(d: string, x: string): string | undefined {
   const privateKey = createPrivateKey({ key: { kty: "OKP", crv: "Ed25519", x, d }, format: "jwk" });
   return createPublicKey(privateKey).export({ format: "jwk" }).x;

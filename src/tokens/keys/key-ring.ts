@@ -14,43 +14,43 @@ export interface PublicJwk {
   readonly use: "sig";
 }
 
-/** A key that tokens were, are or will be signed with. */
+/** A key that has signed, signs or will sign tokens. */
 interface RingKey extends VerifyingKey {
   readonly published: PublicJwk;
   readonly signing: CryptoKey;
-  /** Unix milliseconds from which on it signs; `null` when that is not known. */
+  /** The Unix milliseconds from which on it signs; `null` if unknown. */
   readonly signsFromMs: number | null;
 }
 
 export interface OpenKeysOptions {
-  /** Makes a key when there is no file, for its owner only. */
+  /** Whether to create a key if the file does not exist, for its owner only. */
   readonly create: boolean;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: () => number;
 }
 
 /**
- * The keys that tokens are signed with. The newest whose time has come signs, all verify: a new one can be made without
- * an end to what older ones have signed.
+ * The keys that sign and verify tokens. The newest key whose time has come signs. All keys verify, so a new key does not end the
+ * tokens that older keys have signed.
  */
 export class KeyRing {
   readonly file: string;
   readonly #nowMs: () => number;
-  /** As the file has them, newest first. */
+  /** The keys of the file, newest first. */
   #stored: readonly RingKey[];
   #ended: ReadonlySet<string> = new Set();
-  /** Those that verify. */
+  /** The keys that verify. */
   readonly held: KeySet<RingKey>;
 
   /**
-   * Reads a private JWK set, or makes one.
+   * Reads a private JWK set, or creates one.
    *
-   * @throws {Error} when the file is missing, empty, damaged or open to others: it says what to do.
+   * @throws {Error} when the file is missing, empty, damaged or accessible to other users. The message says what to do.
    */
   static async open(file: string, { create, nowMs = Date.now }: OpenKeysOptions): Promise<KeyRing> {
     let stored = await readKeyFile(file);
     if (stored === undefined && create) {
-      // When another process was faster its key counts, and this one is forgotten.
+      // If another process has created the file first, its key counts and this one is discarded.
       await writeKeyFile(file, [await newStoredKey(nowMs())], { replace: false });
       stored = await readKeyFile(file);
     }
@@ -66,9 +66,9 @@ export class KeyRing {
   }
 
   /**
-   * Takes what the file has now. What it has no more verifies nothing from here on.
+   * Loads the keys that the file has now. Keys that are no longer in the file verify nothing from here on.
    *
-   * @throws {Error} as `open` does, and then nothing has changed.
+   * @throws {Error} as `open` does; then nothing has changed.
    */
   async reload(): Promise<void> {
     const stored = await readKeyFile(this.file);
@@ -77,7 +77,7 @@ export class KeyRing {
     this.#hold();
   }
 
-  /** Holds those keys no more, though the file has them. */
+  /** Stops holding these keys, though the file still has them. */
   end(kids: ReadonlySet<string>): void {
     this.#ended = kids;
     this.#hold();
@@ -91,7 +91,7 @@ export class KeyRing {
     return { kid, key: signing };
   }
 
-  /** Those that sign no more, and since when, in Unix milliseconds; `null` when that is not known. */
+  /** The keys that no longer sign, and since when, in Unix milliseconds; `null` if unknown. */
   get retired(): readonly { readonly kid: string; readonly sinceMs: number | null }[] {
     const { kid: signing } = this.signing;
     const at = this.#stored.findIndex(({ kid }) => kid === signing);
@@ -100,7 +100,7 @@ export class KeyRing {
     });
   }
 
-  /** The public part, for `/.well-known/jwks.json`. */
+  /** Returns the public parts, for `/.well-known/jwks.json`. */
   jwks(): { keys: readonly PublicJwk[] } {
     return { keys: this.held.values().map(({ published }) => published) };
   }
@@ -123,7 +123,7 @@ async function ringKeys(stored: readonly StoredKey[]): Promise<RingKey[]> {
   );
 }
 
-/** An Ed25519 key for use. */
+/** Imports an Ed25519 key. */
 async function imported(jwk: { kty: string; crv: string; x: string; d?: string }): Promise<CryptoKey> {
   const key = await importJWK({ ...jwk }, ALGORITHM);
   if (key instanceof Uint8Array) throw new TypeError("an Ed25519 key is never raw bytes");

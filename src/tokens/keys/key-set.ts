@@ -1,18 +1,18 @@
 import type { CryptoKey } from "jose";
 
-/** A key that signatures are checked with. */
+/** A key that verifies signatures. */
 export interface VerifyingKey {
-  /** How tokens name it. */
+  /** The name of the key in tokens. */
   readonly kid: string;
-  /** The public part, in base64url: with the name it says whether two are the same key. */
+  /** The public part, in base64url. Two keys are the same if their names and public parts are equal. */
   readonly x: string;
   readonly key: CryptoKey;
 }
 
-/** The keys by name, which can be exchanged while they are used. */
+/** The keys by name. They can be replaced while they are in use. */
 export class KeySet<K extends VerifyingKey> {
   #keys: ReadonlyMap<string, K>;
-  readonly #told: (() => void)[] = [];
+  readonly #listeners: (() => void)[] = [];
 
   constructor(keys: readonly K[]) {
     this.#keys = byName(keys);
@@ -22,7 +22,7 @@ export class KeySet<K extends VerifyingKey> {
     return this.#keys.get(kid);
   }
 
-  /** Whether it is this very key that the set has, and not another of its name. */
+  /** Returns whether the set has this very key, and not another key with its name. */
   has(key: VerifyingKey): boolean {
     return this.#keys.get(key.kid) === key;
   }
@@ -31,7 +31,7 @@ export class KeySet<K extends VerifyingKey> {
     return [...this.#keys.values()];
   }
 
-  /** Takes these keys in place of all. One that was there stays the same object, so that what it checked stays checked. */
+  /** Replaces all keys. A key that was in the set keeps its object, so that tokens checked with it stay checked. */
   replace(keys: readonly K[]): void {
     const before = this.#keys;
     this.#keys = byName(
@@ -40,12 +40,12 @@ export class KeySet<K extends VerifyingKey> {
         return old?.x === key.x ? old : key;
       }),
     );
-    if ([...before.values()].some((key) => !this.has(key))) for (const told of this.#told) told();
+    if ([...before.values()].some((key) => !this.has(key))) for (const listener of this.#listeners) listener();
   }
 
-  /** Calls when a key has gone, after it has. */
-  onRemoved(told: () => void): void {
-    this.#told.push(told);
+  /** Calls the listener after a key was removed. */
+  onRemoved(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 }
 

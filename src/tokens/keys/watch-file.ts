@@ -1,58 +1,58 @@
 import { stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Below what anybody notices. */
-const LOOK_MS = 500;
+/** The interval between checks in milliseconds, too short for an operator to notice. */
+const CHECK_MS = 500;
 
 /**
- * Reads a file again when it has changed, until it is stopped.
+ * Reads a file again after each change, until it is stopped.
  *
- * It is looked at, and nobody has to say so: a signal would need the number of the process and the right to send it, which
- * a command in another container or on another node has not, and SIGHUP is also what a terminal says when it is closed.
- * What the kernel tells of changes stays silent where the file comes over a network, or is a mount of its own.
+ * The watcher polls the file, so that no process needs to send a signal. A signal would need the process id and the right to send
+ * it, which a command in another container or on another node lacks; a closing terminal also sends SIGHUP. File notifications of
+ * the kernel are missing if the file is on a network file system, or is itself a mount.
  *
- * @param read throws when the file cannot be used; then what was read before stays in force, and it is read at each look:
- * the fault may lie elsewhere, such as in descriptors that have run out, and go away without a change of the file.
- * @param failed told of that, once for each state of the file.
+ * @param read throws when the file cannot be used. Then the previous content stays in force, and each check reads the file again:
+ * the cause may lie elsewhere, such as exhausted descriptors, and end without a change of the file.
+ * @param onFailure called with that error, once for each state of the file
  */
 export function watchFile(
   file: string,
   read: () => Promise<void>,
-  failed: (error: Error) => void,
+  onFailure: (error: Error) => void,
 ): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal: stopped } = stopping;
-  let seen: string | null = null;
-  let faulty: string | null = null;
-  let told: string | null = null;
-  const look = async (): Promise<void> => {
+  let readState: string | null = null;
+  let failedState: string | null = null;
+  let reportedState: string | null = null;
+  const check = async (): Promise<void> => {
     const state = await fileState(file);
-    if (state === seen) return;
+    if (state === readState) return;
     try {
       await read();
-      seen = state;
+      readState = state;
     } catch (error) {
-      // Whoever does not replace it whole is writing it now: what it comes to is said at the next look.
-      if (faulty === state && told !== state) failed(error as Error);
-      if (faulty === state) told = state;
-      faulty = state;
+      // A process that does not replace the file as a whole may be writing it now. The next check reports a lasting failure.
+      if (failedState === state && reportedState !== state) onFailure(error as Error);
+      if (failedState === state) reportedState = state;
+      failedState = state;
     }
   };
-  const looking = (async () => {
+  const checking = (async () => {
     while (!stopped.aborted) {
-      await pause(LOOK_MS, undefined, { ref: false, signal: stopped }).catch(() => {});
-      if (!stopped.aborted) await look();
+      await pause(CHECK_MS, undefined, { ref: false, signal: stopped }).catch(() => {});
+      if (!stopped.aborted) await check();
     }
   })();
   return {
     stop: async () => {
       stopping.abort();
-      await looking;
+      await checking;
     },
   };
 }
 
-/** Text that differs when the file has changed. */
+/** Returns a text that differs after each change of the file. */
 async function fileState(file: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });

@@ -3,38 +3,38 @@ import type { KeyRing } from "./key-ring.ts";
 import { endedKeys } from "./retire-keys.ts";
 import { watchFile } from "./watch-file.ts";
 
-/** What a service hears of its keys while it runs. */
-export interface KeyNews {
-  /** What the file had changed is in force. */
+/** The events of the keys while a service runs. */
+export interface KeyEvents {
+  /** The keys have changed with their file and are in force. */
   changed(): void;
-  /** Puts right what hangs on the keys, after a change. What it throws is told, and it is called again until it is done. */
+  /** Updates what depends on the keys, after a change. An error is reported, and the call is repeated until it succeeds. */
   settle(): Promise<void>;
-  /** The file cannot be read again; what was read before stays in force. */
+  /** The file cannot be read again; the previous keys stay in force. */
   failed(error: Error): void;
-  /** What `settle` has thrown. */
+  /** `settle` has thrown this error. */
   unsettled(error: Error): void;
 }
 
-/** How often it is looked for keys that have ended, in milliseconds. */
-const ENDS_MS = 3_600_000;
+/** The interval between searches for ended keys, in milliseconds. */
+const RETIRE_MS = 3_600_000;
 
 /**
- * Lets the keys follow their file, and lets those go that nothing valid is signed with any more.
+ * Makes the keys follow their file, and stops holding keys without valid tokens.
  *
- * @param register null when it does not know all that the keys have signed: then none ends by itself.
+ * @param store null if it does not have all tokens that the keys have signed: then no key is retired automatically
  */
-export function keepKeys(
+export function watchKeys(
   ring: KeyRing,
-  register: TokenStore | null,
-  news: KeyNews,
+  store: TokenStore | null,
+  events: KeyEvents,
   nowMs: () => number,
 ): { stop(): Promise<void> } {
-  const end = async (): Promise<void> => {
-    if (!register) return;
+  const retire = async (): Promise<void> => {
+    if (!store) return;
     try {
-      ring.end(await endedKeys(ring, register, nowMs()));
+      ring.end(await endedKeys(ring, store, nowMs()));
     } catch {
-      // A register that does not answer changes nothing. It is asked again.
+      // A store that does not answer changes nothing. The next interval tries again.
     }
   };
   let [isRead, isSettled] = [true, true];
@@ -43,16 +43,16 @@ export function keepKeys(
     isRead = false;
     await ring.reload();
     isRead = true;
-    await end();
+    await retire();
     if (JSON.stringify(ring.jwks()) !== before) {
       isSettled = false;
-      news.changed();
+      events.changed();
     }
-    if (!isSettled) await news.settle();
+    if (!isSettled) await events.settle();
     isSettled = true;
   };
-  const watch = watchFile(ring.file, read, (error) => (isRead ? news.unsettled(error) : news.failed(error)));
-  const timer = setInterval(() => void end(), ENDS_MS).unref();
+  const watch = watchFile(ring.file, read, (error) => (isRead ? events.unsettled(error) : events.failed(error)));
+  const timer = setInterval(() => void retire(), RETIRE_MS).unref();
   return {
     stop: async () => {
       clearInterval(timer);

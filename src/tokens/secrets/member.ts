@@ -3,21 +3,21 @@ import { z } from "zod";
 import { isMemberName, MEMBER_NAME } from "../members.ts";
 import type { Secrets } from "./vault.ts";
 
-/** Each run is sent all of them. */
+/** The maximum number of secrets, which each run receives. */
 const MAX_SECRETS = 100;
 const MAX_CHARS = 16_384;
 const MAX_NAME_CHARS = 64;
 const FORM = `must be an object of at most ${MAX_SECRETS} texts by their names`;
 const TEXT = `must be a text of at most ${MAX_CHARS} characters`;
 
-/** Secrets as they are sent. No fault repeats one. */
-export const secretsMember: z.ZodType<Secrets> = z.unknown().transform((given, context) => {
+/** The secrets of a request. No fault contains a secret. */
+export const secretsMember: z.ZodType<Secrets> = z.unknown().transform((input, context) => {
   const fault = (message: string, path: string[]): never => {
     context.addIssue({ code: "custom", message, path });
     return z.NEVER;
   };
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return fault(FORM, []);
-  const entries = Object.entries(given);
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return fault(FORM, []);
+  const entries = Object.entries(input);
   if (entries.length > MAX_SECRETS) return fault(FORM, []);
   for (const [name, value] of entries) {
     if (!isMemberName(name)) fault(MEMBER_NAME, [name.slice(0, MAX_NAME_CHARS)]);

@@ -4,27 +4,28 @@ export interface SealedSecrets {
   /** The tokens above it, nearest first. */
   readonly parents: readonly string[];
   readonly sealed: string;
-  /** When they are of no use any more, in Unix milliseconds, or null. */
+  /** The time when they may be deleted, in Unix milliseconds, or null. */
   readonly forgetAt: number | null;
 }
 
-/** Where the secrets of tokens are kept. It never sees them, only what they are encrypted to. */
+/** A store of encrypted secrets. It never receives plain secrets. */
 export interface SecretStore {
   /**
-   * Keeps them in place of what the token had.
+   * Stores the secrets of a token, and deletes its previous ones.
    *
-   * @param mostBytes how many bytes, as they are kept, the tokens below the topmost one may have together with it.
-   * @returns false, and then nothing has changed, when they would be too many.
-   * @throws {Problem} `store_unavailable` when they cannot be kept.
+   * @param mostBytes the maximum number of stored bytes of the topmost token and all tokens below it
+   * @returns whether there was room. If not, nothing has changed.
+   * @throws {Problem} `store_unavailable` when they cannot be stored.
    */
   put(secrets: SealedSecrets, nowMs: number, mostBytes?: number): Promise<boolean> | boolean;
   /**
-   * What a token has and those above it, itself first; `null` for each that has nothing. Asked at each run.
+   * Returns the secrets of a token and of those above it, its own first; `null` for each token without secrets. Called at each
+   * run.
    *
-   * @throws {Problem} `store_unavailable` when it cannot know.
+   * @throws {Problem} `store_unavailable` when they cannot be read.
    */
   get(jti: string, parents: readonly string[]): Promise<readonly (string | null)[]> | readonly (string | null)[];
-  /** Forgets what a token has, and with `below` those below it, too. @throws {Problem} `store_unavailable`. */
+  /** Deletes the secrets of a token, and with `below` also of the tokens below it. @throws {Problem} `store_unavailable`. */
   remove(jti: string, parents: readonly string[], options: { below: boolean }): Promise<void> | void;
   close(): void;
 }

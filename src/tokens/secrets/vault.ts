@@ -6,47 +6,47 @@ import { LEEWAY_S } from "../format.ts";
 import type { SecretKey } from "./key.ts";
 import type { SecretStore } from "./store.ts";
 
-/** Secrets by their names. */
+/** Secrets by name. */
 export type Secrets = Readonly<Record<string, string>>;
 
-/** What one run is told of secrets. */
+/** The secrets that one run receives. */
 export interface RunSecrets {
-  /** All of them by their names, as JSON. */
+  /** All secrets by name, as JSON. */
   readonly json: string;
   readonly names: readonly string[];
   readonly values: readonly string[];
-  /** Another one after each change of them. It says nothing about them. */
+  /** A text that differs after each change of the secrets. It reveals nothing about them. */
   readonly version: string;
-  /** The topmost token of the family: memory that holds these secrets counts for it. */
+  /** The topmost token of the family. The memory of these secrets counts against it. */
   readonly family: string;
 }
 
-/** Of a token, what its secrets hang on. */
+/** The claims of a token on which its secrets depend. */
 export type Owner = Pick<Claims, "jti" | "parents" | "exp">;
 
-/** Of a token, what those below it inherit of what their code is told. */
+/** The claims of a token that determine what the code of tokens below it inherits. */
 export type Above = Owner & Pick<Claims, "params">;
 
-/** What a token's code is to be told. Of secrets only the names are looked at. */
-interface Given {
+/** The values that the code of a token would receive. The vault reads only the names of the secrets. */
+interface CodeValues {
   readonly secrets: Readonly<Record<string, unknown>>;
   readonly params: Claims["params"];
 }
 
 /**
- * The bytes of all values that one run is told, those that are inherited among them: each run is sent them, and all that it
- * logs is searched for them.
+ * The maximum bytes of all values that one run receives, including inherited ones. The service sends them with each run and
+ * searches all log output of the run for them.
  */
 export const MAX_VALUE_BYTES: number = 64 * 2 ** 10;
 
-/** The secrets of tokens: encrypted under the `jti`, and plain for a run alone. */
+/** The secrets of tokens: encrypted and bound to the `jti` in the store, and decrypted only for a run. */
 export class Vault {
   readonly #store: SecretStore;
   readonly #key: SecretKey;
   readonly #nowMs: () => number;
   readonly #familyBytes: number;
 
-  /** @param familyBytes how many bytes of secrets, as they are kept, a token and all below it may have. */
+  /** @param familyBytes how many bytes of encrypted secrets a token and all tokens below it may have */
   constructor(store: SecretStore, key: SecretKey, nowMs: () => number, familyBytes: number = Infinity) {
     this.#store = store;
     this.#key = key;
@@ -55,29 +55,28 @@ export class Vault {
   }
 
   /**
-   * Gives a token these in place of those that it had.
+   * Sets the secrets of a token. The previous ones are deleted.
    *
-   * @throws {Problem} `quota_exceeded` when its family has no room for them, `store_unavailable` when they cannot be kept.
+   * @throws {Problem} `quota_exceeded` when its family has no room for them, `store_unavailable` when they cannot be stored.
    */
   async set({ jti, parents, exp }: Owner, secrets: Secrets): Promise<void> {
     if (Object.keys(secrets).length === 0) return this.#store.remove(jti, parents, { below: false });
     const sealed = this.#key.seal(jti, JSON.stringify(secrets));
     const forgetAt = exp === null ? null : (exp + LEEWAY_S) * 1_000;
-    const isKept = await this.#store.put({ jti, parents, sealed, forgetAt }, this.#nowMs(), this.#familyBytes);
-    if (isKept) return;
-    const most = `the token and those below the topmost one may keep ${this.#familyBytes} bytes of secrets`;
+    const isStored = await this.#store.put({ jti, parents, sealed, forgetAt }, this.#nowMs(), this.#familyBytes);
+    if (isStored) return;
     throw quotaExceeded(
-      `${most}, and these would be more`,
-      "They are counted as they are kept, encrypted, which takes a third more. Set fewer for another token of the family; " +
-        "the operator sets the number with --family-secrets.",
+      `the token family may store ${this.#familyBytes} bytes of secrets, and these would exceed that`,
+      "The encrypted size counts, which is a third larger. Set fewer secrets for another token of the family; the operator sets " +
+        "the number with --family-secrets.",
     );
   }
 
   /**
-   * The fault of secrets that are too many to be told to one run, together with those that are inherited.
+   * Returns a fault if one run cannot receive these secrets together with the inherited ones, because they are too large.
    *
-   * @param above the token from which they are inherited, or null
-   * @throws {Problem} `store_unavailable`
+   * @param above the token from which secrets are inherited, or null
+   * @throws {Problem} `store_unavailable` when the inherited secrets cannot be read.
    */
   async faultsOfSize(above: Owner | null, secrets: Secrets): Promise<MemberFault[]> {
     const values = Object.values(secrets);
@@ -86,14 +85,15 @@ export class Vault {
     const bytes = own + (above === null ? 0 : bytesOf((await this.of(above))?.values ?? []));
     if (bytes <= MAX_VALUE_BYTES) return [];
     const inherited = bytes === own ? "" : `, ${bytes - own} of them inherited`;
-    const detail = `have ${bytes} bytes${inherited}; at most ${MAX_VALUE_BYTES} are told to a run`;
+    const detail = `have ${bytes} bytes${inherited}; a run receives at most ${MAX_VALUE_BYTES}`;
     return [{ member: "secrets", detail }];
   }
 
   /**
-   * What a token and those above it have; of one name, what the highest has. At once where they are kept here.
+   * Returns the secrets of a token and of those above it. If a name occurs twice, the highest token's value applies. The result
+   * is a promise only if the store is remote.
    *
-   * @returns null when there are none.
+   * @returns null if there are none.
    * @throws {Problem} `store_unavailable`, thrown or as a rejection, when they cannot be read.
    */
   of({ jti, parents }: Owner): RunSecrets | null | Promise<RunSecrets | null> {
@@ -102,21 +102,21 @@ export class Vault {
     return found instanceof Promise ? found.then(read) : read(found);
   }
 
-  /** What it has itself, without those above it. @throws {Problem} `store_unavailable` */
+  /** Returns the secrets of the token itself, without inherited ones. @throws {Problem} `store_unavailable` */
   async own({ jti, parents }: Owner): Promise<Secrets> {
     const [sealed] = await this.#store.get(jti, parents);
     return sealed ? this.#open(jti, sealed) : {};
   }
 
   /**
-   * What a token has given its code is the same for all below it. The `env` of a fetch handler has params and secrets side by
-   * side, so that neither takes the name of one of the other.
+   * Finds names that the tokens above already use. Values of a token apply unchanged to all tokens below it. The `env` of a fetch
+   * handler contains both params and secrets, so neither may use a name of the other.
    *
-   * @returns a fault for each name that is taken.
-   * @throws {Problem} `store_unavailable`
+   * @returns a fault for each name that is in use.
+   * @throws {Problem} `store_unavailable` when the inherited secrets cannot be read.
    */
-  async overriding(above: Above, { secrets, params }: Given): Promise<MemberFault[]> {
-    // Those that are inherited are among them.
+  async overriding(above: Above, { secrets, params }: CodeValues): Promise<MemberFault[]> {
+    // `params` also contains the inherited ones.
     const added = Object.keys(params).filter((name) => !Object.hasOwn(above.params, name));
     const names = Object.keys(secrets);
     if (names.length === 0 && added.length === 0) return [];
@@ -127,10 +127,10 @@ export class Vault {
         .map((name) => `secrets.${name}`),
       ...added.filter((name) => inherited.has(name)).map((name) => `params.${name}`),
     ];
-    return members.map((member) => ({ member, detail: "is inherited as it is; leave it out" }));
+    return members.map((member) => ({ member, detail: "is inherited unchanged; leave it out" }));
   }
 
-  /** Forgets what a token has, and all below it: it has ended. @throws {Problem} `store_unavailable` */
+  /** Deletes the secrets of an ended token and of all tokens below it. @throws {Problem} `store_unavailable` */
   async forget({ jti, parents }: Pick<Owner, "jti" | "parents">): Promise<void> {
     await this.#store.remove(jti, parents, { below: true });
   }
@@ -145,12 +145,12 @@ export class Vault {
     for (const [at, text] of sealed.entries()) {
       if (text === null) continue;
       all = { ...all, ...this.#open(jtis[at]!, text) };
-      // Its nonce, which no other has.
+      // The nonce of the text, which is unique.
       version += `${text.slice(0, VERSION_CHARS)} `;
     }
     if (version === "") return null;
     const values = Object.values(all);
-    // Not found where they are set: a token above may be given more after those below it have theirs.
+    // This is not found when secrets are set: a token above may get more secrets after those below it have theirs.
     if (bytesOf(values) > MAX_VALUE_BYTES) throw tooMany(bytesOf(values));
     return { json: JSON.stringify(all), names: Object.keys(all), values, version, family: jtis.at(-1)! };
   }
@@ -159,9 +159,9 @@ export class Vault {
     try {
       return JSON.parse(this.#key.open(jti, sealed)) as Secrets;
     } catch (error) {
-      const detail = "the secrets of the token cannot be read: they were kept under another key, or are damaged";
+      const detail = "the secrets of the token cannot be read: they were encrypted with another key, or are damaged";
       throw new Problem("store_unavailable", detail, {
-        hint: "Whoever runs the service gives all its nodes one --secrets-key, or sets the secrets anew.",
+        hint: "The operator gives all nodes the same --secrets-key, or sets the secrets again.",
         cause: error,
       });
     }
@@ -176,12 +176,12 @@ function bytesOf(values: readonly string[]): number {
 
 function tooMany(bytes: number): Problem {
   return quotaExceeded(
-    `the secrets of the token and of those above it have ${bytes} bytes; at most ${MAX_VALUE_BYTES} are told to a run`,
-    "Set fewer for one of them with PUT /api/tokens/{jti}/secrets.",
+    `the secrets of the token and of those above it have ${bytes} bytes; a run receives at most ${MAX_VALUE_BYTES}`,
+    "Set fewer secrets for one of them with PUT /api/tokens/{jti}/secrets.",
   );
 }
 
-/** Whether a token may have secrets: code that others choose could read them. */
+/** Returns whether a token may have secrets: unpinned code could read them. */
 export function mayHaveSecrets({ code, secretsReadable }: Pick<Claims, "code" | "secretsReadable">): boolean {
   return code !== null || secretsReadable;
 }

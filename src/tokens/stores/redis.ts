@@ -15,19 +15,19 @@ import {
 } from "../store.ts";
 
 const REVOKED = "revoked";
-/** Read of the index at a time. */
+/** The number of index entries that one read returns. */
 const SCANNED = 1_000;
 
 /**
- * The record and the index at once: a listing takes names without a record out of the index, and would never find the token
- * again. With them the quota of the family: all its tokens by the time at which they end, each with the keys of its records.
- * Also the tokens of each signing key, by the time at which their records are forgotten.
+ * Writes the record and the index together, because a listing removes names without a record from the index, and would never find
+ * the token again. Also enforces the quota of the family: the family lists its tokens by their end, each with the keys of its
+ * records. Also lists the tokens of each signing key, by the time when their records are deleted.
  */
 const RECORD = redisScript(`
 local jti, record, forget, ends, most, counts = ARGV[1], ARGV[2], ARGV[3], ARGV[5], tonumber(ARGV[6]), ARGV[7]
 if most >= 0 then
   local family, time = KEYS[4], redis.call("TIME")
-  -- What one of the two clocks takes for valid is neither deleted nor left out of the count.
+  -- A token that is valid by either of the two clocks is not deleted, and counts.
   local now = string.format("%.0f", math.min(tonumber(ARGV[4]), time[1] * 1000 + math.floor(time[2] / 1000)))
   if counts == "1" and redis.call("ZCOUNT", family, "(" .. now, "+inf") >= most then return 0 end
   local surplus = redis.call("ZCARD", family) + 1 - most
@@ -53,7 +53,7 @@ else redis.call("SET", KEYS[2], record, "PXAT", forget) end
 return 1
 `);
 
-/** For each token its record and its use: what is known of the use is forgotten with the record. */
+/** Adds the use of tokens. The keys are the record and the use of each token. The use expires with the record. */
 const ADD_USE = redisScript(`
 for at = 1, #KEYS, 2 do
   local ttl, use = redis.call("PTTL", KEYS[at]), KEYS[at + 1]
@@ -66,17 +66,17 @@ for at = 1, #KEYS, 2 do
 end
 `);
 
-/** Revocations as a node knows them. Nothing is ever taken back, whatever a Redis forgets. */
+/** The revocations in the memory of a node. A node never drops one, even if Redis loses it. */
 export class Revocations implements Topic {
   readonly name: string = REVOKED;
   readonly #revoked = new Set<string>();
-  /** Told what is new. */
-  told: (jtis: readonly string[]) => void = () => {};
+  /** Called with new revocations. */
+  onRevoked: (jtis: readonly string[]) => void = () => {};
 
   changed(members: readonly string[]): void {
     const added = members.filter((jti) => !this.#revoked.has(jti));
     for (const jti of added) this.#revoked.add(jti);
-    if (added.length > 0) this.told(added);
+    if (added.length > 0) this.onRevoked(added);
   }
 
   has(jti: string): boolean {
@@ -84,7 +84,7 @@ export class Revocations implements Topic {
   }
 }
 
-/** The register of tokens that nodes share through Redis: records there, revocations also in the memory of each node. */
+/** The token store that nodes share through Redis. Records are in Redis, revocations also in the memory of each node. */
 export class RedisTokenStore implements TokenStore {
   readonly #link: RedisLink;
   readonly #feed: Feed;
@@ -113,8 +113,8 @@ export class RedisTokenStore implements TokenStore {
     if (kid !== undefined) keys.push(this.#signedKey(kid));
     const ends = isCounted ? forgetAt(exp, LEEWAY_S) - REMEMBERED_MS : 0;
     const counts = task === undefined ? 1 : 0;
-    const words = [jti, record, forget, issuedAt, ends, isCounted ? most : -1, counts, this.#familyMember(jti)];
-    if ((await this.#link.run(RECORD, keys, words)) === 0) throw tokensFull(most);
+    const args = [jti, record, forget, issuedAt, ends, isCounted ? most : -1, counts, this.#familyMember(jti)];
+    if ((await this.#link.run(RECORD, keys, args)) === 0) throw tokensFull(most);
   }
 
   async issued(jti: string): Promise<IssuedToken | undefined> {
@@ -125,12 +125,15 @@ export class RedisTokenStore implements TokenStore {
   async list(after: string, count: number): Promise<IssuedToken[]> {
     const found: IssuedToken[] = [];
     let cursor = after;
-    while (found.length < count) {
+    // As few as are wanted, because a record may have ten kilobytes. More only while the index has names without a record.
+    for (let scanned = count; found.length < count; scanned *= 2) {
       const from = cursor === "" ? "-" : `(${cursor}`;
-      const jtis = (await this.#link.call("ZRANGEBYLEX", this.#index, from, "+", "LIMIT", 0, SCANNED)) as string[];
+      const range = [this.#index, from, "+", "LIMIT", 0, Math.min(scanned, SCANNED)] as const;
+      const jtis = (await this.#link.call("ZRANGEBYLEX", ...range)) as string[];
       if (jtis.length === 0) break;
       cursor = jtis.at(-1)!;
-      const texts = (await this.#link.call("MGET", ...jtis.map((jti) => this.#key(jti)))) as (string | null)[];
+      const keys = jtis.map((jti) => this.#key(jti));
+      const texts = (await this.#link.readLarge("", () => this.#link.call("MGET", ...keys))) as (string | null)[];
       const gone = jtis.filter((_, at) => texts[at] === null);
       if (gone.length > 0) await this.#link.call("ZREM", this.#index, ...gone);
       for (const text of texts) if (text !== null) found.push(issuedOf(text));
@@ -140,19 +143,19 @@ export class RedisTokenStore implements TokenStore {
 
   async revoke(jti: string, revokedBy: string, nowMs: number, end: number | null = null): Promise<boolean> {
     if (!isJti(jti)) {
-      throw new Problem("request_invalid", "the jti is not one that this service gives: it is a UUID in lower case");
+      throw new Problem("request_invalid", "the jti is not valid: it must be a UUID in lower case");
     }
     const issued = await this.issued(jti);
     const exp = issued ? issued.claims.exp : end;
     const forget = exp === null ? null : forgetAt(exp, LEEWAY_S);
-    // Who revoked it first stays on record, on whichever node. What this node remembers is no reason not to write it: a
-    // Redis that has lost it tells nobody who starts later.
-    const isKept = (await this.revocation(jti)) !== undefined;
-    if (!isKept) {
+    // The first revocation stays on record, whichever node wrote it. Redis is checked, not this node's memory: if Redis has
+    // lost the revocation, a node that starts later would not receive it.
+    const isRecorded = (await this.revocation(jti)) !== undefined;
+    if (!isRecorded) {
       await this.#feed.publish(REVOKED, jti, JSON.stringify({ revokedBy, revokedAt: nowMs }), forget);
     }
     this.#revocations.changed([jti]);
-    return !isKept;
+    return !isRecorded;
   }
 
   async retire(jti: string, nowMs: number): Promise<void> {
@@ -166,7 +169,7 @@ export class RedisTokenStore implements TokenStore {
     for (const key of [this.#key(jti), this.#useKey(jti)]) await this.#link.call("PEXPIREAT", key, forget, "LT");
     const [text] = await this.#feed.values(REVOKED, [jti]);
     if (!text) return;
-    // In other words, because what is said again as it was changes nothing, its end neither.
+    // With a different text, because publishing the same text again changes nothing, including its expiry.
     const retired = { ...(JSON.parse(text) as object), retired: true };
     await this.#feed.publish(REVOKED, jti, JSON.stringify(retired), forget);
   }
@@ -186,7 +189,7 @@ export class RedisTokenStore implements TokenStore {
   async isKeyUsed(kid: string, nowMs: number): Promise<boolean> {
     const signed = this.#signedKey(kid);
     const unexpired = [`(${nowMs + REMEMBERED_MS}`, "+inf"] as const;
-    // Each page is the first: revoked tokens, and tokens without a record, are taken out.
+    // Each page is the first one, because revoked tokens and tokens without a record are removed.
     for (;;) {
       const jtis = (await this.#link.call("ZRANGEBYSCORE", signed, ...unexpired, "LIMIT", 0, SCANNED)) as string[];
       if (jtis.length === 0) return false;
@@ -214,18 +217,18 @@ export class RedisTokenStore implements TokenStore {
     return lastMs ? { runs: Number(runs), lastMs: Number(lastMs) } : undefined;
   }
 
-  onRevoked(told: (jtis: readonly string[]) => void): void {
-    this.#revocations.told = told;
+  onRevoked(listener: (jtis: readonly string[]) => void): void {
+    this.#revocations.onRevoked = listener;
   }
 
-  /** Link and feed are closed by who opened them. */
+  /** Does nothing: link and feed are closed by their owner. */
   close(): void {}
 
   get #index(): string {
     return this.#link.key("tokens:issued");
   }
 
-  /** The tokens that a key has signed. */
+  /** Returns the key of the list of tokens that a signing key has signed. */
   #signedKey(kid: string): string {
     return this.#link.key(`tokens:signed:${kid}`);
   }
@@ -234,13 +237,13 @@ export class RedisTokenStore implements TokenStore {
     return `${this.#link.hashedKey(`issued:${jti}`)}:used`;
   }
 
-  /** Tokens that were handed out apart from those of named tasks. */
+  /** Returns the key of a family's list of tokens. Tokens of named tasks have their own list. */
   #familyKey(family: string, task: string | undefined): string {
     const kind = task === undefined ? "tokens" : "tasks";
     return `${this.#link.hashedKey(`family:${family}`)}:family:${kind}`;
   }
 
-  /** With the keys of its records, so that the script that deletes them finds them. */
+  /** Returns the entry of a token in its family's list, with the keys of its records for the script that deletes them. */
   #familyMember(jti: string): string {
     return `${jti} ${this.#key(jti)} ${this.#useKey(jti)}`;
   }

@@ -3,7 +3,7 @@ import { FORGET_CLOCK_SCHEMA, FORGET_CLOCK_STATEMENTS } from "../forget-clock.ts
 
 /** The topmost token above a token; null for a token of an administrator. */
 const FAMILY = "json_extract(payload, '$.parents[#-1]')";
-/** 1 for a token that was handed out, 0 for that of a named task. */
+/** 1 for a token that a caller received, 0 for the token of a named task. */
 const KIND = "json_extract(payload, '$.task') IS NULL";
 /** The key that a token was signed with. For the token of a named task, the key of the token above it. */
 const KEY = "substr(kids, 1, instr(kids || ' ', ' ') - 1)";
@@ -25,10 +25,10 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
 
-/** Ended records, at each write. */
+/** The maximum number of ended records that one write deletes. */
 const DELETED_AT_ONCE = 32;
 
-/** What the register asks, in SQL. Each looks up an index: the service has one thread. */
+/** The SQL statements of the token store. Each uses an index, because the service has one thread. */
 const STATEMENTS = {
   revoked: "SELECT jti FROM revoked",
   issue:
@@ -44,12 +44,12 @@ const STATEMENTS = {
   usesKey: `SELECT 1 FROM issued WHERE ${KEY} = ? AND (forget_at IS NULL OR forget_at > ?)
     AND NOT EXISTS (SELECT 1 FROM revoked
       WHERE jti IN (SELECT issued.jti UNION ALL SELECT value FROM json_each(issued.payload, '$.parents'))) LIMIT 1`,
-  // Of those that are on record: what is known of others would never be forgotten.
+  // Only tokens on record: the use of others would never be deleted.
   addUse: `INSERT INTO used (jti, runs, last_ms) SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM issued WHERE jti = ?1)
     ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, last_ms = max(last_ms, excluded.last_ms)`,
   use: "SELECT runs, last_ms FROM used WHERE jti = ?",
   forgetUsed: "DELETE FROM used WHERE jti NOT IN (SELECT jti FROM issued)",
-  // More than one write adds, and few enough that no caller waits for them.
+  // More records than one write adds, and so few that no caller waits for the deletion.
   forgetIssued: `DELETE FROM issued WHERE jti IN (SELECT jti FROM issued WHERE forget_at < ? LIMIT ${DELETED_AT_ONCE})`,
   forgetRevoked: `DELETE FROM revoked
     WHERE jti IN (SELECT jti FROM revoked WHERE forget_at < ? LIMIT ${DELETED_AT_ONCE}) RETURNING jti`,
@@ -65,7 +65,7 @@ export type Statement = keyof typeof STATEMENTS | keyof typeof FORGET_CLOCK_STAT
 
 /** The database of issued and revoked tokens. */
 export const TOKEN_DATABASE: DatabaseDefinition<Statement> = {
-  content: "the register of tokens",
+  content: "the token store",
   remedy:
     "restore it from a backup. Without it revoked tokens are valid again, unless the signing keys are deleted too",
   schema: FORGET_CLOCK_SCHEMA + SCHEMA,

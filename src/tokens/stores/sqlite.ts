@@ -17,23 +17,23 @@ import {
 import { type Statement, TOKEN_DATABASE } from "./sqlite-statements.ts";
 
 /**
- * Which tokens were issued here, and which were revoked.
+ * The tokens that were issued here, and the revoked ones.
  *
- * Several processes may have it open and issue. Only one, the service, may revoke: it asks its memory at each request.
+ * Several processes may open it and issue tokens. Only one, the service, may revoke: it checks its memory at each request.
  */
 export class SqliteTokenStore implements TokenStore {
   readonly #database: Database<Statement>;
   readonly #statements: Database<Statement>["statements"];
   readonly #forgetClock: ForgetClock;
   readonly #revoked: Set<string>;
-  /** Revocations that the change in progress deletes. */
+  /** Revocations that the current change deletes. */
   #forgotten: string[] = [];
-  #told: (jtis: readonly string[]) => void = () => {};
+  #onRevoked: (jtis: readonly string[]) => void = () => {};
 
   /**
-   * @param nowMs Unix milliseconds: what ended long before is forgotten.
-   * @param clock reports the uptime of the system, by which that is judged.
-   * @throws {Error} when the database in this file cannot be used: the message says what to do.
+   * @param nowMs Unix milliseconds: records that ended long before are deleted
+   * @param clock reports the uptime of the system, which limits how fast ended records are deleted
+   * @throws {Error} when the database in this file cannot be used. The message says what to do.
    */
   static open(file: string, nowMs: number, clock?: Pick<Clock, "sinceBoot">): SqliteTokenStore {
     return openDatabase(file, TOKEN_DATABASE, (database) => new SqliteTokenStore(database, nowMs, clock));
@@ -43,18 +43,18 @@ export class SqliteTokenStore implements TokenStore {
     this.#database = database;
     this.#statements = database.statements;
     this.#forgetClock = new ForgetClock(database.statements, clock);
-    const overMs = this.#forgetClock.now(nowMs);
-    this.#statements.forgetIssued.run(overMs);
+    const endedMs = this.#forgetClock.now(nowMs);
+    this.#statements.forgetIssued.run(endedMs);
     this.#statements.forgetUsed.run();
-    this.#statements.forgetRevoked.all(overMs);
+    this.#statements.forgetRevoked.all(endedMs);
     this.#revoked = new Set(this.#statements.revoked.all().map(({ jti }) => String(jti)));
   }
 
   /**
-   * Remembers a token that is about to be handed out.
+   * Records a token before the caller receives it.
    *
-   * @param most as of the interface
-   * @throws {Problem} `store_unavailable` when it cannot be written, `quota_exceeded`.
+   * @param most as in the interface
+   * @throws {Problem} `store_unavailable` when it cannot be written, `quota_exceeded` when there are too many tokens.
    */
   record(
     payload: Payload,
@@ -64,8 +64,8 @@ export class SqliteTokenStore implements TokenStore {
     most: number = Infinity,
   ): void {
     this.#write("the token was not issued", () => {
-      const overMs = this.#forget(nowMs);
-      this.#makeRoom(payload, nowMs, overMs, most);
+      const endedMs = this.#forget(nowMs);
+      this.#makeRoom(payload, nowMs, endedMs, most);
       const { jti, exp } = payload;
       this.#statements.issue.run(
         jti,
@@ -78,44 +78,44 @@ export class SqliteTokenStore implements TokenStore {
     });
   }
 
-  /** The token of that `jti`, also when another process issued it; `undefined` when it is unknown or long expired. */
+  /** Returns the token of that `jti`, even if another process issued it; `undefined` if it is unknown or expired long ago. */
   issued(jti: string): IssuedToken | undefined {
     const row = this.#statements.issued.get(jti);
     return row && issuedOf(row);
   }
 
-  /** The tokens after a `jti`, also those that another process issued. */
+  /** Returns the tokens after a `jti`, including those that another process issued. */
   list(after: string, count: number): IssuedToken[] {
     return this.#statements.list.all(after, count).map(issuedOf);
   }
 
   /**
-   * Ends a token, and those below it, at once and for good: on disk before this returns.
+   * Ends a token and the tokens below it at once and for good. The revocation is on disk before this returns.
    *
-   * A `jti` that was not issued here is revoked too, for nodes that share keys.
+   * A `jti` that was not issued here is revoked too, because nodes may share keys without sharing the store.
    *
-   * @param end Unix seconds at which one that was not issued here expires, where that is known: until then it is kept.
-   * @returns whether it was this call that revoked it.
-   * @throws {Problem} `request_invalid` when it is no `jti`, `store_unavailable` when it cannot be written.
+   * @param end the Unix seconds at which a token that was not issued here expires, if known: the revocation is kept until then
+   * @returns whether this call revoked it.
+   * @throws {Problem} `request_invalid` when it is not a `jti`, `store_unavailable` when it cannot be written.
    */
   revoke(jti: string, revokedBy: string, nowMs: number, end: number | null = null): boolean {
     if (!isJti(jti)) {
-      throw new Problem("request_invalid", "the jti is not one that this service gives: it is a UUID in lower case");
+      throw new Problem("request_invalid", "the jti is not valid: it must be a UUID in lower case");
     }
     if (this.#revoked.has(jti)) return false;
     this.#write("the token was not revoked", () => {
       this.#forget(nowMs);
       this.#statements.revoke.run(jti, revokedBy, nowMs, end === null ? null : forgetAt(end, LEEWAY_S));
     });
-    // After the disk: what was answered as revoked must not come back with a restart.
+    // After the disk write: a token that was reported as revoked must not be valid after a restart.
     this.#revoked.add(jti);
-    this.#told([jti]);
+    this.#onRevoked([jti]);
     return true;
   }
 
   retire(jti: string, nowMs: number): void {
     const forget = forgetAt(Math.floor(nowMs / 1_000), LEEWAY_S);
-    this.#write("the token is not forgotten", () => {
+    this.#write("the records of the token were not deleted", () => {
       this.#statements.retireIssued.run(jti, forget);
       this.#statements.retireRevoked.run(jti, forget);
     });
@@ -135,9 +135,9 @@ export class SqliteTokenStore implements TokenStore {
   }
 
   addUse(uses: ReadonlyMap<string, TokenUse>): void {
-    // Some of these come each second, and a loss of power may have the last: no wait for the disk.
+    // Uses are written every second, and the last may be lost with the power, so this does not wait for the disk.
     this.#database.withoutFlush(() => {
-      this.#write("what tokens were used for is not kept", () => {
+      this.#write("the use of tokens was not recorded", () => {
         for (const [jti, { runs, lastMs }] of uses) this.#statements.addUse.run(jti, runs, lastMs);
       });
     });
@@ -148,8 +148,8 @@ export class SqliteTokenStore implements TokenStore {
     return row && { runs: Number(row["runs"]), lastMs: Number(row["last_ms"]) };
   }
 
-  onRevoked(told: (jtis: readonly string[]) => void): void {
-    this.#told = told;
+  onRevoked(listener: (jtis: readonly string[]) => void): void {
+    this.#onRevoked = listener;
   }
 
   close(): void {
@@ -157,29 +157,29 @@ export class SqliteTokenStore implements TokenStore {
   }
 
   /**
-   * At each write, so that neither the file nor the memory grows with the tokens of the past.
+   * Deletes ended records. Each write calls this, so that neither the file nor the memory grows with past tokens.
    *
-   * @returns the time by which records have ended.
+   * @returns the time before which records have ended, in Unix milliseconds.
    */
   #forget(nowMs: number): number {
-    const overMs = this.#forgetClock.now(nowMs);
-    this.#statements.forgetIssued.run(overMs);
-    for (const { jti } of this.#statements.forgetRevoked.all(overMs)) this.#forgotten.push(String(jti));
-    return overMs;
+    const endedMs = this.#forgetClock.now(nowMs);
+    this.#statements.forgetIssued.run(endedMs);
+    for (const { jti } of this.#statements.forgetRevoked.all(endedMs)) this.#forgotten.push(String(jti));
+    return endedMs;
   }
 
-  /** Holds the family of the token to its quota, and deletes expired tokens of a family that has too many on record. */
-  #makeRoom({ parents, task }: Payload, nowMs: number, overMs: number, most: number): void {
+  /** Enforces the quota of the token's family, and deletes expired tokens of a family with too many records. */
+  #makeRoom({ parents, task }: Payload, nowMs: number, endedMs: number, most: number): void {
     const family = parents?.at(-1);
     if (family === undefined || most === Infinity) return;
     const kind = task === undefined ? 1 : 0;
-    // The tokens of named tasks are as many as there are tasks, which their store counts.
+    // Named tasks have one token each, and the task store counts the tasks.
     if (kind === 1 && countOf(this.#statements.unexpired.get(family, kind, nowMs + REMEMBERED_MS)) >= most) {
       throw tokensFull(most);
     }
     const surplus = countOf(this.#statements.family.get(family, kind)) + 1 - most;
     if (surplus <= 0) return;
-    for (const row of this.#statements.ended.all(family, kind, overMs + REMEMBERED_MS, surplus)) {
+    for (const row of this.#statements.ended.all(family, kind, endedMs + REMEMBERED_MS, surplus)) {
       const jti = String(row["jti"]);
       this.#statements.removeIssued.run(jti);
       this.#statements.removeUsed.run(jti);
@@ -195,7 +195,7 @@ export class SqliteTokenStore implements TokenStore {
       for (const jti of this.#forgotten) this.#revoked.delete(jti);
     } catch (error) {
       if (error instanceof Problem) throw error;
-      throw new Problem("store_unavailable", `the register of tokens cannot be written; ${consequence}`, {
+      throw new Problem("store_unavailable", `the token store cannot be written; ${consequence}`, {
         cause: error,
       });
     }

@@ -10,7 +10,7 @@ function code(source: string | Buffer, typescript = false, modules: Record<strin
   return codeOf({ source: Buffer.from(source), typescript, modules });
 }
 
-/** A table, and what it sends: `code` or `forget` with an id. */
+/** Returns a table and the frames that it sends: `code` or `forget` with an id. */
 function table(): { codes: CodeTable; sent: string[]; payloads: Buffer[] } {
   const sent: string[] = [];
   const payloads: Buffer[] = [];
@@ -22,7 +22,7 @@ function table(): { codes: CodeTable; sent: string[]; payloads: Buffer[] } {
 }
 
 describe("codeOf", () => {
-  it("gives two codes one key when they are the same in all that a guest sees, and only then", () => {
+  it("gives two codes the same key if and only if a guest sees no difference", () => {
     const source = fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes));
     const text = fc.string({ maxLength: 3, unit: fc.constantFrom("a", "Ā", "ā", '"', "{") });
     const modules = fc.oneof(fc.constant(null), fc.dictionary(text, text, { maxKeys: 2 }));
@@ -37,7 +37,7 @@ describe("codeOf", () => {
     );
   });
 
-  it("does not take source text for the marks that tell TypeScript and modules apart", () => {
+  it("does not confuse source text with the marks for TypeScript and modules", () => {
     const keys = [
       code("a").key,
       code("a", true).key,
@@ -50,7 +50,7 @@ describe("codeOf", () => {
 });
 
 describe("the codes that a guest holds", () => {
-  it("are sent whole at their first use, and never again while they are held", () => {
+  it("are sent as a whole at their first use, and not again while the guest holds them", () => {
     const { codes, sent, payloads } = table();
     const typed = code("let a: number = 1", true, { "./b.ts": "export {}" });
     const known = codes.use(typed);
@@ -62,7 +62,7 @@ describe("the codes that a guest holds", () => {
     assert.deepEqual(rest, { typescript: true, modules: { "./b.ts": "export {}" } });
   });
 
-  it("need their context until the guest has said otherwise of just that code", () => {
+  it("need their context until the guest has reported otherwise for the same code", () => {
     const { codes } = table();
     const [one, other] = [codes.use(code("1")), codes.use(code("2"))];
     codes.compiled(one.id, Buffer.of(0, 1));
@@ -72,17 +72,17 @@ describe("the codes that a guest holds", () => {
     assert.equal(codes.use(code("1")).needsContext, true);
   });
 
-  it("answer by their value until the guest has said otherwise, and by nothing that there is not", () => {
+  it("answer by their value until the guest has reported another known form", () => {
     const { codes } = table();
     const known = codes.use(code("1"));
-    const said = [Buffer.of(0, 1), Buffer.of(1, 2), Buffer.of(0, 9), Buffer.of(0)].map((payload) => {
+    const reported = [Buffer.of(0, 1), Buffer.of(1, 2), Buffer.of(0, 9), Buffer.of(0)].map((payload) => {
       codes.compiled(known.id, payload);
       return known.answersBy;
     });
-    assert.deepEqual(said, ["callback", "response", "value", "value"]);
+    assert.deepEqual(reported, ["callback", "response", "value", "value"]);
   });
 
-  it("are at most a thousand: the oldest is forgotten before one more is sent, and sent anew when it comes back", () => {
+  it("are at most a thousand: the oldest is forgotten before another is sent, and is sent again at its next use", () => {
     const { codes, sent } = table();
     for (let count = 0; count < 1_000; count++) codes.use(code(`${count}`));
     assert.equal(sent.length, 1_000);
@@ -94,7 +94,7 @@ describe("the codes that a guest holds", () => {
     assert.deepEqual(sent.slice(1_002), ["forget 2", "code 1002"]);
   });
 
-  it("are bounded in bytes, whatever their number, but one is always held", () => {
+  it("are limited in bytes, whatever their number, but one code is always held", () => {
     const { codes, sent } = table();
     const large = Buffer.alloc(17 * 2 ** 20, "x");
     for (const mark of ["a", "b"]) codes.use(code(Buffer.concat([large, Buffer.from(mark)])));
@@ -106,7 +106,7 @@ describe("the codes that a guest holds", () => {
     assert.equal(sent.length, 5);
   });
 
-  it("ignore what a guest says of a code that it should have forgotten", () => {
+  it("ignore a report of a code that the guest should have forgotten", () => {
     const { codes } = table();
     const oldest = codes.use(code("0"));
     for (let count = 1; count <= 1_000; count++) codes.use(code(`${count}`));

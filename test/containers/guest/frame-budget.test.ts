@@ -12,47 +12,47 @@ import { makeGuest } from "../puppet.ts";
 import { start } from "../recorder.ts";
 
 describe("the budget of frames", () => {
-  it("is spent by frames that cost little, and sooner by frames that cost more", () => {
+  it("is spent by cheap frames, and sooner by expensive frames", () => {
     assert.equal(countUntilSpent(FROM_GUEST.pong, 0), 10_000);
     assert.equal(countUntilSpent(FROM_GUEST.open, 0), 200);
     assert.ok(countUntilSpent(FROM_GUEST.data, 65_536) < countUntilSpent(FROM_GUEST.data, 1));
   });
 
-  it("gives all guests that have spent theirs no more together than one other guest", () => {
+  it("gives all guests that have spent it together no more than one other guest", () => {
     assert.equal(refillsOf(1), 2);
     assert.equal(refillsOf(10), 11);
   });
 });
 
 describe("a guest that sends more than its budget", () => {
-  it("is not read until it is given more, and nothing of what it sent is lost", async (t) => {
-    const { line, end, received } = await makeLine(t);
+  it("is not read until the next refill, and no frame is lost", async (t) => {
+    const { connection, end, received } = await connectTo(t);
     const frames = 100_000;
     end.write(Buffer.concat(Array<Buffer>(frames).fill(bytesFrame(FROM_GUEST.pong, 1))));
-    await until(async () => line.isPaused, "the guest has used up its budget");
-    // What a chunk has brought on top is one chunk's.
+    await until(async () => connection.isPaused, "the guest has used up its budget");
+    // At most one chunk is read beyond the budget.
     assert.ok(received() < 20_000, String(received()));
     await until(async () => {
-      line.refill(1);
+      connection.refill(1);
       return received() === frames;
-    }, "all frames have come");
+    }, "all frames have arrived");
   });
 
   it("is read to its end when its process has ended", async (t) => {
-    const { line, end, received } = await makeLine(t);
+    const { connection, end, received } = await connectTo(t);
     end.end(Buffer.concat(Array<Buffer>(100_000).fill(bytesFrame(FROM_GUEST.pong, 1))));
-    await until(async () => line.isPaused, "the guest has used up its budget");
-    await line.readToEnd();
+    await until(async () => connection.isPaused, "the guest has used up its budget");
+    await connection.readToEnd();
     assert.equal(received(), 100_000);
   });
 });
 
-describe("frames that change nothing end the guest that goes on sending them", () => {
+describe("frames that change nothing end a guest that keeps sending them", () => {
   const floods: Readonly<Record<string, (id: number) => Buffer>> = {
     "ready again": () => bytesFrame(FROM_GUEST.ready, 0),
     "compiled again": () => bytesFrame(FROM_GUEST.compiled, 1, Buffer.of(1, 0)),
     "waits again": (id) => bytesFrame(FROM_GUEST.waits, id),
-    "a pong that nobody asked for": () => bytesFrame(FROM_GUEST.pong, 1),
+    "an unsolicited pong": () => bytesFrame(FROM_GUEST.pong, 1),
   };
   for (const [what, frameOf] of Object.entries(floods)) {
     it(what, async (t) => {
@@ -61,7 +61,7 @@ describe("frames that change nothing end the guest that goes on sending them", (
       const frame = frameOf(run.id);
       puppet.write(Buffer.concat(Array<Buffer>(4_000).fill(frame)));
       puppet.say(FROM_GUEST.log, run.id, "\u0001so many do no harm");
-      await run.told("log 1 so many do no harm");
+      await run.received("log 1 so many do no harm");
       puppet.write(Buffer.concat(Array<Buffer>(2_000).fill(frame)));
       assert.equal(await run.outcome(), "task_exited");
       assert.ok(guest.ended);
@@ -85,7 +85,9 @@ function refillsOf(spent: number): number {
   return refills;
 }
 
-async function makeLine(t: TestContext): Promise<{ line: GuestConnection; end: Socket; received: () => number }> {
+async function connectTo(
+  t: TestContext,
+): Promise<{ connection: GuestConnection; end: Socket; received: () => number }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -96,11 +98,11 @@ async function makeLine(t: TestContext): Promise<{ line: GuestConnection; end: S
     end.destroy();
   });
   let count = 0;
-  const line = new GuestConnection(socket, 1_024, {
+  const connection = new GuestConnection(socket, 1_024, {
     frame: () => void count++,
     taken: () => {},
     drained: () => {},
     broken: (error) => assert.fail(error),
   });
-  return { line, end, received: () => count };
+  return { connection, end, received: () => count };
 }

@@ -11,7 +11,7 @@ import { type Recorder, start } from "../recorder.ts";
 const HEAD = { status: 200, headers: [] };
 
 describe("a guest that starts", () => {
-  it("is put under its limits after it has said that it is warm, and not before", async (t) => {
+  it("is put under its limits after it has reported that it is warm, and not before", async (t) => {
     const puppet = await Puppet.make(t);
     const guest = new Guest(puppet, LIMITS);
     const ready = guest.ready();
@@ -21,7 +21,7 @@ describe("a guest that starts", () => {
     assert.equal(puppet.sealed, 1);
   });
 
-  it("is a failure of the sandbox when it ends before, and the reason is for the log only", async (t) => {
+  it("is a failure of the sandbox if it ends before, and only the log has the reason", async (t) => {
     const puppet = await Puppet.make(t);
     const ready = new Guest(puppet, LIMITS).ready();
     puppet.exit({ how: "exit code 1: bwrap: /secret" });
@@ -48,7 +48,7 @@ describe("code", () => {
     assert.ok(!puppet.received.some(({ type }) => type === TO_GUEST.code));
   });
 
-  it("that never reads its context gets none made, once the guest has said so", async (t) => {
+  it("that never reads its context has none created after the guest has reported that", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const first = start(guest, "1");
     const code = await puppet.next(TO_GUEST.code);
@@ -62,7 +62,7 @@ describe("code", () => {
 });
 
 describe("runs in flight", () => {
-  it("are answered each by their id, in whatever order", async (t) => {
+  it("are each answered by their id, in any order", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const runs = ["a", "b", "c"].map((source) => start(guest, source));
     for (const run of runs.toReversed()) puppet.say(FROM_GUEST.result, run.id, `"${run.id}"`);
@@ -71,7 +71,7 @@ describe("runs in flight", () => {
     assert.equal(guest.runs, 3);
   });
 
-  it("hear a stream as it comes: head, data, end", async (t) => {
+  it("receive a stream as it arrives: head, data, end", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(2, 0x68, 0x69));
@@ -79,19 +79,19 @@ describe("runs in flight", () => {
     puppet.say(FROM_GUEST.data, run.id, "abc");
     puppet.say(FROM_GUEST.end, run.id);
     await run.ended;
-    assert.deepEqual(run.heard, ["log 2 hi", "head 200", "data 3", "end"]);
+    assert.deepEqual(run.events, ["log 2 hi", "head 200", "data 3", "end"]);
   });
 
-  it("get the time of a stream once its head has come", async (t) => {
+  it("get the time of a stream when its head has arrived", async (t) => {
     const { guest, puppet } = await makeGuest(t, { wallMs: 1_000, streamMs: 1_000_000 });
     const run = start(guest, "a");
     const beforeMs = guest.inFlight.get(run.id)!.deadlineMs;
     puppet.say(FROM_GUEST.head, run.id, HEAD);
-    await run.told("head 200");
+    await run.received("head 200");
     assert.ok(guest.inFlight.get(run.id)!.deadlineMs > beforeMs + 900_000);
   });
 
-  it("hear nothing after their end, whatever else is said of them, and the others are not disturbed", async (t) => {
+  it("receive nothing after their end, whatever frames follow, and other runs are not affected", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [over, other] = [start(guest, "a"), start(guest, "b")];
     puppet.say(FROM_GUEST.result, over.id, "1");
@@ -103,11 +103,11 @@ describe("runs in flight", () => {
     puppet.say(FROM_GUEST.done, over.id);
     puppet.say(FROM_GUEST.result, other.id, "3");
     assert.equal(await other.outcome(), "result 3");
-    assert.deepEqual(over.heard, ["result 1"]);
+    assert.deepEqual(over.events, ["result 1"]);
     assert.equal(guest.ended, false);
   });
 
-  it("still log after their end, and are told apart by their ids", async (t) => {
+  it("still log after their end, each by its id", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const runs = ["a", "b"].map((source) => start(guest, source));
     for (const run of runs) puppet.say(FROM_GUEST.result, run.id, "1");
@@ -115,12 +115,12 @@ describe("runs in flight", () => {
     puppet.say(FROM_GUEST.log, second.id, Uint8Array.of(1, 0x62));
     puppet.say(FROM_GUEST.lateError, first.id, { code: "task_threw", detail: "late" });
     puppet.say(FROM_GUEST.log, first.id, Uint8Array.of(1, 0x61));
-    await first.toldLate("log 1 a");
-    assert.deepEqual(first.heard, ["result 1", "unheard late", "log 1 a"]);
-    assert.deepEqual(second.heard, ["result 1", "log 1 b"]);
+    await first.receivedLate("log 1 a");
+    assert.deepEqual(first.events, ["result 1", "late error late", "log 1 a"]);
+    assert.deepEqual(second.events, ["result 1", "log 1 b"]);
   });
 
-  it("that have work after their answer are over when that is, and keep their guest until then", async (t) => {
+  it("that have work after their answer end with that work, and keep their guest until then", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.waits, run.id);
@@ -129,15 +129,15 @@ describe("runs in flight", () => {
     guest.retire();
     puppet.say(FROM_GUEST.result, run.id, "2");
     puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(1, 0x61));
-    await run.toldLate("log 1 a");
-    assert.deepEqual([guest.ended, guest.inFlight.size, run.heard], [false, 1, ["result 1", "log 1 a"]]);
+    await run.receivedLate("log 1 a");
+    assert.deepEqual([guest.ended, guest.inFlight.size, run.events], [false, 1, ["result 1", "log 1 a"]]);
     puppet.say(FROM_GUEST.done, run.id);
     await run.isOver.promise;
     await puppet.exited;
-    assert.deepEqual(run.heard, ["result 1", "log 1 a"]);
+    assert.deepEqual(run.events, ["result 1", "log 1 a"]);
   });
 
-  it("whose guest ends while such work goes on are told that beside their answer", async (t) => {
+  it("whose guest ends during that work have a late error in addition to their answer", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [answered, other] = [start(guest, "a"), start(guest, "b")];
     puppet.say(FROM_GUEST.waits, answered.id);
@@ -145,16 +145,16 @@ describe("runs in flight", () => {
     await answered.ended;
     guest.crash(EXITED_BY_ANOTHER);
     await answered.isOver.promise;
-    assert.deepEqual(answered.heard, ["result 1", `unheard ${EXITED_BY_ANOTHER.message}`]);
-    assert.deepEqual(other.heard, ["container_restarted"]);
+    assert.deepEqual(answered.events, ["result 1", `late error ${EXITED_BY_ANOTHER.message}`]);
+    assert.deepEqual(other.events, ["container_restarted"]);
   });
 
-  it("whose client leaves may end the work that they promised", async (t) => {
+  it("whose client leaves may finish the work that they passed to waitUntil", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.waits, run.id);
     puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(1, 0x61));
-    await run.told("log 1 a");
+    await run.received("log 1 a");
     guest.abandon(run.id);
     assert.equal((await puppet.next(TO_GUEST.abort)).payload.toString(), "gone");
     assert.equal(guest.inFlight.size, 1);
@@ -163,7 +163,7 @@ describe("runs in flight", () => {
     assert.equal(guest.inFlight.size, 0);
   });
 
-  it("are not spoken for by ids that nobody has, nor by that of a run which ended before", async (t) => {
+  it("are not affected by frames with unknown ids, or with the id of an ended run", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const before = start(guest, "a");
     puppet.say(FROM_GUEST.result, before.id, "1");
@@ -181,7 +181,7 @@ describe("runs in flight", () => {
     assert.equal(guest.ended, false);
   });
 
-  it("that nobody waits for are told so, and what they still answer is ignored", async (t) => {
+  it("that are abandoned receive an abort, and their answers are ignored", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [left, other] = [start(guest, "a"), start(guest, "b")];
     guest.abandon(left.id);
@@ -190,22 +190,22 @@ describe("runs in flight", () => {
     puppet.say(FROM_GUEST.result, left.id, "1");
     puppet.say(FROM_GUEST.result, other.id, "2");
     await other.ended;
-    assert.deepEqual(left.heard, []);
+    assert.deepEqual(left.events, []);
     assert.equal(guest.ended, false);
   });
 });
 
 describe("a body", () => {
-  // Four of them, with what a frame costs beside its bytes, are the whole window.
+  // Four of these fill the whole window, including the cost of their frames.
   const full = Buffer.alloc(WINDOW_BYTES / 4 - DATA_FRAME_COST_BYTES);
 
-  it("may fill its window to the last byte, and more of it once more is granted", async (t) => {
+  it("may fill its window to the last byte, and continue after a grant", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.head, run.id, HEAD);
     for (let count = 0; count < 4; count++) puppet.say(FROM_GUEST.data, run.id, full);
     puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(0));
-    await run.told("log 0 ");
+    await run.received("log 0 ");
     guest.grant(run.id, WINDOW_BYTES / 4);
     const grant = await puppet.next(TO_GUEST.window);
     assert.deepEqual([grant.id, grant.payload.readUInt32LE()], [run.id, WINDOW_BYTES / 4]);
@@ -215,7 +215,7 @@ describe("a body", () => {
     assert.equal(run.bodyBytes, 5 * full.length);
   });
 
-  it("that goes beyond its window ends the guest, and what is too much is not passed on", async (t) => {
+  it("that exceeds its window ends the guest, and the excess is not passed on", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.head, run.id, HEAD);
@@ -226,7 +226,7 @@ describe("a body", () => {
     assert.ok(guest.ended && puppet.killed);
   });
 
-  it("that nobody reads any more is granted nothing", async (t) => {
+  it("that is not read receives no grant", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     guest.grant(run.id, 0);
@@ -238,7 +238,7 @@ describe("a body", () => {
 });
 
 describe("a guest that is retired", () => {
-  it("may have asked for it: what it has begun ends as it would, and it takes nothing new", async (t) => {
+  it("may have requested it: its runs end normally, and it takes no new run", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     puppet.say(FROM_GUEST.retire, 0);
@@ -248,13 +248,13 @@ describe("a guest that is retired", () => {
     await guest.process.exited;
   });
 
-  it("ends at once when nothing is in flight", async (t) => {
+  it("ends at once if no run is in flight", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     guest.retire();
     assert.ok(guest.ended && puppet.killed);
   });
 
-  it("lets every run come to its own result, tells the last one, and then ends", async (t) => {
+  it("lets every run return its own result, and then ends", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [first, last] = [start(guest, "a"), start(guest, "b")];
     guest.retire();
@@ -268,7 +268,7 @@ describe("a guest that is retired", () => {
     assert.ok(guest.ended);
   });
 
-  it("ends too when the last run was abandoned", async (t) => {
+  it("also ends if its last run was abandoned", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     guest.retire();
@@ -277,7 +277,7 @@ describe("a guest that is retired", () => {
     assert.ok(guest.ended);
   });
 
-  it("may have asked for it itself, with the fault of a run", async (t) => {
+  it("may have requested it with the fault of a run", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [broken, other] = [start(guest, "a"), start(guest, "b")];
     puppet.say(FROM_GUEST.fault, broken.id, { code: "code_syntax", detail: "nested", retire: true });

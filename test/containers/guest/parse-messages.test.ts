@@ -18,14 +18,14 @@ function deep(open: string, close: string): Buffer {
 describe("a fault of a guest", () => {
   const fault = { code: "task_threw", detail: "no" };
 
-  it("speaks of its task: code, detail, hint, error, and the status that the task asked for", () => {
+  it("has a code, a detail, a hint, an error, and the status that the task requested", () => {
     const error = { name: "E", message: "m", stack: "s" };
     const { problem, retire } = parseFault(json({ ...fault, hint: "h", status: 404, error }));
     assert.deepEqual([problem.code, problem.message, problem.status, retire], ["task_threw", "no", 404, false]);
     assert.deepEqual(problem.options, { hint: "h", status: 404, error });
   });
 
-  it("tells of an error its causes, the errors that it stands for, and its own properties", () => {
+  it("has the causes of an error, its aggregated errors, and its other properties", () => {
     const inner = { name: "I", message: "i" };
     const error = { name: "E", message: "m", cause: inner, errors: [inner], code: "own", details: { a: [1] } };
     assert.deepEqual(parseFault(json({ ...fault, error })).problem.options.error, error);
@@ -40,18 +40,18 @@ describe("a fault of a guest", () => {
     }
   });
 
-  it("is refused when it nests deeper than can be written again", () => {
+  it("is refused if it nests too deep to be serialized", () => {
     assert.throws(() => parseFault(deep('"cause":{"name":"E","message":"m",', "}")), TypeError);
     assert.throws(() => parseFault(deep('"own":{', "}")), TypeError);
     assert.throws(() => parseFault(deep('"errors":[{"name":"E","message":"m",', "}]")), TypeError);
   });
 
-  it("can ask that the guest be replaced, with true and nothing else", () => {
+  it("can request the replacement of the guest, only with the value true", () => {
     assert.equal(parseFault(json({ ...fault, retire: true })).retire, true);
     for (const retire of [1, "true", {}, false]) assert.equal(parseFault(json({ ...fault, retire })).retire, false);
   });
 
-  it("may claim only what a guest can know: no code of the service, of a limit, of a token", () => {
+  it("may have only codes that a guest can detect, and no code of the service, of a limit or of a token", () => {
     const claimable = Object.keys(PROBLEMS).filter((code) => {
       try {
         return parseFault(json({ ...fault, code })).problem.code === code;
@@ -62,7 +62,7 @@ describe("a fault of a guest", () => {
     assert.deepEqual(claimable.toSorted(), [
       "code_shape",
       "code_syntax",
-      // Of a body that only its reader has read.
+      // A guest detects this when a task reads the body.
       "request_invalid",
       "result_too_large",
       "result_unserializable",
@@ -72,7 +72,7 @@ describe("a fault of a guest", () => {
     ]);
   });
 
-  it("gets the status of its code where it asks for one that is no error, or the service's own", () => {
+  it("gets the default status of its code if it requests a status that is no error or belongs to the service", () => {
     for (const status of [401, 403, 407, 429, 503, 200, 399, 600, 404.5, "404", null]) {
       assert.equal(parseFault(json({ ...fault, status })).problem.status, 500, `${status}`);
     }
@@ -82,7 +82,7 @@ describe("a fault of a guest", () => {
     }
   });
 
-  it("is refused whole when a part of it is not text, or too much of it", () => {
+  it("is refused as a whole if a part of it is not text or is too long", () => {
     const long = "x".repeat(65_537);
     const wrong = [
       null,
@@ -107,7 +107,7 @@ describe("a fault of a guest", () => {
     assert.throws(() => parseFault(Buffer.from("{")), SyntaxError);
   });
 
-  it("passes on no member that is not known", () => {
+  it("drops unknown members", () => {
     const { problem } = parseFault(json({ ...fault, headers: { Allow: "x" }, retryAfterMs: 1, cause: "c" }));
     assert.deepEqual(problem.options, {});
     assert.equal(problem.cause, undefined);
@@ -127,7 +127,7 @@ describe("a head of a guest", () => {
     }
   });
 
-  it("has headers in pairs, of text, and not without end", () => {
+  it("has headers in pairs of text, up to a maximum number", () => {
     const most = Array.from({ length: 400 }, () => "x");
     assert.equal(parseHead(json({ status: 200, headers: most })).headers.length, 400);
     for (const headers of [["x-a"], [...most, "x", "x"], { length: 0 }, "xx", null, ["x-a", 1], [["x-a", "1"], []]]) {
@@ -135,7 +135,7 @@ describe("a head of a guest", () => {
     }
   });
 
-  it("has no header that Node would refuse to send, or that ends the line", () => {
+  it("has no header that Node would refuse to send, or that contains a line break", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 3 }), fc.string({ maxLength: 3, unit: "binary" }), (name, value) => {
         const fits = /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t -~\u{80}-\u{ff}]*$/u.test(value);

@@ -8,7 +8,7 @@ import { DATA_FRAME_COST_BYTES, FROM_GUEST, TO_GUEST, WINDOW_BYTES } from "../..
 import { type Frame, makeGuest, type Puppet } from "../puppet.ts";
 import { Recorder } from "../recorder.ts";
 
-/** A run whose request has this body. */
+/** Starts a run whose request has this body. */
 function startWith(guest: Guest, source: Readable): Recorder {
   const recorder = new Recorder();
   const code = codeOf({ source: Buffer.from("a"), typescript: false, modules: null });
@@ -25,20 +25,20 @@ function u32(value: number): Buffer {
 const costOf = (frames: readonly Frame[]): number =>
   frames.reduce((sum, { payload }) => sum + payload.length + DATA_FRAME_COST_BYTES, 0);
 
-/** A guest that has been sent all of the window. */
+/** Returns a guest that has received a whole window. */
 async function full(t: TestContext): Promise<{ guest: Guest; puppet: Puppet; run: Recorder; sent: Frame[] }> {
   const { guest, puppet } = await makeGuest(t);
   const source = new PassThrough();
   const run = startWith(guest, source);
   source.end(Buffer.alloc(2 * WINDOW_BYTES, 7));
   const sent: Frame[] = [];
-  // No frame carries less than the window has left.
+  // Each frame is as large as the rest of the window allows.
   while (costOf(sent) < WINDOW_BYTES) sent.push(await puppet.next(TO_GUEST.body));
   return { guest, puppet, run, sent };
 }
 
 describe("the body of a request", () => {
-  it("follows its run, which says how much of it may be held, and ends", async (t) => {
+  it("follows its run frame, which has the maximum length for the whole body, and ends", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const source = new PassThrough();
     const run = startWith(guest, source);
@@ -49,7 +49,7 @@ describe("the body of a request", () => {
     assert.equal((await puppet.next(TO_GUEST.bodyEnd)).id, run.id);
   });
 
-  it("is sent as far as the guest has asked for, to the byte", async (t) => {
+  it("is sent exactly as far as the guest has requested", async (t) => {
     const { puppet, run, sent } = await full(t);
     assert.equal(costOf(sent), WINDOW_BYTES);
     puppet.say(FROM_GUEST.bodyMore, run.id, u32(1_000));
@@ -57,7 +57,7 @@ describe("the body of a request", () => {
     assert.equal(payload.length, 1_000 - DATA_FRAME_COST_BYTES);
   });
 
-  it("is not asked for beyond what was sent, nor for nothing: such a guest ends", async (t) => {
+  it("ends a guest that requests more than was sent, or nothing", async (t) => {
     for (const payload of [u32(WINDOW_BYTES + 1), u32(2 ** 32 - 1), u32(0), Buffer.alloc(3)]) {
       const { guest, puppet, run } = await full(t);
       puppet.say(FROM_GUEST.bodyMore, run.id, payload);
@@ -66,7 +66,7 @@ describe("the body of a request", () => {
     }
   });
 
-  it("goes no further when its run is over, and what is asked for then is noise", async (t) => {
+  it("stops when its run ends, and later requests for it are ignored", async (t) => {
     const { guest, puppet, run } = await full(t);
     puppet.say(FROM_GUEST.result, run.id, "1");
     puppet.say(FROM_GUEST.bodyMore, run.id, u32(WINDOW_BYTES));
@@ -76,7 +76,7 @@ describe("the body of a request", () => {
     assert.deepEqual([await run.outcome(), guest.ended], ["result 1", false]);
   });
 
-  it("is not sent to a guest that asks without reading", async (t) => {
+  it("is not sent to a guest that requests it without reading", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     puppet.stopReading();
     const source = new PassThrough({ highWaterMark: 0 });
@@ -88,7 +88,7 @@ describe("the body of a request", () => {
       source.write(piece);
       const before = guest.inFlight.get(run.id);
       if (!before || source.isPaused()) break;
-      // What an honest guest would say had it read all of it.
+      // An honest guest would send this after it has read everything.
       before.upload!.more(piece.length);
       await new Promise(setImmediate);
     }

@@ -9,12 +9,12 @@ import { sampleAt } from "./hand-watched.ts";
 const BLOCK_MS = 2_000;
 const PINGED_MS = 10_000;
 
-/** What one sample after another shows: `[ms after the ping, state, ms of processor time]`. */
+/** Consecutive samples: `[ms after the ping, state, ms of processor time]`. */
 type Look = readonly [afterMs: number, state: string, cpuMs: number];
 
-function stateAfter(detector: BlockDetector, looks: readonly Look[], turnMs = 0): StallState {
+function stateAfter(detector: BlockDetector, samples: readonly Look[], turnMs = 0): StallState {
   let state: StallState | null = null;
-  for (const [afterMs, letter, cpuMs] of looks) {
+  for (const [afterMs, letter, cpuMs] of samples) {
     state = detector.afterSample(state, sampleAt(PINGED_MS + afterMs, { state: letter, cpuMs }), PINGED_MS);
   }
   return { ...state!, turnMs };
@@ -31,7 +31,7 @@ describe("a guest that owes an answer", () => {
   const table: readonly {
     what: string;
     is: boolean;
-    looks: readonly Look[];
+    samples: readonly Look[];
     turnMs?: number;
     blockMs?: number;
     cpuCores?: number;
@@ -39,7 +39,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "burns a processor",
       is: true,
-      looks: [
+      samples: [
         [100, "R", 0],
         [2_000, "R", 1_900],
       ],
@@ -47,16 +47,16 @@ describe("a guest that owes an answer", () => {
     {
       what: "burns a processor, before its limit",
       is: false,
-      looks: [
+      samples: [
         [100, "R", 0],
         [1_999, "R", 1_899],
       ],
     },
-    { what: "is seen for the first time, however late", is: false, looks: [[5_000, "R", 9_999]] },
+    { what: "is sampled for the first time, however late", is: false, samples: [[5_000, "R", 9_999]] },
     {
       what: "sleeps",
       is: true,
-      looks: [
+      samples: [
         [100, "S", 0],
         [1_000, "S", 0],
         [2_000, "S", 0],
@@ -65,7 +65,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "waits for the disk",
       is: true,
-      looks: [
+      samples: [
         [100, "D", 0],
         [2_000, "D", 0],
       ],
@@ -73,7 +73,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "is stopped",
       is: true,
-      looks: [
+      samples: [
         [100, "T", 0],
         [2_000, "t", 0],
       ],
@@ -81,7 +81,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "ends",
       is: false,
-      looks: [
+      samples: [
         [100, "Z", 0],
         [2_000, "Z", 0],
       ],
@@ -89,7 +89,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "wants a processor and gets none",
       is: false,
-      looks: [
+      samples: [
         [100, "R", 0],
         [2_000, "R", 0],
         [9_000, "R", 0],
@@ -98,16 +98,16 @@ describe("a guest that owes an answer", () => {
     {
       what: "sleeps in half of the samples",
       is: true,
-      looks: [
+      samples: [
         [100, "S", 0],
         [1_000, "S", 0],
         [2_000, "R", 0],
       ],
     },
     {
-      what: "sleeps in fewer, and is kept waiting for more than half of the time",
+      what: "sleeps in fewer samples, and waits for a processor for more than half of the time",
       is: false,
-      looks: [
+      samples: [
         [100, "R", 0],
         [700, "R", 0],
         [1_400, "S", 0],
@@ -117,7 +117,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "has burned an eighth of the limit",
       is: true,
-      looks: [
+      samples: [
         [100, "R", 0],
         [9_000, "R", 250],
       ],
@@ -125,7 +125,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "has burned a little less",
       is: false,
-      looks: [
+      samples: [
         [100, "R", 0],
         [9_000, "R", 249],
       ],
@@ -134,7 +134,7 @@ describe("a guest that owes an answer", () => {
       what: "has burned 250 ms under a limit that has half of that",
       is: false,
       blockMs: 400,
-      looks: [
+      samples: [
         [100, "R", 0],
         [2_000, "R", 199],
       ],
@@ -143,7 +143,7 @@ describe("a guest that owes an answer", () => {
       what: "has burned half of a short limit",
       is: true,
       blockMs: 400,
-      looks: [
+      samples: [
         [100, "R", 0],
         [2_000, "R", 200],
       ],
@@ -152,7 +152,7 @@ describe("a guest that owes an answer", () => {
       what: "has burned a small quota",
       is: true,
       cpuCores: 0.1,
-      looks: [
+      samples: [
         [100, "R", 0],
         [2_000, "R", 100],
       ],
@@ -160,7 +160,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "has burned as little of a whole processor",
       is: false,
-      looks: [
+      samples: [
         [100, "R", 0],
         [2_000, "R", 100],
       ],
@@ -168,7 +168,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "has had turns as long as the limit",
       is: true,
-      looks: [
+      samples: [
         [100, "R", 0],
         [9_000, "R", 50],
       ],
@@ -177,7 +177,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "has had shorter turns",
       is: false,
-      looks: [
+      samples: [
         [100, "R", 0],
         [9_000, "R", 50],
       ],
@@ -186,7 +186,7 @@ describe("a guest that owes an answer", () => {
     {
       what: "has got nothing in its turns",
       is: false,
-      looks: [
+      samples: [
         [100, "R", 0],
         [9_000, "R", 49],
       ],
@@ -196,21 +196,21 @@ describe("a guest that owes an answer", () => {
       what: "has had turns as long as a short limit",
       is: false,
       blockMs: 400,
-      looks: [
+      samples: [
         [100, "R", 0],
         [9_000, "R", 50],
       ],
       turnMs: 1_999,
     },
   ];
-  for (const { what, is, looks, turnMs, blockMs = BLOCK_MS, cpuCores = 1 } of table) {
+  for (const { what, is, samples, turnMs, blockMs = BLOCK_MS, cpuCores = 1 } of table) {
     it(`${is ? "is blocked" : "is not blocked"} if it ${what}`, () => {
       const detector = new BlockDetector({ blockMs, cpuCores });
-      assert.equal(detector.isBlocked(stateAfter(detector, looks, turnMs)), is);
+      assert.equal(detector.isBlocked(stateAfter(detector, samples, turnMs)), is);
     });
   }
 
-  it("is judged from its first sample on again after each ping", () => {
+  it("is judged from a new first sample after each ping", () => {
     const detector = new BlockDetector({ blockMs: BLOCK_MS, cpuCores: 1 });
     const before = stateAfter(
       detector,
@@ -263,7 +263,7 @@ describe("the next sample of a guest that owes an answer", () => {
       { state: null, afterMs: 5_000, is: false },
       { state: late, afterMs: 1_999, is: false },
       { state: late, afterMs: 2_000, is: true },
-      // It has had its sample at the limit.
+      // The sample at the limit was already taken.
       { state: beyond, afterMs: 2_500, is: false },
       { state: once, afterMs: 700, is: false },
       { state: once, afterMs: 700, priority: "normal", is: true },
@@ -276,12 +276,12 @@ describe("the next sample of a guest that owes an answer", () => {
 
 describe("a turn", () => {
   const detector = new BlockDetector({ blockMs: BLOCK_MS, cpuCores: 1 });
-  const table: readonly { what: string; looks: readonly Look[]; afterMs: number; needs: boolean }[] = [
-    { what: "before a quarter of the limit", looks: [[100, "R", 0]], afterMs: 499, needs: false },
-    { what: "from a quarter of the limit on", looks: [[100, "R", 0]], afterMs: 500, needs: true },
+  const table: readonly { what: string; samples: readonly Look[]; afterMs: number; needs: boolean }[] = [
+    { what: "before a quarter of the limit", samples: [[100, "R", 0]], afterMs: 499, needs: false },
+    { what: "from a quarter of the limit on", samples: [[100, "R", 0]], afterMs: 500, needs: true },
     {
       what: "while it sleeps",
-      looks: [
+      samples: [
         [100, "R", 0],
         [600, "S", 0],
       ],
@@ -290,7 +290,7 @@ describe("a turn", () => {
     },
     {
       what: "when it has burned enough",
-      looks: [
+      samples: [
         [100, "R", 0],
         [600, "R", 250],
       ],
@@ -299,7 +299,7 @@ describe("a turn", () => {
     },
     {
       what: "when it has burned a little less",
-      looks: [
+      samples: [
         [100, "R", 0],
         [600, "R", 240],
       ],
@@ -307,9 +307,9 @@ describe("a turn", () => {
       needs: true,
     },
   ];
-  for (const { what, looks, afterMs, needs } of table) {
+  for (const { what, samples, afterMs, needs } of table) {
     it(`is ${needs ? "needed" : "not needed"} by a guest ${what}`, () => {
-      assert.equal(detector.needsTurn(stateAfter(detector, looks), PINGED_MS + afterMs), needs);
+      assert.equal(detector.needsTurn(stateAfter(detector, samples), PINGED_MS + afterMs), needs);
     });
   }
 });

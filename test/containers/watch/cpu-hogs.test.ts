@@ -9,11 +9,11 @@ import { start } from "../recorder.ts";
 import { type HandGuest, HandMonitor, HELD, sampleAt } from "./hand-watched.ts";
 import { watch, WatchedGuests } from "./watched-guests.ts";
 
-/** No test here is about blocks, and a busy machine may make a guest answer late. */
+/** Longer than any test here, because a guest may answer late on a busy machine and no test here is about blocks. */
 const BLOCK_MS = 30_000;
 const real = new WatchedGuests();
 
-/** One guest, whose processor time grows by a share of the time. */
+/** A guest whose processor time grows by a share of the elapsed time. */
 class Busy {
   readonly hand: HandMonitor;
   readonly guest: HandGuest;
@@ -23,7 +23,7 @@ class Busy {
     this.guest = this.hand.add({ priority: "normal" });
   }
 
-  /** @returns after how many ms of this the guest was what was asked for, or null if it never was. */
+  /** Lets the guest use a share of the processor. @returns the ms until it was in the awaited state, or null if it never was. */
   async uses(share: number, state: "R" | "S", forMs: number, awaited?: "hog" | "no hog"): Promise<number | null> {
     const { guest, hand } = this;
     for (let ms = 0; ms < forMs; ms += 25) {
@@ -46,7 +46,7 @@ describe("a guest that keeps using the processor", () => {
     { what: "that uses less", share: 0.49, state: "S", cpuCores: 1, ms: null },
     { what: "that uses half of its small quota", share: 0.125, state: "S", cpuCores: 0.25, ms: 625 },
     { what: "that uses half of a large quota's one processor", share: 0.5, state: "S", cpuCores: 4, ms: 175 },
-    { what: "that gets little, and wants a processor in five samples", share: 0.2, state: "R", cpuCores: 1, ms: 775 },
+    { what: "that gets little, and is runnable in five samples", share: 0.2, state: "R", cpuCores: 1, ms: 775 },
   ] as const;
   for (const { what, share, state, cpuCores, ms } of table) {
     it(`is ${ms ? `a hog after ${ms} ms` : "no hog"}: one ${what}`, async () => {
@@ -54,7 +54,7 @@ describe("a guest that keeps using the processor", () => {
     });
   }
 
-  it("is a hog until it neither uses much nor wants more, however little it gets meanwhile", async () => {
+  it("is a hog until it uses little and is not runnable, however little it gets meanwhile", async () => {
     const busy = new Busy();
     assert.ok(await busy.uses(0.8, "R", 1_000, "hog"));
     assert.equal(await busy.uses(0.05, "R", 5_000, "no hog"), null);
@@ -62,9 +62,9 @@ describe("a guest that keeps using the processor", () => {
     assert.equal(await busy.uses(0.4, "S", 5_000, "hog"), null);
   });
 
-  it("is a hog after its answer, until it is done, and is then not sampled again", async () => {
+  it("is a hog after its answer until it rests, and is then not sampled again", async () => {
     const busy = new Busy();
-    busy.guest.flights = { ...busy.guest.flights, size: 0 };
+    busy.guest.inFlight = { ...busy.guest.inFlight, size: 0 };
     assert.ok(await busy.uses(0.9, "S", 1_000, "hog"));
     assert.ok(await busy.uses(0, "S", 1_000, "no hog"));
     await busy.uses(0, "S", 1_000);
@@ -73,10 +73,10 @@ describe("a guest that keeps using the processor", () => {
     assert.equal(busy.guest.samples, samples);
   });
 
-  it("is found though it lets go of its event loop, and though only its other threads burn", async (t) => {
+  it("is found although its event loop turns, and although only its other threads burn", async (t) => {
     const ways = [
       "while (!globalThis.found) await new Promise(setImmediate)",
-      // The run does not end before: a full machine may give its thread so little at first that the guest seems calm.
+      // The run must not end before: a full machine may give its thread so little at first that the guest seems calm.
       `const { Worker } = require("node:worker_threads");
        const worker = new Worker("for (;;);", { eval: true });
        while (!globalThis.found) await new Promise((end) => setTimeout(end, 10));
@@ -93,9 +93,9 @@ describe("a guest that keeps using the processor", () => {
     }
   });
 
-  it("gets the priority of a hog, and keeps it behind its answer until it is done", async (t) => {
+  it("gets the priority of a hog, and keeps it after its answer until it rests", async (t) => {
     const { guest, puppet } = await makeGuest(t);
-    // What a late answer to a ping leads to is another test's.
+    // Another test covers the effects of a late answer to a ping.
     guest.ping = () => {};
     let burns = true;
     let processCpuMs = 0;
@@ -121,7 +121,7 @@ describe("a guest that keeps using the processor", () => {
 });
 
 describe("a guest that needs the processor now and then", () => {
-  it("is no hog under a small quota because the kernel counts in units of ten milliseconds", async () => {
+  it("is not taken for a hog under a small quota, although the kernel counts in units of ten milliseconds", async () => {
     const busy = new Busy(0.1);
     for (let sample = 1; sample <= 4; sample++) {
       busy.guest.status = { ...IDLE, processCpuMs: 10 * sample };
@@ -145,7 +145,7 @@ describe("a guest that needs the processor now and then", () => {
 
   it("is not sampled while it has no run, and not again when it is calm after one", async () => {
     const busy = new Busy();
-    Object.assign(busy.guest, { runs: 0, flights: { ...busy.guest.flights, size: 0 } });
+    Object.assign(busy.guest, { runs: 0, inFlight: { ...busy.guest.inFlight, size: 0 } });
     await busy.uses(0, "S", 1_000);
     assert.equal(busy.guest.samples, 1, "the first sample is for its limits");
     busy.guest.runs = 1;
@@ -159,7 +159,7 @@ describe("the figures of a hog", () => {
   const first = hogs.afterSample(null, sampleAt(1_000), "normal");
   const calm = hogs.afterSample(first, sampleAt(1_150), "normal");
 
-  it("say nothing while the guest comes after all others", () => {
+  it("are ignored while the guest comes after all others", () => {
     const hog: HogState = { ...first, isHog: true, resting: 1 };
     const low = hogs.afterSample(hog, sampleAt(1_150, { processCpuMs: 0 }), "low");
     assert.deepEqual([low.isHog, low.resting, low.atMs], [true, 1, 1_150]);

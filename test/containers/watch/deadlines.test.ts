@@ -7,7 +7,7 @@ import { CONTEXT, WatchedGuests } from "./watched-guests.ts";
 
 const guests = new WatchedGuests();
 
-describe("work that a run gave to waitUntil", () => {
+describe("work that a run passed to waitUntil", () => {
   it("ends with the deadline of the run, which has its answer, and its guest takes no new run", async (t) => {
     const guest = await guests.make(t, { wallMs: 2_000 });
     const code = `module.exports = (context) => {
@@ -17,56 +17,56 @@ describe("work that a run gave to waitUntil", () => {
     }`;
     const run = start(guest, code, () => CONTEXT);
     await pause(1_000);
-    // Else its guest would have no longer for its last words than the grace after the deadline.
+    // Another run keeps the guest alive after the deadline, so that its last line can arrive after the grace time.
     start(guest, "await new Promise(() => {})");
     await run.isOver.promise;
-    await run.toldLate("log 1 aborted");
-    assert.deepEqual(run.heard.toSorted(), [
+    await run.receivedLate("log 1 aborted");
+    assert.deepEqual(run.events.toSorted(), [
       "log 1 aborted",
       "result 1",
-      "unheard what the task gave to waitUntil was not over by the deadline of its run",
+      "late error the work that the task passed to waitUntil did not end by the deadline of its run",
     ]);
     assert.ok(guest.draining);
   });
 });
 
 describe("a run past its deadline", () => {
-  it("ends alone: its signal aborts, the others come to their results, and then the guest goes", async (t) => {
+  it("ends alone: its signal aborts, other runs return their results, and then the guest ends", async (t) => {
     const wallMs = 700;
     const guest = await guests.make(t, { wallMs });
     const late = start(
       guest,
-      `(context) => new Promise(() => context.signal.addEventListener("abort", () => { globalThis.told = true }))`,
+      `(context) => new Promise(() => context.signal.addEventListener("abort", () => { globalThis.aborted = true }))`,
       () => CONTEXT,
     );
-    // Begun later, so that its own deadline comes later.
+    // Started later, so that its own deadline is later.
     const began = start(guest, `await new Promise((end) => setTimeout(end, ${wallMs / 2}))`);
     assert.equal(await began.outcome(), "result null");
     const other = start(
       guest,
-      `await new Promise((end) => { const timer = setInterval(() => globalThis.told && end(clearInterval(timer)), 5) });
-       return "told"`,
+      `await new Promise((end) => { const timer = setInterval(() => globalThis.aborted && end(clearInterval(timer)), 5) });
+       return "aborted"`,
     );
     assert.equal(await late.outcome(), "task_timeout");
     assert.match(late.problems[0]!.message, /within 700ms/);
     assert.deepEqual([guest.draining, guest.ended], [true, false]);
-    assert.equal(await other.outcome(), 'result "told"');
+    assert.equal(await other.outcome(), 'result "aborted"');
     await guest.process.exited;
-    assert.deepEqual(late.heard, ["task_timeout"]);
+    assert.deepEqual(late.events, ["task_timeout"]);
   });
 
-  it("is cut when it streams for longer than a stream may, though its head came in time", async (t) => {
+  it("is cut if it streams for longer than the stream limit, although its head arrived in time", async (t) => {
     const guest = await guests.make(t, { streamMs: 400 });
     const run = start(guest, `new Response(new ReadableStream({ start(c) { c.enqueue(new Uint8Array(3)) } }))`);
     assert.equal(await run.outcome(), "task_timeout");
-    assert.deepEqual(run.heard, ["head 200", "data 3", "task_timeout"]);
+    assert.deepEqual(run.events, ["head 200", "data 3", "task_timeout"]);
     assert.match(run.problems[0]!.message, /streaming after 400ms/);
     await guest.process.exited;
   });
 });
 
-describe("a code that answers by something else than its value", () => {
-  it("is told at its deadline what it has perhaps left out", async (t) => {
+describe("code that does not answer by its value", () => {
+  it("gets a hint about the likely missing call at its deadline", async (t) => {
     const guest = await guests.make(t, { wallMs: 2_000, streamMs: 2_000 });
     const runs = [
       "(context, cb) => {}",
@@ -79,7 +79,7 @@ describe("a code that answers by something else than its value", () => {
     const hints = runs.map(({ problems }) => problems[0]!.options.hint);
     assert.match(hints[0]!, /^cb was never called/);
     assert.match(hints[1]!, /^res\.end\(\) was never called/);
-    assert.match(hints[2]!, /when it calls res\.end\(\)/);
+    assert.match(hints[2]!, /ends its answer with res\.end\(\)/);
     assert.equal(hints[3], undefined);
   });
 });

@@ -24,9 +24,9 @@ export function sampleAt(atMs: number, figures: Partial<UsageSample> = {}): Usag
   return { ...IDLE, askedMs: atMs, atMs, runs: 1, ...figures };
 }
 
-/** The state of a guest as the monitor reads it: what a test writes is what the kernel and the service would report. */
+/** The state of a guest as the monitor reads it. A test writes what the kernel and the service would report. */
 export class HandGuest {
-  flights: { size: number; only: number | null; get(id: number): object | null } = {
+  inFlight: { size: number; only: number | null; get(id: number): object | null } = {
     size: 1,
     only: 1,
     get: () => null,

@@ -16,7 +16,7 @@ it("accepts only the answer to the last ping, and only once", () => {
   assert.equal(new Set(Array.from({ length: 50 }, () => heartbeat.ping(200))).size, 50);
 });
 
-it("settles all that wait, when the answer arrives and when the guest ends", async () => {
+it("settles all waiting callers when the answer arrives and when the guest ends", async () => {
   const heartbeat = new Heartbeat();
   await heartbeat.settled();
   for (const way of ["answer", "end"]) {

@@ -19,8 +19,8 @@ function facts(figures: Partial<GuestFacts> = {}): GuestFacts {
 function afterFirst(judges: Judges, guest: GuestFacts, atMs: number): GuestStates {
   const due = judges.due(NO_STATES, guest, 0, atMs)!;
   assert.deepEqual([due.forLimits, due.pingedMs], [true, PINGED_MS]);
-  const asked = judges.afterRequest(NO_STATES, due, 1, atMs);
-  return judges.afterSample(asked, due, sampleAt(atMs), guest).states;
+  const requested = judges.afterRequest(NO_STATES, due, 1, atMs);
+  return judges.afterSample(requested, due, sampleAt(atMs), guest).states;
 }
 
 it("the gravest finding is a limit, then a block, then growth", () => {
@@ -48,7 +48,7 @@ describe("the judges of a guest", () => {
     assert.equal(judges.afterSample(states, due, both, guest).finding, "memory");
   });
 
-  it("share a sample only if they need one, so that a guest that has no runs is left alone", () => {
+  it("take a sample only if one of them needs it, so that a guest without runs is not sampled", () => {
     const judges = new Judges(HELD);
     const idle = facts({ inFlight: { size: 0 }, runs: 0, heartbeat: { pingedMs: null } });
     const due = judges.due(NO_STATES, idle, 0, 20_000)!;
@@ -63,7 +63,7 @@ describe("the judges of a guest", () => {
     assert.equal(new Judges(UNHELD).due(NO_STATES, busy, 0, 20_000)!.forHogs, false);
   });
 
-  it("take no sample for hogs of a guest that owes an answer, and give them the block detector's", () => {
+  it("request no sample for hogs of a guest that owes an answer, and use the block detector's sample for them", () => {
     const judges = new Judges(HELD);
     const guest = facts({ priority: "low" });
     const states = afterFirst(judges, guest, PINGED_MS + 100);

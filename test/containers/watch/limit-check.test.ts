@@ -32,11 +32,11 @@ describe("the next check of a guest's limits", () => {
     it(`is due ${what}`, () => assert.equal(new LimitCheck(limits).dueMs(FIRST, guest, leastMs), dueMs));
   }
 
-  it("comes before all others if it is the first, and not at once again if the guest had no process", () => {
+  it("is due at once if it is the first, and not at once again if the guest had no process", () => {
     const check = new LimitCheck(UNHELD);
     assert.equal(check.dueMs(null, facts(0, 0), 0), 0);
-    const asked = check.afterRequest(null, 10_000, 0);
-    assert.equal(check.dueMs(asked, facts(0, 0), 0), 10_250);
+    const requested = check.afterRequest(null, 10_000, 0);
+    assert.equal(check.dueMs(requested, facts(0, 0), 0), 10_250);
   });
 });
 
@@ -47,11 +47,11 @@ describe("a check of a guest's limits", () => {
     sample: Partial<UsageSample>;
     finding: string | null;
   }[] = [
-    { what: "as much memory as it may have", limits: UNHELD, sample: { memoryBytes: 100 * MIB }, finding: "grown" },
+    { what: "exactly its memory limit", limits: UNHELD, sample: { memoryBytes: 100 * MIB }, finding: "grown" },
     { what: "more memory", limits: UNHELD, sample: { memoryBytes: 100 * MIB + 1 }, finding: "memory" },
     { what: "more memory in a control group", limits: HELD, sample: { memoryBytes: 101 * MIB }, finding: "grown" },
     { what: "more threads", limits: UNHELD, sample: { threads: 11 }, finding: "threads" },
-    { what: "as many threads as it may have", limits: UNHELD, sample: { threads: 10 }, finding: null },
+    { what: "exactly its limit of threads", limits: UNHELD, sample: { threads: 10 }, finding: null },
     { what: "more threads in a control group", limits: CPU_UNHELD, sample: { threads: 11 }, finding: null },
     {
       what: "more memory and threads",
@@ -68,7 +68,7 @@ describe("a check of a guest's limits", () => {
     });
   }
 
-  it("does not take the growth of a guest's start for growth by its tasks", () => {
+  it("does not count the growth during a guest's start as growth by its tasks", () => {
     const check = new LimitCheck(HELD);
     let state = check.afterRequest(null, 1, 0);
     const findings = [
@@ -108,7 +108,7 @@ describe("a check of a guest's limits", () => {
     }
   });
 
-  it("forgets a burst with the window in which it was", () => {
+  it("forgets a burst at the end of its window", () => {
     const check = new LimitCheck({ ...UNHELD, cpuWindowMs: 1_000 });
     let state = check.afterRequest(null, 0, 1);
     for (const [atMs, processCpuMs] of [

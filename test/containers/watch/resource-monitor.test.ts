@@ -16,7 +16,7 @@ function priorities(guests: readonly HandGuest[]): string {
 }
 
 describe("one tick", () => {
-  it("samples fifty guests at most, and each guest in its turn", async () => {
+  it("takes at most fifty samples, and samples all guests in order", async () => {
     const hand = new HandMonitor(UNHELD);
     const guests = Array.from({ length: 210 }, () => hand.add());
     for (let tick = 1; tick <= 50; tick++) {
@@ -35,7 +35,7 @@ describe("one tick", () => {
     assert.deepEqual(new Set(guests.map(({ samples }) => samples)), new Set([10]));
   });
 
-  it("takes one sample of a guest that all judges want to see", async () => {
+  it("takes one sample of a guest that is due for all judges", async () => {
     const hand = new HandMonitor(HELD);
     const made = hand.add();
     made.heartbeat.ping(hand.nowMs);
@@ -58,7 +58,7 @@ describe("one tick", () => {
     assert.equal(answers.length, 2);
   });
 
-  it("samples no guest that has ended, and does not judge one that ended or answered meanwhile", async () => {
+  it("samples no ended guest, and does not judge a guest that ended or answered meanwhile", async () => {
     const hand = new HandMonitor(UNHELD);
     const [gone, ends, answers] = [hand.add({ ended: true }), hand.add(), hand.add()];
     const tooMuch = { ...IDLE, memoryBytes: 101 * MIB };
@@ -77,9 +77,9 @@ describe("one tick", () => {
     assert.equal(answers.priority, "high");
   });
 
-  it("samples a guest that its control groups hold only once while it has no run", async () => {
+  it("samples a guest only once while it has no run, if control groups enforce its limits", async () => {
     const hand = new HandMonitor(HELD);
-    const blank = hand.add({ runs: 0, flights: { size: 0, only: null, get: () => null } });
+    const blank = hand.add({ runs: 0, inFlight: { size: 0, only: null, get: () => null } });
     for (let tick = 1; tick <= 1_000; tick++) await hand.tick();
     assert.equal(blank.samples, 1);
   });
@@ -88,7 +88,7 @@ describe("one tick", () => {
 describe("guests that all want the processor and owe an answer", () => {
   const RUNS: GuestStatus = { ...IDLE, state: "R" };
 
-  /** A guest that owes an answer for so long. */
+  /** Returns a guest that has owed an answer for this time. */
   function addSilent(hand: HandMonitor, forMs: number): HandGuest {
     const made = hand.add({ status: RUNS });
     made.heartbeat.ping(hand.nowMs - forMs);
@@ -116,7 +116,7 @@ describe("guests that all want the processor and owe an answer", () => {
     const hand = new HandMonitor(HELD, { processors: 2 });
     const [burns, starved] = [addSilent(hand, 5_000), addSilent(hand, 5_000)];
     await hand.tick(0);
-    // Without a turn for so long, what it burns later is a small part of the time.
+    // The guest had no turn for long, so what it burns later is a small part of the time.
     await hand.tick(200);
     burns.status = { ...RUNS, cpuMs: 50 };
     starved.status = { ...RUNS, cpuMs: 40 };
@@ -139,7 +139,7 @@ describe("guests that all want the processor and owe an answer", () => {
     assert.equal(ms, HELD.blockMs);
   });
 
-  it("get back into the row of others with their answer", async () => {
+  it("have the normal priority again after their answer", async () => {
     const hand = new HandMonitor(HELD, { processors: 1 });
     const made = addSilent(hand, 1_000);
     await hand.tick();
@@ -147,7 +147,7 @@ describe("guests that all want the processor and owe an answer", () => {
     assert.equal(made.priority, "normal");
     made.heartbeat.end();
     made.heartbeat.ping(hand.nowMs);
-    // A turn belongs to the ping that was answered: the next one begins without.
+    // A turn belongs to the answered ping: after the next ping the guest has no turn.
     await hand.tick(100);
     assert.equal(made.priority, "low");
     await hand.tick();
@@ -173,7 +173,7 @@ describe("a guest over a limit that no control group enforces", () => {
     });
   }
 
-  it("is ended after a window in which it used more processors than it has", async () => {
+  it("is ended after a window in which it used more processors than its limit", async () => {
     const hand = new HandMonitor({ ...UNHELD, cpuWindowMs: 200 });
     const [one, two] = [hand.add(), hand.add()];
     for (let ms = 0; ms <= 500; ms += TICK_MS) {
@@ -187,7 +187,7 @@ describe("a guest over a limit that no control group enforces", () => {
 
   it("blames no run if there are several", async () => {
     const hand = new HandMonitor(UNHELD);
-    const made = hand.add({ flights: { size: 2, only: null, get: () => null } });
+    const made = hand.add({ inFlight: { size: 2, only: null, get: () => null } });
     made.status = { ...IDLE, memoryBytes: 101 * MIB };
     await hand.tick();
     assert.deepEqual([made.ended, made.culpritCause], [true, null]);

@@ -12,17 +12,17 @@ function due(count: number, isUrgent: boolean, firstMs: number): DueSample[] {
   return Array.from({ length: count }, (_, index) => ({ dueMs: firstMs + index, isUrgent }));
 }
 
-it("all samples of a tick are taken if they are few", () => {
+it("a tick takes all due samples if they are few", () => {
   const few = due(MOST_SAMPLES, false, 0);
   assert.equal(chooseSamples(few), few);
 });
 
-it("of many, the ones that have been due for longest are taken first", () => {
+it("a tick takes the samples first that have been due for longest", () => {
   const many = due(120, false, 0);
   assert.deepEqual(chooseSamples(many.toReversed()), many.slice(0, MOST_SAMPLES));
 });
 
-it("urgent samples come before others that have been due for longer, and take half of the tick at most", () => {
+it("urgent samples come before samples that have been due for longer, and take at most half of the tick", () => {
   const others = due(100, false, 0);
   const some = due(3, true, 1_000);
   assert.deepEqual(chooseSamples([...others, ...some]), [...some, ...others.slice(0, MOST_SAMPLES - 3)]);
@@ -31,7 +31,7 @@ it("urgent samples come before others that have been due for longer, and take ha
   assert.deepEqual(chosen, [...many.slice(0, 25), ...others.slice(0, 25)]);
 });
 
-it("urgent samples take what others leave", () => {
+it("urgent samples take the room that other samples leave", () => {
   const many = due(100, true, 1_000);
   assert.deepEqual(chooseSamples(many), many.slice(0, MOST_SAMPLES));
 });

@@ -11,7 +11,7 @@ function places(waiting: readonly Waiting[]): number[] {
   return waiting.flatMap(({ hasTurn }, index) => (hasTurn ? [index] : []));
 }
 
-it("as many guests have a turn as there are processors, the longest silent first", () => {
+it("as many guests have a turn as there are processors, the longest silent guest first", () => {
   const waiting = waitingSince(300, 100, 400, 200);
   for (const [processors, expected] of [
     [1, [1]],
@@ -23,7 +23,7 @@ it("as many guests have a turn as there are processors, the longest silent first
   assert.deepEqual(giveTurns([], 25, 2), []);
 });
 
-it("only the time of a turn counts as a turn", () => {
+it("the time of a guest counts only while the guest has a turn", () => {
   const first = giveTurns(waitingSince(100, 200), 25, 1);
   assert.deepEqual(
     first.map(({ turnMs }) => turnMs),
@@ -36,7 +36,7 @@ it("only the time of a turn counts as a turn", () => {
   );
 });
 
-it("a guest for which half a second was not enough goes back by half a second", () => {
+it("a guest that needs more than half a second goes back by half a second in the order", () => {
   let waiting = giveTurns(waitingSince(200, 500, 300), 25, 1);
   const order: number[] = [];
   for (const sinceMs of [499, 1, 500, 500]) {

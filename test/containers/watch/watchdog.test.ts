@@ -7,17 +7,17 @@ import { Pool } from "../../../src/containers/pool.ts";
 import type { Priority } from "../../../src/sandbox/sandbox.ts";
 import { FROM_GUEST, TO_GUEST } from "../../../src/wire/messages.ts";
 import { pause, until } from "../../contract/until.ts";
-import { FREE, holder } from "../isolation-groups.ts";
+import { FREE, owner } from "../isolation-groups.ts";
 import { IDLE, LIMITS, makeGuest, Puppet } from "../puppet.ts";
 import { start } from "../recorder.ts";
 import { BLOCK_MS, watch, WatchedGuests } from "./watched-guests.ts";
 
-/** Each test mostly waits for its watchdog; a quarter of them use a processor meanwhile. */
+/** The number of concurrent tests. Most tests wait for their watchdog, and a quarter of them use a processor meanwhile. */
 const AT_ONCE = 4;
 const MIB = 2 ** 20;
 const guests = new WatchedGuests();
 
-/** A watched guest that was never given a run, and is not asked whether it answers. */
+/** Returns a watched guest that never received a run, and is not pinged. */
 async function makeBlank(t: TestContext): Promise<{ guest: Guest; puppet: Puppet }> {
   const made = await makeGuest(t);
   const { guest } = made;
@@ -29,7 +29,7 @@ async function makeBlank(t: TestContext): Promise<{ guest: Guest; puppet: Puppet
 }
 
 describe("the first run of a guest", { concurrency: AT_ONCE }, () => {
-  it("comes before what others go on with until it is answered", async (t) => {
+  it("has a higher priority than the runs of other guests until its answer", async (t) => {
     const { guest, puppet } = await makeBlank(t);
     start(guest, "a");
     const { id } = await puppet.next(TO_GUEST.run);
@@ -40,7 +40,7 @@ describe("the first run of a guest", { concurrency: AT_ONCE }, () => {
     assert.deepEqual(puppet.priorities, ["normal"], "another run changes nothing");
   });
 
-  it("comes before them for a moment and no longer where its answer does not come", async (t) => {
+  it("has the higher priority only for a short time if its answer does not arrive", async (t) => {
     const { guest, puppet } = await makeBlank(t);
     start(guest, "a");
     await until(() => guest.priority === "normal", "it is as others");
@@ -55,10 +55,10 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     sleeps: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
   };
   for (const [what, code] of Object.entries(ways)) {
-    it(`is ended, and of two runs the one that entered last is told that it did it: ${what}`, async (t) => {
+    it(`is ended, and the run that entered last of two receives task_blocked: ${what}`, async (t) => {
       const guest = await guests.make(t);
       const waits = start(guest, "console.log('entered'); await new Promise(() => {})");
-      await waits.told("log 1 entered");
+      await waits.received("log 1 entered");
       const blocks = start(guest, code);
       assert.equal(await blocks.outcome(), "task_blocked");
       assert.equal(await waits.outcome(), "container_restarted");
@@ -68,36 +68,36 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     });
   }
 
-  it("is not one whose only run waits longer than the limit and lets go of its event loop", async (t) => {
+  it("is not a guest whose only run waits for longer than the limit while its event loop turns", async (t) => {
     const guest = await guests.make(t);
     const run = start(guest, `await new Promise((end) => setTimeout(end, ${4 * BLOCK_MS}, "waited"))`);
     assert.equal(await run.outcome(), 'result "waited"');
     assert.equal(guest.ended, false);
   });
 
-  it("is not one that gets no processor on a busy machine: it is given time until it burns what it gets", async (t) => {
+  it("is not a guest that gets no processor on a busy machine: it has more time until it burns enough", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const silent = Promise.withResolvers<void>();
     let cpuMs = 0;
     let burns = false;
-    let looks = 0;
+    let samples = 0;
     puppet.status = () => {
-      if (++looks === 8) silent.resolve();
+      if (++samples === 8) silent.resolve();
       if (burns) cpuMs = performance.now();
       return { ...IDLE, state: "R", cpuMs };
     };
     const run = start(guest, "a");
     watch(t, guest);
     await silent.promise;
-    assert.deepEqual([guest.ended, run.heard], [false, []]);
+    assert.deepEqual([guest.ended, run.events], [false, []]);
     burns = true;
     assert.equal(await run.outcome(), "task_blocked");
   });
 
-  it("is also one that gets little of the processor, once it has burned what another would have burned at once", async (t) => {
+  it("is also a guest that gets little processor time, when it has burned what another guest would burn at once", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const sinceMs = performance.now();
-    // A tenth of the time, as beside threads of its own.
+    // A tenth of the time, as if its own threads compete with it.
     puppet.status = () => ({ ...IDLE, state: "R", cpuMs: (performance.now() - sinceMs) / 10 });
     const run = start(guest, "a");
     watch(t, guest);
@@ -106,7 +106,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     assert.ok(cpuMs >= BLOCK_MS / 2, String(cpuMs));
   });
 
-  it("has burned enough under a longer limit once that is more than an honest step takes", async (t) => {
+  it("has burned enough under a longer limit if it has burned more than an honest step takes", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const sinceMs = performance.now();
     puppet.status = () => ({ ...IDLE, state: "R", cpuMs: (performance.now() - sinceMs) / 4 });
@@ -116,7 +116,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     assert.ok(puppet.status()!.cpuMs >= 250);
   });
 
-  it("is not one that is being started on a busy machine: until it is ready no task runs in it", async (t) => {
+  it("is not a guest that is being started on a busy machine, because no task runs in it until it is ready", async (t) => {
     const puppet = await Puppet.make(t);
     const guest = new Guest(puppet, LIMITS);
     puppet.status = () => ({ ...IDLE, state: "R", cpuMs: performance.now() });
@@ -128,7 +128,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     assert.equal(await start(guest, "a").outcome(), "task_blocked");
   });
 
-  it("is one that burns all of a small quota, as soon as one that burns a whole processor", async (t) => {
+  it("is a guest that burns all of a small quota, as soon as a guest that burns a whole processor", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const sinceMs = performance.now();
     puppet.status = () => ({ ...IDLE, state: "R", cpuMs: (performance.now() - sinceMs) / 10 });
@@ -136,42 +136,42 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     const blockMs = 1_000;
     watch(t, guest, { cpuCores: 0.1, blockMs });
     assert.equal(await run.outcome(), "task_blocked");
-    assert.ok(puppet.status()!.cpuMs < blockMs / 2, "it had not to burn as much as one with a processor of its own");
+    assert.ok(puppet.status()!.cpuMs < blockMs / 2, "it need not burn as much as a guest with a whole processor");
   });
 
-  it("is not one that gets a slice of the processor after a long wait: it is judged by the whole of its silence", async (t) => {
+  it("is not a guest that gets processor time after a long wait, because it is judged by its whole silence", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const judged = Promise.withResolvers<void>();
-    let looks = 0;
+    let samples = 0;
     puppet.status = () => {
       const { pingedMs } = guest.heartbeat;
       const silentMs = pingedMs === null ? 0 : performance.now() - pingedMs;
-      if (silentMs > 3 * BLOCK_MS && ++looks === 8) judged.resolve();
-      // All of it at once, and no more than a quarter of the limit.
+      if (silentMs > 3 * BLOCK_MS && ++samples === 8) judged.resolve();
+      // A quarter of the limit, all at once.
       return { ...IDLE, state: "R", cpuMs: silentMs > 2 * BLOCK_MS ? BLOCK_MS / 4 : 0 };
     };
     const run = start(guest, "a");
     watch(t, guest);
     await judged.promise;
-    assert.deepEqual([guest.ended, run.heard], [false, []]);
+    assert.deepEqual([guest.ended, run.events], [false, []]);
   });
 
-  it("is also one that sleeps for most of the time and burns a little between", async (t) => {
+  it("is also a guest that sleeps for most of the time and burns a little meanwhile", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const sinceMs = performance.now();
-    let looks = 0;
+    let samples = 0;
     puppet.status = () => {
       const cpuMs = (performance.now() - sinceMs) / 20;
-      return { ...IDLE, state: ++looks % 3 === 0 ? "R" : "S", cpuMs };
+      return { ...IDLE, state: ++samples % 3 === 0 ? "R" : "S", cpuMs };
     };
     const run = start(guest, "a");
     watch(t, guest);
     assert.equal(await run.outcome(), "task_blocked");
   });
 
-  it("that got too little to be judged has its share back from a quarter of the limit on, until it has burned enough", async (t) => {
+  it("gets its share back from a quarter of the limit on if it got too little to be judged, until it has burned enough", async (t) => {
     const { guest, puppet } = await makeGuest(t);
-    /** On a busy machine it is as others before it is first looked at. */
+    /** On a busy machine it may have the normal priority before its first sample. */
     const sinceSetBack = (): Priority[] => puppet.priorities.slice(puppet.priorities.indexOf("low"));
     puppet.status = () => ({ ...IDLE, state: "R", cpuMs: sinceSetBack().includes("normal") ? 260 : 0 });
     const run = start(guest, "a");
@@ -181,7 +181,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     assert.ok(puppet.priorities.indexOf("low") <= 1);
   });
 
-  it("has the processor after all others from early on, and its share again when it answers in time to be spared", async (t) => {
+  it("has the lowest priority early, and the normal priority again if it answers in time", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     puppet.status = () => ({ ...IDLE, state: "R", cpuMs: 0 });
     start(guest, "a");
@@ -193,7 +193,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     assert.equal(guest.ended, false);
   });
 
-  it("is not made to look alive by answers to pings that were not read", async (t) => {
+  it("does not seem alive because of answers to pings that were not read", async (t) => {
     const guest = await guests.make(t);
     const run = start(
       guest,
@@ -214,20 +214,20 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
        await new Promise((end) => setTimeout(end, 1));
        for (;;);`,
     );
-    await run.told("log 1 forging");
+    await run.received("log 1 forging");
     assert.equal(await run.outcome(), "task_blocked");
   });
 
-  it("keeps a run that comes meanwhile from being sent to it: the replacement gets it", async (t) => {
+  it("receives no new run: its replacement receives the run", async (t) => {
     const made: Guest[] = [];
     const pool = new Pool(async () => {
-      // The time between being silent and being blocked is what is looked at.
+      // This test needs the time between silence and block.
       const guest = await guests.make(t, { blockMs: 1_500 });
       made.push(guest);
       return guest;
     }, 0);
     t.after(() => pool.close());
-    const slot = new GuestSlot(new Container("demo"), FREE, holder(), pool);
+    const slot = new GuestSlot(new Container("demo"), FREE, owner(), pool);
     t.after(() => slot.close());
     const blocked = start((await slot.arrive()).guest, "for (;;);");
     const guest = made[0]!;
@@ -242,7 +242,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     assert.equal(await start(made[1]!, "6 * 7").outcome(), "result 42");
   });
 
-  it("blames nobody when the name that it gives its run is forged, unless there is only one", async (t) => {
+  it("blames no run if its title is forged, unless there is only one run", async (t) => {
     for (const [runs, outcome] of [
       [2, "container_restarted"],
       [1, "task_blocked"],
@@ -255,7 +255,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     }
   });
 
-  it("is not one that answers in the end, however late", async (t) => {
+  it("is not a guest that answers after all, however late", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const looked = Promise.withResolvers<void>();
     puppet.status = () => {
@@ -267,7 +267,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     watch(t, guest);
     await looked.promise;
     puppet.say(FROM_GUEST.pong, (await puppet.next(TO_GUEST.ping)).id);
-    // Pinged again: the answer has been taken.
+    // It was pinged again, so the service has read the answer.
     puppet.say(FROM_GUEST.pong, (await puppet.next(TO_GUEST.ping)).id);
     puppet.say(FROM_GUEST.result, run.id, "1");
     assert.equal(await run.outcome(), "result 1");
@@ -275,10 +275,10 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
   });
 });
 
-describe("where no control group holds a guest", { concurrency: AT_ONCE }, () => {
+describe("without control groups", { concurrency: AT_ONCE }, () => {
   const unheld = { held: { memory: false, cpu: false } };
 
-  it("the watchdog ends one that takes more memory than it may", async (t) => {
+  it("the watchdog ends a guest that uses more memory than its limit", async (t) => {
     const guest = await guests.make(t, { ...unheld, memoryBytes: 90 * MIB });
     const run = start(guest, "const kept = Buffer.alloc(50 << 20, 1); await new Promise(() => {}); kept");
     assert.equal(await run.outcome(), "task_memory");
@@ -287,7 +287,7 @@ describe("where no control group holds a guest", { concurrency: AT_ONCE }, () =>
     await guest.process.exited;
   });
 
-  it("the watchdog ends one whose threads use more processors than it has for long, and none of one busy thread", async (t) => {
+  it("the watchdog ends a guest whose threads use more processors than its limit for long, and not a guest with one busy thread", async (t) => {
     const window = { held: { memory: true, cpu: false }, cpuWindowMs: 200 };
     const outcomes = [1, 2].map(async (cores) => {
       const { guest, puppet } = await makeGuest(t);
@@ -307,7 +307,7 @@ describe("where no control group holds a guest", { concurrency: AT_ONCE }, () =>
     assert.equal(one!.guest.ended, false);
   });
 
-  it("the watchdog ends one that starts more threads than it may, and blames none of several runs", async (t) => {
+  it("the watchdog ends a guest that starts more threads than its limit, and blames none of several runs", async (t) => {
     const guest = await guests.real.make();
     const { threads } = (await guest.process.inspect())!;
     watch(t, guest, { ...unheld, threads: threads + 2 });
@@ -319,12 +319,12 @@ describe("where no control group holds a guest", { concurrency: AT_ONCE }, () =>
        await new Promise(() => {})`,
     );
     for (const run of [waits, greedy]) assert.equal(await run.outcome(), "container_restarted");
-    // Where no control group could be made, the data limit is in force, and a worker finds no room for its code range.
+    // Without control groups, the data limit applies, and a worker finds no room for its code range.
     assert.match(greedy.problems[0]!.message, guests.real.sandbox.facts.held.memory ? /threads/ : /threads|memory/);
     await guest.process.exited;
   });
 
-  it("one that has grown past half its limit is replaced once its run has its result", async (t) => {
+  it("a guest that has grown by more than half its limit is replaced after the result of its run", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     let memoryBytes = 40 * MIB;
     puppet.status = () => {
@@ -334,7 +334,7 @@ describe("where no control group holds a guest", { concurrency: AT_ONCE }, () =>
     const run = start(guest, "a");
     watch(t, guest, { ...unheld, blockMs: 60_000 });
     await until(() => guest.draining, "the guest is retired");
-    assert.deepEqual([guest.ended, run.heard], [false, []]);
+    assert.deepEqual([guest.ended, run.events], [false, []]);
     puppet.say(FROM_GUEST.result, run.id, "1");
     assert.equal(await run.outcome(), "result 1");
     await puppet.exited;

@@ -22,14 +22,14 @@ const OPTIONS: WatchdogOptions = {
   held: { memory: true, cpu: true },
 };
 
-/** Lets a watchdog of its own watch a guest until the test is over. */
+/** Starts a watchdog for this guest alone, until the end of the test. */
 export function watch(t: TestContext, guest: Guest, options: Partial<WatchdogOptions> = {}): Guest {
   const watchdog = new Watchdog(new Set([guest]), { ...OPTIONS, ...options });
   t.after(() => watchdog.close());
   return guest;
 }
 
-/** Guests in the real sandbox, each with a watchdog of its own. Opened before the tests of a file, and closed after them. */
+/** Guests in the real sandbox, each with a separate watchdog. Opened before the tests of a file, and closed after them. */
 export class WatchedGuests {
   #real: RealGuests | null = null;
 

@@ -1,4 +1,4 @@
-/** Tries all and gives the names of those that got through. An attempt is stopped by an error that a system call or Node gives, and by nothing else: a slip in the attempt itself is no wall. */
+/** Makes all attempts, and returns the names of the successful ones. Only an error code of a system call or of Node counts as a refusal: a bug in an attempt does not. */
 const through = async (attempts) => {
   const got = [];
   for (const [name, attempt] of Object.entries(attempts)) {

@@ -1,4 +1,4 @@
-/** What each of the URLs comes to, without those that egress denied: the names and codes of what was not stopped, or stopped by something else. */
+/** Requests each URL, and returns those that egress did not deny, with the status or the error code. */
 const undenied = async (urls) => {
   const others = [];
   const ask = async (url) => {
@@ -13,7 +13,7 @@ const undenied = async (urls) => {
   await Promise.all(urls.map(ask));
   return others;
 };
-/** A frame that opens a connection, as the guest itself would write it. */
+/** Returns a frame that opens a connection, as the guest would write it. */
 const openFrame = (stream, message) => {
   const run = Number.parseInt(process.title.slice(1), 36);
   const head = Buffer.alloc(4);

@@ -1,4 +1,4 @@
-/** Writes a shared library of native code (elf(5)) into the temporary folder, under a name that each way to load one takes. Loaded, it ends the process. */
+/** Writes a shared library of native code (elf(5)) into the temporary folder, under a name that every loader accepts. The library ends the process when it is loaded. */
 const writeLibrary = (name = "library") => {
   const code = {
     // mov edi, 42; mov eax, 231; syscall

@@ -8,7 +8,7 @@ import { Problem } from "../../../src/errors.ts";
 import { errorsPage } from "../../../src/http/api/errors-page.ts";
 import { problemAnswer } from "../../../src/http/problem.ts";
 
-it("the type of every problem document leads to the row of its code, with status, fault and title", () => {
+it("the type of every problem document links to the row of its code, with status, fault and title", () => {
   const page = errorsPage();
   for (const [code, { status, fault, title, help }] of Object.entries(PROBLEMS)) {
     const { type } = JSON.parse(problemAnswer(new Problem(code as ProblemCode, "")).body) as { type: string };
@@ -21,10 +21,10 @@ it("the type of every problem document leads to the row of its code, with status
   }
 });
 
-it("no text breaks out of the page", () => {
+it("no text contains a character that has a meaning in HTML or Markdown", () => {
   for (const { title, help } of Object.values(PROBLEMS)) assert.doesNotMatch(title + help, /[<>&|`]/);
 });
 
-it("docs/reference/errors.md is what the table of errors makes of it", async () => {
+it("docs/reference/errors.md is up to date with the table of errors", async () => {
   assert.equal(await readFile("docs/reference/errors.md", "utf8"), errorsDocument(), "run npm run docs");
 });

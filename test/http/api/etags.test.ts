@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 import { matches, matchesNone } from "../../../src/http/api/etags.ts";
 
-const cases: [header: string, strongly: boolean, weakly: boolean][] = [
+const cases: [header: string, matchesStrongly: boolean, matchesWeakly: boolean][] = [
   ['"a"', true, true],
   ['W/"a"', false, true],
   ['"b", "a"', true, true],
@@ -17,14 +17,14 @@ const cases: [header: string, strongly: boolean, weakly: boolean][] = [
   ['""', false, false],
   ["", false, false],
 ];
-for (const [header, strongly, weakly] of cases) {
+for (const [header, matchesStrongly, matchesWeakly] of cases) {
   it(`If-Match compares strongly and If-None-Match weakly: ${header}`, () => {
-    assert.equal(matches("a", { "if-match": header }), strongly);
-    assert.equal(matchesNone("a", { "if-none-match": header }), !weakly);
+    assert.equal(matches("a", { "if-match": header }), matchesStrongly);
+    assert.equal(matchesNone("a", { "if-none-match": header }), !matchesWeakly);
   });
 }
 
-it("nothing at a path has no tag, and a request without conditions has none to fail", () => {
+it("a missing resource matches no tag, and a request without conditions always passes", () => {
   for (const header of ["*", '"a"']) {
     assert.equal(matches(null, { "if-match": header }), false);
     assert.equal(matchesNone(null, { "if-none-match": header }), true);

@@ -9,7 +9,7 @@ import { DATA_FRAME_COST_BYTES } from "../../../src/wire/messages.ts";
 
 const ignore = (): void => {};
 
-/** A run whose head has come, and what its guest was granted. */
+/** Creates a run whose head has arrived. Returns its body, and the number of bytes granted to its guest. */
 async function streaming(): Promise<{ execution: Execution; body: Readable; granted: () => number }> {
   let granted = 0;
   const guest = { grant: (_: number, bytes: number) => void (granted += bytes) } as unknown as Guest;
@@ -26,7 +26,7 @@ async function streaming(): Promise<{ execution: Execution; body: Readable; gran
   return { execution, body: outcome.body, granted: () => granted };
 }
 
-it("a body that nobody reads is granted nothing, however small its pieces are", async () => {
+it("an unread body is granted no further bytes, however small its pieces are", async () => {
   const { execution, body, granted } = await streaming();
   for (let piece = 0; piece < 100; piece++) {
     execution.data(Buffer.from("x"));
@@ -35,16 +35,16 @@ it("a body that nobody reads is granted nothing, however small its pieces are", 
   assert.equal(granted(), 0);
   assert.equal((body.read() as Buffer).length, 100);
   assert.equal(body.read(), null);
-  assert.equal(granted(), 100 * (1 + DATA_FRAME_COST_BYTES), "what was read is granted again");
+  assert.equal(granted(), 100 * (1 + DATA_FRAME_COST_BYTES), "bytes that were read are granted again");
 });
 
-it("a piece of a body does not hold the chunk that it came in", async () => {
+it("a small piece of a body does not keep its whole chunk in memory", async () => {
   const { execution, body } = await streaming();
   const chunk = Buffer.alloc(65_536, "x");
   execution.data(chunk.subarray(9, 10));
   const piece = body.read() as Buffer;
   assert.equal(piece.toString(), "x");
-  assert.ok(piece.buffer.byteLength < 1_024, `${piece.buffer.byteLength} bytes are held for one`);
+  assert.ok(piece.buffer.byteLength < 1_024, `${piece.buffer.byteLength} bytes are in memory for one byte`);
   execution.data(chunk.subarray(9));
-  assert.equal((body.read() as Buffer).buffer, chunk.buffer, "most of a chunk is not copied");
+  assert.equal((body.read() as Buffer).buffer, chunk.buffer, "a large part of a chunk is not copied");
 });

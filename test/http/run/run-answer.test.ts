@@ -10,23 +10,23 @@ import { collect, respond } from "../../contract/http.ts";
 import { listening } from "../listening.ts";
 
 const ignore = (): void => {};
-/** More than the sockets of a connection hold. */
+/** More bytes than the socket buffers of a connection can contain. */
 const BODY = Buffer.alloc(64 * 2 ** 20);
 
-interface Streamed {
-  /** What the client got, paused. */
-  readonly got: IncomingMessage;
+interface StreamedAnswer {
+  /** The answer as the client receives it, paused. */
+  readonly received: IncomingMessage;
   readonly response: ServerResponse;
-  /** The answer has ended, whole or not. */
+  /** Resolves when the answer has ended, complete or not. */
   readonly closed: Promise<unknown>;
 }
 
-/** An answer whose body the guest has made to its end when its head has left. */
-async function made(t: TestContext, streamMs: number): Promise<Streamed> {
-  const asked = Promise.withResolvers<ServerResponse>();
-  const port = await listening(t, { request: (_, response) => asked.resolve(response) });
+/** Sends an answer whose guest completes the body right after the head is sent. */
+async function stream(t: TestContext, streamMs: number): Promise<StreamedAnswer> {
+  const requested = Promise.withResolvers<ServerResponse>();
+  const port = await listening(t, { request: (_, response) => requested.resolve(response) });
   const answered = respond(port, "GET", "/", {});
-  const response = await asked.promise;
+  const response = await requested.promise;
   const closed = once(response, "close");
   const execution = new Execution({
     over: ignore,
@@ -39,21 +39,21 @@ async function made(t: TestContext, streamMs: number): Promise<Streamed> {
   new RunAnswer(response, "run", "token", false, performance.now()).send(await execution.outcome, streamMs);
   execution.data(BODY);
   execution.end();
-  return { got: await answered, response, closed };
+  return { received: await answered, response, closed };
 }
 
 const LONG = { timeout: 30_000 };
-it("a body that nobody reads is cut at the limit of streams, also when its task is done with it", LONG, async (t) => {
-  const { got, response, closed } = await made(t, 50);
-  // Not by the client, which would give up some time.
-  got.setTimeout(0);
+it("an unread body is cut at the time limit of streams, even if its task has finished", LONG, async (t) => {
+  const { received, response, closed } = await stream(t, 50);
+  // Otherwise the client itself would end the connection after some time.
+  received.setTimeout(0);
   await closed;
   assert.equal(response.writableFinished, false);
-  assert.equal((await collect(got)).complete, false);
+  assert.equal((await collect(received)).complete, false);
 });
 
-it("a body that is read in time is whole", async (t) => {
-  const { got } = await made(t, 60_000);
-  const { bytes, complete } = await collect(got);
+it("a body that the client reads in time is complete", async (t) => {
+  const { received } = await stream(t, 60_000);
+  const { bytes, complete } = await collect(received);
   assert.deepEqual([bytes.length, complete], [BODY.length, true]);
 });

@@ -7,7 +7,7 @@ import type { RunContext } from "../../../src/wire/messages.ts";
 import { sendRaw } from "../../contract/http.ts";
 import { listening } from "../listening.ts";
 
-async function contextOf(t: TestContext, given: { head?: string; headers?: readonly string[] }): Promise<RunContext> {
+async function contextOf(t: TestContext, sent: { head?: string; headers?: readonly string[] }): Promise<RunContext> {
   const { promise, resolve } = Promise.withResolvers<RunContext>();
   const port = await listening(t, {
     request: (request, response) => {
@@ -16,12 +16,12 @@ async function contextOf(t: TestContext, given: { head?: string; headers?: reado
       response.end();
     },
   });
-  const head = [`${given.head ?? "GET /"} HTTP/1.1`, ...(given.headers ?? []), "Connection: close", "", ""];
+  const head = [`${sent.head ?? "GET /"} HTTP/1.1`, ...(sent.headers ?? []), "Connection: close", "", ""];
   await sendRaw(port, [head.join("\r\n")]);
   return promise;
 }
 
-it("a task is told its run, its container, the method, and the URL without what is reserved", async (t) => {
+it("a task receives its run, its container, the method, and the URL without reserved parameters", async (t) => {
   const context = await contextOf(t, { head: "PATCH /api/run/demo?key=SECRET&a=%201&task_url=u&b" });
   const { headers, ...rest } = context;
   const url = "https://example.com/api/run/demo?a=%201&b";
@@ -30,7 +30,7 @@ it("a task is told its run, its container, the method, and the URL without what 
   assert.equal(headers["connection"], "close");
 });
 
-it("a task is never shown credentials, nor what only the way here knows", async (t) => {
+it("a task never receives credentials or the headers of proxies", async (t) => {
   const { headers } = await contextOf(t, {
     headers: [
       "Authorization: Bearer SECRET",
@@ -47,17 +47,17 @@ it("a task is never shown credentials, nor what only the way here knows", async 
   assert.deepEqual({ ...headers }, { connection: "close", "x-mine": "yes", "x-forwarded": "kept" });
 });
 
-it("a referer is shown unless it holds a key", async (t) => {
-  const shown = async (referer: string): Promise<string | undefined> =>
+it("a task receives the referer unless it contains a key", async (t) => {
+  const refererOf = async (referer: string): Promise<string | undefined> =>
     (await contextOf(t, { headers: [`Referer: ${referer}`] })).headers["referer"];
-  assert.equal(await shown("http://a.test/?monkey=1#key"), "http://a.test/?monkey=1#key");
+  assert.equal(await refererOf("http://a.test/?monkey=1#key"), "http://a.test/?monkey=1#key");
   const escaped = ["/?%6Bey=SECRET", "/?%ff&b=%&%4b%65%79=SECRET", "/?next=%2Fapi%3Fkey%3DSECRET"];
   for (const referer of ["http://a.test/?key=SECRET", "http://a.test/?b=1&KEY=SECRET", "/?key=", ...escaped]) {
-    assert.equal(await shown(referer), undefined, referer);
+    assert.equal(await refererOf(referer), undefined, referer);
   }
 });
 
-it("headers that came more than once are one text, and none of them can be a member of Object.prototype", async (t) => {
+it("repeated headers are joined, and the object of headers has no prototype", async (t) => {
   const { headers } = await contextOf(t, { headers: ["X-A: 1", "X-A: 2", "__proto__: p", "constructor: c"] });
   assert.equal(headers["x-a"], "1, 2");
   assert.equal(headers["constructor"], "c");
@@ -65,7 +65,7 @@ it("headers that came more than once are one text, and none of them can be a mem
   assert.equal(headers["toString"], undefined);
 });
 
-it("data that is absent is left out, and null stays null", async (t) => {
+it("absent data is left out, and null stays null", async (t) => {
   const context = await contextOf(t, {});
   assert.deepEqual(JSON.parse(contextText(context, null)), JSON.parse(JSON.stringify(context)));
   for (const data of ["null", '{"a":[1]}', '{"__proto__":1}']) {

@@ -12,13 +12,13 @@ import { withRestarts } from "./restarting.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A token that stands below these. */
+/** A token below the given parents. */
 function subject(jti: string, token: Limits, ...parents: LimitSubject[]): LimitSubject {
   const above = parents.map((parent) => ({ jti: parent.jti, limits: parent.limits.token }));
   return new LimitSubject(jti, { token }, above);
 }
 
-/** Fails where an interval of this length holds more. */
+/** Fails if an interval of this length contains more runs. */
 function holdsAtMost(runs: number, lengthMs: number, times: readonly number[]): void {
   for (const [at, time] of times.entries()) {
     assert.ok((times[at + runs] ?? Infinity) >= time + lengthMs, `${runs + 1} runs in ${lengthMs} ms from ${time}`);
@@ -26,7 +26,7 @@ function holdsAtMost(runs: number, lengthMs: number, times: readonly number[]): 
 }
 
 describe("a family of tokens", () => {
-  it("of a thousand children never passes its grandparent's limit, however they take turns", async () => {
+  it("of a thousand children never exceeds its grandparent's limit, in whatever order they run", async () => {
     await withRestarts(async ({ store }, time) => {
       const limiter = new Limiter(store, { container: {}, token: {} });
       const grandparent = subject("grandparent", { minute: 50, hour: 600 });
@@ -52,7 +52,7 @@ describe("a family of tokens", () => {
       const times = log.times("grandparent");
       holdsAtMost(50, MINUTE_MS, times);
       holdsAtMost(600, HOUR_MS, times);
-      assert.equal(times.length, 600, "as much as it may");
+      assert.equal(times.length, 600, "the full limit is used");
       for (const { jti } of parents) holdsAtMost(40, MINUTE_MS, log.times(jti));
       for (const { jti } of children) holdsAtMost(30, MINUTE_MS, log.times(jti));
     });
@@ -60,7 +60,7 @@ describe("a family of tokens", () => {
 });
 
 describe("limits that change", () => {
-  it("hold at once when they are raised, lowered and raised again, with all that was used before", async () => {
+  it("apply at once when they are raised, lowered and raised again, and include all earlier use", async () => {
     await withRestarts(async ({ store }, time) => {
       const use = (minute: number): Promise<number> => admitted(store, 100, charge("a", { minute }));
       assert.deepEqual([await use(10), await use(25), await use(5), await use(30)], [10, 15, 0, 5]);
@@ -72,8 +72,8 @@ describe("limits that change", () => {
   });
 });
 
-describe("a window with more runs than it lists", () => {
-  /** Eighteen of them lie in a cell, which is a 64th of a minute. */
+describe("a window with more runs than a log keeps unmerged", () => {
+  /** The pause between two runs in milliseconds: a cell, which is a 64th of a minute, contains eighteen runs. */
   const spacing = 50;
   const spread = async (runs: number, body: (used: () => Promise<number>, time: StoreTime) => Promise<void>) => {
     await withRestarts(async ({ store }, time) => {
@@ -85,7 +85,7 @@ describe("a window with more runs than it lists", () => {
     });
   };
 
-  it("is exact to the millisecond up to 128 of them", async () => {
+  it("is exact to the millisecond up to 128 runs", async () => {
     await spread(128, async (used, time) => {
       time.pass(MINUTE_MS - 128 * spacing - 1);
       for (let run = 0; run < 128; run++) {
@@ -97,7 +97,7 @@ describe("a window with more runs than it lists", () => {
     });
   });
 
-  it("releases none of a thousand early, and none more than W/64 late", async () => {
+  it("releases none of a thousand runs early, and none more than W/64 late", async () => {
     await spread(1_000, async (used, time) => {
       time.pass(MINUTE_MS - 1_000 * spacing);
       for (let waited = 0; waited <= 1_000 * spacing + MINUTE_MS / 64; waited += 10) {
@@ -113,14 +113,14 @@ describe("a window with more runs than it lists", () => {
   });
 });
 
-describe("the clock", () => {
-  it("that stands still lets the limit through once", async () => {
+describe("a clock", () => {
+  it("that stands still admits the limit once", async () => {
     await withRestarts(async ({ store }) => {
       assert.equal(await admitted(store, 1_000, charge("a", { second: 7 })), 7);
     });
   });
 
-  it("that goes back while the service runs lets nothing through a second time", async () => {
+  it("that goes back while the service runs admits nothing a second time", async () => {
     await withRestarts(async ({ store }, { clock }) => {
       const key = charge("a", { second: 7 });
       assert.equal(await admitted(store, 10, key), 7);
@@ -136,7 +136,7 @@ describe("the clock", () => {
     });
   });
 
-  it("that jumps and comes back while the service is stopped lets nothing through a second time", async () => {
+  it("that jumps and comes back while the service is stopped admits nothing a second time", async () => {
     await withRestarts(async (under, { clock }) => {
       const key = charge("a", { hour: 7 });
       for (const jump of [40 * 24 * HOUR_MS, -40 * 24 * HOUR_MS, -HOUR_MS]) {

@@ -8,7 +8,7 @@ import type { Decision } from "../../../src/limits/store.ts";
 import type { Limits } from "../../../src/limits/windows.ts";
 import { NaiveLog, type Restarting, type StoreTime, WINDOWS } from "./naive.ts";
 
-/** Many runs, so that the log must merge entries: then it may be late, and must not be early. */
+/** A scenario with so many runs that the log must merge entries. It may then release runs late, but not early. */
 export interface Dense {
   readonly container: Limits;
   readonly token: Limits;
@@ -17,12 +17,12 @@ export interface Dense {
 }
 
 interface Phase {
-  /** The longest pause between two runs. */
+  /** The longest pause between two runs, in milliseconds. */
   readonly scaleMs: number;
   readonly runs: number;
-  /** Makes the pauses. */
+  /** The seed of the pauses. */
   readonly seed: number;
-  /** Before the phase the store is closed and opened. */
+  /** Whether the store is closed and opened before the phase. */
   readonly restart: boolean;
 }
 
@@ -50,23 +50,23 @@ export const dense: fc.Arbitrary<Dense> = fc.record({
   ),
 });
 
-/** A key, and what it allows. */
+/** A key and its limits. */
 interface Key {
   readonly name: string;
   readonly limits: Limits;
 }
 
-/** Fails at a run more than any interval may hold, and at a refusal that W/64 cannot excuse. */
-export async function playDense(under: Restarting, time: StoreTime, made: Dense): Promise<void> {
+/** Fails at a run above the limit of any interval, and at a refusal that a delay of W/64 does not explain. */
+export async function playDense(under: Restarting, time: StoreTime, scenario: Dense): Promise<void> {
   const keys = [
-    { name: "container", limits: made.container },
-    { name: "token", limits: made.token },
-    { name: "parent", limits: made.parent },
+    { name: "container", limits: scenario.container },
+    { name: "token", limits: scenario.token },
+    { name: "parent", limits: scenario.parent },
   ];
   const check = new DenseCheck(keys);
-  const parents = [{ jti: "parent", limits: made.parent }];
-  const subject = new LimitSubject("token", { container: made.container, token: made.token }, parents);
-  for (const phase of made.phases) {
+  const parents = [{ jti: "parent", limits: scenario.parent }];
+  const subject = new LimitSubject("token", { container: scenario.container, token: scenario.token }, parents);
+  for (const phase of scenario.phases) {
     if (phase.restart) {
       await under.restart();
       time.restarted();
@@ -85,7 +85,7 @@ export async function playDense(under: Restarting, time: StoreTime, made: Dense)
   }
 }
 
-/** All are asked for first and answered then: one write for all of them. */
+/** Requests all runs before any is answered, so that the store writes them together. */
 async function runPhase(
   limiter: Limiter,
   subject: LimitSubject,
@@ -93,20 +93,20 @@ async function runPhase(
   { scaleMs, runs, seed }: Phase,
   check: DenseCheck,
 ): Promise<void> {
-  const asked: [number, Promise<Decision>][] = [];
+  const requested: [number, Promise<Decision>][] = [];
   for (let run = 0; run < runs; run++) {
-    // Spread evenly over the scale, and nowhere periodic.
+    // Pauses are spread evenly over the scale, without a period.
     time.pass(Math.round(scaleMs * (((run + seed) * 0.618_033_988_749) % 1)));
-    asked.push([time.now(), limiter.admit("container", subject)]);
+    requested.push([time.now(), limiter.admit("container", subject)]);
   }
-  for (const [now, decision] of asked) {
-    const made = await decision;
-    check.hold(made, now);
-    if (made.admitted) time.changed(now);
+  for (const [now, decision] of requested) {
+    const decided = await decision;
+    check.hold(decided, now);
+    if (decided.admitted) time.changed(now);
   }
 }
 
-/** What is said to be left is left. */
+/** Admits exactly the number of runs that the store reported as left. */
 async function spendTheRest(run: () => Promise<Decision>): Promise<void> {
   const { admitted, usage } = await run();
   if (!admitted) return;
@@ -117,7 +117,7 @@ async function spendTheRest(run: () => Promise<Decision>): Promise<void> {
   assert.ok(!(await run()).admitted, `more than the ${runs} that were left`);
 }
 
-/** Also a late release is told exactly. */
+/** Checks that the reported wait is exact, even for a late release. */
 async function waitOut(run: () => Promise<Decision>, time: StoreTime): Promise<void> {
   const refused = await run();
   if (refused.admitted) return;
@@ -144,7 +144,7 @@ class DenseCheck {
         const limit = allowed[windowName];
         if (limit === undefined) continue;
         const used = this.#naive.used(name, lengthMs, now);
-        // One that was never crowded while its runs were in it is exact.
+        // // A window that was never full while its runs were in it is exact.
         const exact = this.#naive.used(name, 2 * lengthMs, now) <= EXACT;
         const late = exact ? used : this.#naive.used(name, lengthMs + lengthMs / CELLS, now);
         assert.ok(used <= limit, `${used} runs of a ${name} in a ${windowName} that allows ${limit}`);

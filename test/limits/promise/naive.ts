@@ -1,7 +1,7 @@
 import type { Charge, Decision, KeyUsage, LimitStore, Violation } from "../../../src/limits/store.ts";
 import type { HandClock } from "../stores/folder.ts";
 
-/** The six windows, said here once more: what is tested does not say what it is tested against. */
+/** The six windows, defined independently of the tested code. */
 export const WINDOWS: readonly (readonly [name: Violation["window"], lengthMs: number])[] = [
   ["second", 1_000],
   ["minute", 60_000],
@@ -13,11 +13,11 @@ export const WINDOWS: readonly (readonly [name: Violation["window"], lengthMs: n
 
 const NONE: readonly number[] = [];
 
-/** The time of every run that was admitted, by key. It knows nothing of entries, cells or journals. */
+/** The time of every admitted run, by key, without entries, cells or journals. */
 export class NaiveLog {
   readonly #times = new Map<string, number[]>();
 
-  /** All of them, oldest first. */
+  /** Returns the times of a key, oldest first. */
   times(key: string): readonly number[] {
     return this.#times.get(key) ?? NONE;
   }
@@ -32,7 +32,7 @@ export class NaiveLog {
     this.#times.delete(key);
   }
 
-  /** How many lie in the half-open interval of this length that ends with `now`. */
+  /** Returns how many runs lie in the half-open interval of this length that ends at `now`. */
   used(key: string, lengthMs: number, now: number): number {
     const times = this.times(key);
     let at = times.length;
@@ -40,7 +40,7 @@ export class NaiveLog {
     return times.length - at;
   }
 
-  /** What a perfect log decides; counts the run when it admits it. */
+  /** Makes the decision of a perfect log, and counts the run if it admits it. */
   decide(charges: readonly Charge[], now: number): Decision {
     const violations: Violation[] = [];
     let retryAfterMs = 0;
@@ -70,7 +70,7 @@ export class NaiveLog {
     return limit === 0 ? 0 : Math.max(0, limit - this.used(key, WINDOWS[window]![1], now));
   }
 
-  /** More is left only when a run leaves the window: the first one after which it is. */
+  /** Returns the wait until more runs are left: until the first run leaves the window after which that is true. */
   #waitMs(charge: Charge, window: number, now: number): number {
     if (charge.limits[window] === 0) return 0;
     const left = this.#left(charge, window, now);
@@ -83,14 +83,14 @@ export class NaiveLog {
   }
 }
 
-/** The time that a store goes by: that of its clock, but never back, and over restarts on from the newest change on disk. */
+/** The time of a store: that of its clock, but never back, and after a restart not before the newest change on disk. */
 export class StoreTime {
   readonly clock: HandClock;
   #ahead = 0;
   #latest: number;
   #newestChange = 0;
 
-  /** A store looks at the clock when it is opened. */
+  /** A store reads the clock when it is opened. */
   constructor(clock: HandClock) {
     this.clock = clock;
     this.#latest = clock.time;
@@ -101,7 +101,7 @@ export class StoreTime {
     return this.#latest;
   }
 
-  /** A count changed at this time, by default now. */
+  /** Records that a count changed at this time, by default now. */
   changed(time: number = this.#latest): void {
     this.#newestChange = time;
   }
@@ -111,13 +111,13 @@ export class StoreTime {
     this.#latest = this.clock.time + this.#ahead;
   }
 
-  /** Lets so much pass for the store, also where the clock was set back. */
+  /** Lets this much time pass for the store, even after the clock was set back. */
   pass(milliseconds: number): void {
     this.clock.time = Math.max(this.#latest - this.#ahead, this.clock.time) + milliseconds;
   }
 }
 
-/** A store that can be opened anew on what it has written. */
+/** A store that can be opened again with what it has written. */
 export interface Restarting {
   readonly store: LimitStore;
   restart(): Promise<void>;

@@ -7,9 +7,9 @@ import type { Limits, LimitVector } from "../../../src/limits/windows.ts";
 import { NaiveLog, type Restarting, type StoreTime, WINDOWS } from "./naive.ts";
 import type { Scenario, Step } from "./scenario.ts";
 
-/** Plays a scenario against a store and beside it against the naive log, and compares every word of every decision. */
+/** Runs a scenario against a store and against the naive log, and compares every member of every decision. */
 export async function play(under: Restarting, time: StoreTime, scenario: Scenario, name: string): Promise<void> {
-  // From a clock that was set back to one that goes: what failed before does not change what fails now.
+  // The clock runs again after an earlier scenario that set it back, so that its failure does not change this one.
   time.pass(1);
   const player = new Player(under, time, scenario, name);
   for (const step of scenario.steps) await player.step(step);
@@ -24,8 +24,8 @@ class Player {
   readonly #naive = new NaiveLog();
   readonly #subjects: LimitSubject[] = [];
   #limiter: Limiter;
-  /** A decision is made when it is asked for and answered when it is written. Both are compared then, to be quick. */
-  #asked: { decision: Promise<Decision>; expected: Decision }[] = [];
+  /** The store decides at once and answers after the write. Answers are compared in one batch, which is faster. */
+  #pending: { decision: Promise<Decision>; expected: Decision }[] = [];
 
   constructor(under: Restarting, time: StoreTime, { tokens, defaults }: Scenario, name: string) {
     this.#under = under;
@@ -61,19 +61,19 @@ class Player {
     return undefined;
   }
 
-  /** Holds what was answered against what the naive log says. */
+  /** Compares the store's answers with those of the naive log. */
   async compare(): Promise<void> {
-    const asked = this.#asked;
-    this.#asked = [];
-    const made = await Promise.all(asked.map(({ decision }) => decision));
-    for (const [at, { expected }] of asked.entries()) {
-      if (!isSame(made[at]!, expected)) assert.deepEqual(made[at], expected);
+    const pending = this.#pending;
+    this.#pending = [];
+    const decisions = await Promise.all(pending.map(({ decision }) => decision));
+    for (const [at, { expected }] of pending.entries()) {
+      if (!isSame(decisions[at]!, expected)) assert.deepEqual(decisions[at], expected);
     }
   }
 
   #run(container: string, subject: LimitSubject): Decision {
     const expected = this.#naive.decide(this.#charges(container, subject), this.#time.now());
-    this.#asked.push({ decision: this.#limiter.admit(container, subject), expected });
+    this.#pending.push({ decision: this.#limiter.admit(container, subject), expected });
     if (expected.admitted) this.#time.changed();
     return expected;
   }
@@ -87,7 +87,7 @@ class Player {
     const reading =
       charge === token ? this.#limiter.token(subject.jti, limits.token) : this.#limiter.container(name, subject);
     assert.deepEqual(await reading, { ...this.#naive.usage(charge, now), used });
-    // What counts nowhere any more may be gone already; then nothing changes.
+    // The store may already have dropped a key without counts. A reset then changes nothing.
     if (used.at(-1) === 0) return;
     this.#naive.clear(charge.key);
     this.#time.changed();
@@ -101,7 +101,7 @@ class Player {
     this.#limiter = new Limiter(this.#under.store, this.#defaults);
   }
 
-  /** Written down anew from the contract: the smallest limit holds, and a run counts against the tokens above it too. */
+  /** Implements the contract again: the lowest limit applies, and a run also counts against the tokens above it. */
   #charges(container: string, { jti, limits, ancestors }: LimitSubject): Charge[] {
     const token = (each: string, own: Limits | undefined): Charge => {
       return { key: `t:${each}`, class: "token", limits: smallest(this.#defaults.token, own) };
@@ -121,7 +121,7 @@ function smallest(one: Limits, other: Limits | undefined): LimitVector {
   });
 }
 
-/** As `deepEqual`, which would take most of the test's time. */
+/** Compares like `deepEqual`, which would take most of the test's time. */
 function isSame(one: Decision, other: Decision): boolean {
   if (one.admitted !== other.admitted || one.retryAfterMs !== other.retryAfterMs) return false;
   if (one.usage.length !== other.usage.length || one.violations.length !== other.violations.length) return false;

@@ -1,4 +1,4 @@
-/** Plays so many random scenarios in a thread of its own, and says how many it has played. */
+/** Runs random scenarios in its own thread, and reports how many it has run. */
 import { parentPort, workerData } from "node:worker_threads";
 
 import * as fc from "fast-check";
@@ -7,7 +7,7 @@ import { play } from "./play.ts";
 import { withRestarts } from "./restarting.ts";
 import { scenario } from "./scenario.ts";
 
-/** Names and times of their own keep them apart. */
+/** The scenarios in one store. Each has its own names and times, which keep it separate. */
 const PER_STORE = 2_500;
 
 let played = 0;

@@ -2,7 +2,7 @@ import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
 import { failOnError, HandClock, inFolder } from "../stores/folder.ts";
 import { type Restarting, StoreTime } from "./naive.ts";
 
-/** Calls with a store in a folder of its own, which can be closed and opened again. */
+/** Calls `body` with a store in its own folder, which can be closed and opened again. */
 export async function withRestarts(body: (under: Restarting, time: StoreTime) => Promise<void>): Promise<void> {
   await inFolder(async (folder) => {
     const clock = new HandClock();

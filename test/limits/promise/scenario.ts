@@ -3,23 +3,23 @@ import * as fc from "fast-check";
 import type { Limits } from "../../../src/limits/windows.ts";
 import { WINDOWS } from "./naive.ts";
 
-/** What a caller, an administrator or the machine does next. */
+/** The next action of a caller, an administrator or the machine. */
 export interface Step {
-  /** Before it; less than nothing where the clock is set back. */
+  /** The time before the action; negative if the clock is set back. */
   readonly passMs: number;
   readonly token: number;
   readonly container: number;
   readonly act: "run" | "reset container" | "reset token" | "restart";
-  /** So many runs in one millisecond. */
+  /** The number of runs in one millisecond. */
   readonly runs: number;
-  /** Before the runs the limits of the token are lowered or raised to these. */
+  /** The new limits of the token, set before the runs. */
   readonly change: { readonly container: Limits; readonly token: Limits } | undefined;
-  /** What is refused waits as it is told: a run 1 ms earlier, and one then. */
+  /** Whether a refused run is repeated after its wait, and 1 ms earlier. */
   readonly waits: boolean;
 }
 
 export interface Scenario {
-  /** Each that is a child stands below all that come before it. */
+  /** The tokens. A child is below all tokens before it. */
   readonly tokens: readonly { readonly container: Limits; readonly token: Limits; readonly child: boolean }[];
   readonly defaults: { readonly container: Limits; readonly token: Limits };
   readonly steps: readonly Step[];
@@ -43,7 +43,7 @@ const passMs = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(-1, -500, -90_000, -4_000_000) },
 );
 
-/** @param restarts whether the store is opened anew now and then */
+/** @param restarts whether the store is sometimes closed and opened again */
 export function scenario(restarts: boolean): fc.Arbitrary<Scenario> {
   const acts: Step["act"][] = [
     "reset container",

@@ -28,7 +28,7 @@ describe("the compaction of the embedded store", () => {
     });
   }
 
-  it("can be cut off at any instant: every copy of the folder opens with at least what was answered", async () => {
+  it("can be interrupted at any instant: every copy of the folder opens with at least the answered runs", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       const limits = { month: 1e6 };
@@ -54,7 +54,7 @@ describe("the compaction of the embedded store", () => {
     });
   });
 
-  it("refuses a snapshot that is not whole", async () => {
+  it("rejects an incomplete snapshot", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       await withStore(folder, { clock, compactAtBytes }, async (store) => void (await work(store, folder, clock)));
@@ -64,7 +64,7 @@ describe("the compaction of the embedded store", () => {
     });
   });
 
-  it("drops keys whose month has passed also when no new ones come", async () => {
+  it("drops keys whose month has passed even without new keys", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       await withStore(folder, { clock }, async (store) => {
@@ -80,7 +80,7 @@ describe("the compaction of the embedded store", () => {
     });
   });
 
-  it("drops keys whose month has passed", async () => {
+  it("drops keys whose month has passed when new keys are added", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       await withStore(folder, { clock }, async (store) => {
@@ -94,7 +94,7 @@ describe("the compaction of the embedded store", () => {
   });
 });
 
-/** Uses many keys until a snapshot has been finished, some of them while it is written. */
+/** Uses many keys until a snapshot is finished, some of them while the store writes it. */
 async function work(store: EmbeddedLimitStore, folder: string, clock: HandClock): Promise<Map<string, number>> {
   const expected = new Map<string, number>();
   const busy = ["one", "two", "three"];
@@ -120,7 +120,7 @@ async function check(store: EmbeddedLimitStore, expected: ReadonlyMap<string, nu
   }
 }
 
-/** Copies the files as they are at one instant; when they come or go meanwhile, it was not one. */
+/** Copies the files at one instant. Returns false if files appeared or disappeared during the copy. */
 async function copyAtOnce(from: string, to: string): Promise<boolean> {
   const before = (await readdir(from)).toSorted();
   try {

@@ -18,7 +18,7 @@ interface Line {
   outcome: string;
 }
 
-/** Starts a spender and calls with each of its lines until one answers `false`; then kills it. */
+/** Starts a spender and passes its lines to `onLine` until that returns `false`. Then kills the spender. */
 async function spend(
   folder: string,
   { command = process.execPath, before = [], fsync = "" }: { command?: string; before?: string[]; fsync?: string },
@@ -49,7 +49,7 @@ async function usedIn(folder: string): Promise<number> {
 
 describe("the embedded store under kill -9", () => {
   for (const fsync of ["", "fsync"]) {
-    it(`has counted every run that was answered, however often it is killed ${fsync && "with fsync"}`, async () => {
+    it(`has counted every answered run, however often it is killed ${fsync && "with fsync"}`, async () => {
       await inFolder(async (folder) => {
         let counted = 0;
         for (let kill = 0; kill < KILLS; kill++) {
@@ -69,16 +69,16 @@ describe("the embedded store under kill -9", () => {
   }
 });
 
-describe("the embedded store on a disk that is full", () => {
-  it("refuses runs and counts none of them, then takes runs again by itself when there is room", async () => {
+describe("the embedded store on a full disk", () => {
+  it("refuses runs without counting them, and admits runs again when there is room", async () => {
     await inFolder(async (folder) => {
       let refusedLines = 0;
       let answeredAfter = 0;
       let last = 0;
-      // The kernel cuts the write that would make a file longer than 64 KiB short, and refuses the next: as a full disk does.
+      // The kernel truncates a write beyond 64 KiB and refuses the next one, like a full disk.
       const shell = ["-c", 'ulimit -S -f 128 && exec "$0" "$@"', process.execPath];
       await spend(folder, { command: "sh", before: shell }, (line, spender) => {
-        assert.equal(line.inMemory, line.answered, "nothing counted that was refused, nothing answered uncounted");
+        assert.equal(line.inMemory, line.answered, "every answered run is counted, and no refused run");
         last = line.answered;
         if (line.outcome === "ok") return refusedLines < 20 || ++answeredAfter < 20;
         assert.equal(line.outcome, "store_unavailable");

@@ -5,33 +5,33 @@ import path from "node:path";
 import type { EmbeddedLimitStore, EmbeddedStoreOptions } from "../../../src/limits/stores/embedded.ts";
 
 /**
- * Stands between the store and the file system, and counts what would change a disk.
+ * Replaces the file system for the store, and counts the operations that would change a disk.
  *
- * Each change can fail, and each can be the last one: then nothing reaches the disk any more, as after `kill -9`. And it
- * knows what a loss of power may leave: of a file what was synced, all, or all of its length and the bytes of less; of a
- * folder the names that were synced, or all.
+ * Each operation can fail, and each can be the last one: then nothing more reaches the disk, as after `kill -9`. The disk also
+ * models what a loss of power may leave. A file has its synced bytes, all bytes, or its full length with fewer bytes. A folder
+ * has its synced names, or all names.
  */
 
-/** A change of the disk, or a sync of it. */
+/** A change of the disk, or a sync. */
 export interface Operation {
   readonly kind: "create" | "write" | "truncate" | "sync" | "rename" | "remove";
   readonly path: string;
 }
 
-/** What happens instead of a change: a system error, or the end, before it or in the middle of it. */
+/** A fault that replaces a change: a system error, or the end of the process before the change or in the middle of it. */
 export type Fault = { error: string } | "die" | "die in the middle";
 
 export const SECTOR_BYTES = 512;
 
-/** A file, whatever its name is. */
+/** A file, whatever its name. */
 class File {
-  /** What a loss of power leaves for certain, and what everybody sees until then. */
+  /** The content that a loss of power always preserves, and below it the content that processes see until then. */
   durable: Buffer = Buffer.alloc(0);
   content: Buffer = Buffer.alloc(0);
 }
 
 class Disk {
-  /** Asked before each change, with its number, from 0. */
+  /** Returns the fault of a change, called with the operation and its number, from 0. */
   fault: (operation: Operation, number: number) => Fault | undefined = () => undefined;
   operations: Operation[] = [];
   dead = false;
@@ -39,7 +39,7 @@ class Disk {
   #durableNames = new Map<string, File>();
   readonly #descriptors = new Map<number, string>();
 
-  /** Begins anew with what is in a folder, which nobody has open. */
+  /** Starts again with the files of a folder that no process has open. */
   reset(folder: string): void {
     this.#descriptors.clear();
     this.#files.clear();
@@ -55,7 +55,7 @@ class Disk {
     this.dead = false;
   }
 
-  /** Lets a change be made, or not. @returns whether it is to be cut in the middle */
+  /** Performs a change or throws its fault. @returns whether the change must be cut in the middle. */
   change(kind: Operation["kind"], target: string): boolean {
     if (this.dead) throw systemError("EIO", "dead");
     const operation = { kind, path: target };
@@ -101,7 +101,7 @@ class Disk {
     this.#files.delete(target);
   }
 
-  /** What may be found after a loss of power now: contents by file name. */
+  /** Yields the possible contents after a loss of power now, by file name. */
   *afterPowerLoss(): Generator<Map<string, Buffer>> {
     for (const names of [this.#durableNames, this.#files]) {
       for (const contentOf of CONTENTS) {
@@ -111,13 +111,13 @@ class Disk {
   }
 }
 
-/** What a loss of power may leave of a file. */
+/** The possible contents of a file after a loss of power. */
 const CONTENTS: ((file: File) => Buffer)[] = [
   ({ durable }) => durable,
   ({ content }) => content,
   ({ durable, content }) => content.subarray(0, Math.ceil((durable.length + content.length) / 2)),
   ({ durable, content }) => zeroedFrom(content, durable.length),
-  // Sectors reach the disk whole or not at all.
+  // Each sector reaches the disk whole or not at all.
   ({ durable, content }) => zeroedFrom(content, (Math.floor(durable.length / SECTOR_BYTES) + 1) * SECTOR_BYTES),
 ];
 
@@ -197,7 +197,7 @@ Object.assign(fs, {
   },
 });
 
-/** Each takes one turn of the event loop, so that what happens meanwhile is the same each time. */
+/** Each change takes one turn of the event loop, so that the order of events is the same in every test run. */
 async function later<T>(change: () => T): Promise<T> {
   await new Promise(setImmediate);
   return change();
@@ -223,7 +223,7 @@ Object.assign(fs.promises, {
 });
 syncBuiltinESMExports();
 
-// Now: what promises are made of is taken when the store is loaded.
+// Imported here, because the store takes its file functions from `node:fs` when it is loaded.
 const embedded = await import("../../../src/limits/stores/embedded.ts");
 
 export function openStore(folder: string, options: EmbeddedStoreOptions): Promise<EmbeddedLimitStore> {

@@ -34,7 +34,7 @@ function used(store: EmbeddedLimitStore, key = "a"): Promise<number> {
 }
 
 describe("the embedded store over restarts", () => {
-  it("counts on where it stopped, resets included", async () => {
+  it("continues with all counts, including resets", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       await withStore(folder, { clock }, async (store) => {
@@ -51,7 +51,7 @@ describe("the embedded store over restarts", () => {
     });
   });
 
-  it("forgets nothing when the wall clock was set back, and lets time go on from where it was", async () => {
+  it("keeps all counts after the wall clock was set back, and time continues from its last value", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       const key = charge("a", { minute: 5 });
@@ -77,7 +77,7 @@ describe("the embedded store over restarts", () => {
     });
   });
 
-  it("does not go back when the clock does while it runs", async () => {
+  it("does not go back in time when the clock does so while it runs", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       await withStore(folder, { clock }, async (store) => {
@@ -88,7 +88,7 @@ describe("the embedded store over restarts", () => {
     });
   });
 
-  it("drops a record that a crash tore off, wherever it was torn, and goes on", async () => {
+  it("drops a record that a crash tore at any byte, and continues", async () => {
     await inFolder(async (folder) => {
       const clock = new HandClock();
       const journal = join(folder, "journal-1");
@@ -107,7 +107,7 @@ describe("the embedded store over restarts", () => {
     });
   });
 
-  it("starts anew when a crash tore its very first record", async () => {
+  it("starts empty when a crash tore its very first record", async () => {
     await inFolder(async (folder) => {
       await withStore(folder, {}, async () => {});
       await truncate(join(folder, "journal-1"), 5);
@@ -116,7 +116,7 @@ describe("the embedded store over restarts", () => {
     });
   });
 
-  it("takes zeros at the end for what a loss of power leaves", async () => {
+  it("treats zeros at the end as the result of a loss of power", async () => {
     await inFolder(async (folder) => {
       await withStore(folder, {}, async (store) => void (await admitted(store, 2, charge("a", month))));
       await writeFile(join(folder, "journal-1"), Buffer.alloc(5_000), { flag: "a" });
@@ -124,7 +124,7 @@ describe("the embedded store over restarts", () => {
     });
   });
 
-  it("refuses to start with any other damage, and says which file and what to do", async () => {
+  it("rejects any other damage at the start, and names the file and the remedy", async () => {
     await inFolder(async (folder) => {
       const journal = join(folder, "journal-1");
       await withStore(folder, {}, async (store) => void (await admitted(store, 3, charge("a", month))));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { EmbeddedLimitStore, type EmbeddedStoreOptions } from "../../../src/limits/stores/embedded.ts";
 
-/** A clock that goes only when it is told to. */
+/** A clock that a test sets. */
 export class HandClock {
   time: number;
 
@@ -18,12 +18,12 @@ export class HandClock {
   }
 }
 
-/** For stores in which nothing may fail in the background. */
+/** An error handler for stores in which nothing may fail in the background. */
 export function failOnError(error: unknown): void {
   assert.ifError(error);
 }
 
-/** Calls with an empty folder, and removes it. */
+/** Calls `body` with an empty folder, and removes the folder. */
 export async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "caisson-limits-"));
   try {
@@ -33,7 +33,7 @@ export async function inFolder(body: (folder: string) => Promise<void>): Promise
   }
 }
 
-/** Calls with an open store, and closes it. */
+/** Calls `body` with an open store, and closes the store. */
 export async function withStore(
   folder: string,
   options: Partial<EmbeddedStoreOptions>,

@@ -15,7 +15,7 @@ const compactAtBytes = 1_500;
 const TURNS = 30;
 const RUNS_A_TURN = 6;
 
-/** What is known of a key: runs that were answered, and those that may have been counted besides. */
+/** The known counts of a key: the answered runs, and the failed runs that may have been counted in addition. */
 interface Known {
   answered: number;
   perhaps: number;
@@ -23,7 +23,7 @@ interface Known {
 
 type Ledger = Map<string, Known>;
 
-/** Runs, some resets, and whatever goes wrong: the ledger tells what must be on record after it. */
+/** Makes runs and some resets under the current faults, and updates the ledger of what must be on record afterwards. */
 async function work(store: Store, clock: HandClock, ledger: Ledger, turns: number = TURNS): Promise<void> {
   for (let turn = 0; turn < turns && !disk.dead; turn++) {
     clock.time += 3;
@@ -46,7 +46,7 @@ async function reset(store: Store, key: string, ledger: Ledger): Promise<void> {
     await store.reset(key);
     Object.assign(known, { answered: 0, perhaps: 0 });
   } catch {
-    // Nobody was told that it is reset: it may be, where the disk died; else it is as it was.
+    // The reset failed: it may have happened if the disk died. Otherwise the counts are unchanged.
     if (disk.dead) Object.assign(known, { answered: 0, perhaps: known.answered + known.perhaps });
   }
 }
@@ -56,7 +56,7 @@ function knownOf(ledger: Ledger, key: string): Known {
   return ledger.get(key)!;
 }
 
-/** @param exact whether nothing may be counted but what was answered */
+/** @param exact whether only answered runs may be counted */
 async function check(store: Store, ledger: Ledger, what: string, exact: boolean): Promise<void> {
   for (const [key, { answered, perhaps }] of ledger) {
     const used = LIMIT - (await readOne(store, charge(key, limits))).remaining.at(-1)!;
@@ -77,7 +77,7 @@ async function open(folder: string, clock: HandClock, fsync: boolean): Promise<S
   return openStore(folder, { fsync, clock, compactAtBytes });
 }
 
-/** Opens as soon as the disk lets it. */
+/** Opens the store as soon as the disk allows it. */
 async function openAgain(folder: string, clock: HandClock, fsync: boolean): Promise<Store> {
   for (;;) {
     const store = await open(folder, clock, fsync).catch(() => undefined);
@@ -85,7 +85,7 @@ async function openAgain(folder: string, clock: HandClock, fsync: boolean): Prom
   }
 }
 
-/** Opens, works and closes; what fails is what the fault makes fail. */
+/** Opens, works and closes. Only injected faults make operations fail. */
 async function live(folder: string, clock: HandClock, ledger: Ledger, fsync: boolean): Promise<void> {
   const store = await open(folder, clock, fsync).catch(() => undefined);
   if (!store) return;
@@ -93,7 +93,7 @@ async function live(folder: string, clock: HandClock, ledger: Ledger, fsync: boo
   await store.close();
 }
 
-/** A folder with something in it, and the ledger of that. */
+/** Creates a history in a folder, and returns its ledger. */
 async function withHistory(folder: string, clock: HandClock): Promise<Ledger> {
   const ledger: Ledger = new Map();
   disk.reset(folder);
@@ -101,7 +101,7 @@ async function withHistory(folder: string, clock: HandClock): Promise<Ledger> {
   return ledger;
 }
 
-/** Calls once for each change of the disk that a life of the store makes, on a fresh copy of the folder. */
+/** Calls `body` for each change of the disk in one life of the store, with a fresh copy of the folder. */
 async function atEachChange(
   fsync: boolean,
   body: (number: number, folder: string, clock: HandClock, ledger: Ledger) => Promise<void>,
@@ -129,7 +129,7 @@ async function atEachChange(
   });
 }
 
-/** That there is a compaction in what is disturbed, from its beginning to its end. */
+/** Asserts that the disturbed operations include a compaction from its beginning to its end. */
 function assertAllKinds(operations: readonly Operation[], folder: string): void {
   const kinds = new Set(
     operations.map(({ kind, path }) => `${kind} ${path === folder ? "folder" : basename(path).replace(/-\d+/, "")}`),
@@ -146,14 +146,14 @@ function assertAllKinds(operations: readonly Operation[], folder: string): void 
     "remove journal",
     "remove snapshot",
   ]) {
-    assert.ok(kinds.has(kind), `nothing was disturbed that is a ${kind}; there is: ${[...kinds].join(", ")}`);
+    assert.ok(kinds.has(kind), `no disturbed operation is a ${kind}; there are: ${[...kinds].join(", ")}`);
   }
 }
 
 describe("the embedded store when its process ends at a change of the disk", () => {
   for (const fsync of [false, true]) {
     for (const fault of ["die", "die in the middle"] as const) {
-      it(`has every answered run on record at each of them: ${fault}${fsync ? ", with fsync" : ""}`, async () => {
+      it(`has every answered run on record for each change: ${fault}${fsync ? ", with fsync" : ""}`, async () => {
         await atEachChange(fsync, async (number, folder, clock, ledger) => {
           disk.fault = (_, at) => (at === number ? fault : undefined);
           await live(folder, clock, ledger, fsync);
@@ -168,7 +168,7 @@ describe("the embedded store when its process ends at a change of the disk", () 
 });
 
 describe("the embedded store after a loss of power", () => {
-  it("with fsync has every answered run on record, whatever the disk has kept of what was not synced", async () => {
+  it("with fsync has every answered run on record, whatever unsynced data the disk has kept", async () => {
     let states = 0;
     await atEachChange(true, async (number, folder, clock, ledger) => {
       disk.fault = (_, at) => (at === number ? "die" : undefined);
@@ -191,11 +191,11 @@ describe("the embedded store after a loss of power", () => {
   });
 });
 
-describe("the embedded store when the disk refuses", () => {
+describe("the embedded store on a disk that rejects changes", () => {
   const faults: Fault[] = ["ENOSPC", "EIO", "EROFS"].map((error) => ({ error }));
   for (const fsync of [false, true]) {
     for (const length of [1, 5]) {
-      it(`for ${length} changes counts exactly what it answers, then goes on${fsync ? ", with fsync" : ""}`, async () => {
+      it(`counts exactly the answered runs after ${length} failures, then continues${fsync ? ", with fsync" : ""}`, async () => {
         await atEachChange(fsync, async (number, folder, clock, ledger) => {
           const what = `refused from ${number}`;
           const fault = faults[number % faults.length];
@@ -210,7 +210,7 @@ describe("the embedded store when the disk refuses", () => {
           do await work(store, clock, ledger);
           while (++rounds < 10 && (await newestSnapshot(folder)) === before);
           assert.ok(rounds < 10, `${what}: never compacted again`);
-          for (const [key, known] of ledger) assert.equal(known.perhaps, 0, `${what}: ${key} is refused for ever`);
+          for (const [key, known] of ledger) assert.equal(known.perhaps, 0, `${what}: ${key} is refused forever`);
           await check(store, ledger, what, true);
           await store.close();
           disk.reset(folder);
@@ -222,7 +222,7 @@ describe("the embedded store when the disk refuses", () => {
     }
   }
 
-  it("for 3 changes and then dies in the middle of a write has every answered run on record", async () => {
+  it("has every answered run on record after 3 failures and an end in the middle of a write", async () => {
     for (const later of [0, 1, 2]) {
       await atEachChange(false, async (number, folder, clock, ledger) => {
         let writes = 0;
@@ -240,7 +240,7 @@ describe("the embedded store when the disk refuses", () => {
     }
   });
 
-  it("for good and then dies has every answered run on record", async () => {
+  it("has every answered run on record after lasting failures and an end", async () => {
     await atEachChange(false, async (number, folder, clock, ledger) => {
       disk.fault = (_, at) => (at >= number ? faults[number % faults.length] : undefined);
       await live(folder, clock, ledger, false);

@@ -17,10 +17,10 @@ async function used(store: LimitStore): Promise<number> {
   return (await readOne(store, KEY)).used.at(-1)!;
 }
 
-/** The decisions that were answered; all else must be that the store cannot be reached. */
-async function answered(asked: readonly Promise<Decision>[]): Promise<number> {
+/** Returns the number of answered decisions. All others must fail with `store_unavailable`. */
+async function answered(requests: readonly Promise<Decision>[]): Promise<number> {
   let decisions = 0;
-  for (const outcome of await Promise.allSettled(asked)) {
+  for (const outcome of await Promise.allSettled(requests)) {
     if (outcome.status === "fulfilled") decisions++;
     else assert.equal((outcome.reason as Problem).code, "store_unavailable");
   }
@@ -31,7 +31,7 @@ function many(store: LimitStore, runs: number): Promise<Decision>[] {
   return Array.from({ length: runs }, () => store.admit([KEY]));
 }
 
-/** After the time in which a command may be carried out, and what the node may be wrong about it. */
+/** Resumes Redis after the deadline of a command, with a margin for the node's estimate of the time of Redis. */
 async function resume(server: RedisServer): Promise<void> {
   await pause(4 * COMMAND_MS);
   process.kill(server.pid, "SIGCONT");
@@ -42,17 +42,17 @@ async function halt(server: RedisServer): Promise<void> {
   await until(() => server.isStopped(), "the server stands still");
 }
 
-describe("a Redis that is lost", { skip: await missing("redis-server") }, () => {
-  it("counts nothing that was asked while it stood still, and goes on by itself", async () => {
+describe("a lost Redis", { skip: await missing("redis-server") }, () => {
+  it("counts no request from the time when it was stopped, and works again without help", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
     const store = new RedisLimitStore(link);
     assert.equal(await answered(many(store, 10)), 10);
     await halt(server);
-    // In its buffers when it wakes up.
+    // These requests are in the buffers of Redis when it resumes.
     assert.equal(await answered(many(store, 50)), 0);
     assert.ok(link.lost);
-    // Not even sent.
+    // These requests are not even sent.
     assert.equal(await answered(many(store, 1_000)), 0);
     await assert.rejects(store.reset(KEY.key), Problem);
     await resume(server);
@@ -64,7 +64,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(await used(store), 20);
   });
 
-  it("resets nothing that was asked while it stood still", async () => {
+  it("resets nothing on requests from the time when it was stopped", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
     const store = new RedisLimitStore(link);
@@ -76,7 +76,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(await used(store), 3);
   });
 
-  it("forgets no answered run when it is killed under load and started again, and counts none twice", async () => {
+  it("keeps every answered run when it is killed under load and restarted, and counts none twice", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
     const store = new RedisLimitStore(link);
@@ -103,12 +103,12 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     over.abort();
     await Promise.all(callers);
     const counted = await used(store);
-    // In flight when it was killed: made or not, nobody knows.
+    // A decision that was in flight at the kill may or may not have been made.
     assert.ok(counted >= decisions && counted <= decisions + 3 * 16, `${counted} counted of ${decisions} answered`);
     assert.ok(unanswered > 0);
   });
 
-  it("is asked once for all decisions of a turn, and a bounded number at a time", async () => {
+  it("receives one request for all decisions of a turn, with a bounded number of decisions", async () => {
     await using server = await startRedis();
     const store = new RedisLimitStore(await server.hastyLink());
     const calls = async (): Promise<number> =>
@@ -122,21 +122,21 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(await used(store), 1_101);
   });
 
-  it("fails a decision over what it cannot read, and none of those that were asked with it", async () => {
+  it("fails a decision on a log that it cannot read, and no other decision of the same request", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
     const store = new RedisLimitStore(link);
     await server.client.hset(link.hashedKey("t:other"), "some", "thing");
     await server.client.set(link.hashedKey("t:short"), "too short");
     const [other, short] = [charge("t:other", { day: 5 }), charge("t:short", { day: 5 })];
-    const asked = [
+    const requests = [
       store.admit([KEY]),
       store.admit([KEY, other]),
       store.admit([KEY]),
       store.admit([short, KEY]),
       store.admit([KEY]),
     ];
-    const outcomes = await Promise.allSettled(asked);
+    const outcomes = await Promise.allSettled(requests);
     assert.deepEqual(
       outcomes.map(({ status }) => status),
       ["fulfilled", "rejected", "fulfilled", "rejected", "fulfilled"],
@@ -150,7 +150,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(link.lost, null);
   });
 
-  it("is told of a script that it has forgotten", async () => {
+  it("receives a script again after it was flushed", async () => {
     await using server = await startRedis();
     const store = new RedisLimitStore(await server.hastyLink());
     await Promise.all(many(store, 1));
@@ -159,13 +159,13 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(await used(store), 6);
   });
 
-  it("does not fail the requests of a node whose idea of the time is wrong more than once", async () => {
+  it("rejects requests of a node with a wrong estimate of the time only once", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
     const store = new RedisLimitStore(link);
     await Promise.all(many(store, 1));
     const now = performance.now.bind(performance);
-    // To this node it looks as if the clock of Redis had been set forward by a minute.
+    // To this node the clock of Redis seems to have been set forward by a minute.
     performance.now = () => now() - 60_000;
     try {
       assert.equal(await answered(many(store, 1)), 0);
@@ -176,21 +176,21 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(await used(store), 4);
   });
 
-  it("does not take for lost what a busy node had no time to read", async () => {
+  it("is not considered lost when a busy node had no time to read its replies", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
     const store = new RedisLimitStore(link);
     await Promise.all(many(store, 1));
-    const asked = many(store, 30);
-    // Sent before the node is kept from its work, answered meanwhile.
+    const requests = many(store, 30);
+    // The requests are sent before the node is blocked, and answered while it is blocked.
     await new Promise(setImmediate);
     const untilMs = performance.now() + 2 * COMMAND_MS;
     while (performance.now() < untilMs);
-    assert.equal(await answered(asked), 30);
+    assert.equal(await answered(requests), 30);
     assert.equal(link.lost, null);
   });
 
-  it("does not stop the runs of a lenient store, which counts again as soon as it can", async () => {
+  it("does not stop the runs of a fail-open store, which counts again as soon as Redis is back", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
     const store = new FailOpenLimitStore(new RedisLimitStore(link));
@@ -205,7 +205,7 @@ describe("a Redis that is lost", { skip: await missing("redis-server") }, () => 
     assert.equal(decision!.usage[0]!.remaining.at(-1), 99_999);
   });
 
-  it("refuses while it starts again, and where it may not be written", async () => {
+  it("refuses runs while it cannot be written, and admits them again afterwards", async () => {
     await using server = await startRedis();
     const store = new RedisLimitStore(await server.hastyLink());
     await server.client.config("SET", "maxmemory", "1");

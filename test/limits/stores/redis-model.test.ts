@@ -27,7 +27,7 @@ const HAND_CLOCK = 'tonumber(redis.call("GET", "hand"))';
 const START_MS = 1_700_000_000_000;
 const NAMES = ["a", "b", "c"];
 
-/** The algorithm as it runs in process, which tests of its own hold against a naive log. */
+/** The in-process algorithm, which other tests compare with a naive log. */
 class Model {
   readonly #logs = new Map<string, CellLog>();
 
@@ -63,7 +63,7 @@ const limits = record(
     month: integer({ min: 1, max: 2_000 }),
   },
   { requiredKeys: [] },
-).map((given) => limitVector(given));
+).map((set) => limitVector(set));
 const charge = (key: string): Arbitrary<Charge> =>
   limits.map((vector) => ({ key, class: "token" as const, limits: vector }));
 const step = oneof(
@@ -96,7 +96,7 @@ const step = oneof(
 
 for (const program of SERVERS) {
   describe(`decisions in ${program}`, { skip: await missing(program) }, () => {
-    it("are those of the cell log, whichever of two nodes asks, also where it has merged", async () => {
+    it("equal those of the cell log for requests of two nodes in any order, including merged entries", async () => {
       await using server = await startRedis(["--save", ""], program);
       let realm = 0;
       const scenario = asyncProperty(array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
@@ -134,7 +134,7 @@ for (const program of SERVERS) {
       await assertProperty(scenario, { numRuns: isLong ? 1_000 : 100 });
     });
 
-    it("go on in time when the clock of Redis is set back, from whichever run is the newest", async () => {
+    it("continue in time when the clock of Redis is set back, from the newest run", async () => {
       await using server = await startRedis(["--save", ""], program);
       const node = new RedisLimitStore(await server.link(), HAND_CLOCK);
       const asked: Charge = { key: "a", class: "token", limits: limitVector({ minute: 2 }) };
@@ -142,7 +142,7 @@ for (const program of SERVERS) {
       const pass = async (ms: number): Promise<void> => void (await server.client.set("hand", (hand += ms)));
       await pass(0);
       assert.ok((await node.admit([asked])).admitted);
-      // Sooner than the clock is written down again: only the log knows of it.
+      // Before the script stores the clock again, so only the log has this time.
       await pass(400);
       assert.ok((await node.admit([asked])).admitted);
       for (const back of [3_600_000, 90_000]) {
@@ -157,7 +157,7 @@ for (const program of SERVERS) {
       assert.ok((await node.admit([asked])).admitted);
     });
 
-    it("are kept for as long as the newest run counts", async () => {
+    it("are stored as long as the newest run counts", async () => {
       await using server = await startRedis(["--save", ""], program);
       const link = await server.link();
       const node = new RedisLimitStore(link, HAND_CLOCK);
@@ -166,12 +166,12 @@ for (const program of SERVERS) {
         await server.client.set("hand", START_MS + hour * 3_600_000);
         await node.admit([asked]);
         assert.ok((await server.client.pttl(link.hashedKey("a"))) > LONGEST_MS);
-        // As if the hour had passed for the server, too.
+        // As if an hour had passed for the server, too.
         await server.client.pexpire(link.hashedKey("a"), LONGEST_MS);
       }
     });
 
-    it("are those of the cell log over thousands of runs of one key", async () => {
+    it("equal those of the cell log over thousands of runs of one key", async () => {
       await using server = await startRedis(["--save", ""], program);
       const nodes = [
         new RedisLimitStore(await server.link(), HAND_CLOCK),
@@ -185,7 +185,7 @@ for (const program of SERVERS) {
       };
       let now = START_MS;
       for (let run = 0; run < 6_000; run++) {
-        // Bursts, trickles and pauses, each with a length of its own; one after which nothing counts any more.
+        // Bursts, trickles and pauses of different lengths; after one of the pauses nothing counts.
         if (run === 3_000) now += LONGEST_MS + 1;
         now += run % 997 === 0 ? 3_600_000 : run % 101 === 0 ? 20_000 : (run * run) % 23;
         await server.client.set("hand", now);

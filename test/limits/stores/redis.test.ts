@@ -4,7 +4,7 @@ import { RedisLimitStore } from "../../../src/limits/stores/redis.ts";
 import { missing, SERVERS, startRedis } from "../../redis/server.ts";
 import { limitStoreSuite } from "../../suites/limit-store.ts";
 
-/** A clock that stands still between two steps, in the server, as its own is. */
+/** The Lua expression of a clock in the server that stands still between two steps. */
 const HAND_CLOCK = 'tonumber(redis.call("GET", "hand"))';
 const START_MS = 1_700_000_000_000;
 

@@ -20,7 +20,7 @@ async function used(store: EmbeddedLimitStore, key: string): Promise<number> {
   return LIMIT - (await readOne(store, charge(key, month))).remaining.at(-1)!;
 }
 
-/** Calls with a folder of counts: of each key as many runs, one record each. */
+/** Calls `body` with a folder of counts: the same number of runs for each key, one record for each run. */
 async function withCounts(body: (folder: string, journal: string) => Promise<void>): Promise<void> {
   await inFolder(async (data) => {
     const folder = join(data, "limits");
@@ -34,7 +34,7 @@ async function withCounts(body: (folder: string, journal: string) => Promise<voi
 }
 
 describe("the repair of damaged counts", () => {
-  it("keeps every record that can be read, whichever byte is damaged, and says how many runs may be lost", async () => {
+  it("keeps every readable record, whichever byte is damaged, and reports how many runs may be lost", async () => {
     await withCounts(async (folder, journal) => {
       const whole = await readFile(journal);
       for (let at = 0; at < whole.length; at++) {
@@ -43,7 +43,7 @@ describe("the repair of damaged counts", () => {
         await writeFile(journal, damaged);
         await assert.rejects(EmbeddedLimitStore.open(folder, { fsync: false, clock }));
         const found = salvage(folder);
-        assert.deepEqual(await readFile(journal), damaged, "looking changes nothing");
+        assert.deepEqual(await readFile(journal), damaged, "a dry run changes nothing");
         const [gap, names] = found.losses;
         assert.ok(gap && gap.at <= at && at < gap.at + gap.bytes, `byte ${at}: ${JSON.stringify(found.losses)}`);
         const backup = await found.rewrite();
@@ -52,10 +52,10 @@ describe("the repair of damaged counts", () => {
           let kept = 0;
           for (const key of KEYS) kept += await used(store, key);
           const atMost = Number(/at most (\d+) runs/.exec(gap.what)![1]);
-          const nameless = Number(/^(\d+) counts/.exec(names?.what ?? "")?.[1] ?? 0);
+          const unnamed = Number(/^(\d+) counts/.exec(names?.what ?? "")?.[1] ?? 0);
           const lost = KEYS.length * RUNS - kept;
-          assert.ok(lost <= atMost + nameless, `byte ${at}: ${lost} runs are lost of ${atMost} and ${nameless}`);
-          assert.ok(lost <= RUNS, `byte ${at}: more is lost than one record, or one key by its name`);
+          assert.ok(lost <= atMost + unnamed, `byte ${at}: ${lost} runs are lost of ${atMost} and ${unnamed}`);
+          assert.ok(lost <= RUNS, `byte ${at}: more is lost than one record, or one key with its name`);
           assert.equal(await admitted(store, 1, charge("one", month)), 1);
         });
         await rm(folder, { recursive: true });
@@ -65,7 +65,7 @@ describe("the repair of damaged counts", () => {
     });
   });
 
-  it("finds nothing lost in whole counts, nor where a crash tore the last record off", async () => {
+  it("finds no loss in undamaged counts, or after a crash tore the last record", async () => {
     await withCounts(async (folder, journal) => {
       assert.deepEqual(salvage(folder).losses, []);
       assert.equal(salvage(folder).keys, KEYS.length);
@@ -75,7 +75,7 @@ describe("the repair of damaged counts", () => {
     });
   });
 
-  it("keeps what other files hold when one is missing or cut", async () => {
+  it("keeps the contents of other files when one is missing or truncated", async () => {
     await inFolder(async (data) => {
       const folder = join(data, "limits");
       await withStore(folder, { clock, compactAtBytes: 2_000 }, async (store) => {
@@ -102,7 +102,7 @@ describe("the repair of damaged counts", () => {
     });
   });
 
-  it("refuses files of another release: they are not damaged", async () => {
+  it("rejects files of another release, which are not damaged", async () => {
     await inFolder(async (folder) => {
       const journal = join(folder, "journal-1");
       await withStore(folder, { clock }, () => Promise.resolve());

@@ -9,10 +9,10 @@ import { failOnError, inFolder, withStore } from "./folder.ts";
 
 const MINUTE_MS = 60_000;
 const LIMIT = 5;
-/** How much later than needed a run is admitted after each restart at most: uptime is told in steps. */
+/** How much later than necessary a run may be admitted after each restart: the resolution of the uptime. */
 const STEP_MS = 10;
 
-/** Time as it passes, and a wall clock that somebody sets. */
+/** A clock with real time, and a wall clock that is set independently. */
 class SetClock {
   passedMs = 1_000_000;
   aheadMs = 1_800_000_000_000;
@@ -28,7 +28,7 @@ class SetClock {
 }
 
 const life = fc.record({
-  /** What happens to the wall clock while the service is down. */
+  /** The change of the wall clock while the service is down. */
   setMs: fc.oneof(
     fc.constant(0),
     fc.integer({ min: -MINUTE_MS, max: MINUTE_MS }),
@@ -38,8 +38,8 @@ const life = fc.record({
   waits: fc.array(fc.integer({ min: 0, max: MINUTE_MS / 3 }), { maxLength: 6 }),
 });
 
-describe("limits over restarts between which the wall clock is set", () => {
-  it("admit never more than N in any window of time as it passes, and no less for long", async () => {
+describe("limits across restarts with changes of the wall clock", () => {
+  it("admit at most N runs in any window of real time, and soon admit N again", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(life, { minLength: 2, maxLength: 5 }), fc.boolean(), async (lives, compacts) => {
         const clock = new SetClock();
@@ -71,7 +71,7 @@ describe("limits over restarts between which the wall clock is set", () => {
     );
   });
 
-  it("go by the wall clock after another start of the system, and where it tells nothing", async () => {
+  it("follow the wall clock after a reboot, and on a system without an uptime", async () => {
     for (const boot of ["1".repeat(32), undefined]) {
       await inFolder(async (folder) => {
         const clock = new SetClock();
@@ -87,7 +87,7 @@ describe("limits over restarts between which the wall clock is set", () => {
     }
   });
 
-  it("know how long this system runs", { skip: process.platform !== "linux" && "only Linux tells" }, () => {
+  it("use the uptime of this system", { skip: process.platform !== "linux" && "only Linux reports" }, () => {
     const since = systemClock.sinceBoot?.();
     assert.match(since!.boot, /^[0-9a-f]{32}$/);
     assert.ok(since!.ms > 0);

@@ -1,6 +1,6 @@
 /**
- * A process that spends without end, for tests that end it: `spender.ts <folder> <fsync> <compactAtBytes>`. Prints one
- * line for each turn: how many runs it has been answered for, or why they were refused.
+ * A process that makes runs without end, for tests that kill it: `spender.ts <folder> <fsync> <compactAtBytes>`. Prints one
+ * line for each turn: how many runs were answered so far, and the error code if one was refused.
  */
 import { writeSync } from "node:fs";
 

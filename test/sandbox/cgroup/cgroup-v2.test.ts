@@ -18,10 +18,10 @@ import { processTag } from "../../../src/sandbox/temp/process-tag.ts";
 const LIMITS: ResourceLimits = { memoryBytes: 256 * 2 ** 20, threads: 64, cpuCores: 0.5 };
 
 /**
- * A folder that stands for a group of version 2. It holds what is written and does not act on it: that the kernel does,
- * is for a machine that has version 2 to show.
+ * Creates a folder that replaces a group of version 2. It only stores the written values. Whether the kernel enforces them
+ * can be tested only on a machine with version 2.
  */
-async function standIn(t: TestContext, files: Record<string, string>): Promise<string> {
+async function fakeGroup(t: TestContext, files: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-group-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
@@ -39,8 +39,8 @@ const ROOT = { "cgroup.controllers": "cpuset cpu io memory pids\n" };
 const OTHER = { ...ROOT, "cgroup.type": "domain\n" };
 
 describe("control groups of version 2", () => {
-  it("hold memory without swap, threads and CPU, and end a group as a whole", async (t) => {
-    const base = await standIn(t, ROOT);
+  it("limit memory without swap, threads and CPU, and are killed as a whole", async (t) => {
+    const base = await fakeGroup(t, ROOT);
     const groups = (await openVersion2(base, LIMITS))!;
     assert.equal(groups.version, 2);
     assert.deepEqual(heldBy(groups), { memory: true, cpu: true });
@@ -76,8 +76,8 @@ describe("control groups of version 2", () => {
     assert.equal(contents(made, "cpu.weight")["cpu.weight"], "25");
   });
 
-  it("do without a limit of CPU where that is not offered, and are none where memory or threads are not", async (t) => {
-    const noCpu = await standIn(t, { "cgroup.controllers": "memory pids\n" });
+  it("do not limit CPU without its controller, and are not opened without those of memory and threads", async (t) => {
+    const noCpu = await fakeGroup(t, { "cgroup.controllers": "memory pids\n" });
     const groups = (await openVersion2(noCpu, LIMITS))!;
     assert.deepEqual(heldBy(groups), { memory: true, cpu: false });
     await groups.create("group");
@@ -86,7 +86,7 @@ describe("control groups of version 2", () => {
       "cpu.max": null,
     });
     for (const offered of ["", "cpu pids\n", "memory\n", "memoryx pidsx\n"]) {
-      const base = await standIn(t, { ...OTHER, "cgroup.controllers": offered, "cgroup.procs": `${process.pid}\n` });
+      const base = await fakeGroup(t, { ...OTHER, "cgroup.controllers": offered, "cgroup.procs": `${process.pid}\n` });
       assert.equal(await openVersion2(base, LIMITS), null, offered);
       assert.ok(!existsSync(path.join(base, "caisson-service")), "nothing was moved");
     }
@@ -94,19 +94,19 @@ describe("control groups of version 2", () => {
     assert.equal(await openVersion2("/nowhere", LIMITS), null);
   });
 
-  it("move the service out of the way, with what started it, and nobody else", async (t) => {
-    const base = await standIn(t, { ...OTHER, "cgroup.procs": `0\n${process.ppid}\n${process.pid}\n` });
+  it("move the service and the processes that started it into a leaf group, but no other process", async (t) => {
+    const base = await fakeGroup(t, { ...OTHER, "cgroup.procs": `0\n${process.ppid}\n${process.pid}\n` });
     const groups = (await openVersion2(base, LIMITS))!;
     await groups.prefer([process.pid]);
-    // The last that was written: the kernel takes one at a time.
+    // The file has only the last written pid, because a pid is written at a time.
     assert.deepEqual(contents(path.join(base, "caisson-service"), "cgroup.procs", "cpu.weight"), {
       "cgroup.procs": String(process.ppid),
       "cpu.weight": "800",
     });
   });
 
-  it("are made where they were before by a service that the same shell starts anew", async (t) => {
-    const base = await standIn(t, { ...OTHER, "cgroup.procs": "" });
+  it("are created at the same place if the same shell starts the service again", async (t) => {
+    const base = await fakeGroup(t, { ...OTHER, "cgroup.procs": "" });
     const leaf = path.join(base, "caisson-service");
     await mkdir(leaf);
     await writeFile(path.join(leaf, "cgroup.controllers"), "memory pids cpu\n");
@@ -116,17 +116,17 @@ describe("control groups of version 2", () => {
     assert.ok(existsSync(path.join(base, processTag(ALL_GUESTS_GROUP), "group")));
     await groups.prefer([process.pid]);
     assert.equal(contents(leaf, "cpu.weight")["cpu.weight"], "800");
-    assert.ok(!existsSync(path.join(leaf, "caisson-service")), "and not deeper with each start");
+    assert.ok(!existsSync(path.join(leaf, "caisson-service")), "the groups are not deeper after each start");
   });
 
-  it("leave the service where it is in the root, which may have members", async (t) => {
-    const base = await standIn(t, { ...ROOT, "cgroup.procs": `${process.pid}\n` });
+  it("do not move a service in the root group, because the root may have members", async (t) => {
+    const base = await fakeGroup(t, { ...ROOT, "cgroup.procs": `${process.pid}\n` });
     await (await openVersion2(base, LIMITS))!.prefer([process.pid]);
     assert.ok(!existsSync(path.join(base, "caisson-service")));
   });
 
-  it("know a kill for want of memory from none", async (t) => {
-    const base = await standIn(t, ROOT);
+  it("report whether the kernel killed a member because of memory", async (t) => {
+    const base = await fakeGroup(t, ROOT);
     const group = await (await openVersion2(base, LIMITS))!.create("group");
     const events = (kills: number): Promise<void> => {
       const text = `low 0\nhigh 0\nmax 9\noom 9\noom_kill ${kills}\noom_group_kill 0\n`;
@@ -138,8 +138,8 @@ describe("control groups of version 2", () => {
     assert.equal(await group.ranOutOfMemory(), true);
   });
 
-  it("remove the empty groups of a service that is dead, and leave those of others", async (t) => {
-    const base = await standIn(t, ROOT);
+  it("remove the empty groups of an ended service, and keep the groups of other services", async (t) => {
+    const base = await fakeGroup(t, ROOT);
     const dead = `${2 ** 22 + 1}-1-`;
     const names = [
       `caisson-guest-${dead}1`,

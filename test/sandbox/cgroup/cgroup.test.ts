@@ -14,33 +14,33 @@ import { start } from "../../containers/recorder.ts";
 import { until } from "../../contract/until.ts";
 
 const PERIOD_MS = 100;
-/** So little that even a busy machine would give more. */
+/** A quota so small that even a busy machine has more CPU available. */
 const CORES = 0.05;
 const THREADS = 16;
-/** What one period may bring over its share, and what was burned before and after the looking. */
+/** The tolerance, in milliseconds: the excess of one period, and CPU used before and after the measurement. */
 const SLACK_MS = 60;
 
 const groups = await openCgroups(RESOURCES);
-const skip = groups === null && "no control group can be made here";
+const skip = groups === null && "this process cannot create control groups";
 
-/** Folders of groups of this process's guests: one a guest under version 2, one a controller under version 1. */
+/** Returns the folders of the groups of this process's guests. Under version 1 a guest has one for each controller. */
 function foldersOfGuests(): string[] {
   return globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*`);
 }
 
-/** What the kernel says in a file of the groups, which only one of the controllers has. */
+/** Reads a file of the guest's groups. Only one controller has the file. */
 function read(file: string): string | null {
   const files = globSync(`/sys/fs/cgroup/**/caisson-guest-${process.pid}-*/${file}`);
   const found = files.find((each) => !each.includes("/caisson-last-") && !each.includes("/busy/"));
   return found === undefined ? null : readFileSync(found, "utf8").trim();
 }
 
-/** Of any process. */
+/** Returns the groups of a process. */
 function groupsOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cgroup`, "utf8");
 }
 
-/** One a controller under version 1, one more among the busy, and one among the last. */
+/** The number of groups of one guest under version 1: one for each controller, one busy group, and one last group. */
 const FOLDERS_OF_ONE = 5;
 
 function folders(): string[] {
@@ -50,9 +50,9 @@ function folders(): string[] {
 const LAST = `caisson-last-${process.pid}-*`;
 const BUSY = `caisson-guests-${process.pid}-*/busy`;
 
-/** The folder of a guest's group below these that has a member, or null. */
-function groupBelow(above: string): string | null {
-  const files = globSync(`/sys/fs/cgroup/**/${above}/caisson-guest-*/cgroup.procs`);
+/** Returns the folder of a guest's group that is below a parent group and has a member, or null. */
+function groupBelow(parent: string): string | null {
+  const files = globSync(`/sys/fs/cgroup/**/${parent}/caisson-guest-*/cgroup.procs`);
   const found = files.find((file) => readFileSync(file, "utf8") !== "");
   return found === undefined ? null : path.dirname(found);
 }
@@ -76,7 +76,7 @@ describe("the group of a guest", { skip }, () => {
   });
   after(() => real.close());
 
-  it("has a share of CPU below everybody's, and no memory in the swap", () => {
+  it("has a smaller share of CPU than other groups of the machine, and no swap", () => {
     const memory = String(RESOURCES.memoryBytes);
     if (groups!.version === 2) {
       assert.deepEqual([read("cpu.weight"), read("memory.swap.max"), read("memory.max")], ["50", "0", memory]);
@@ -90,65 +90,65 @@ describe("the group of a guest", { skip }, () => {
     assert.equal(read("memory.memsw.limit_in_bytes") ?? memory, memory);
   });
 
-  it("weighs half as much when its first moments are over", async () => {
+  it("has half the weight after its first run", async () => {
     guest.setPriority("normal");
     const [file, usual] = groups!.version === 2 ? ["cpu.weight", "25"] : ["cpu.shares", "256"];
-    await until(() => read(file) === usual, "its share is the usual one");
+    await until(() => read(file) === usual, "its share is normal");
   });
 
-  it("has next to nothing of the processor beside others while that is asked for", async () => {
+  it("has almost no share of CPU compared with other guests at the priority low", async () => {
     if (groups!.version === 2) {
       const usual = read("cpu.weight");
       guest.setPriority("low");
       await until(() => Number(read("cpu.weight")) * 10 < Number(usual), "its share is low");
       guest.setPriority("normal");
-      await until(() => read("cpu.weight") === usual, "its share is the usual one again");
+      await until(() => read("cpu.weight") === usual, "its share is normal again");
       return;
     }
     guest.setPriority("low");
-    await until(() => groupBelow(LAST) !== null, "it is among the last");
+    await until(() => groupBelow(LAST) !== null, "the guest is in the last group");
     const last = groupBelow(LAST)!;
     assert.ok(Number(readFileSync(path.join(last, "../cpu.shares"), "utf8")) < 50);
     assert.equal(readFileSync(path.join(last, "cpu.cfs_quota_us"), "utf8"), quota());
     guest.setPriority("normal");
-    await until(() => groupBelow(LAST) === null, "it is among all again");
+    await until(() => groupBelow(LAST) === null, "the guest is in the normal group again");
     guest.setPriority("low");
-    await until(() => groupBelow(LAST) !== null, "it is among the last once more");
+    await until(() => groupBelow(LAST) !== null, "the guest is in the last group again");
     guest.setPriority("normal");
-    await until(() => groupBelow(LAST) === null, "and among all");
+    await until(() => groupBelow(LAST) === null, "the guest is in the normal group");
   });
 
-  it("shares with all that are busy what another has alone while it is one of them", async () => {
+  it("shares the CPU share of one guest with all busy guests at the priority busy", async () => {
     if (groups!.version === 2) {
       guest.setPriority("busy");
-      await until(() => read("cpu.weight") === "5", "its share is less");
+      await until(() => read("cpu.weight") === "5", "its share is smaller");
       guest.setPriority("normal");
-      await until(() => read("cpu.weight") === "25", "its share is the usual one again");
+      await until(() => read("cpu.weight") === "25", "its share is normal again");
       return;
     }
     guest.setPriority("busy");
-    await until(() => groupBelow(BUSY) !== null, "it is among the busy");
+    await until(() => groupBelow(BUSY) !== null, "the guest is in the busy group");
     const busy = groupBelow(BUSY)!;
     assert.equal(readFileSync(path.join(busy, "../cpu.shares"), "utf8").trim(), read("cpu.shares"));
     assert.equal(readFileSync(path.join(busy, "cpu.cfs_quota_us"), "utf8"), quota());
     guest.setPriority("low");
-    await until(() => groupBelow(BUSY) === null && groupBelow(LAST) !== null, "it is among the last");
+    await until(() => groupBelow(BUSY) === null && groupBelow(LAST) !== null, "the guest is in the last group");
     guest.setPriority("busy");
-    await until(() => groupBelow(BUSY) !== null && groupBelow(LAST) === null, "it is among the busy again");
+    await until(() => groupBelow(BUSY) !== null && groupBelow(LAST) === null, "the guest is in the busy group again");
     guest.setPriority("normal");
-    await until(() => groupBelow(BUSY) === null, "and among all");
+    await until(() => groupBelow(BUSY) === null, "the guest is in the normal group");
   });
 
-  it("leaves nothing where it ends while it is among others", async () => {
+  it("is removed if the guest ends during a change of priority", async () => {
     const other = await real.make();
     other.setPriority("busy");
     other.setPriority("low");
     other.end(REPLACED);
     await other.process.exited;
-    await until(() => folders().length <= FOLDERS_OF_ONE, "no more than the first guest's are left");
+    await until(() => folders().length <= FOLDERS_OF_ONE, "only the groups of the first guest are left");
   });
 
-  it("gives a task that burns its quota of each period, and not more", async () => {
+  it("limits a busy task to its quota in each period", async () => {
     const cpuMs = async (): Promise<number> => (await guest.process.inspect())!.cpuMs;
     const [periods, throttled, burned] = [
       count(read("cpu.stat"), "nr_periods"),
@@ -159,46 +159,46 @@ describe("the group of a guest", { skip }, () => {
     assert.equal(await burn.outcome(), "result 1");
     const burnedMs = (await cpuMs()) - burned;
     const passed = count(read("cpu.stat"), "nr_periods") - periods;
-    assert.ok(count(read("cpu.stat"), "nr_throttled") > throttled, "it was held back");
+    assert.ok(count(read("cpu.stat"), "nr_throttled") > throttled, "the kernel throttled the guest");
     assert.ok(burnedMs <= passed * PERIOD_MS * CORES + SLACK_MS, `${burnedMs} ms in ${passed} periods`);
   });
 });
 
 describe(
-  "groups beside those of the guests",
+  "the other groups of a service",
   { skip: skip || (groups!.version === 2 && "version 2 has none in its root") },
   () => {
-    let stranger: ChildProcess;
+    let child: ChildProcess;
 
     before(() => {
-      stranger = spawn("sleep", ["60"], { stdio: "ignore" });
+      child = spawn("sleep", ["60"], { stdio: "ignore" });
     });
-    after(() => stranger.kill());
+    after(() => child.kill());
 
-    it("have the service come before guests, and let it go unharmed when they are closed", async () => {
+    it("give the service more CPU than guests, and release it when they are closed", async () => {
       const home = groupsOf(process.pid);
       const own = (await openCgroups(RESOURCES))!;
-      await own.prefer([process.pid, stranger.pid!]);
-      const place = new RegExp(`:cpu:(/caisson-service-${process.pid}-\\d+-)$`, "m");
-      const folder = `/sys/fs/cgroup/cpu${place.exec(groupsOf(process.pid))![1]}`;
-      assert.match(groupsOf(stranger.pid!), place);
+      await own.prefer([process.pid, child.pid!]);
+      const groupPath = new RegExp(`:cpu:(/caisson-service-${process.pid}-\\d+-)$`, "m");
+      const folder = `/sys/fs/cgroup/cpu${groupPath.exec(groupsOf(process.pid))![1]}`;
+      assert.match(groupsOf(child.pid!), groupPath);
       assert.ok(Number(readFileSync(`${folder}/cpu.shares`, "utf8")) > 4 * 1_024);
       await own.close();
       assert.deepEqual([groupsOf(process.pid), existsSync(folder)], [home, false]);
-      assert.equal(stranger.exitCode ?? stranger.signalCode, null);
+      assert.equal(child.exitCode ?? child.signalCode, null);
     });
 
-    it("have a guest that is being started share with the others", async () => {
+    it("count the CPU of a starting guest for the group of all guests", async () => {
       const own = (await openCgroups(RESOURCES))!;
-      await own.begin(stranger.pid!);
-      assert.match(groupsOf(stranger.pid!), new RegExp(`:cpu:/caisson-guests-${process.pid}-\\d+-/starting$`, "m"));
-      stranger.kill();
-      await once(stranger, "exit");
+      await own.begin(child.pid!);
+      assert.match(groupsOf(child.pid!), new RegExp(`:cpu:/caisson-guests-${process.pid}-\\d+-/starting$`, "m"));
+      child.kill();
+      await once(child, "exit");
       await own.close();
       assert.deepEqual(globSync(`/sys/fs/cgroup/**/caisson-guests-${process.pid}-*/starting`), []);
     });
 
-    it("let the service go that is in one of a launcher that is dead", async (t) => {
+    it("release a service whose launcher was killed", async (t) => {
       const service = spawn("sleep", ["60"], { stdio: "ignore" });
       t.after(() => service.kill());
       const folder = `/sys/fs/cgroup/cpu/caisson-service-${2 ** 22 + 1}-1-`;
@@ -210,9 +210,9 @@ describe(
   },
 );
 
-describe("the group of a guest that may have few threads", { skip }, () => {
-  it("stops a task that takes all threads, whose container answers on", async (t) => {
-    // Each worker is some MiB, and is to be stopped by its number.
+describe("the group of a guest with a small limit of threads", { skip }, () => {
+  it("stops a task that starts too many threads, and its container still answers", async (t) => {
+    // Each worker needs several MiB, so the memory limit is higher: the limit of threads must stop it.
     const real = await openRealGuests({ threads: THREADS, memoryBytes: 2 * RESOURCES.memoryBytes });
     t.after(() => real.close());
     const guest = await real.make();
@@ -229,13 +229,13 @@ describe("the group of a guest that may have few threads", { skip }, () => {
       }`,
     );
     assert.equal(await bomb.outcome(), 'result "refused ERR_WORKER_INIT_FAILED"');
-    assert.ok(count(read("pids.events"), "max") > 0, "the kernel says that it refused");
+    assert.ok(count(read("pids.events"), "max") > 0, "the kernel refused a thread");
     assert.ok((await guest.process.inspect())!.threads <= THREADS);
     assert.equal(await start(guest, "6 * 7").outcome(), "result 42");
   });
 });
 
-/** All beyond V8's heap, whose end V8 would see coming by itself. */
+/** Memory outside V8's heap. V8 itself would detect the end of its heap. */
 const HOARDS: Readonly<Record<string, string>> = {
   buffers: "const held = []; for (;;) held.push(Buffer.alloc(4 << 20, 1))",
   "WebAssembly memory":
@@ -249,7 +249,7 @@ const HOARDS: Readonly<Record<string, string>> = {
     for (let taken = 0; taken < 128; taken += 4) held.push(Buffer.alloc(4 << 20, 1))`,
 };
 
-describe("a task that holds more memory than its group has", { skip }, () => {
+describe("a task that uses more memory than its group's limit", { skip }, () => {
   let real: RealGuests;
 
   before(async () => {
@@ -258,21 +258,21 @@ describe("a task that holds more memory than its group has", { skip }, () => {
   after(() => real.close());
 
   for (const [what, code] of Object.entries(HOARDS)) {
-    it(`as ${what}, is told so, and its group is removed`, async () => {
+    it(`ends with task_memory, and its group is removed: ${what}`, async () => {
       const run = start(await real.make(), code);
       assert.equal(await run.outcome(), "task_memory");
-      await until(() => foldersOfGuests().length === 0, "the group is gone");
+      await until(() => foldersOfGuests().length === 0, "the group is removed");
     });
   }
 });
 
-describe("guests that are killed while they are put under their limits", { skip }, () => {
-  it("leave no group behind, whichever came first", async (t) => {
+describe("guests that are killed while they are sealed", { skip }, () => {
+  it("leave no group behind, at any stage of sealing", async (t) => {
     const real = await openRealGuests();
     t.after(() => real.close());
     const killed = Array.from({ length: 8 }, async (_, index) => {
       const guest = await real.sandbox.launch();
-      // Each a little further on its way.
+      // Each guest is killed a little later.
       for (let turn = 0; turn < index; turn++) await guest.inspect();
       const sealed = guest.seal().catch(() => {});
       for (let turn = 0; turn < index; turn++) await guest.inspect();

@@ -4,8 +4,8 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import { Ahead } from "../../../src/sandbox/confined/ahead.ts";
 
-describe("what is made ahead", () => {
-  it("is nothing until the first was asked for, then one more than was", async () => {
+describe("Ahead", () => {
+  it("prepares nothing until the first item is taken, and then always one item", async () => {
     let made = 0;
     const ahead = new Ahead(() => ++made);
     await turn();
@@ -19,7 +19,7 @@ describe("what is made ahead", () => {
     assert.equal(made, 4);
   });
 
-  it("fails only for who asks", async () => {
+  it("throws only to the caller of take", async () => {
     let fault: Error | null = null;
     const ahead = new Ahead(() => {
       if (fault) throw fault;
@@ -33,7 +33,7 @@ describe("what is made ahead", () => {
     assert.equal(ahead.take(), "one");
   });
 
-  it("is no more once it was closed", async () => {
+  it("prepares no items after it is closed", async () => {
     let made = 0;
     const ahead = new Ahead(() => ++made);
     ahead.take();

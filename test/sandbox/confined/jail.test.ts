@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 describe("a jail", () => {
-  it("is closed to all others, and each root holds Node, its libraries, the guest and an empty /tmp", async () => {
+  it("is closed to other users, and each root has Node, its libraries, the guest program and an empty /tmp", async () => {
     const jail = await makeJail(folder);
     assert.equal((await stat(jail.path)).mode & 0o777, 0o700);
     const { root, tmp } = jail.makeRoot(identity);
@@ -35,12 +35,12 @@ describe("a jail", () => {
     );
     assert.deepEqual([outside, await readdir(tmp)], [[], []]);
     assert.equal((await stat(tmp)).uid, identity.uid);
-    // Of the rest nothing is the guest's to change.
+    // The guest may change nothing else.
     const own = await Promise.all(all.map(async (name) => ((await stat(path.join(root!, name))).mode & 0o022) !== 0));
     assert.ok(!own.includes(true));
   });
 
-  it("gives two guests the same files, and each a /tmp and folders that are not the other's", async () => {
+  it("gives two guests the same files, but separate folders and a separate /tmp", async () => {
     const jail = await makeJail(folder);
     const [one, other] = [jail.makeRoot(identity), jail.makeRoot(identity)];
     const inodes = async (name: string): Promise<number[]> =>
@@ -52,17 +52,17 @@ describe("a jail", () => {
     assert.ok((await stat(path.join(other.root!, "bin/node"))).size > 0);
   });
 
-  it("copies a Node that others may write to, and takes that right away from the copy", async () => {
+  it("copies a Node executable that other users may write to, and makes the copy read-only for them", async () => {
     const node = path.join(folder.path, "another-node");
     await writeFile(node, "not the same");
     await chmod(node, 0o777);
     const { root } = (await makeJail({ ...folder, node })).makeRoot(identity);
-    const [given, made] = await Promise.all([stat(node), stat(path.join(root!, "bin/node"))]);
-    assert.notEqual(made.ino, given.ino);
-    assert.equal(made.mode & 0o777, 0o755);
+    const [original, copy] = await Promise.all([stat(node), stat(path.join(root!, "bin/node"))]);
+    assert.notEqual(copy.ino, original.ino);
+    assert.equal(copy.mode & 0o777, 0o755);
   });
 
-  it("ends with its run folder, and all that guests have written ends with it", async () => {
+  it("is removed with its run folder, with all files that guests have written", async () => {
     const jail = await makeJail(folder);
     const { tmp } = jail.makeRoot(identity);
     await writeFile(path.join(tmp, "file"), "x");

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { descriptorLimit } from "../../../src/sandbox/launcher/descriptors.ts";
 
 const MODULE = path.join(import.meta.dirname, "../../../src/sandbox/launcher/descriptors.ts");
-/** Node itself sees to the first sixteen. */
+/** Above 15, because Node itself handles the first sixteen descriptors. */
 const DESCRIPTOR = 40;
 const PROBE = `
   const { closeInheritedDescriptors } = await import(${JSON.stringify(MODULE)});
@@ -17,25 +17,25 @@ const PROBE = `
   try { fstatSync(${DESCRIPTOR}); console.log("open") } catch (error) { console.log(error.code) }
 `;
 
-/** Started with a file open, says whether it still can be read. */
+/** Starts a process with an open file. @returns whether the process can still use the file. */
 async function probe(what: string): Promise<string> {
-  const words = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", PROBE, what];
+  const args = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", PROBE, what];
   const file = openSync("/etc/hostname", "r");
   const others = Array.from({ length: DESCRIPTOR - 3 }, () => "ignore" as const);
-  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit", ...others, file] });
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit", ...others, file] });
   closeSync(file);
   return (await text(child.stdout!)).trim();
 }
 
 describe("closeInheritedDescriptors", () => {
-  it("closes what the process was started with", async () => {
+  it("closes inherited descriptors", async () => {
     assert.equal(await probe("keep"), "open");
     assert.equal(await probe("close"), "EBADF");
   });
 });
 
 describe("descriptorLimit", () => {
-  it("is what the kernel says", () => {
+  it("returns the kernel's limit", () => {
     assert.ok(descriptorLimit()! >= 64);
   });
 });

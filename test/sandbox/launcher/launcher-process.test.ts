@@ -23,7 +23,7 @@ interface ForkedLauncher {
   readonly exit: Promise<[number | null, string | null]>;
 }
 
-/** A launcher of a service that does with the connections of guests what the test wants. */
+/** Starts a launcher, for which the test takes the place of the service and receives the connections of guests. */
 async function forkLauncher(
   t: TestContext,
   onConnection: (socket: Socket) => void,
@@ -56,7 +56,7 @@ it("a launcher outlives a service that closes the connections of new guests", as
   assert.equal(over.size, GUESTS);
 });
 
-it("a launcher makes one guest a number, whatever it is asked by a service that is no longer itself", async (t) => {
+it("a launcher starts one guest for each number, and ignores invalid requests of a compromised service", async (t) => {
   let connections = 0;
   const { launcher, exit } = await forkLauncher(t, (socket) => {
     connections++;
@@ -89,7 +89,7 @@ it("a launcher makes one guest a number, whatever it is asked by a service that 
   assert.equal(connections, 1);
 });
 
-it("a launcher has no more guests at once than it was told, however many are asked for, and makes others when those end", async (t) => {
+it("a launcher refuses guests beyond the maximum, and starts others after a guest has ended", async (t) => {
   const mostGuests = 2;
   let connections = 0;
   const { launcher, exit } = await forkLauncher(
@@ -105,13 +105,13 @@ it("a launcher has no more guests at once than it was told, however many are ask
   launcher.on("message", (reply: Reply) => {
     if (reply.is === "open") {
       for (let guest = 1; guest <= GUESTS; guest++) launcher.send({ do: "launch", guest });
-      // Asked last: it is answered when all before it were.
+      // The last request is answered after all others.
       launcher.send({ do: "inspect", guest: 1 });
     } else if (reply.is === "inspected" && reply.guest === 1) {
       launcher.send({ do: "kill", guest: 1 });
     } else if (reply.is === "inspected") {
       launcher.disconnect();
-    } else if (reply.is === "exited" && /2 guests are alive, and no service has more/.test(reply.exit.how)) {
+    } else if (reply.is === "exited" && /2 guests are running, which is the maximum/.test(reply.exit.how)) {
       refused.push(reply.guest);
     } else if (reply.is === "exited") {
       ended.push(reply.guest);
@@ -129,7 +129,7 @@ it("a launcher has no more guests at once than it was told, however many are ask
   assert.equal(connections, mostGuests + 1);
 });
 
-/** Where the guest of a launcher is for its CPU, and what it weighs there. */
+/** Returns the parent group of the guest's CPU group, and the CPU weight of the guest's group. */
 function shareOf(launcher: ChildProcess): string | null {
   for (const folder of globSync(`/sys/fs/cgroup/**/caisson-guest-${launcher.pid}-*`)) {
     const weight = ["cpu.shares", "cpu.weight"].map((file) => path.join(folder, file)).find((file) => existsSync(file));
@@ -141,9 +141,9 @@ function shareOf(launcher: ChildProcess): string | null {
 
 const groups = await openCgroups(SANDBOX_OPTIONS);
 await groups?.close();
-const skip = groups === null && "no control group can be made here";
+const skip = groups === null && "this process cannot create control groups";
 
-it("a launcher gives a guest each priority that it is asked for", { skip }, async (t) => {
+it("a launcher sets each requested priority of a guest", { skip }, async (t) => {
   const { launcher, exit } = await forkLauncher(t, (socket) => void socket.on("error", () => {}).resume());
   const faults: unknown[] = [];
   const shares = new Set<string | null>();
@@ -152,7 +152,7 @@ it("a launcher gives a guest each priority that it is asked for", { skip }, asyn
     for (const priority of [...PRIORITIES.slice(1), PRIORITIES[0]]) {
       const before = shareOf(launcher);
       launcher.send({ do: priority, guest: 1 });
-      await until(() => ![before, null].includes(shareOf(launcher)), `it has the priority ${priority}`);
+      await until(() => ![before, null].includes(shareOf(launcher)), `the guest has the priority ${priority}`);
       shares.add(shareOf(launcher));
     }
   };
@@ -166,6 +166,6 @@ it("a launcher gives a guest each priority that it is asked for", { skip }, asyn
   });
   assert.deepEqual(await exit, [0, null]);
   assert.deepEqual(faults, []);
-  // The last one is that which it began with.
+  // The last priority is the first one again.
   assert.equal(shares.size, PRIORITIES.length);
 });

@@ -4,11 +4,11 @@ import { describe, it } from "node:test";
 import { encodePlan, failedStep, PLAN_ADDRESS, PLAN_BYTES, PROGRAM_ADDRESS } from "../../../src/sandbox/plan/encode.ts";
 import { type Memory, numbers, type Step, text } from "../../../src/sandbox/plan/steps.ts";
 
-/** The eight words of each step, as the stub reads them. */
-function stepsOf(plan: Buffer, count: number, at: bigint = plan.readBigUInt64LE(0)): bigint[][] {
-  const start = Number(at - PLAN_ADDRESS);
+/** Returns the eight 64-bit words of each step, as the stub reads them. */
+function stepsOf(plan: Buffer, count: number, address: bigint = plan.readBigUInt64LE(0)): bigint[][] {
+  const start = Number(address - PLAN_ADDRESS);
   return Array.from({ length: count }, (_, index) => {
-    return Array.from({ length: 8 }, (_word, place) => plan.readBigUInt64LE(start + index * 64 + place * 8));
+    return Array.from({ length: 8 }, (_word, at) => plan.readBigUInt64LE(start + index * 64 + at * 8));
   });
 }
 
@@ -17,23 +17,23 @@ function bytesAt(plan: Buffer, address: bigint, length: number): Buffer {
   return plan.subarray(at, at + length);
 }
 
-function step(words: Step["args"], more: Partial<Step> = {}): Step {
-  return { name: "a step", number: 7, args: words, ...more };
+function step(args: Step["args"], others: Partial<Step> = {}): Step {
+  return { name: "a step", number: 7, args, ...others };
 }
 
-describe("a plan that is encoded", () => {
-  it("has the size that the stub waits for, and its steps at an address that a stack may have", () => {
+describe("an encoded plan", () => {
+  it("has the size that the stub reads, and its steps at an address that is aligned for a stack", () => {
     const plan = encodePlan({ steps: [step([])] });
     assert.equal(plan.length, PLAN_BYTES);
     assert.equal(plan.readBigUInt64LE(0) % 64n, 0n);
   });
 
-  it("gives numbers as they are, those below 0 too, and 0 for those left out", () => {
+  it("has numbers unchanged, including negative numbers, and 0 for omitted arguments", () => {
     const [words] = stepsOf(encodePlan({ steps: [step([1, -100, 2n ** 40n])] }), 1);
     assert.deepEqual(words!.slice(0, 7), [7n, 1n, 2n ** 64n - 100n, 2n ** 40n, 0n, 0n, 0n]);
   });
 
-  it("places memory once, and gives its address wherever it is meant", () => {
+  it("has each memory once, and its address in each argument that uses it", () => {
     const memory = text("/some/where");
     const plan = encodePlan({ steps: [step([memory]), step([0, memory])] });
     const [first, second] = stepsOf(plan, 2);
@@ -49,25 +49,25 @@ describe("a plan that is encoded", () => {
     assert.equal(bytesAt(plan, address, 8).readBigUInt64LE(0), 4_711n);
   });
 
-  it("has the program's path where the filter expects it, whatever else there is", () => {
+  it("has the program's path at the address that the filter expects, even if other memory is used first", () => {
     const program = text("/bin/node");
     const plan = encodePlan({ steps: [step([text("before")]), step([program])], program });
     assert.equal(stepsOf(plan, 2)[1]![1], PROGRAM_ADDRESS);
     assert.equal(bytesAt(plan, PROGRAM_ADDRESS, 10).toString(), "/bin/node\0");
   });
 
-  it("says where the arguments of the program belong", () => {
+  it("has the address at which the stub writes the arguments of the program", () => {
     const plan = encodePlan({ steps: [step([]), step([0, "arguments", "environment"])] });
     assert.equal(plan.readBigUInt64LE(8), plan.readBigUInt64LE(0) + 64n + 16n);
   });
 
-  it("has room for arguments that no step wants", () => {
+  it("has unused memory for the arguments if no step uses them", () => {
     const plan = encodePlan({ steps: [step([])] });
     assert.deepEqual([...bytesAt(plan, plan.readBigUInt64LE(8), 16)], Array(16).fill(0));
     assert.notEqual(plan.readBigUInt64LE(8), plan.readBigUInt64LE(0));
   });
 
-  it("says of each step where its result goes: by an odd address when it may fail", () => {
+  it("has an address for the result of each step, which is odd if the step may fail", () => {
     const memory: Memory = { bytes: Buffer.alloc(16) };
     const plan = encodePlan({
       steps: [
@@ -85,16 +85,16 @@ describe("a plan that is encoded", () => {
     assert.throws(() => encodePlan({ steps: [step([], { result: { memory, at: 9 } })] }), TypeError);
   });
 
-  it("has further steps where a new thread goes on, aligned like a stack", () => {
-    const further = [step([42])];
-    const plan = encodePlan({ steps: [step([0, further]), step([0, further])] });
+  it("has the steps of a new thread at an address that is aligned for a stack", () => {
+    const threadSteps = [step([42])];
+    const plan = encodePlan({ steps: [step([0, threadSteps]), step([0, threadSteps])] });
     const [first, second] = stepsOf(plan, 2);
     assert.equal(first![2], second![2]);
     assert.equal(first![2]! % 64n, 0n);
     assert.equal(stepsOf(plan, 1, first![2])[0]![1], 42n);
   });
 
-  it("is refused when it does not fit, or has more steps than an exit status can name", () => {
+  it("is rejected if it is too large, or has more steps than an exit status can name", () => {
     assert.throws(
       () => encodePlan({ steps: [step([{ bytes: Buffer.alloc(PLAN_BYTES) }])] }),
       new RegExp(`${PLAN_BYTES} bytes`),
@@ -108,14 +108,14 @@ describe("a plan that is encoded", () => {
 describe("failedStep", () => {
   const plan = { steps: [step([], { name: "the first" }), step([], { name: "the second" })] };
 
-  it("names the step of an exit status", () => {
+  it("returns the name of the step of an exit status", () => {
     assert.deepEqual(
       [192, 193, 194].map((status) => failedStep(plan, status)),
       ["no plan came", "the first", "the second"],
     );
   });
 
-  it("says nothing of an exit status that no step has", () => {
+  it("returns null for an exit status that belongs to no step", () => {
     assert.deepEqual(
       [0, 1, 191, 195, 255, null].map((status) => failedStep(plan, status)),
       Array(6).fill(null),

@@ -27,8 +27,8 @@ function named(steps: readonly Step[], name: string): Step {
   return steps.find((step) => step.name === name)!;
 }
 
-function bytesOf(step: Step, word: number): Buffer {
-  return (step.args[word] as Memory).bytes;
+function bytesOf(step: Step, index: number): Buffer {
+  return (step.args[index] as Memory).bytes;
 }
 
 function numbersFor(architecture: Architecture): number[] {
@@ -40,17 +40,17 @@ function names(policy: Partial<GuestPolicy>): string[] {
 }
 
 describe("the plan of a guest", () => {
-  it("gives up each right after all that needs it, and ends with the program", () => {
+  it("gives up each right after the steps that need it, and ends with the program", () => {
     assert.deepEqual(names(ALL), [
       ...["close_range", "chroot", "chdir", "limit of core", "limit of nofile", "setpriority"],
       ...["setgroups", "setresgid", "setresuid", "ambient capabilities", "capabilities", "parent-death signal"],
       ...["no_new_privs", "landlock", "landlock path /tmp", "landlock rule /tmp", "landlock restriction"],
-      // One for each rule that compares with the guest's own number.
+      // One for each rule that compares with the guest's process id.
       ...["close_range", ...Array<string>(7).fill("getpid"), "system-call filter", "start of the program"],
     ]);
   });
 
-  it("has of each part only what is asked for", () => {
+  it("has only the steps of the policy", () => {
     assert.deepEqual(names({}), ["close_range"]);
     assert.deepEqual(names({ noNewPrivileges: true }), ["close_range", "no_new_privs"]);
     assert.deepEqual(names({ filter: { pid: 1, ownsFiles: true } }), [
@@ -61,27 +61,27 @@ describe("the plan of a guest", () => {
     assert.deepEqual(names({ program: "/node" }), ["close_range", "start of the program"]);
   });
 
-  it("uses other numbers on the other architecture, but for calls that are newer than both", () => {
+  it("has different numbers on each architecture, except for calls that are newer than both", () => {
     assert.equal(numbersFor("arm64").length, numbersFor("x64").length);
     const same = numbersFor("x64").filter((number, index) => number === numbersFor("arm64")[index]);
     assert.deepEqual(new Set(same), new Set([436, 444, 445, 446]));
   });
 
-  it("sets every limit for good: the hard one like the soft one", () => {
+  it("sets the hard and the soft limit, so that a guest cannot raise it", () => {
     const limit = named(guestPlan(ALL).steps, "limit of nofile");
     assert.deepEqual(limit.args.slice(0, 2), [0, 7]);
     const values = bytesOf(limit, 2);
     assert.deepEqual([values.readBigUInt64LE(0), values.readBigUInt64LE(8)], [128n, 128n]);
   });
 
-  it("leaves no user and no group to come back to", () => {
+  it("changes the real, effective and saved user and group", () => {
     const { steps } = guestPlan(ALL);
     assert.deepEqual(named(steps, "setresuid").args, [4_711, 4_711, 4_711]);
     assert.deepEqual(named(steps, "setresgid").args, [4_712, 4_712, 4_712]);
   });
 
   for (const architecture of ["x64", "arm64"] as const) {
-    it(`has a filter that allows one program and the guest's own number, for ${architecture}`, () => {
+    it(`has a filter that allows one program and the guest's process id, for ${architecture}`, () => {
       const plan = guestPlan({ ...ALL, architecture });
       encodePlan(plan);
       const described = named(plan.steps, "system-call filter").args[2] as Memory;
@@ -108,7 +108,7 @@ function landlock(abi: number): Step[] {
   return landlockSteps(stepsFor("x64"), { abi, rules }, 4);
 }
 
-/** struct landlock_ruleset_attr: files, network, scopes; as long as the ABI knows it. */
+/** Returns struct landlock_ruleset_attr (files, network, scopes), in the length of the ABI. */
 function handled(abi: number): bigint[] {
   const create = named(landlock(abi), "landlock");
   const bytes = bytesOf(create, 0);
@@ -116,8 +116,8 @@ function handled(abi: number): bigint[] {
   return Array.from({ length: bytes.length / 8 }, (_, index) => bytes.readBigUInt64LE(index * 8));
 }
 
-describe("Landlock's part of a plan", () => {
-  it("handles all that each ABI knows, and nothing that it does not", () => {
+describe("the Landlock steps of a plan", () => {
+  it("handle exactly the rights of each ABI", () => {
     assert.deepEqual([1, 2, 3, 4, 5, 6, 7, 8].map(handled), [
       [0x1fffn],
       [0x3fffn],
@@ -130,7 +130,7 @@ describe("Landlock's part of a plan", () => {
     ]);
   });
 
-  it("allows by each rule no more than the ABI handles, which the kernel would refuse", () => {
+  it("allow in each rule only rights of the ABI, because the kernel refuses others", () => {
     for (const abi of [1, 2, 3, 4, 5, 6, 7]) {
       const rule = bytesOf(named(landlock(abi), "landlock rule /tmp"), 2);
       assert.equal(rule.length, 12);

@@ -7,27 +7,27 @@ import { promisify } from "node:util";
 
 import type { Architecture } from "../../../src/sandbox/seccomp/system-calls.ts";
 
-/** Of binutils, as Debian names them. */
-const TOOLS: Readonly<Record<Architecture, { prefix: string; words: readonly string[]; head: string }>> = {
-  x64: { prefix: "x86_64-linux-gnu-", words: ["--64"], head: ".intel_syntax noprefix\n" },
-  arm64: { prefix: "aarch64-linux-gnu-", words: [], head: "" },
+/** The programs of binutils, with Debian's names. */
+const TOOLS: Readonly<Record<Architecture, { prefix: string; args: readonly string[]; head: string }>> = {
+  x64: { prefix: "x86_64-linux-gnu-", args: ["--64"], head: ".intel_syntax noprefix\n" },
+  arm64: { prefix: "aarch64-linux-gnu-", args: [], head: "" },
 };
 
-/** Assembles the right-hand side of a listing, by the assembler of that architecture. */
+/** Assembles the instructions of a listing with the assembler of the architecture. */
 export async function assemble(t: TestContext, architecture: Architecture, listing: string): Promise<Buffer> {
-  const { prefix, words, head } = TOOLS[architecture];
+  const { prefix, args, head } = TOOLS[architecture];
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-listing-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const [source, object, code] = ["code.s", "code.o", "code.bin"].map((name) => path.join(folder, name));
   const lines = listing.trim().split("\n");
-  const said = lines.map((line) => line.trim().replace(/^(?:[0-9a-f]{2} )+ +/, ""));
-  await writeFile(source!, `${head}${said.join("\n")}\n`);
-  await promisify(execFile)(`${prefix}as`, [...words, "-o", object!, source!]);
+  const instructions = lines.map((line) => line.trim().replace(/^(?:[0-9a-f]{2} )+ +/, ""));
+  await writeFile(source!, `${head}${instructions.join("\n")}\n`);
+  await promisify(execFile)(`${prefix}as`, [...args, "-o", object!, source!]);
   await promisify(execFile)(`${prefix}objcopy`, ["-O", "binary", "-j", ".text", object!, code!]);
   return readFile(code!);
 }
 
-/** Why a listing cannot be assembled here, or false. */
+/** Returns why a listing cannot be assembled here, or false. */
 export function whyNoAssembler(architecture: Architecture): string | false {
   try {
     execFileSync(`${TOOLS[architecture].prefix}as`, ["--version"], { stdio: "ignore" });

@@ -14,20 +14,20 @@ import { assemble, whyNoAssembler } from "./listings.ts";
 
 for (const architecture of ["x64", "arm64"] as const) {
   describe(`the seal for ${architecture}`, () => {
-    it("has the bytes that its listing says", { skip: whyNoAssembler(architecture) }, async (t) => {
+    it("has the bytes of its listing's instructions", { skip: whyNoAssembler(architecture) }, async (t) => {
       const code = machineCode(SEAL_LISTINGS[architecture]);
       const assembled = await assemble(t, architecture, SEAL_LISTINGS[architecture]);
       assert.equal(assembled.toString("hex"), code.toString("hex"));
     });
 
-    it("has its filter right behind its code, where the code looks for it", () => {
+    it("has its filter directly after its code, where the code reads it", () => {
       const file = sealLibrary(architecture);
       const code = machineCode(SEAL_LISTINGS[architecture]);
       const filter = sealFilter(architecture);
       const at = file.indexOf(code) + code.length;
       assert.equal(Number(file.readBigUInt64LE(at)), filter.length / 8);
       assert.ok(file.subarray(at + 8).indexOf(filter) === 0);
-      // The first instruction adds to its own address (arm64) or to that of the next (x64).
+      // The first instruction adds to its own address (arm64) or to the next instruction's address (x64).
       const offset = { x64: () => code.readUInt32LE(3) + 7, arm64: () => (code.readUInt32LE(0) >>> 3) & 0xfffc }[
         architecture
       ];
@@ -36,27 +36,27 @@ for (const architecture of ["x64", "arm64"] as const) {
   });
 }
 
-/** V8 maps its builtins a second time where it can read /proc/self/maps. No guest can. */
+/** V8 maps its builtins a second time if it can read /proc/self/maps, which a guest cannot. */
 const NO_REMAP = "--no-short-builtin-calls";
-/** Says how many filters the process is under, then executes another program. */
-const TELLS = `
+/** Prints the number of filters of the process, and the error of an attempt to execute another program. */
+const REPORT = `
   const status = require("node:fs").readFileSync("/proc/self/status", "latin1");
   console.log(/^Seccomp_filters:\\s+(\\d+)$/m.exec(status)[1]);
   console.log(require("node:child_process").spawnSync("/bin/true").error?.code);
 `;
 
-describe("a Node that is started with the seal", { skip: process.platform !== "linux" }, () => {
-  it("is under one more filter, which lets it execute nothing", async (t) => {
+describe("Node with the seal", { skip: process.platform !== "linux" }, () => {
+  it("has one more filter, and cannot execute a program", async (t) => {
     const seal = await writeSeal(t);
-    const own = await sayFilters();
-    const sealed = await sayFilters(`LD_PRELOAD=${seal}`);
+    const own = await reportFilters();
+    const sealed = await reportFilters(`LD_PRELOAD=${seal}`);
     assert.equal(own.filters + 1, sealed.filters);
     assert.deepEqual([own.error, sealed.error], ["undefined", "EPERM"]);
   });
 
-  it("does not start where the kernel takes no filter from it", { skip: process.getuid?.() !== 0 }, async (t) => {
+  it("does not start if the kernel refuses the filter", { skip: process.getuid?.() !== 0 }, async (t) => {
     const seal = await writeSeal(t);
-    // Neither root nor under no_new_privs.
+    // The kernel refuses a filter from a process that is neither root nor under no_new_privs.
     const started = promisify(execFile)(process.execPath, ["-e", "1"], { env: { LD_PRELOAD: seal }, uid: 65_534 });
     await assert.rejects(started, ({ code }: { code: unknown }) => code === 191);
   });
@@ -71,10 +71,10 @@ async function writeSeal(t: { after: (clean: () => Promise<void>) => void }): Pr
   return file;
 }
 
-async function sayFilters(...variables: string[]): Promise<{ filters: number; error: string }> {
-  // `env`, because the seal takes effect in each program that is started under the variable.
-  const words = ["--no-new-privs", "env", ...variables, process.execPath, NO_REMAP, "-e", TELLS];
-  const { stdout } = await promisify(execFile)("setpriv", words);
+async function reportFilters(...variables: string[]): Promise<{ filters: number; error: string }> {
+  // `env`, because the variable would also seal setpriv.
+  const args = ["--no-new-privs", "env", ...variables, process.execPath, NO_REMAP, "-e", REPORT];
+  const { stdout } = await promisify(execFile)("setpriv", args);
   const [filters, error] = stdout.trim().split("\n");
   return { filters: Number(filters), error: error! };
 }

@@ -7,7 +7,7 @@ import { assemble, whyNoAssembler } from "./listings.ts";
 
 for (const architecture of ["x64", "arm64"] as const) {
   describe(`the stub for ${architecture}`, () => {
-    it("has the bytes that its listing says", { skip: whyNoAssembler(architecture) }, async (t) => {
+    it("has the bytes of its listing's instructions", { skip: whyNoAssembler(architecture) }, async (t) => {
       const code = machineCode(STUB_LISTINGS[architecture]);
       assert.equal(
         (await assemble(t, architecture, STUB_LISTINGS[architecture])).toString("hex"),
@@ -16,7 +16,7 @@ for (const architecture of ["x64", "arm64"] as const) {
       assert.ok(code.length > 100);
     });
 
-    it("is a file whose code cannot be written and whose plan and stack cannot be executed", () => {
+    it("has code that cannot be written, and a plan and a stack that cannot be executed", () => {
       const file = stubProgram(architecture);
       assert.ok(file.length < 512);
       assert.equal(file.readUInt16LE(18), architecture === "x64" ? 62 : 183);

@@ -9,7 +9,7 @@ import { runInThisContext } from "node:vm";
 import { bundle, toScript } from "../../../src/sandbox/program/bundle.ts";
 import { removeTree } from "../../../src/sandbox/temp/remove-tree.ts";
 
-/** A folder with these files, and the bundle of its main.ts. */
+/** Creates a folder with these files and bundles its main.ts. */
 async function bundled(t: TestContext, files: Record<string, string>): Promise<{ folder: string; text: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-bundle-"));
   t.after(() => removeTree(folder));
@@ -17,7 +17,7 @@ async function bundled(t: TestContext, files: Record<string, string>): Promise<{
   return { folder, text: await bundle(path.join(folder, "main.ts")) };
 }
 
-test("a bundle does what its modules did, each begun once and after what it imports", async (t) => {
+test("a bundle runs each module once, after the modules that it imports", async (t) => {
   const { folder, text } = await bundled(t, {
     "log.ts": "export const log: string[] = [];",
     "a.ts": `import { log } from "./log.ts";
@@ -38,8 +38,8 @@ test("a bundle does what its modules did, each begun once and after what it impo
       import { both, name } from "./b.ts";
       import { Box } from "./a.ts";
       import { log } from "./log.ts";
-      const said = await both();
-      globalThis.bundled = [log.join(), said, name, new Box(7).value, same({}, {})];`.replace(/^ +/gm, ""),
+      const result = await both();
+      globalThis.bundled = [log.join(), result, name, new Box(7).value, same({}, {})];`.replace(/^ +/gm, ""),
   });
   const file = path.join(folder, "bundled.mjs");
   await writeFile(file, text);
@@ -47,7 +47,7 @@ test("a bundle does what its modules did, each begun once and after what it impo
   assert.deepEqual(Reflect.get(globalThis, "bundled"), ["a,b", "later", "b.js", 7, true]);
 });
 
-test("what a bundle took of Node's modules stays what it was", async (t) => {
+test("later changes to Node's modules do not reach a bundle", async (t) => {
   const { folder, text } = await bundled(t, {
     "main.ts": 'import { basename } from "node:path";\nglobalThis.bundledName = () => basename("/x/y");',
   });
@@ -60,19 +60,19 @@ test("what a bundle took of Node's modules stays what it was", async (t) => {
   assert.equal((Reflect.get(globalThis, "bundledName") as () => string)(), "y");
 });
 
-test("a bundle refuses what it would have to guess", async (t) => {
+test("bundle rejects unsupported imports and exports", async (t) => {
   const refused: [text: string, names: RegExp][] = [
     ["export let x = 1;", /export let/],
     ["export default 1;", /export default/],
     ['import * as all from "node:util";', /import \* as all/],
     ['import "./main.ts";', /import "/],
     ["const here = import.meta.url;", /import\.meta\.url/],
-    ['import { x } from "./main.ts";', /circle/],
+    ['import { x } from "./main.ts";', /circular/],
   ];
   for (const [text, names] of refused) await assert.rejects(bundled(t, { "main.ts": text }), names, text);
 });
 
-test("a script of a bundle is ASCII, does the same in a folder that it is told, and gives a promise of its end", async (t) => {
+test("toScript returns an ASCII function that receives the folder and returns a promise", async (t) => {
   const { text } = await bundled(t, {
     "main.ts": 'globalThis.bundledWords = ["…", /é+/.test("éé"), import.meta.dirname];\nawait null;',
   });
@@ -82,7 +82,7 @@ test("a script of a bundle is ASCII, does the same in a folder that it is told, 
   assert.deepEqual(Reflect.get(globalThis, "bundledWords"), ["…", true, "/there"]);
 });
 
-test("what an escape would change is refused for a script", async (t) => {
+test("toScript rejects text that an escape would change", async (t) => {
   for (const text of ["globalThis.x = /\\…/;", "globalThis.x = String.raw`…`;"]) {
     const made = await bundled(t, { "main.ts": text });
     assert.throws(() => toScript(made.text), /an escape would change/);

@@ -7,17 +7,17 @@ import { judge } from "../bpf.ts";
 
 const ARCH = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-/** Process 1 of its own namespace, in a root of its own. */
+/** The options for a guest that is process 1 of its PID namespace and has a separate root. */
 const OPTIONS: FilterOptions = { pid: 1, programAddress: 0x2c_0001_0010n, ownsFiles: true };
 
-/** Call, its number on x64 and arm64, its arguments, and what must become of it. */
+/** The call, its number on x64 and arm64, its arguments, and the expected answer. */
 const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[], outcome: string][] = [
   ["read", 0, 63, [], "allow"],
   ["futex", 202, 98, [], "allow"],
   ["epoll_pwait", 281, 22, [], "allow"],
   ["clone of a thread", 56, 220, [0x3d0f00], "allow"],
-  ["clone of a thread with descriptors of its own", 56, 220, [0x3d0b00], "EPERM"],
-  ["clone of a thread with a folder of its own", 56, 220, [0x3d0d00], "EPERM"],
+  ["clone of a thread with separate descriptors", 56, 220, [0x3d0b00], "EPERM"],
+  ["clone of a thread with a separate working folder", 56, 220, [0x3d0d00], "EPERM"],
   ["clone of a process", 56, 220, [17], "EPERM"],
   ["clone of a thread in a new user namespace", 56, 220, [0x103d0f00], "EPERM"],
   ["clone3", 435, 435, [], "ENOSYS"],
@@ -34,7 +34,7 @@ const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[
   ["mmap of memory", 9, 222, [0, 4_096, 3, 0x22], "allow"],
   ["mmap of a thread's stack", 9, 222, [0, 4_096, 3, 0x2_0022], "allow"],
   ["mmap of shared memory", 9, 222, [0, 4_096, 3, 0x21], "EPERM"],
-  ["mmap of what grows down", 9, 222, [0, 4_096, 3, 0x122], "EPERM"],
+  ["mmap of memory that grows down", 9, 222, [0, 4_096, 3, 0x122], "EPERM"],
   ["mmap of huge pages", 9, 222, [0, 4_096, 3, 0x4_0022], "EPERM"],
   ["ptrace", 101, 117, [], "EPERM"],
   ["process_vm_readv", 310, 270, [], "EPERM"],
@@ -93,12 +93,12 @@ const CALLS: [what: string, x64: number, arm64: number, args: (number | bigint)[
   ["private anonymous memory", 9, 222, [0, 4_096, 3, 0x22], "allow"],
   ["shared anonymous memory", 9, 222, [0, 4_096, 3, 0x21], "EPERM"],
   ["openat to read", 257, 56, [-100, 0, 0], "allow"],
-  ["openat that truncates what it reads", 257, 56, [-100, 0, 0x200], "EPERM"],
+  ["openat that truncates a file that it reads", 257, 56, [-100, 0, 0x200], "EPERM"],
   ["futex FUTEX_WAIT_PRIVATE", 202, 98, [0, 128], "allow"],
   ["futex FUTEX_WAIT_BITSET_PRIVATE with a clock", 202, 98, [0, 393], "allow"],
   ["futex FUTEX_LOCK_PI_PRIVATE", 202, 98, [0, 134], "EPERM"],
   ["futex FUTEX_CMP_REQUEUE_PI", 202, 98, [0, 12], "EPERM"],
-  ["futex of a command that is not known", 202, 98, [0, 0x400], "EPERM"],
+  ["futex with an unknown command", 202, 98, [0, 0x400], "EPERM"],
   ["getsockopt SO_TYPE", 55, 209, [3, 1, 3], "allow"],
   ["getsockopt SO_PEERCRED", 55, 209, [3, 1, 17], "EPERM"],
   ["getsockopt SO_PEERPIDFD", 55, 209, [3, 1, 77], "EPERM"],
@@ -129,7 +129,7 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
       assert.equal(judge(program, { arch: 0x40000003, number: 3 }), "kill");
     });
 
-    it("marks its errors where it is asked to, and changes nothing else", () => {
+    it("adds the mark to its errors, and changes nothing else", () => {
       const marked = seccompFilter(architecture, { ...OPTIONS, mark: 1_024 }).program;
       const names: Readonly<Record<string, string>> = {
         EPERM: "errno 1025",
@@ -142,13 +142,13 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
       }
     });
 
-    it("fits into what the kernel takes", () => {
+    it("is not longer than the kernel's maximum", () => {
       assert.ok(program.length / 8 <= 4_096);
     });
   });
 }
 
-/** After Node has started. */
+/** The answers of the second filter, under which Node runs. */
 const SEALED_CALLS: typeof CALLS = [
   ["read", 0, 63, [], "allow"],
   ["execve of the program", 59, 221, [0x2c_0001_0010n], "EPERM"],
@@ -162,7 +162,7 @@ const SEALED_CALLS: typeof CALLS = [
 ];
 
 for (const architecture of ["x64", "arm64"] as Architecture[]) {
-  describe(`the filter that Node begins with for ${architecture}`, () => {
+  describe(`the filter of the seal for ${architecture}`, () => {
     for (const [what, x64, arm64, args, outcome] of SEALED_CALLS) {
       it(`answers ${what} with ${outcome}`, () => {
         const number = architecture === "x64" ? x64 : arm64;
@@ -178,19 +178,19 @@ describe("the filter for x64", () => {
   });
 });
 
-/** What a guest may do that shares the process ids and files of the host: started by a program that knows its own addresses. */
+/** The options for a guest in the host's PID namespace that shares files with the host. */
 const SHARING: FilterOptions = { pid: 4_711, programAddress: 0x7_0040_00b0n, ownsFiles: false };
 
-/** As above. */
+/** The answers for such guests, in the same format as above. */
 const SHARED_CALLS: typeof CALLS = [
   ["kill of itself", 62, 129, [4_711, 6], "allow"],
   ["kill of process 1", 62, 129, [1, 6], "EPERM"],
   ["kill of the process group", 62, 129, [0, 9], "EPERM"],
   ["tgkill of itself", 234, 131, [4_711, 4_712, 6], "allow"],
   ["tgkill of process 1", 234, 131, [1, 1, 6], "EPERM"],
-  ["getpriority of itself by its number", 140, 141, [0, 4_711], "allow"],
+  ["getpriority of itself by its process id", 140, 141, [0, 4_711], "allow"],
   ["getpriority of process 1", 140, 141, [0, 1], "EPERM"],
-  ["prlimit64 of itself by its number", 302, 261, [4_711], "allow"],
+  ["prlimit64 of itself by its process id", 302, 261, [4_711], "allow"],
   ["prlimit64 of process 1", 302, 261, [1], "EPERM"],
   ["execve of the program", 59, 221, [0x7_0040_00b0n], "allow"],
   ["execve of an address with the same low half", 59, 221, [0x8_0040_00b0n], "EPERM"],
@@ -212,14 +212,14 @@ for (const architecture of ["x64", "arm64"] as Architecture[]) {
 }
 
 for (const architecture of ["x64", "arm64"] as Architecture[]) {
-  describe(`the filter for ${architecture} of a guest whose number is not known yet`, () => {
-    it("is the one for that number, once it is written in where it says", () => {
+  describe(`the filter for ${architecture} of a guest whose process id is not known yet`, () => {
+    it("equals the filter for the process id after the id is written at its offsets", () => {
       const { program, pidOffsets } = seccompFilter(architecture, { ...SHARING, pid: "own" });
       for (const at of pidOffsets) program.writeUInt32LE(SHARING.pid as number, at);
       assert.deepEqual(program, seccompFilter(architecture, SHARING).program);
     });
 
-    it("lets it signal nobody until then", () => {
+    it("allows no signals before that", () => {
       const { program } = seccompFilter(architecture, { ...SHARING, pid: "own" });
       for (const [what, x64, arm64, args] of SHARED_CALLS.filter(([name]) => /^(tg)?kill /.test(name))) {
         const number = architecture === "x64" ? x64 : arm64;

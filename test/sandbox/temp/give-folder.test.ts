@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from "node:test";
 import { isPrivileged } from "../../../src/sandbox/privilege.ts";
 import { giveFolder, refuseLinks } from "../../../src/sandbox/temp/give-folder.ts";
 
-const SOMEBODY = { uid: 54_321, gid: 54_322 };
+const OTHER_USER = { uid: 54_321, gid: 54_322 };
 
 async function folderOf(t: TestContext): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-give-"));
@@ -18,34 +18,34 @@ async function folderOf(t: TestContext): Promise<string> {
   return folder;
 }
 
-describe("giveFolder", { skip: isPrivileged() ? false : "only root can give" }, () => {
-  it("gives all that lies in the folder", async (t) => {
+describe("giveFolder", { skip: isPrivileged() ? false : "only root can change owners" }, () => {
+  it("changes the owner of the folder and everything in it", async (t) => {
     const folder = await folderOf(t);
-    await giveFolder(folder, SOMEBODY);
+    await giveFolder(folder, OTHER_USER);
     for (const name of ["", "limits", "limits/journal"]) {
       const { uid, gid } = statSync(path.join(folder, name));
-      assert.deepEqual({ uid, gid }, SOMEBODY, name);
+      assert.deepEqual({ uid, gid }, OTHER_USER, name);
     }
   });
 
-  it("gives nothing that lies behind a link, not even what a folder behind it holds", async (t) => {
+  it("changes no file or folder behind a link", async (t) => {
     const [folder, roots] = [await folderOf(t), await folderOf(t)];
     symlinkSync(roots, path.join(folder, "link"));
-    await assert.rejects(giveFolder(folder, SOMEBODY), /link is a link/);
+    await assert.rejects(giveFolder(folder, OTHER_USER), /link is a link/);
     for (const name of ["", "limits", "limits/journal"]) assert.equal(statSync(path.join(roots, name)).uid, 0, name);
   });
 
-  it("does not give a file of root's that has a second name in the folder", async (t) => {
+  it("does not change the owner of a file of root that has a second name in the folder", async (t) => {
     const [folder, roots] = [await folderOf(t), await folderOf(t)];
-    chownSync(folder, SOMEBODY.uid, SOMEBODY.gid);
+    chownSync(folder, OTHER_USER.uid, OTHER_USER.gid);
     linkSync(path.join(roots, "limits/journal"), path.join(folder, "other"));
-    await assert.rejects(giveFolder(folder, SOMEBODY), /other has a second name/);
+    await assert.rejects(giveFolder(folder, OTHER_USER), /other has a second name/);
     assert.equal(statSync(path.join(roots, "limits/journal")).uid, 0);
   });
 });
 
 describe("refuseLinks", () => {
-  it("takes a folder without links, and names the first one in any other", async (t) => {
+  it("accepts a folder without links, and rejects with the first link in another folder", async (t) => {
     const folder = await folderOf(t);
     await refuseLinks(folder);
     symlinkSync("/nowhere", path.join(folder, "limits/link"));

@@ -17,11 +17,11 @@ before(async () => {
 });
 after(() => folder.remove());
 
-it("a run folder names the process whose it is, so that a later start knows when it is left", () => {
+it("the name of a run folder has the id of its process, so that a later start can detect a stale folder", () => {
   assert.ok(path.basename(folder.path).startsWith(`${RUN_FOLDER}${process.pid}-`));
 });
 
-it("the program is JavaScript that parses and imports no file, beside its code cache and the seal", () => {
+it("the program folder has JavaScript that parses and imports no file, its code cache, and the seal", () => {
   const files = readdirSync(folder.program, { recursive: true, encoding: "utf8" }).filter((name) => !isFolder(name));
   assert.ok(files.includes("guest/main.js"));
   assert.deepEqual(
@@ -35,7 +35,7 @@ it("the program is JavaScript that parses and imports no file, beside its code c
   }
 });
 
-it("V8 takes what it is given of the program as compiled, under the flags of a guest, and of a longer text it does not", () => {
+it("V8 accepts the code cache for the program under the flags of a guest, and rejects it for a changed program", () => {
   const script = `
     const { Script } = require("node:vm");
     const { readFileSync } = require("node:fs");
@@ -43,11 +43,11 @@ it("V8 takes what it is given of the program as compiled, under the flags of a g
     const cachedData = readFileSync(${JSON.stringify(path.join(folder.program, CACHE))});
     const rejected = [text, text + " "].map((each) => new Script(each, { cachedData }).cachedDataRejected);
     console.log(rejected.join());`;
-  const words = guestArguments("-", SANDBOX_OPTIONS);
-  assert.equal(execFileSync(folder.node, words, { input: script, encoding: "utf8", env: {} }), "false,true\n");
+  const args = guestArguments("-", SANDBOX_OPTIONS);
+  assert.equal(execFileSync(folder.node, args, { input: script, encoding: "utf8", env: {} }), "false,true\n");
 });
 
-it("any user of the host may read what a guest is started from, and write none of it", () => {
+it("every user of the host may read the files that guests are started from, but not write to them", () => {
   for (const name of [folder.path, folder.program, path.join(folder.program, "guest/main.js"), folder.node]) {
     const { mode } = statSync(name);
     assert.equal(mode & 0o004, 0o004, name);
@@ -55,12 +55,12 @@ it("any user of the host may read what a guest is started from, and write none o
   }
 });
 
-it("a user that is nobody can run the Node of the guests", { skip: process.getuid?.() !== 0 }, () => {
+it("a user without privileges can run the Node of the guests", { skip: process.getuid?.() !== 0 }, () => {
   const version = execFileSync(folder.node, ["--version"], { uid: 65_534, gid: 65_534, cwd: "/", encoding: "utf8" });
   assert.equal(version.trim(), process.version);
 });
 
-it("a folder that is removed is gone with all that is in it, and can be removed again", async () => {
+it("remove deletes a run folder with its content, and can be called again", async () => {
   const other = await prepareRunFolder();
   assert.notEqual(other.path, folder.path);
   await other.remove();
@@ -73,9 +73,9 @@ function isFolder(name: string): boolean {
   return statSync(path.join(folder.program, name)).isDirectory();
 }
 
-it("a guest's user can read all of it, whatever umask the service was started with", async (t) => {
-  const usual = process.umask(0o077);
-  t.after(() => process.umask(usual));
+it("a guest's user can read all files even if the service was started with a strict umask", async (t) => {
+  const previous = process.umask(0o077);
+  t.after(() => process.umask(previous));
   const strict = await prepareRunFolder();
   t.after(() => strict.remove());
   for (const name of ["", ...readdirSync(strict.program, { recursive: true, encoding: "utf8" })]) {

@@ -14,12 +14,12 @@ import { removeStaleFolders } from "../../../src/sandbox/temp/stale-folders.ts";
 const PREFIX = "caisson-test-run-";
 
 async function makeFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "caisson-leftovers-"));
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-stale-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A run folder of a service, with a file in it. */
+/** Creates the run folder of a service, with a file in it. */
 async function runFolder(parent: string, name: string): Promise<string> {
   const folder = path.join(parent, name);
   await mkdir(path.join(folder, "program/guest"), { recursive: true });
@@ -28,13 +28,13 @@ async function runFolder(parent: string, name: string): Promise<string> {
   return folder;
 }
 
-/** Makes it older than the moment in which a folder has not yet shown that its service is alive. */
+/** Makes a folder older than the time in which a new folder may have no socket yet. */
 async function age(folder: string): Promise<void> {
   const before = Date.now() / 1_000 - 3_600;
   await utimes(folder, before, before);
 }
 
-/** A process whose command line names a folder, as that of a guest does which is being started. */
+/** Starts a process whose command line names a folder, like that of a starting guest. */
 function userOf(t: TestContext, folder: string): ChildProcess {
   const child = spawn("sh", ["-c", "read waits", "sh", `${folder}/program/guest`], {
     stdio: ["pipe", "ignore", "ignore"],
@@ -43,14 +43,14 @@ function userOf(t: TestContext, folder: string): ChildProcess {
   return child;
 }
 
-/** The id of a process that has been and gone. */
+/** Returns the id of an ended process. */
 async function deadPid(): Promise<number> {
   const child = spawn("true");
   await once(child, "exit");
   return child.pid!;
 }
 
-it("the folder of a service that is dead is removed, and a process that it was starting is killed", async (t) => {
+it("the folder of an ended service is removed, and a guest that it was starting is killed", async (t) => {
   const parent = await makeFolder(t);
   const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-AbC123`);
   const child = userOf(t, folder);
@@ -62,7 +62,7 @@ it("the folder of a service that is dead is removed, and a process that it was s
   assert.equal(existsSync(folder), false);
 });
 
-it("the folder of a service whose id another process has by now is removed", async (t) => {
+it("the folder of an ended service is removed even if another process has its id", async (t) => {
   const parent = await makeFolder(t);
   const [own, other] = await Promise.all(
     [`${processTag(PREFIX)}x`, `${PREFIX}${process.pid}-1-x`].map((name) => runFolder(parent, name)),
@@ -71,13 +71,13 @@ it("the folder of a service whose id another process has by now is removed", asy
   assert.deepEqual([existsSync(own!), existsSync(other!)], [true, false]);
 });
 
-it("the folder of a service that lives is kept, and so are its processes", async (t) => {
+it("the folder and the processes of a running service are kept", async (t) => {
   const parent = await makeFolder(t);
   const names = [`${processTag(PREFIX)}x`, `${processTag(PREFIX)}y`];
   const folders = await Promise.all(names.map((name) => runFolder(parent, name)));
   const children = folders.map((folder) => userOf(t, folder));
   await Promise.all(children.map((child) => once(child, "spawn")));
-  // One that is dead beside them shows that the sweep has come by.
+  // The removal of another, stale folder shows that the function has checked these folders.
   const dead = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
   await removeStaleFolders(parent, PREFIX);
   assert.equal(existsSync(dead), false);
@@ -85,7 +85,7 @@ it("the folder of a service that lives is kept, and so are its processes", async
   for (const child of children) assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
 });
 
-it("a process whose command line only begins like a dead service's folder is let live", async (t) => {
+it("a process is not killed if a stale folder is only a prefix of a path in its command line", async (t) => {
   const parent = await makeFolder(t);
   const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
   const child = userOf(t, `${folder}yz`);
@@ -95,7 +95,7 @@ it("a process whose command line only begins like a dead service's folder is let
   assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
 });
 
-it("what has another name is nobody's leftover", async (t) => {
+it("folders with other names are kept", async (t) => {
   const parent = await makeFolder(t);
   const pid = await deadPid();
   const names = [
@@ -115,28 +115,24 @@ it("what has another name is nobody's leftover", async (t) => {
   for (const name of names) assert.ok(existsSync(path.join(parent, name)), name);
 });
 
-it(
-  "a folder that a stranger has made under such a name is not touched",
-  { skip: process.getuid?.() !== 0 },
-  async (t) => {
-    const parent = await makeFolder(t);
-    const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
-    chownSync(folder, 65_534, 65_534);
-    const child = userOf(t, folder);
-    await once(child, "spawn");
-    await removeStaleFolders(parent, PREFIX);
-    assert.ok(existsSync(folder));
-    assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
-  },
-);
+it("a folder of another user with a stale name is kept", { skip: process.getuid?.() !== 0 }, async (t) => {
+  const parent = await makeFolder(t);
+  const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
+  chownSync(folder, 65_534, 65_534);
+  const child = userOf(t, folder);
+  await once(child, "spawn");
+  await removeStaleFolders(parent, PREFIX);
+  assert.ok(existsSync(folder));
+  assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
+});
 
-/** Sweeps as a service in another container does that shares the temporary folder: by its own numbers of processes. */
+/** Removes stale folders like a service in another container that shares the temporary folder, in another PID namespace. */
 async function removeFromElsewhere(parent: string): Promise<void> {
   const module = path.join(import.meta.dirname, "../../../src/sandbox/temp/stale-folders.ts");
   const code = `import { removeStaleFolders } from ${JSON.stringify(module)};
     await removeStaleFolders(${JSON.stringify(parent)}, ${JSON.stringify(PREFIX)});`;
-  const words = [...ELSEWHERE, process.execPath, "--input-type=module", "--eval", code];
-  const child = spawn("unshare", words, { stdio: ["ignore", "ignore", "inherit"] });
+  const args = [...ELSEWHERE, process.execPath, "--input-type=module", "--eval", code];
+  const child = spawn("unshare", args, { stdio: ["ignore", "ignore", "inherit"] });
   assert.deepEqual(await once(child, "exit"), [0, null]);
 }
 
@@ -144,21 +140,22 @@ const ELSEWHERE = [
   ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]),
   ...["--pid", "--fork", "--mount", "--mount-proc"],
 ];
-const cannotGo = spawnSync("unshare", [...ELSEWHERE, "true"]).status !== 0 && "no PID namespace can be made here";
+const skipElsewhere =
+  spawnSync("unshare", [...ELSEWHERE, "true"]).status !== 0 && "this process cannot create a PID namespace";
 
 it(
-  "the folder of a service that lives in another PID namespace is kept, until it lives no more",
-  { skip: cannotGo },
+  "the folder of a service in another PID namespace is kept until the service ends",
+  { skip: skipElsewhere },
   async (t) => {
     const parent = await makeFolder(t);
-    // As long as a path may be whose socket must be found all the same.
+    // A long path, because the path of a socket may be longer than the maximum of unix(7).
     const folder = await runFolder(parent, `${processTag(PREFIX)}${"x".repeat(60)}`);
-    const life = await showLiveness(folder);
+    const liveness = await showLiveness(folder);
     await age(folder);
     const dead = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
     await removeFromElsewhere(parent);
     assert.deepEqual([existsSync(folder), existsSync(dead)], [true, false]);
-    await life.end();
+    await liveness.end();
     await age(folder);
     await removeFromElsewhere(parent);
     assert.equal(existsSync(folder), false);
@@ -166,8 +163,8 @@ it(
 );
 
 it(
-  "what has just been made in another PID namespace is kept, though it has not shown that it lives",
-  { skip: cannotGo },
+  "a new folder of a service in another PID namespace is kept before the service has created its socket",
+  { skip: skipElsewhere },
   async (t) => {
     const parent = await makeFolder(t);
     const folder = path.join(parent, `${processTag(PREFIX)}x`);
@@ -177,7 +174,7 @@ it(
   },
 );
 
-it("the folder of a service that was killed is removed at once, also when it is new", async (t) => {
+it("the new folder of a killed service is removed without waiting", async (t) => {
   const parent = await makeFolder(t);
   const module = path.join(import.meta.dirname, "../../../src/sandbox/temp");
   const code = `import { mkdirSync } from "node:fs"; import { showLiveness } from "${module}/liveness.ts"; import { processTag } from "${module}/process-tag.ts";

@@ -66,7 +66,7 @@ const anyRequest: fc.Arbitrary<ModelRequest> = fc.record(
 const pinnedRequest = fc
   .record(others, { requiredKeys: [], noNullPrototype: true })
   .map((more) => ({ ...more, containers: [CONTAINER], can: ["run"], exp: START_S + 30, code: PIN }));
-/** Granted most of the time, so that chains grow long. */
+/** A request that is mostly permitted, so that chains grow long. */
 const modestRequest: fc.Arbitrary<ModelRequest> = fc
   .record({ limits: fc.record({ token: anyLimits }), exp: fc.integer({ min: START_S + 21, max: START_S + 50 }) })
   .map((more) => ({ ...more, containers: [CONTAINER], can: [...VERBS] }));
@@ -81,21 +81,21 @@ const taskMembers = fc.record(
   { limits: others.limits, net: anyNet, params: anyParams, fresh: others.fresh, public: fc.boolean() },
   { requiredKeys: [], noNullPrototype: true },
 );
-const who = fc.oneof(fc.nat(), fc.constant(-1), fc.constant(-1));
+const actor = fc.oneof(fc.nat(), fc.constant(-1), fc.constant(-1));
 const anyStep = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("modest" as const), who, request: modestRequest }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("issue" as const), who, request: anyRequest }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("issue" as const), who, request: pinnedRequest }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("modest" as const), actor, request: modestRequest }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("issue" as const), actor, request: anyRequest }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("issue" as const), actor, request: pinnedRequest }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("head" as const), request: fc.oneof(headRequest, adminRequest) }),
   },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("task" as const), who, members: taskMembers }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("revoke" as const), who: fc.nat() }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("task" as const), actor, members: taskMembers }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("revoke" as const), actor: fc.nat() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("rotate" as const) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("revokeKey" as const), who: fc.oneof(fc.constant(0), fc.nat()) }),
+    arbitrary: fc.record({ kind: fc.constant("revokeKey" as const), actor: fc.oneof(fc.constant(0), fc.nat()) }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("compare" as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("wait" as const), seconds: fc.integer({ min: 1, max: 20 }) }) },
@@ -105,38 +105,38 @@ const anySteps = fc.array(anyStep, { minLength: 8, maxLength: 24, size: "max" })
 
 const EXAMPLE_CHILD: ModelRequest = { containers: [CONTAINER], can: [...VERBS], exp: START_S + 80 };
 const EXAMPLE_HEAD: ModelRequest = { ...EXAMPLE_CHILD, depth: 4 };
-/** Chance alone would leave out one cause or another in some runs of this test. */
+/** Examples with every cause, because random steps alone would sometimes miss one. */
 const EVERY_CAUSE: [ModelRequest, Step[]][] = [
   [
     EXAMPLE_HEAD,
     [
       { kind: "rotate" },
-      { kind: "modest", who: 1, request: EXAMPLE_CHILD },
-      { kind: "task", who: 2, members: { public: true } },
-      { kind: "revokeKey", who: 0 },
+      { kind: "modest", actor: 1, request: EXAMPLE_CHILD },
+      { kind: "task", actor: 2, members: { public: true } },
+      { kind: "revokeKey", actor: 0 },
     ],
   ],
   [
     EXAMPLE_HEAD,
     [
-      { kind: "modest", who: 1, request: EXAMPLE_CHILD },
-      { kind: "modest", who: 2, request: EXAMPLE_CHILD },
-      { kind: "modest", who: 3, request: EXAMPLE_CHILD },
-      { kind: "task", who: 3, members: {} },
-      { kind: "task", who: 1, members: {} },
+      { kind: "modest", actor: 1, request: EXAMPLE_CHILD },
+      { kind: "modest", actor: 2, request: EXAMPLE_CHILD },
+      { kind: "modest", actor: 3, request: EXAMPLE_CHILD },
+      { kind: "task", actor: 3, members: {} },
+      { kind: "task", actor: 1, members: {} },
       { kind: "head", request: { ...EXAMPLE_HEAD, secretsReadable: true } },
       { kind: "head", request: { ...EXAMPLE_HEAD, secretsReadable: true } },
-      { kind: "issue", who: 0, request: { ...EXAMPLE_CHILD, nbf: START_S + 20, depth: 0 } },
+      { kind: "issue", actor: 0, request: { ...EXAMPLE_CHILD, nbf: START_S + 20, depth: 0 } },
       { kind: "compare" },
-      { kind: "revoke", who: 2 },
+      { kind: "revoke", actor: 2 },
       { kind: "compare" },
       { kind: "wait", seconds: 100 },
     ],
   ],
 ];
 
-test("the service decides about every chain of tokens as the contract says", async (t) => {
-  const seen = { refused: new Set<Cause>(), deepest: 0, beyond: 0, tasks: 0, killed: 0, sharing: 0 };
+test("the service makes every decision about a chain of tokens as the contract requires", async (t) => {
+  const seen = { refused: new Set<Cause>(), deepest: 0, excess: 0, tasks: 0, killed: 0, sharing: 0 };
   await fc.assert(
     fc.asyncProperty(headRequest, anySteps, async (head, steps) => {
       const world = await World.open(t, seen);
@@ -151,7 +151,7 @@ test("the service decides about every chain of tokens as the contract says", asy
   const causes = ["key unknown", "key above unknown", "not yet valid", "expired", "revoked", "revoked above", null];
   for (const cause of causes) assert.ok(seen.refused.has(cause as Cause), `no token was ever ${String(cause)}`);
   assert.ok(seen.deepest >= 3, `chains of ${seen.deepest} prove little`);
-  for (const count of ["beyond", "tasks", "killed", "sharing"] as const) {
+  for (const count of ["excess", "tasks", "killed", "sharing"] as const) {
     assert.ok(seen[count] > 5, `${seen[count]} cases of "${count}" prove little`);
   }
 });
@@ -159,11 +159,11 @@ test("the service decides about every chain of tokens as the contract says", asy
 interface Credential {
   readonly token: string;
   readonly model: ModelToken;
-  /** As it was verified when it was issued, where it was valid then. */
+  /** The caller at issue, if the token was valid then. */
   readonly verified: Verified | null;
 }
 
-interface KeptTask {
+interface StoredTask {
   readonly name: string;
   readonly model: ModelToken;
 }
@@ -171,20 +171,20 @@ interface KeptTask {
 interface Seen {
   readonly refused: Set<Cause>;
   deepest: number;
-  beyond: number;
+  excess: number;
   tasks: number;
   killed: number;
   sharing: number;
 }
 
-/** Keys, tokens and tasks as they are, beside what the model knows of them. */
+/** The keys, tokens and tasks of the service, and the model of each. */
 class World {
   readonly #tokens: Awaited<ReturnType<typeof testTokens>>;
   readonly #tasks: Tasks;
   readonly #service: ServiceDecisions;
   readonly #seen: Seen;
   readonly #credentials: Credential[] = [];
-  readonly #kept: KeptTask[] = [];
+  readonly #storedTasks: StoredTask[] = [];
   readonly #revoked = new Set<string>();
   readonly #keys: string[];
 
@@ -211,20 +211,20 @@ class World {
   async take(step: Step): Promise<void> {
     if (step.kind === "head") return await this.#issueHead(step.request);
     if (step.kind === "modest") {
-      const by = this.#actor(step.who);
+      const by = this.#actor(step.actor);
       const depth = by === null || by.model.admin ? 4 : Math.max(0, by.model.depth - 1);
       return await this.#issue(by, { ...step.request, depth });
     }
-    if (step.kind === "issue") return await this.#issue(this.#actor(step.who), step.request);
-    if (step.kind === "task") return await this.#putTask(this.#actor(step.who), step.members);
+    if (step.kind === "issue") return await this.#issue(this.#actor(step.actor), step.request);
+    if (step.kind === "task") return await this.#putTask(this.#actor(step.actor), step.members);
     if (step.kind === "compare") return await this.compare();
     if (step.kind === "wait") {
       this.#tokens.clock.nowMs += step.seconds * 1_000;
       return;
     }
     await this.#ending(async () => {
-      if (step.kind === "revoke") await this.#revoke(step.who);
-      else await this.#changeKeys(step.kind === "rotate" ? null : step.who);
+      if (step.kind === "revoke") await this.#revoke(step.actor);
+      else await this.#changeKeys(step.kind === "rotate" ? null : step.actor);
     });
   }
 
@@ -243,7 +243,7 @@ class World {
       const elsewhere = await this.#service.run(verified, "b", null);
       assert.deepEqual(elsewhere.charges, chargesOf([token], "b", DEFAULTS, undefined));
     }
-    for (const { name, model } of this.#kept) runs.push(...(await this.#compareTask(name, model)));
+    for (const { name, model } of this.#storedTasks) runs.push(...(await this.#compareTask(name, model)));
     this.#compareRuns(runs);
   }
 
@@ -297,21 +297,21 @@ class World {
       assert.deepEqual(run.charges, chargesOf([model], CONTAINER, DEFAULTS, POLICIES[CONTAINER]));
       runs.push({ token: model, secrets, run });
     }
-    for (const { verified, model: asking } of this.#credentials) {
+    for (const { verified, model: caller } of this.#credentials) {
       if (!verified) continue;
       const refusal = this.#service.taskRefusal(task, verified);
-      if (asking.code !== null) assert.match(refusal!, /^code_pinned/);
+      if (caller.code !== null) assert.match(refusal!, /^code_pinned/);
       else assertRefusal(refusal, cause);
       const run = await this.#service.runTask(task, verified, CONTAINER, null);
-      assert.deepEqual(run.charges, chargesOf([model, asking], CONTAINER, DEFAULTS, POLICIES[CONTAINER]));
-      assert.equal(run.counters.length, chainOf([model, asking]).length);
+      assert.deepEqual(run.charges, chargesOf([model, caller], CONTAINER, DEFAULTS, POLICIES[CONTAINER]));
+      assert.equal(run.counters.length, chainOf([model, caller]).length);
       const again = await this.#service.runTask(task, verified, CONTAINER, null);
       assert.deepEqual(again.counters, run.counters);
     }
     return runs;
   }
 
-  /** Which runs share a guest, and which caps they share. */
+  /** Compares which runs share a guest, and which caps they share. */
   #compareRuns(runs: readonly { token: ModelToken; secrets: string | null; run: RunDecisions }[]): void {
     for (const one of runs) {
       assert.deepEqual([one.run.guest.fresh, one.run.guest.net], [one.token.fresh, one.token.net]);
@@ -331,21 +331,21 @@ class World {
     }
   }
 
-  /** Takes a step that ends tokens, while all runs that are possible are in flight. */
+  /** Takes a step that ends tokens while all possible runs are active. */
   async #ending(step: () => Promise<void>): Promise<void> {
     const runs: { name: string; tokens: Verified[]; models: ModelToken[] }[] = [];
     const credentials = this.#credentials.filter(({ model }) => refusalOf(model, this.#state) === null);
     for (const { verified, model } of credentials) {
       if (verified) runs.push({ name: model.jti, tokens: [verified], models: [model] });
     }
-    for (const { name, model } of this.#kept) {
+    for (const { name, model } of this.#storedTasks) {
       if (refusalOf(model, this.#state) !== null) continue;
       const task = (await this.#tasks.find(CONTAINER, name))!;
       const stands = verifiedTask(task);
       runs.push({ name, tokens: [stands], models: [model] });
-      for (const { verified, model: asking } of credentials) {
+      for (const { verified, model: caller } of credentials) {
         if (!verified) continue;
-        runs.push({ name: `${name} ${asking.jti}`, tokens: [stands, verified], models: [model, asking] });
+        runs.push({ name: `${name} ${caller.jti}`, tokens: [stands, verified], models: [model, caller] });
       }
     }
     const killed = this.#service.keepRunning(runs);
@@ -356,13 +356,13 @@ class World {
   }
 
   async #revoke(at: number): Promise<void> {
-    const all = [...this.#credentials, ...this.#kept];
+    const all = [...this.#credentials, ...this.#storedTasks];
     const { jti } = all[at % all.length]!.model;
     await this.#tokens.revoke(jti, "the test");
     this.#revoked.add(jti);
   }
 
-  /** @param at which key to revoke, or null to make another. */
+  /** @param at the index of the key to revoke, or null to create another key */
   async #changeKeys(at: number | null): Promise<void> {
     const file = join(this.#tokens.folder, "keys.json");
     const { nowMs } = this.#tokens.clock;
@@ -370,8 +370,8 @@ class World {
       if (this.#keys.length < 4) this.#keys.push(await rotateKeys(file, nowMs));
     } else {
       const [kid] = this.#keys.splice(at % this.#keys.length, 1);
-      const made = await revokeKey(file, kid!, nowMs);
-      if (made !== null) this.#keys.push(made);
+      const created = await revokeKey(file, kid!, nowMs);
+      if (created !== null) this.#keys.push(created);
     }
     await this.#tokens.keys.reload();
   }
@@ -383,30 +383,32 @@ class World {
 
   async #issue(by: Credential | null, request: ModelRequest): Promise<void> {
     if (!by?.verified || !permits(by.model, by.model.containers[0] ?? "b", "issue")) return;
-    // What the request gets wrong in itself is not what this is about.
+    // A request with other faults is outside the scope of this test.
     if (request.exp! <= this.#state.nowS || (request.nbf ?? 0) >= request.exp!) return;
     const above = by.model.admin ? null : by.model;
-    const { beyond } = below(above, request, { jti: "", kid: "" });
-    const made = await madeOr(beyond, () => this.#tokens.issue(request, by.verified!));
-    if (!made) return void this.#seen.beyond++;
-    const { token: model } = below(above, request, { jti: made.jti, kid: this.#signing });
-    const { kids } = (await this.#tokens.store.issued(made.jti))!;
+    const { excess } = below(above, request, { jti: "", kid: "" });
+    const created = await createdOrNull(excess, () => this.#tokens.issue(request, by.verified!));
+    if (!created) return void this.#seen.excess++;
+    const { token: model } = below(above, request, { jti: created.jti, kid: this.#signing });
+    const { kids } = (await this.#tokens.store.issued(created.jti))!;
     assert.deepEqual(new Set(kids), new Set(chainOf([model]).map(({ kid }) => kid)));
-    await this.#add(made.token, model);
+    await this.#add(created.token, model);
   }
 
   async #putTask(by: Credential | null, members: ModelRequest & { public?: boolean }): Promise<void> {
     if (!by?.verified || !permits(by.model, CONTAINER, "tasks")) return;
     if (by.model.exp !== null && by.model.exp <= this.#state.nowS) return;
-    const name = `task-${this.#kept.length}`;
+    const name = `task-${this.#storedTasks.length}`;
     const code = `"${name}"`;
-    const { beyond } = taskBelow(by.model, CONTAINER, members, "");
+    const { excess } = taskBelow(by.model, CONTAINER, members, "");
     const at = { container: CONTAINER, name };
-    const made = await madeOr(beyond, () => this.#tasks.put(at, { code, ...members }, by.verified!, () => true));
-    if (!made) return void this.#seen.beyond++;
-    const { claims } = made.task.caller;
+    const created = await createdOrNull(excess, () =>
+      this.#tasks.put(at, { code, ...members }, by.verified!, () => true),
+    );
+    if (!created) return void this.#seen.excess++;
+    const { claims } = created.task.caller;
     const { token } = taskBelow(by.model, CONTAINER, members, claims.jti);
-    this.#kept.push({ name, model: { ...token, code: claims.code } });
+    this.#storedTasks.push({ name, model: { ...token, code: claims.code } });
     this.#seen.tasks++;
   }
 
@@ -416,7 +418,7 @@ class World {
     this.#seen.deepest = Math.max(this.#seen.deepest, model.above.length);
   }
 
-  /** A credential that is valid now, or null. */
+  /** Returns a credential that is valid now, or null. */
   #actor(at: number): Credential | null {
     const credential = this.#credentials.at(at % this.#credentials.length);
     return credential && refusalOf(credential.model, this.#state) === null ? credential : null;
@@ -447,20 +449,20 @@ const TEXTS: readonly (readonly [Cause, RegExp])[] = [
 function assertRefusal(text: string | null, cause: Cause): void {
   if (text !== null) assert.match(text, /^token_invalid: /);
   const found = text === null ? null : TEXTS.find(([, pattern]) => pattern.test(text))?.[0];
-  assert.equal(found, cause, text ?? "it was accepted");
+  assert.equal(found, cause, text ?? "the token was accepted");
 }
 
-/** What the service makes, or null where it refuses exactly what is beyond the token that asks. */
-async function madeOr<T>(beyond: readonly string[], make: () => Promise<T>): Promise<T | null> {
+/** Returns what the service creates; null if it rejects exactly the members that exceed the calling token. */
+async function createdOrNull<T>(excess: readonly string[], make: () => Promise<T>): Promise<T | null> {
   try {
-    const made = await make();
-    assert.deepEqual(beyond, [], "the service has made what it had to refuse");
-    return made;
+    const created = await make();
+    assert.deepEqual(excess, [], "the service created what it had to reject");
+    return created;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     assert.equal(error.code, "token_forbidden", error.message);
     const members = (error.options.violations as readonly { member: string }[]).map(({ member }) => member);
-    assert.deepEqual(members.toSorted(), beyond.toSorted());
+    assert.deepEqual(members.toSorted(), excess.toSorted());
     return null;
   }
 }

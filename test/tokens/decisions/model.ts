@@ -1,17 +1,17 @@
 /**
- * What the contract says of tokens, as plainly as it can be written: a token is a record, a chain is a list of records, and
- * every decision is computed anew from them. Nothing here is imported from the service.
+ * The contract of tokens in its simplest form: a token is a record, a chain is a list of records, and every decision is computed
+ * from them each time. Nothing here is imported from the service.
  */
 
-/** Both ends of a token's time are judged with so much leeway. */
+/** The tolerance in seconds for both ends of a token's time. */
 const LEEWAY_S = 5;
-/** A token has at most so many above it. */
+/** The maximum number of tokens above a token. */
 const MAX_ABOVE = 4;
 
 export const WINDOWS = ["second", "minute", "hour", "day", "week", "month"] as const;
 export type ModelLimits = { readonly [Window in (typeof WINDOWS)[number]]?: number };
 
-/** The members of a request, as they are sent. */
+/** The members of a request. */
 export interface ModelRequest {
   readonly admin?: true;
   readonly containers?: readonly string[];
@@ -43,11 +43,11 @@ export interface ModelToken {
   readonly depth: number;
   /** The tokens above it, nearest first. */
   readonly above: readonly ModelToken[];
-  /** The key that signed it; null for that of a task, which nobody signs. */
+  /** The key that signed the token; null for the token of a task, which is not signed. */
   readonly kid: string | null;
 }
 
-/** What changes while tokens are used. */
+/** The state that changes while tokens are in use. */
 export interface ModelState {
   readonly nowS: number;
   readonly revoked: ReadonlySet<string>;
@@ -63,7 +63,7 @@ export type Cause =
   | "revoked above"
   | null;
 
-/** Why a token is refused: of several causes the first of this list. */
+/** Returns why a token is rejected. If several causes apply, it is the first of the list above. */
 export function refusalOf(token: ModelToken, state: ModelState): Cause {
   if (token.kid !== null && !state.keys.has(token.kid)) return "key unknown";
   if (token.above.some(({ kid }) => kid !== null && !state.keys.has(kid))) return "key above unknown";
@@ -71,20 +71,20 @@ export function refusalOf(token: ModelToken, state: ModelState): Cause {
   return endOnRecord(token, state);
 }
 
-/** Why a token on record is not worth anything any more. Its keys are not asked, nor when it begins. */
+/** Returns why a token on record is no longer valid. Its keys and its start are not considered. */
 export function endOnRecord(token: ModelToken, state: ModelState): Cause {
   if (hasExpired(token, state)) return "expired";
   if (state.revoked.has(token.jti)) return "revoked";
   return token.above.some(({ jti }) => state.revoked.has(jti)) ? "revoked above" : null;
 }
 
-/** What the API reports of a task. */
+/** Returns the end of a task as the API reports it. */
 export function taskEnd(token: ModelToken, state: ModelState): { expired: boolean; revoked: boolean } {
   const isRevoked = [token, ...token.above].some(({ jti }) => state.revoked.has(jti));
   return { expired: hasExpired(token, state), revoked: isRevoked || hasLostKey(token, state) };
 }
 
-/** Whether a run of the token is ended, where revocation ends runs. */
+/** Returns whether a revocation ends the runs of the token. */
 export function isRunEnded(token: ModelToken, state: ModelState): boolean {
   return [token, ...token.above].some(({ jti }) => state.revoked.has(jti)) || hasLostKey(token, state);
 }
@@ -105,12 +105,12 @@ function matches(pattern: string, name: string): boolean {
   return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }
 
-/** The topmost token: quotas and memory are counted by it. */
+/** Returns the topmost token. Quotas and memory count against it. */
 export function topOf(token: ModelToken): ModelToken {
   return token.above.at(-1) ?? token;
 }
 
-/** The limits of each count that a run of these tokens is charged to; the first is the one that it runs under. */
+/** Returns the limits of each count that a run of these tokens is charged to. The run is under the first token. */
 export function chargesOf(
   tokens: readonly ModelToken[],
   container: string,
@@ -125,12 +125,12 @@ export function chargesOf(
   return charges;
 }
 
-/** The tokens of a run and all above them, each once. */
+/** Returns the tokens of a run and all tokens above them, each once. */
 export function chainOf(tokens: readonly ModelToken[]): readonly ModelToken[] {
   return [...new Set(tokens.flatMap((token) => [token, ...token.above]))];
 }
 
-/** 0 where no limit is set. */
+/** Returns the lowest limits; 0 if no limit is set. */
 function smallest(sets: readonly (ModelLimits | undefined)[]): readonly number[] {
   return WINDOWS.map((window) => {
     const set = sets.flatMap((limits) => limits?.[window] ?? []);
@@ -138,7 +138,7 @@ function smallest(sets: readonly (ModelLimits | undefined)[]): readonly number[]
   });
 }
 
-/** Whether two runs in one container may share a guest. `secrets` is which ones they are given, or null. */
+/** Returns whether two runs in one container may share a guest. `secrets` is the version that a run receives, or null. */
 export function shareGuest(
   a: { token: ModelToken; secrets: string | null },
   b: { token: ModelToken; secrets: string | null },
@@ -149,19 +149,19 @@ export function shareGuest(
   return !isAlone || a.token === b.token;
 }
 
-/** A token below another as it is asked for, with all that it asks for beyond that one. */
+/** Returns a requested token below another, and the members in which the request exceeds that one. */
 export function below(
   above: ModelToken | null,
   request: ModelRequest,
   { jti, kid }: { jti: string; kid: string | null },
-): { token: ModelToken; beyond: string[] } {
+): { token: ModelToken; excess: string[] } {
   const { admin = false, containers = ["*"], can = [], exp = null, nbf = null, limits = {}, net = null } = request;
   const { code = null, params = {}, depth = 0 } = request;
   const own: ModelToken = {
     ...{ jti, kid, admin, containers, can, exp, nbf, limits, net, code, params, depth },
     ...{ fresh: request.fresh ?? false, secretsReadable: request.secretsReadable ?? false, above: [] },
   };
-  if (above === null) return { token: own, beyond: [] };
+  if (above === null) return { token: own, excess: [] };
   const container = above.limits.container;
   const token: ModelToken = {
     ...own,
@@ -173,10 +173,10 @@ export function below(
     secretsReadable: own.secretsReadable || above.secretsReadable,
     above: [above, ...above.above],
   };
-  return { token, beyond: beyond(above, request) };
+  return { token, excess: excess(above, request) };
 }
 
-function beyond(above: ModelToken, request: ModelRequest): string[] {
+function excess(above: ModelToken, request: ModelRequest): string[] {
   const { containers = [], can = [], exp = null, limits = {}, net = null, params = {}, depth = 0 } = request;
   const members: string[] = [];
   if (depth >= above.depth) members.push("depth");
@@ -195,23 +195,23 @@ function beyond(above: ModelToken, request: ModelRequest): string[] {
   return members;
 }
 
-/** What a task asks for beyond the token that puts it: it only runs, one generation below it, whatever its depth. */
+/** Returns a task's token below the calling token, and the excess. A task only runs, one generation below, at any depth. */
 export function taskBelow(
   by: ModelToken,
   container: string,
   { public: isPublic, ...members }: ModelRequest & { public?: boolean },
   jti: string,
-): { token: ModelToken; beyond: string[] } {
+): { token: ModelToken; excess: string[] } {
   const request = { ...members, containers: [container], can: ["run"], exp: members.exp ?? by.exp };
   if (by.admin) return below(null, request, { jti, kid: null });
   const permissive = { ...by, depth: Infinity, can: ["run"] };
-  const { token, beyond: more } = below(permissive, request, { jti, kid: null });
+  const { token, excess: more } = below(permissive, request, { jti, kid: null });
   if (isPublic && !by.can.includes("run")) more.push("public");
   if (by.above.length >= MAX_ABOVE) more.push("");
-  return { token: { ...token, above: [by, ...by.above] }, beyond: more };
+  return { token: { ...token, above: [by, ...by.above] }, excess: more };
 }
 
-/** Enough names to tell all patterns of the test apart: of each prefix one that no other pattern names. */
+/** Names that distinguish all patterns of the test: for each prefix, one name that no other pattern matches. */
 export const NAMES: readonly string[] = [
   "acme",
   "acme-",

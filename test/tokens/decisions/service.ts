@@ -15,23 +15,23 @@ import { IssueRate } from "../../../src/tokens/issue-rate.ts";
 import type { Tokens } from "../../../src/tokens/token-service.ts";
 import type { Times } from "../../../src/tokens/token-state.ts";
 
-/** What a request comes as, once its token is verified. */
+/** The verified caller of a request. */
 export type Verified = Caller;
 
-/** One run, and what it is decided by. */
+/** The decisions about one run. */
 export interface RunDecisions {
-  /** The key of each count that the run is charged to, with its six limits. */
+  /** The limits of each count that the run is charged to, by key. */
   readonly charges: Readonly<Record<string, readonly number[]>>;
   /** The counters of the caps, one for each token. */
   readonly counters: readonly object[];
   readonly topCounter: object;
-  /** Equal keys share a guest. */
+  /** The isolation group. Equal keys share a guest. */
   readonly guest: { readonly isolationKey: string; readonly fresh: boolean; readonly net: unknown };
 }
 
 const NO_CAPS = { containers: 1_000, concurrency: 1_000, newContainers: 1_000 };
 
-/** The decisions of the service about tokens, each asked as the service itself asks. */
+/** The service's decisions about tokens, each made by the same calls as in the service. */
 export class ServiceDecisions {
   readonly #tokens: Tokens;
   readonly #tasks: Tasks;
@@ -58,12 +58,12 @@ export class ServiceDecisions {
     return await this.#tokens.verifier.verify(token);
   }
 
-  /** Why a token that was verified before is refused now, or null. */
+  /** Returns why a previously verified token is rejected now, or null. */
   recheck(verified: Verified): string | null {
     return this.#problem(verified, "both");
   }
 
-  /** Why a token on record takes no secrets any more, or null. */
+  /** Returns why a token on record accepts no more secrets, or null. */
   async endOnRecord(jti: string): Promise<string | null> {
     const { claims } = (await this.#tokens.store.issued(jti))!;
     return this.#problem({ claims, key: null, kids: [] }, "end");
@@ -77,12 +77,12 @@ export class ServiceDecisions {
     return permitsContainer(verified.claims, container) && permitsVerb(verified.claims, verb);
   }
 
-  /** Whose memory and quotas it uses. */
+  /** Returns the families against which its memory and its quotas count. */
   families(verified: Verified): { memory: string; quota: string | null } {
     return { memory: verified.memory.name, quota: verified.quotaFamily };
   }
 
-  /** The key that a write is counted by, or null. */
+  /** Returns the key against which a write counts, or null. */
   async writesCountedBy(verified: Verified): Promise<string | null> {
     this.#charged = [];
     await this.#issueRate.admit(verified);
@@ -93,7 +93,7 @@ export class ServiceDecisions {
     return await this.#decisions(verified, await verified.limitSubject(), container, secrets);
   }
 
-  /** Why a task does not run for a token, or for anybody, or null. */
+  /** Returns why a task does not run for a token, or for any caller, or null. */
   taskRefusal(task: Task, bearer: Verified | null): string | null {
     return refusalOf(() => mustBeRunnable(task, bearer, this.#tokens.verifier));
   }
@@ -106,7 +106,7 @@ export class ServiceDecisions {
     return await this.#decisions(task.caller, await subjectOfTask(task, bearer), container, secrets);
   }
 
-  /** Counts runs as running; the returned function names those that were ended since. */
+  /** Registers runs as active. The returned function returns the names of runs that were ended since. */
   keepRunning(runs: readonly { name: string; tokens: readonly Verified[] }[]): () => string[] {
     const running = new ActiveRuns(this.#tokens.store, this.#tokens.verifier);
     const killed = new Set<string>();

@@ -16,7 +16,7 @@ import { START_S, temporaryFolder } from "../support.ts";
 
 const START_MS = START_S * 1_000;
 
-/** A file with one key, as a start makes it. */
+/** Creates a file with one key, like a start. */
 async function keyFile(t: TestContext): Promise<string> {
   const file = join(await temporaryFolder(t), "keys.json");
   await KeyRing.open(file, { create: true, nowMs: () => START_MS });
@@ -27,7 +27,7 @@ async function kidsOf(file: string): Promise<string[]> {
   return (await readKeyFile(file))!.map(({ kid }) => kid);
 }
 
-test("a rotation makes a key that signs, before those that were there, and says when that was", async (t) => {
+test("a rotation adds a key that signs before the existing keys, and records its time", async (t) => {
   const file = await keyFile(t);
   const before = await kidsOf(file);
   const kid = await rotateKeys(file, START_MS + 60_000);
@@ -42,7 +42,7 @@ test("a rotation makes a key that signs, before those that were there, and says 
   assert.deepEqual(ring.retired, [{ kid: before[0], sinceMs: START_MS + 60_000 }]);
 });
 
-test("a key whose time has not come verifies and is published, and signs from then on", async (t) => {
+test("a key whose time has not come verifies and is published, and signs from that time on", async (t) => {
   const file = await keyFile(t);
   const [old] = await kidsOf(file);
   const next = await rotateKeys(file, START_MS, START_S + 600);
@@ -59,7 +59,7 @@ test("a key whose time has not come verifies and is published, and signs from th
   assert.deepEqual(ring.retired, [{ kid: old, sinceMs: START_MS + 600_000 }]);
 });
 
-test("a key that is revoked is gone, and the others are as they were", async (t) => {
+test("a revoked key is removed, and the other keys are unchanged", async (t) => {
   const file = await keyFile(t);
   const [first] = await kidsOf(file);
   const second = await rotateKeys(file, START_MS + 1_000);
@@ -67,7 +67,7 @@ test("a key that is revoked is gone, and the others are as they were", async (t)
   assert.deepEqual(await kidsOf(file), [second]);
 });
 
-test("where the key that signs is revoked, a new one signs in its place, and none that was replaced before", async (t) => {
+test("a new key replaces a revoked signing key, and no earlier key signs again", async (t) => {
   const file = await keyFile(t);
   const [first] = await kidsOf(file);
   const nowMs = START_MS + 2_000;
@@ -80,37 +80,37 @@ test("where the key that signs is revoked, a new one signs in its place, and non
   assert.equal(ring.signing.kid, made);
 });
 
-test("the last key that there is can be revoked too", async (t) => {
+test("the only key can be revoked too", async (t) => {
   const file = await keyFile(t);
   const [only] = await kidsOf(file);
   const made = await revokeKey(file, only!, START_MS + 1_000);
   assert.deepEqual(await kidsOf(file), [made]);
 });
 
-test("a key that is not there is named, and nothing is changed", async (t) => {
+test("an unknown key is named in the error, and nothing changes", async (t) => {
   const file = await keyFile(t);
   const before = await readFile(file, "utf8");
-  await assert.rejects(revokeKey(file, "nobody's", START_MS), /holds no key "nobody's"/);
+  await assert.rejects(revokeKey(file, "nobody's", START_MS), /contains no key "nobody's"/);
   assert.equal(await readFile(file, "utf8"), before);
 });
 
-test("a file that others can read, or that is not there, is not rotated", async (t) => {
+test("a file that is missing or that other users can read is not rotated", async (t) => {
   const file = await keyFile(t);
   await assert.rejects(rotateKeys(`${file}.other`, START_MS), /there are no signing keys/);
   await writeFile(file, "{", { mode: 0o600 });
   await assert.rejects(rotateKeys(file, START_MS), /it is not JSON/);
 });
 
-test("no more keys are made than are read", async (t) => {
+test("a rotation beyond the maximum number of keys is rejected", async (t) => {
   const file = await keyFile(t);
   const keys: StoredKey[] = [];
   while (keys.length < MAX_KEYS) keys.push(await newStoredKey(START_MS));
   await writeKeyFile(file, keys, { replace: true });
-  await assert.rejects(rotateKeys(file, START_MS), /holds 100 keys, .* revoke some/);
+  await assert.rejects(rotateKeys(file, START_MS), /contains 100 keys, .* revoke keys/);
   assert.equal((await kidsOf(file)).length, MAX_KEYS);
 });
 
-test("no key has a name that a command line would take for an option, as one of 64 would have", async () => {
+test("no key has a name that a command line would read as an option, as one of 64 would", async () => {
   const made = await Promise.all(Array.from({ length: 1_000 }, () => newStoredKey(START_MS)));
   assert.deepEqual(
     made.filter(({ kid }) => kid.startsWith("-")),

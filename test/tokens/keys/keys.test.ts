@@ -21,7 +21,7 @@ async function keysOf(file: string): Promise<StoredKey[]> {
   return keys;
 }
 
-test("the first start makes an Ed25519 key that only its owner can read, in a folder of the same kind", async (t) => {
+test("the first start creates an Ed25519 key that only its owner can read, in a private folder", async (t) => {
   const folder = join(await temporaryFolder(t), "a", "data");
   const file = join(folder, "keys.json");
   const ring = await KeyRing.open(file, { create: true });
@@ -33,7 +33,7 @@ test("the first start makes an Ed25519 key that only its owner can read, in a fo
   assert.equal(ring.signing.kid, key!.kid);
 });
 
-test("a reload takes what the file has, and when that cannot be used nothing changes", async (t) => {
+test("a reload loads the keys of the file, and changes nothing if the file cannot be used", async (t) => {
   const file = join(await temporaryFolder(t), "keys.json");
   const ring = await KeyRing.open(file, { create: true });
   const published = ring.jwks();
@@ -49,7 +49,7 @@ test("a reload takes what the file has, and when that cannot be used nothing cha
   assert.notDeepEqual(ring.jwks(), published);
 });
 
-test("what is published has no private part", async (t) => {
+test("the published keys have no private part", async (t) => {
   const file = join(await temporaryFolder(t), "keys.json");
   const ring = await KeyRing.open(file, { create: true });
   const [key] = await keysOf(file);
@@ -58,20 +58,20 @@ test("what is published has no private part", async (t) => {
   });
 });
 
-test("opening again finds the same key", async (t) => {
+test("a second open loads the same key", async (t) => {
   const file = join(await temporaryFolder(t), "keys.json");
   const first = await KeyRing.open(file, { create: true });
   const second = await KeyRing.open(file, { create: false });
   assert.deepEqual(second.jwks(), first.jwks());
 });
 
-test("several that start at once end with one key", async (t) => {
+test("several processes that start at once have one key", async (t) => {
   const file = join(await temporaryFolder(t), "data", "keys.json");
   const rings = await Promise.all(Array.from({ length: 8 }, () => KeyRing.open(file, { create: true })));
   assert.equal(new Set(rings.map(({ signing }) => signing.kid)).size, 1);
 });
 
-test("of several keys the first signs and all verify", async (t) => {
+test("the first of several keys signs, and all verify", async (t) => {
   const folder = await temporaryFolder(t);
   const stored: StoredKey[] = [];
   for (const name of ["new.json", "old.json"]) {
@@ -86,7 +86,7 @@ test("of several keys the first signs and all verify", async (t) => {
   assert.equal(ring.held.get("another"), undefined);
 });
 
-describe("a key file that cannot be used stops the start, says why, and shows nothing of its content", () => {
+describe("an unusable key file stops the start with the cause, and no part of its content is shown", () => {
   const cases: [string, (key: StoredKey) => string, RegExp][] = [
     ["empty", () => "", /it is empty/],
     ["blank", () => " \n", /it is empty/],
@@ -99,7 +99,7 @@ describe("a key file that cannot be used stops the start, says why, and shows no
     ["symmetric", (key) => JSON.stringify({ keys: [{ ...key, alg: "HS256" }] }), /see keys\.0\.alg/],
     ["another name", (key) => JSON.stringify({ keys: [{ ...key, kid: "A".repeat(43) }] }), /kid of key 1/],
     ["parts of two", (key) => JSON.stringify({ keys: [{ ...key, d: "A".repeat(43) }] }), /key 1 do not match/],
-    ["twice the same", (key) => JSON.stringify({ keys: [key, key] }), /key 2 is there twice/],
+    ["twice the same", (key) => JSON.stringify({ keys: [key, key] }), /key 2 occurs twice/],
   ];
   for (const [name, damage, message] of cases) {
     test(name, async (t) => {
@@ -120,7 +120,7 @@ describe("a key file that cannot be used stops the start, says why, and shows no
   }
 });
 
-test("a key file that its group or the world can use stops the start and names the command that mends it", async (t) => {
+test("a key file that its group or other users can access stops the start and names the command that fixes it", async (t) => {
   const file = join(await temporaryFolder(t), "keys.json");
   await KeyRing.open(file, { create: true });
   for (const mode of [0o640, 0o604, 0o620, 0o601]) {
@@ -129,13 +129,13 @@ test("a key file that its group or the world can use stops the start and names t
   }
 });
 
-test("a key file that is missing is not made when that was not asked for", async (t) => {
+test("a missing key file is not created without a request", async (t) => {
   const folder = await temporaryFolder(t);
   await assert.rejects(KeyRing.open(join(folder, "keys.json"), { create: false }), /start the service once/);
   assert.deepEqual(await readdir(folder), []);
 });
 
-test("a folder in place of the key file is refused", async (t) => {
+test("a folder instead of the key file is rejected", async (t) => {
   const file = join(await temporaryFolder(t), "keys.json");
   await mkdir(file);
   await assert.rejects(KeyRing.open(file, { create: true }), /is not a file/);

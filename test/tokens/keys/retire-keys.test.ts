@@ -13,7 +13,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 type World = Tokens & { clock: { nowMs: number }; folder: string };
 
-/** One token of an hour, then a rotation. */
+/** Issues one token of an hour, then rotates. */
 async function rotated(
   t: TestContext,
   claims: object = { containers: ["a"], expiresIn: "1h" },
@@ -31,17 +31,17 @@ async function ended({ keys, store: registry, clock }: World): Promise<string[]>
   return [...(await endedKeys(keys, registry, clock.nowMs))];
 }
 
-test("a key that was replaced ends when nothing that it can have signed is valid any more", async (t) => {
+test("a replaced key ends when no token that it may have signed is valid any more", async (t) => {
   const [world, old] = await rotated(t);
   assert.deepEqual(await ended(world), []);
-  // Whoever has not heard of the new key may have signed with the old one for as long.
+  // A node that has not read the new key may have signed with the old one for as long.
   world.clock.nowMs += DAY_MS - 1_000;
   assert.deepEqual(await ended(world), []);
   world.clock.nowMs += 2_000;
   assert.deepEqual(await ended(world), [old]);
 });
 
-test("a token that is still valid keeps the key that it can be signed with", async (t) => {
+test("a valid token keeps the key that may have signed it", async (t) => {
   const [world, old] = await rotated(t, { containers: ["a"], expiresIn: "72h" });
   world.clock.nowMs += 71 * HOUR_MS;
   assert.deepEqual(await ended(world), []);
@@ -49,7 +49,7 @@ test("a token that is still valid keeps the key that it can be signed with", asy
   assert.deepEqual(await ended(world), [old]);
 });
 
-test("a token without an end keeps its key until it is revoked, or what it is below is", async (t) => {
+test("a token without an end keeps its key until it or a token above it is revoked", async (t) => {
   const [world, old] = await rotated(t, { admin: true, exp: null });
   world.clock.nowMs += 365 * DAY_MS;
   assert.deepEqual(await ended(world), []);
@@ -58,7 +58,7 @@ test("a token without an end keeps its key until it is revoked, or what it is be
   assert.deepEqual(await ended(world), [old]);
 });
 
-test("a token keeps the key that signed it, and none that was replaced later", async (t) => {
+test("a token keeps the key that signed it, and no key that was replaced later", async (t) => {
   const [world, old] = await rotated(t, { admin: true, exp: null });
   const next = world.keys.signing.kid;
   await world.issue({ containers: ["a"], expiresIn: "1h" }, "me");
@@ -70,14 +70,14 @@ test("a token keeps the key that signed it, and none that was replaced later", a
   assert.equal(world.keys.retired.at(-1)!.kid, old);
 });
 
-test("newer tokens keep no older key, and the key that signs never ends", async (t) => {
+test("newer tokens keep no older key, and the signing key never ends", async (t) => {
   const [world, old] = await rotated(t);
   world.clock.nowMs += 3 * DAY_MS;
   await world.issue({ admin: true, exp: null }, "me");
   assert.deepEqual(await ended(world), [old]);
 });
 
-test("a key that does not say when it was replaced does not end by itself", async (t) => {
+test("a key without a known time of replacement does not end automatically", async (t) => {
   const [world] = await rotated(t);
   const file = join(world.folder, "keys.json");
   const keys = (await readKeyFile(file))!;
@@ -91,7 +91,7 @@ test("a key that does not say when it was replaced does not end by itself", asyn
   assert.deepEqual(await ended(world), []);
 });
 
-test("a key that has ended is neither published nor taken, also after the file was read again", async (t) => {
+test("an ended key is neither published nor accepted, even after a reload", async (t) => {
   const [world, old] = await rotated(t, { containers: ["a"], expiresIn: "720h" });
   const [issued] = await world.store.list("", 1);
   assert.equal(issued!.claims.containers[0], "a");
@@ -100,10 +100,10 @@ test("a key that has ended is neither published nor taken, also after the file w
   assert.ok(!world.keys.jwks().keys.some(({ kid }) => kid === old));
   assert.equal(world.keys.held.get(old), undefined);
   world.keys.end(new Set([world.keys.signing.kid]));
-  assert.ok(world.keys.held.get(world.keys.signing.kid), "what signs is held");
+  assert.ok(world.keys.held.get(world.keys.signing.kid), "the signing key is held");
 });
 
-test("a register that cannot answer ends no key", async (t) => {
+test("a store that cannot answer ends no key", async (t) => {
   const [world] = await rotated(t);
   world.clock.nowMs += 3 * DAY_MS;
   const failing = {

@@ -11,7 +11,7 @@ interface Watched {
   readonly file: string;
   reads: number;
   readonly faults: string[];
-  /** Of the next reads. */
+  /** The fault of the next reads. */
   fault: Error | null;
 }
 
@@ -29,7 +29,7 @@ async function watched(t: TestContext): Promise<Watched> {
   return seen;
 }
 
-test("a file is read again when it is written, replaced, given other modes, or gone", async (t) => {
+test("a file is read again after a write, a replacement, a change of mode, or its removal", async (t) => {
   const seen = await watched(t);
   const changes = [
     () => appendFile(seen.file, "2"),
@@ -49,7 +49,7 @@ test("a file is read again when it is written, replaced, given other modes, or g
   assert.deepEqual(seen.faults, []);
 });
 
-test("a fault is told once for each state of the file, and not while it may be half written", async (t) => {
+test("a failure is reported once for each state of the file, and not during a partial write", async (t) => {
   const seen = await watched(t);
   seen.fault = new Error("half of it");
   await appendFile(seen.file, "2");
@@ -64,7 +64,7 @@ test("a fault is told once for each state of the file, and not while it may be h
   await until(() => seen.faults.length === 2, "the fault of another state is told");
 });
 
-test("a file whose fault lay elsewhere is read when that has gone, and then no more", async (t) => {
+test("a file whose failure had another cause is read again after that cause has gone, and then not again", async (t) => {
   const seen = await watched(t);
   seen.fault = new Error("no descriptor left");
   await appendFile(seen.file, "2");
@@ -78,7 +78,7 @@ test("a file whose fault lay elsewhere is read when that has gone, and then no m
   assert.equal(seen.reads, good + 1);
 });
 
-test("nothing is read after it was stopped", async (t) => {
+test("nothing is read after a stop", async (t) => {
   const file = join(await temporaryFolder(t), "keys.json");
   await writeFile(file, "1");
   let reads = 0;

@@ -4,26 +4,26 @@ import { test, type TestContext } from "node:test";
 
 import { KeyRing } from "../../../src/tokens/keys/key-ring.ts";
 import { rotateKeys } from "../../../src/tokens/keys/key-rotation.ts";
-import { keepKeys } from "../../../src/tokens/keys/watch-keys.ts";
+import { watchKeys } from "../../../src/tokens/keys/watch-keys.ts";
 import { until } from "../../contract/until.ts";
 import { START_S, temporaryFolder } from "../support.ts";
 
 const nowMs = (): number => START_S * 1_000;
 
-interface Kept {
+interface Watched {
   readonly file: string;
   changes: number;
   settled: number;
   readonly faults: string[];
-  /** Of `settle`, as long as it lasts. */
+  /** The fault that `settle` throws, or null. */
   fault: Error | null;
 }
 
-async function kept(t: TestContext): Promise<Kept> {
+async function watched(t: TestContext): Promise<Watched> {
   const file = join(await temporaryFolder(t), "keys.json");
   const ring = await KeyRing.open(file, { create: true, nowMs });
-  const seen: Kept = { file, changes: 0, settled: 0, faults: [], fault: null };
-  const keeper = keepKeys(
+  const seen: Watched = { file, changes: 0, settled: 0, faults: [], fault: null };
+  const watch = watchKeys(
     ring,
     null,
     {
@@ -37,12 +37,12 @@ async function kept(t: TestContext): Promise<Kept> {
     },
     nowMs,
   );
-  t.after(() => keeper.stop());
+  t.after(() => watch.stop());
   return seen;
 }
 
-test("what hangs on the keys is put right after a change, and tried until it is, when a store is away meanwhile", async (t) => {
-  const seen = await kept(t);
+test("everything that depends on the keys is updated after a change, and retried while a store is unavailable", async (t) => {
+  const seen = await watched(t);
   seen.fault = new Error("the store is away");
   await rotateKeys(seen.file, nowMs());
   await until(() => seen.faults.length === 1, "the fault is told");

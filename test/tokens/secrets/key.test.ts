@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { SecretKey } from "../../../src/tokens/secrets/key.ts";
 import { temporaryFolder } from "../support.ts";
 
-test("the first start makes a key of 32 bytes that only its owner can read, and opening again finds it", async (t) => {
+test("the first start creates a key of 32 bytes that only its owner can read, and a second open loads it", async (t) => {
   const file = join(await temporaryFolder(t), "data", "secrets.key");
   const first = await SecretKey.open(file, { create: true });
   assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -15,35 +15,35 @@ test("the first start makes a key of 32 bytes that only its owner can read, and 
   assert.equal(second.open("a", first.seal("a", "text")), "text");
 });
 
-test("several that start at once end with one key", async (t) => {
+test("several processes that start at once have one key", async (t) => {
   const file = join(await temporaryFolder(t), "secrets.key");
   const keys = await Promise.all(Array.from({ length: 8 }, () => SecretKey.open(file, { create: true })));
   const sealed = keys.map((key) => key.seal("a", "text"));
   for (const key of keys) for (const each of sealed) assert.equal(key.open("a", each), "text");
 });
 
-test("what is sealed says nothing, is never the same twice, and opens under its own name only", async (t) => {
+test("an encrypted text reveals nothing, differs each time, and decrypts only under its own name", async (t) => {
   const key = await SecretKey.open(join(await temporaryFolder(t), "secrets.key"), { create: true });
   const text = "a secret of some length, 秘密";
   const [one, other] = [key.seal("a", text), key.seal("a", text)];
   assert.notEqual(one, other);
   assert.ok(!Buffer.from(one, "base64url").includes("secret"));
   assert.equal(key.open("a", one), text);
-  assert.throws(() => key.open("b", one), /none of the keys opens/);
+  assert.throws(() => key.open("b", one), /none of the keys decrypts/);
 });
 
-test("a change of any byte is noticed, and so is what is cut", async (t) => {
+test("a change of any byte and a truncation are detected", async (t) => {
   const key = await SecretKey.open(join(await temporaryFolder(t), "secrets.key"), { create: true });
   const bytes = Buffer.from(key.seal("a", "text"), "base64url");
   for (let at = 0; at < bytes.length; at++) {
     const changed = Buffer.from(bytes);
     changed[at]! ^= 1;
-    assert.throws(() => key.open("a", changed.toString("base64url")), /none of the keys opens/, `byte ${at}`);
-    assert.throws(() => key.open("a", bytes.subarray(0, at).toString("base64url")), /none of the keys opens/);
+    assert.throws(() => key.open("a", changed.toString("base64url")), /none of the keys decrypts/, `byte ${at}`);
+    assert.throws(() => key.open("a", bytes.subarray(0, at).toString("base64url")), /none of the keys decrypts/);
   }
 });
 
-test("of several keys the first seals and all open, so that one can be replaced", async (t) => {
+test("the first of several keys encrypts and all decrypt, so that a key can be replaced", async (t) => {
   const folder = await temporaryFolder(t);
   const [old, fresh, both] = ["old", "new", "both"].map((name) => join(folder, name));
   const [before, after] = [
@@ -55,10 +55,10 @@ test("of several keys the first seals and all open, so that one can be replaced"
   const key = await SecretKey.open(both!, { create: false });
   assert.equal(key.open("a", before.seal("a", "text")), "text");
   assert.equal(after.open("a", key.seal("a", "text")), "text");
-  assert.throws(() => before.open("a", key.seal("a", "text")), /none of the keys opens/);
+  assert.throws(() => before.open("a", key.seal("a", "text")), /none of the keys decrypts/);
 });
 
-describe("a file that is no key stops the start, says what to do, and is not repeated", () => {
+describe("an unusable key file stops the start with a remedy, and its content is not shown", () => {
   const KEY = Buffer.alloc(32, 7).toString("base64");
   const texts: [string, string, RegExp][] = [
     ["empty", " \n", /it is empty/],
@@ -80,7 +80,7 @@ describe("a file that is no key stops the start, says what to do, and is not rep
     });
   }
 
-  test("missing where none may be made, open to others, a folder", async (t) => {
+  test("missing without a request to create it, accessible to other users, a folder", async (t) => {
     const file = join(await temporaryFolder(t), "secrets.key");
     await assert.rejects(SecretKey.open(file, { create: false }), /there is no key of secrets at .*start the service/);
     await writeFile(file, KEY);

@@ -28,7 +28,7 @@ secretStoreSuite("a file", async () => {
   };
 });
 
-test("the file is its owner's, and what has ended is gone when it is opened", async (t) => {
+test("only the owner can read the file, and ended secrets are deleted when it is opened", async (t) => {
   const file = join(await temporaryFolder(t), "secrets.sqlite");
   const store = SqliteSecretStore.open(
     file,
@@ -63,7 +63,7 @@ test("a clock that is days ahead deletes nothing", async (t) => {
   assert.deepEqual(right.get(jti, []), ["text"]);
 });
 
-test("a file that is no database stops the start, and says what to do", async (t) => {
+test("a file that is not a database stops the start with a remedy", async (t) => {
   const file = join(await temporaryFolder(t), "secrets.sqlite");
   await writeFile(file, "no database at all".repeat(100), { mode: 0o600 });
   assert.throws(() => SqliteSecretStore.open(file, Date.now), /restore it from a backup/);
@@ -82,7 +82,7 @@ if (!(await missing("redis-server"))) {
     };
   });
 
-  test("what Redis holds goes by itself with the last of a family, unless one of it never ends", async () => {
+  test("the key in Redis expires with the last secrets of a family, unless some have no end", async () => {
     const server = await startRedis();
     try {
       const store = new RedisSecretStore(await server.link());

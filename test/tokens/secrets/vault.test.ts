@@ -13,7 +13,7 @@ function given(found: RunSecrets | null): unknown {
   return found && JSON.parse(found.json);
 }
 
-test("a token is issued with secrets that are nowhere in it, and its runs are given them", async (t) => {
+test("a token does not contain its secrets, and its runs receive them", async (t) => {
   const { issue, vault, store: registry, verifier } = await testTokens(t);
   const secrets = { KEY: "the secret of it", "b.c-d": "" };
   const code = { sha256: "a".repeat(64) };
@@ -43,7 +43,7 @@ test("the version changes with the secrets, and only with them", async (t) => {
   assert.equal(await vault.of(claims), null);
 });
 
-test("a token below another has its secrets, too, and cannot have others of their names", async (t) => {
+test("a token inherits the secrets of the tokens above, and cannot override them", async (t) => {
   const { issue, vault } = await testTokens(t);
   const head = await issue({ ...READABLE, secrets: { KEY: "head", MORE: "head" } }, "me");
   const child = await issue({ containers: ["a"], secrets: { OWN: "child" } }, callerOf(head.claims));
@@ -56,12 +56,12 @@ test("a token below another has its secrets, too, and cannot have others of thei
     (problem.options.violations as { member: string }[]).map(({ member }) => member),
     ["secrets.MORE", "secrets.KEY"],
   );
-  // Given to the one above later, they are those of the one below.
+  // Secrets set later for the token above override those of the token below.
   await vault.set(head.claims, { OWN: "head" });
   assert.deepEqual(given(await vault.of(child.claims)), { OWN: "head" });
 });
 
-test("they are gone with the token, and with a token above it", async (t) => {
+test("secrets are deleted with their token, and with a token above it", async (t) => {
   const { issue, vault, revoke } = await testTokens(t);
   const head = await issue({ ...READABLE, secrets: { A: "1" } }, "me");
   const child = await issue({ containers: ["a"], secrets: { B: "2" } }, callerOf(head.claims));
@@ -72,7 +72,7 @@ test("they are gone with the token, and with a token above it", async (t) => {
   for (const { claims } of [head, child, sibling]) assert.equal(await vault.of(claims), null);
 });
 
-test("they are gone when the token has expired, once others are kept", async (t) => {
+test("secrets of an expired token are deleted by the next write", async (t) => {
   const { issue, vault, clock } = await testTokens(t);
   const first = await issue({ ...READABLE, expiresIn: "60s", secrets: { A: "1" } }, "me");
   clock.nowMs = (START_S + 59) * 1_000;
@@ -83,7 +83,7 @@ test("they are gone when the token has expired, once others are kept", async (t)
   assert.equal(await vault.of(first.claims), null);
 });
 
-test("without the key that they were kept under nobody reads them, and the answer says what to do", async (t) => {
+test("without their key secrets cannot be read, and the problem names the remedy", async (t) => {
   const { issue, folder } = await testTokens(t);
   const { claims } = await issue({ ...READABLE, secrets: { A: "1" } }, "me");
   const vault = await vaultWithAnotherKey(t, folder);
@@ -92,7 +92,7 @@ test("without the key that they were kept under nobody reads them, and the answe
   assert.match(`${problem.message} ${problem.options.hint}`, /another key.*--secrets-key/);
 });
 
-test("where they cannot be kept no token leaves", async (t) => {
+test("no token is issued if its secrets cannot be stored", async (t) => {
   const { issue, vault } = await testTokens(t);
   vault.close();
   const problem = await problemOf(() => issue({ ...READABLE, secrets: { A: "1" } }, "me"));

@@ -20,7 +20,7 @@ function issuedPayload(exp: number | null): Payload {
   return exp === null ? { ...base, admin: true } : { ...base, exp, containers: ["demo"], can: ["run"] };
 }
 
-test("its files are for their owner only", async (t) => {
+test("only the owner can read the files", async (t) => {
   const folder = await temporaryFolder(t);
   const registry = SqliteTokenStore.open(join(folder, "tokens.sqlite"), START_MS);
   t.after(() => registry.close());
@@ -28,7 +28,7 @@ test("its files are for their owner only", async (t) => {
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
 });
 
-test("a revocation is in force at once, once, and after reopening", async (t) => {
+test("a revocation applies at once and only once, even after a reopen", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const jti = randomUUID();
   const first = SqliteTokenStore.open(file, START_MS);
@@ -42,7 +42,7 @@ test("a revocation is in force at once, once, and after reopening", async (t) =>
   second.close();
 });
 
-test("a revocation that was answered outlives a process that is killed the moment after", async (t) => {
+test("an acknowledged revocation survives a kill of the process right after it", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const jti = randomUUID();
   const fixture = fileURLToPath(new URL("revoke-and-wait.ts", import.meta.url));
@@ -56,7 +56,7 @@ test("a revocation that was answered outlives a process that is killed the momen
   assert.equal(registry.isRevoked(jti), true);
 });
 
-test("a revocation that cannot be written is not in force, and says so", async (t) => {
+test("a revocation that cannot be written is reported and does not apply", async (t) => {
   const registry = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), START_MS);
   registry.close();
   const jti = randomUUID();
@@ -65,7 +65,7 @@ test("a revocation that cannot be written is not in force, and says so", async (
   assert.equal(registry.isRevoked(jti), false);
 });
 
-test("only what can be a jti is revoked", async (t) => {
+test("only a valid jti is revoked", async (t) => {
   const registry = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), START_MS);
   t.after(() => registry.close());
   const problem = await problemOf(() => registry.revoke("x".repeat(100_000), "me", START_MS));
@@ -73,7 +73,7 @@ test("only what can be a jti is revoked", async (t) => {
   assert.ok(problem.message.length < 200);
 });
 
-test("a token that another process issues is known without opening again", async (t) => {
+test("a token that another process issues is known without a reopen", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const service = SqliteTokenStore.open(file, START_MS);
   const command = SqliteTokenStore.open(file, START_MS);
@@ -88,7 +88,7 @@ test("a token that another process issues is known without opening again", async
   assert.equal(issued.claims.admin, true);
 });
 
-test("what expired is forgotten a day after nobody could take it for valid, and what does not expire never", async (t) => {
+test("an expired token is deleted a day after the last moment of its validity, and a token without an end never", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const clock = { nowMs: START_MS };
   const registry = SqliteTokenStore.open(
@@ -118,7 +118,7 @@ test("what expired is forgotten a day after nobody could take it for valid, and 
   registry.close();
 });
 
-test("the use of what is not on record is not kept, because it would never be forgotten", async (t) => {
+test("the use of an unrecorded token is not stored, because it would never be deleted", async (t) => {
   const registry = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), START_MS);
   t.after(() => registry.close());
   const [known, unknown] = [issuedPayload(null), randomUUID()];
@@ -128,7 +128,7 @@ test("the use of what is not on record is not kept, because it would never be fo
   assert.deepEqual([registry.use(known.jti)?.runs, registry.use(unknown)], [2, undefined]);
 });
 
-/** A token of a minute that is revoked, and a service that ends. */
+/** Creates a revoked token of a minute, and closes the store. */
 async function revokedAndClosed(t: TestContext, clock: ReturnType<typeof running>): Promise<[string, Payload]> {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const payload = issuedPayload(START_S + 60);
@@ -139,7 +139,7 @@ async function revokedAndClosed(t: TestContext, clock: ReturnType<typeof running
   return [file, payload];
 }
 
-test("opening forgets too, when the system has run as long as its clock says", async (t) => {
+test("opening deletes ended records too, if the system has run as long as its clock shows", async (t) => {
   const [file, payload] = await revokedAndClosed(
     t,
     running(() => START_MS),
@@ -155,7 +155,7 @@ test("opening forgets too, when the system has run as long as its clock says", a
   assert.equal(second.isRevoked(payload.jti), false);
 });
 
-test("a clock that is days ahead forgets nothing, neither in the same run of the system nor after a reboot", async (t) => {
+test("a clock that is days ahead deletes nothing, neither before nor after a reboot", async (t) => {
   const uptime = { boot: "a".repeat(32), ms: 1_000_000 };
   const clock = { sinceBoot: () => ({ ...uptime }) };
   const [file, payload] = await revokedAndClosed(t, clock);
@@ -172,7 +172,7 @@ test("a clock that is days ahead forgets nothing, neither in the same run of the
   }
 });
 
-test("time in which the machine was off is caught up while it runs", async (t) => {
+test("the clock catches up with a shutdown while the system runs", async (t) => {
   const uptime = { boot: "a".repeat(32), ms: 0 };
   const clock = { sinceBoot: () => ({ ...uptime }) };
   const [file, payload] = await revokedAndClosed(t, clock);
@@ -187,7 +187,7 @@ test("time in which the machine was off is caught up while it runs", async (t) =
   assert.ok(!registry.isRevoked(payload.jti));
 });
 
-test("a damaged file stops the start with what to do, and is left as it is", async (t) => {
+test("a damaged file stops the start with a remedy, and stays unchanged", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   await writeFile(
     file,

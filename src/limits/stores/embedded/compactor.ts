@@ -12,21 +12,21 @@ export interface CompactorOptions {
   table: KeyTable;
   journal: Journal;
   fsync: boolean;
-  /** Journals shorter than this are left alone. */
+  /** Journals shorter than this many bytes are not compacted. */
   minimumBytes: number;
   snapshotBytes: number;
-  /** Of all journals that the newest snapshot does not hold. */
+  /** The bytes of all journals newer than the newest snapshot. */
   journalBytes: number;
   onError: (error: unknown) => void;
 }
 
 /**
- * Keeps the journals short: when they are much longer than what they say, begins a new one and writes a snapshot beside
- * it. What fails here costs only room on the disk: the journals until now stay, and it is tried again later.
+ * Keeps the journals short. When they are much longer than their content, it begins a new journal and writes a snapshot in
+ * the background. A failure costs only disk space: the old journals stay, and the compactor tries again later.
  */
 export class Compactor {
   readonly #options: CompactorOptions;
-  /** Of the journals before the current one. */
+  /** The bytes of the journals before the current one. */
   #olderBytes: number;
   #dueBytes: number;
   #snapshot: Snapshot | undefined;
@@ -35,10 +35,10 @@ export class Compactor {
   constructor(options: CompactorOptions) {
     this.#options = options;
     this.#olderBytes = options.journalBytes - options.journal.bytes;
-    this.#dueBytes = this.#worthwhile(options.snapshotBytes);
+    this.#dueBytes = this.#dueAfter(options.snapshotBytes);
   }
 
-  /** The snapshot that is being written, which must keep every key before it changes. */
+  /** The snapshot that is being written. The store must call its `capture` before it changes a key. */
   get snapshot(): Snapshot | undefined {
     return this.#snapshot;
   }
@@ -47,7 +47,7 @@ export class Compactor {
     return !this.#snapshot && this.#totalBytes() >= this.#dueBytes;
   }
 
-  /** Begins. The table must hold what is written and nothing else: no admission may be waiting for the journal. */
+  /** Begins a compaction. The table must contain only written changes: no admission may be waiting for the journal. */
   start(now: number): void {
     const { folder, table, journal, onError } = this.#options;
     const number = journal.number + 1;
@@ -69,7 +69,7 @@ export class Compactor {
     });
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no compaction is running. */
   async stop(): Promise<void> {
     this.#snapshot?.cancel();
     await this.#running;
@@ -77,11 +77,11 @@ export class Compactor {
 
   #begin(number: number, now: number): JournalFile {
     const { folder, fsync } = this.#options;
-    // What an attempt left that failed; nothing was written to it.
+    // A failed attempt may have left this file. It has no records.
     rmSync(folder.journal(number), { force: true });
     const journal = JournalFile.create(folder.journal(number), number, now);
     try {
-      // What is synced in a file is lost with its name.
+      // If the name of a file is lost, its synced content is lost too.
       if (fsync) folder.syncNow();
       return journal;
     } catch (error) {
@@ -92,12 +92,12 @@ export class Compactor {
 
   async #run(snapshot: Snapshot, table: KeyTable, folder: Folder, older: JournalFile): Promise<void> {
     try {
-      // Before there is much in the new one: a loss of power may tear the end of the last journal only.
+      // Before the new journal has much content, because recovery accepts a torn end only in the last journal.
       await older.sync().finally(() => older.close());
       const bytes = await snapshot.write(table, folder);
       if (bytes === undefined) return;
       this.#olderBytes = 0;
-      this.#dueBytes = this.#worthwhile(bytes);
+      this.#dueBytes = this.#dueAfter(bytes);
       await folder.tidy(snapshot.number);
     } finally {
       this.#snapshot = undefined;
@@ -109,7 +109,7 @@ export class Compactor {
     return this.#olderBytes + this.#options.journal.bytes;
   }
 
-  #worthwhile(snapshotBytes: number): number {
+  #dueAfter(snapshotBytes: number): number {
     return Math.max(this.#options.minimumBytes, 2 * snapshotBytes);
   }
 

@@ -3,8 +3,8 @@ import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * The files of the store. `snapshot-N` holds the counts as they were when `journal-N` began, so the newest snapshot and
- * the journals from its number on are the whole state; a snapshot gets its name when it is whole and on the disk.
+ * The files of the store. `snapshot-N` contains the counts at the start of `journal-N`. So the newest snapshot and the
+ * journals from its number on are the whole state. A snapshot gets its name when all of it is on the disk.
  */
 export class Folder {
   readonly path: string;
@@ -32,13 +32,13 @@ export class Folder {
     return { journals: numbers(files, /^journal-(\d+)$/), snapshots: numbers(files, /^snapshot-(\d+)$/) };
   }
 
-  /** The paths of all files that hold counts. */
+  /** Returns the paths of all files with counts. */
   files(): string[] {
     const { journals, snapshots } = this.list();
     return [...snapshots.map((number) => this.snapshot(number)), ...journals.map((number) => this.journal(number))];
   }
 
-  /** Removes what the snapshot of this number has made superfluous, and snapshots that were never finished. */
+  /** Removes the files that the snapshot with this number replaces, and unfinished snapshots. */
   async tidy(newestSnapshot: number): Promise<void> {
     for (const file of await readdir(this.path)) {
       const number = Number(/^(?:journal|snapshot)-(\d+)$/.exec(file)?.[1] ?? Infinity);
@@ -46,7 +46,7 @@ export class Folder {
     }
   }
 
-  /** Makes the names in the folder survive a loss of power. */
+  /** Makes the file names in the folder survive a loss of power. */
   async sync(): Promise<void> {
     const folder = await open(this.path, "r");
     try {
@@ -56,7 +56,7 @@ export class Folder {
     }
   }
 
-  /** As `sync`, with the event loop waiting. */
+  /** Does the same as `sync`, and blocks the event loop. */
   syncNow(): void {
     const folder = openSync(this.path, "r");
     try {

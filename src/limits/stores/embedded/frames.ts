@@ -2,16 +2,16 @@ import { fstatSync, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 
 /**
- * The files of the store are frames: `length u32 | crc32 of the payload u32 | crc32 of these eight bytes u32 | payload`,
- * little endian. The header has a sum of its own, for a wrong length would make damage look like a torn end.
+ * Each file of the store is a list of frames: `length u32 | crc32 of the payload u32 | crc32 of these eight bytes u32 |
+ * payload`, little endian. The header has its own checksum, because a wrong length would make damage look like a torn end.
  */
 export const FRAME_HEADER_BYTES = 12;
 
 const READ_BYTES = 2 ** 20;
-/** What a disk writes whole or not at all. */
+/** The number of bytes that a disk writes as a whole or not at all. */
 const SECTOR_BYTES = 512;
 
-/** Fills in the header of a frame whose payload stands behind `FRAME_HEADER_BYTES` free bytes. */
+/** Fills in the header of a frame. The payload follows `FRAME_HEADER_BYTES` free bytes. */
 export function seal(frame: Buffer): Buffer {
   frame.writeUInt32LE(frame.length - FRAME_HEADER_BYTES, 0);
   frame.writeUInt32LE(crc32(frame.subarray(FRAME_HEADER_BYTES)), 4);
@@ -19,18 +19,18 @@ export function seal(frame: Buffer): Buffer {
   return frame;
 }
 
-/** What reading a file came to. */
+/** The result of reading a file. */
 export interface FramesEnd {
   /** Bytes of whole frames, from the start. */
   bytes: number;
   /**
-   * Why reading stopped. `torn`: the file ends inside a frame, as a crash leaves it, or in zeros that begin in one, as a
-   * loss of power does where the length of a file reaches the disk before its bytes. `damaged`: anything else.
+   * Why reading stopped. `torn`: the file ends inside a frame, as after a crash, or in zeros that begin inside one. A loss of
+   * power leaves zeros when the length of a file reaches the disk before its bytes. `damaged`: anything else.
    */
   end: "whole" | "torn" | "damaged";
 }
 
-/** Reads a file frame by frame, from its start. A payload is valid during the call only; `at` is where its frame begins. */
+/** Reads a file frame by frame from its start. A payload is valid only during the call; its frame begins at `at`. */
 export function readFrames(file: number, onPayload: (payload: Buffer, at: number) => void): FramesEnd {
   let buffer = Buffer.allocUnsafe(READ_BYTES);
   let start = 0;
@@ -69,15 +69,15 @@ export function readFrames(file: number, onPayload: (payload: Buffer, at: number
   return { bytes, end: end > start ? "torn" : "whole" };
 }
 
-/** Bytes in which no frame begins that passes its sums. */
+/** Bytes in which no valid frame begins. */
 export interface Gap {
   at: number;
   bytes: number;
 }
 
 /**
- * Reads every frame that can be found, also behind damage: after bytes that make no sense it looks for the next header
- * that passes its sum. That no text of a caller passes for one is due to its length, which has zeros in it.
+ * Reads every valid frame, including frames after damage: it searches the damaged bytes for the next valid header. A text of
+ * a caller cannot pass for a header, because the length in a header contains zeros.
  */
 export function salvageFrames(content: Buffer, onPayload: (payload: Buffer, at: number) => void): Gap[] {
   const gaps: Gap[] = [];
@@ -97,7 +97,7 @@ export function salvageFrames(content: Buffer, onPayload: (payload: Buffer, at: 
   return gaps;
 }
 
-/** Where the frame ends that begins at `at`; 0 when there is none. */
+/** Returns where the frame that begins at `at` ends; 0 if none begins there. */
 function frameEnd(content: Buffer, at: number): number {
   const payloadAt = at + FRAME_HEADER_BYTES;
   if (payloadAt > content.length) return 0;
@@ -108,11 +108,11 @@ function frameEnd(content: Buffer, at: number): number {
 }
 
 /**
- * Whether a frame that fails its sum is the last of a file and lacks the sectors that a loss of power kept from the disk:
- * they are zero, to the end of the file. An acknowledged frame that lost its last sectors in another way looks the same.
+ * Returns whether an invalid frame is the last of a file and lacks the sectors that a loss of power kept from the disk. These
+ * sectors are zero to the end of the file. An acknowledged frame that lost its last sectors in another way looks the same.
  *
- * @param start where the frame begins
- * @param end where it ends, or its header, when that is what fails
+ * @param start the offset of the frame
+ * @param end the offset of the frame's end, or of its header's end if the header is invalid
  */
 function isCutByPower(file: number, start: number, end: number): boolean {
   const { size } = fstatSync(file);
@@ -121,7 +121,7 @@ function isCutByPower(file: number, start: number, end: number): boolean {
   return written === start || firstLost < Math.min(end, size);
 }
 
-/** @returns `start` when there is nothing but zeros after it */
+/** @returns the length without the zeros at the end; `start` if only zeros follow it. */
 function lengthWithoutZeros(file: number, size: number, start: number): number {
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   for (let end = size; end > start;) {

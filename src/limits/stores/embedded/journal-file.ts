@@ -5,7 +5,7 @@ import { RecordWriter } from "./records.ts";
 
 const sync = promisify(fdatasync);
 
-/** A file that only grows by whole frames: what a failed write left of one is cut off before the next. */
+/** A file that grows only by whole frames. Part of a frame from a failed write is cut off before the next frame. */
 export class JournalFile {
   readonly number: number;
   readonly #file: number;
@@ -19,7 +19,7 @@ export class JournalFile {
   }
 
   /**
-   * Begins a journal. It counts as begun with its first record after the start: until then recovery takes it for absent.
+   * Creates a journal. Recovery treats it as absent until its first record after the start record.
    *
    * @param time the newest time on record
    * @throws the system's error.
@@ -38,7 +38,7 @@ export class JournalFile {
     return journal;
   }
 
-  /** Goes on with a journal after its whole frames. */
+  /** Opens a journal to continue it after its whole frames. */
   static reopen(path: string, number: number, bytes: number): JournalFile {
     const journal = new JournalFile(number, openSync(path, "r+"), bytes);
     journal.#repair();
@@ -49,7 +49,7 @@ export class JournalFile {
     return this.#bytes;
   }
 
-  /** @throws the system's error; then the journal is as it was before. */
+  /** @throws the system's error; the journal is then unchanged. */
   append(frame: Buffer): void {
     if (this.#torn) this.#repair();
     let written = 0;
@@ -64,18 +64,18 @@ export class JournalFile {
     this.#bytes += frame.length;
   }
 
-  /** Takes everything after `bytes` back. Never fails: a disk that refuses is asked again before the next frame. */
+  /** Removes everything after `bytes`. Never fails: if the disk refuses, the next `append` tries again. */
   cut(bytes: number): void {
     this.#bytes = bytes;
     this.#torn = true;
     try {
       this.#repair();
     } catch {
-      // `append` throws when it cannot be done then either.
+      // `append` tries again, and throws if that fails too.
     }
   }
 
-  /** What was appended survives a loss of power once this resolves. */
+  /** Resolves when everything appended survives a loss of power. */
   sync(): Promise<void> {
     return sync(this.#file);
   }

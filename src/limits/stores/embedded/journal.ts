@@ -3,25 +3,25 @@ import type { Anchor } from "../../clock.ts";
 import type { JournalFile } from "./journal-file.ts";
 import { RecordWriter } from "./records.ts";
 
-/** Writes down what happens, a batch at a time. A key is named once in each journal, and has a number after that. */
+/** Records changes, one batch at a time. Each journal file contains the name of a key once; later records use its number. */
 export class Journal {
   #file: JournalFile;
   #ids: number;
   readonly #batch = new RecordWriter();
-  /** What has been written and committed: `rollBack` goes back to here. */
+  /** The length of the committed part of the file. `rollBack` returns to it. */
   #committedBytes: number;
-  /** Keys that got their number in what is written but not committed, and in the batch. */
+  /** Keys that got their number in uncommitted frames, and in the batch. */
   #newInFile: CellLog[] = [];
   #newInBatch: CellLog[] = [];
 
   readonly anchor: Anchor | undefined;
-  /** Whether the file has the anchor, or the batch, and whether that will stay. */
+  /** Whether the file or the batch contains the anchor, and whether that is committed. */
   #anchored = false;
   #committedAnchor = false;
 
   /**
-   * @param ids how many numbers the file has given out
-   * @param anchor of this process, which each file holds
+   * @param ids how many numbers the file has assigned
+   * @param anchor the anchor of this process, which each file contains
    */
   constructor(file: JournalFile, ids: number, anchor: Anchor | undefined) {
     this.anchor = anchor;
@@ -49,21 +49,21 @@ export class Journal {
     this.#batch.reset(time, this.#id(key, log));
   }
 
-  /** Writes the batch as one frame. @throws the system's error; then `rollBack` is due. */
+  /** Writes the batch as one frame. @throws the system's error; the caller must then call `rollBack`. */
   write(): void {
     this.#file.append(this.#batch.take());
     this.#newInFile.push(...this.#newInBatch);
     this.#newInBatch = [];
   }
 
-  /** What was written will stay. */
+  /** Makes everything written permanent. */
   commit(): void {
     this.#committedBytes = this.#file.bytes;
     this.#committedAnchor = this.#anchored;
     this.#newInFile = [];
   }
 
-  /** Forgets the batch, and takes back what was written since the last commit. */
+  /** Discards the batch and removes everything written since the last commit. */
   rollBack(): void {
     for (const log of [...this.#newInFile, ...this.#newInBatch]) log.journal = 0;
     this.#ids -= this.#newInFile.length + this.#newInBatch.length;
@@ -74,15 +74,15 @@ export class Journal {
     this.#file.cut(this.#committedBytes);
   }
 
-  /** Goes on in another file; nothing may be waiting. Returns the file until now, which the caller closes. */
+  /** Continues in another file; no change may be pending. Returns the previous file, which the caller closes. */
   continueIn(next: JournalFile): JournalFile {
-    const file = this.#file;
+    const previous = this.#file;
     this.#file = next;
     this.#ids = 0;
     this.#anchored = false;
     this.#committedAnchor = false;
     this.#committedBytes = next.bytes;
-    return file;
+    return previous;
   }
 
   sync(): Promise<void> {

@@ -2,13 +2,13 @@ import type { Anchor } from "../../clock.ts";
 import { FRAME_HEADER_BYTES, seal } from "./frames.ts";
 
 /**
- * What stands in the payload of a frame, one record after the other. The first byte tells them apart; up to
- * `MAX_KEYS` it is an admission and says against how many keys.
+ * The payload of a frame is a list of records. The first byte is the kind of a record. A first byte up to `MAX_KEYS` is an
+ * admission, and the byte is the number of its keys.
  *
  * - admission: number of keys u8, time u48, that many ids u32
  * - reset: tag u8, time u48, id u32
- * - key: tag u8, id u32, length of the name u32, the name in UTF-8. Ids begin at 0 in each journal and leave none out; they
- *   are written so that what follows a damaged record can still be read
+ * - key: tag u8, id u32, length of the name u32, the name in UTF-8. Ids begin at 0 in each journal and have no gaps. They are
+ *   written so that records after a damaged one can still be read
  * - counts: tag u8, length of the name u32, the name, number of entries u32, for each time u48 and runs u48
  * - anchor: tag u8, boot id of 16 bytes, milliseconds since that boot u48, time u48
  * - start: tag u8, version u8, time u48. The first record of every file
@@ -22,10 +22,10 @@ const VERSION = 2;
 const FIRST_BYTES = 16_384;
 const BOOT_BYTES = 16;
 
-/** How long a file is that holds its start and nothing else. */
+/** The length of a file that contains only its start record. */
 export const START_BYTES: number = FRAME_HEADER_BYTES + 8;
 
-/** A file of another release is whole; nobody may take it for damaged. */
+/** Reports a file of another release. The file is whole and must not be treated as damaged. */
 export class VersionError extends Error {
   constructor(version: number) {
     super(
@@ -34,7 +34,7 @@ export class VersionError extends Error {
   }
 }
 
-/** The records of a file, in order: who writes them and who reads them have the same members. */
+/** The records of a file, in order. The writer and the reader have the same members. */
 export interface Records {
   admission(time: number, ids: readonly number[]): void;
   reset(time: number, id: number): void;
@@ -45,7 +45,7 @@ export interface Records {
   end(keys: number): void;
 }
 
-/** Gathers records into one frame. */
+/** Collects records into one frame. */
 export class RecordWriter implements Records {
   #buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #at = FRAME_HEADER_BYTES;
@@ -55,8 +55,7 @@ export class RecordWriter implements Records {
   }
 
   admission(time: number, ids: readonly number[]): void {
-    if (ids.length > MAX_KEYS)
-      throw new TypeError(`a run counts against ${ids.length} keys, at most ${MAX_KEYS} can be`);
+    if (ids.length > MAX_KEYS) throw new TypeError(`a run counts against ${ids.length} keys; the limit is ${MAX_KEYS}`);
     this.#tag(ids.length, 7 + 4 * ids.length);
     this.#u48(time);
     for (const id of ids) this.#u32(id);
@@ -102,7 +101,7 @@ export class RecordWriter implements Records {
     this.#u48(keys);
   }
 
-  /** The frame so far; the next record begins a new one. The bytes are valid until then. */
+  /** Returns the frame so far, and begins a new one. The bytes are valid until the next record. */
   take(): Buffer {
     const frame = seal(this.#buffer.subarray(0, this.#at));
     this.clear();
@@ -143,7 +142,7 @@ export class RecordWriter implements Records {
 }
 
 /**
- * @throws {RangeError} when the payload holds something else, though its sum is right.
+ * @throws {RangeError} when the payload holds something else, though its checksum is right.
  * @throws {VersionError} when another release wrote it.
  */
 export function readRecords(payload: Buffer, reader: Records): void {
@@ -180,7 +179,7 @@ export function readRecords(payload: Buffer, reader: Records): void {
     } else if (tag === TAG.end) {
       reader.end(u48());
     } else {
-      throw new RangeError(`it holds a record of the unknown kind ${tag}`);
+      throw new RangeError(`it contains a record of the unknown kind ${tag}`);
     }
   }
 }

@@ -14,20 +14,20 @@ export interface Recovered {
   /** The newest time on record, in milliseconds since 1970, or 0. */
   newest: number;
   anchor: Anchor | undefined;
-  /** The journal to go on with. */
+  /** The journal to continue. */
   journal: JournalFile;
-  /** How many ids it has given out. */
+  /** How many ids the journal has assigned. */
   ids: number;
   snapshotBytes: number;
-  /** Of all journals that the newest snapshot does not hold. */
+  /** The bytes of all journals newer than the newest snapshot. */
   journalBytes: number;
 }
 
 /**
- * Reads the newest snapshot and the journals after it. A frame that a crash tore off the end of the last journal was never
- * answered for, and is dropped.
+ * Reads the newest snapshot and the journals after it. If a crash tore the last frame of the last journal, that frame was
+ * never acknowledged, and recovery drops it.
  *
- * @throws {Error} naming the file and the remedy, when anything else is wrong: to go on would be to count too little.
+ * @throws {Error} naming the file and the remedy, when anything else is wrong. Continuing would count too few runs.
  */
 export async function recover(folder: Folder): Promise<Recovered> {
   const { journals, snapshots } = folder.list();
@@ -59,15 +59,15 @@ export async function recover(folder: Folder): Promise<Recovered> {
     journalBytes += bytes;
   }
   const journal = openJournal(folder, last, bytes, replay.newest);
-  replay.giveIds(journal.number);
+  replay.assignIds(journal.number);
   await folder.tidy(newestSnapshot);
   const { table, newest, newestAnchor: anchor, ids } = replay;
   return { table, newest, anchor, journal, ids, snapshotBytes, journalBytes };
 }
 
 /**
- * A journal that holds nothing yet may be there because its making was cut short, or failed where it could not be taken
- * back: then the one before it went on, and may have a torn end.
+ * Returns the number of the last journal that counts as begun. A later journal without records exists if its creation was
+ * interrupted, or failed and could not be undone. The service then continued the journal before it, which may have a torn end.
  */
 export function lastBegun(folder: Folder, first: number, journals: readonly number[]): number {
   return journals.findLast((number) => number > first && isBegun(folder.journal(number))) ?? first;
@@ -104,16 +104,16 @@ function read(folder: Folder, path: string, replay: Replay): FramesEnd {
 function openJournal(folder: Folder, number: number, bytes: number, newest: number): JournalFile {
   const path = folder.journal(number);
   if (bytes > 0) return JournalFile.reopen(path, number, bytes);
-  // There is none yet, or its making was cut short.
+  // The file does not exist, or its creation was interrupted.
   rmSync(path, { force: true });
   return JournalFile.create(path, number, newest);
 }
 
-function damage(folder: Folder, file: string, what: string, cause?: unknown): Error {
+function damage(folder: Folder, file: string, fault: string, cause?: unknown): Error {
   const data = dirname(resolve(folder.path));
   return new Error(
-    `the rate limit file ${resolve(file)} ${what}, so runs that were counted would be forgotten. ` +
-      `Restore ${resolve(folder.path)} from a backup, or let "caisson limits repair --data ${data}" show what can be kept`,
+    `the rate limit file ${resolve(file)} ${fault}, so counted runs would be lost. ` +
+      `Restore ${resolve(folder.path)} from a backup, or run "caisson limits repair --data ${data}" to see what can be recovered`,
     { cause },
   );
 }

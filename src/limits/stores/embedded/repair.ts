@@ -9,35 +9,35 @@ import { lastBegun, recover } from "./recovery.ts";
 import { Replay } from "./replay.ts";
 import { Snapshot } from "./snapshot.ts";
 
-/** The shortest admission counts against one key: `records.ts`. */
+/** The length of the shortest admission, which counts against one key: `records.ts`. */
 const ADMISSION_BYTES = 11;
-/** The shortest counts of a key have a name of one letter and one entry. */
+/** The length of the shortest counts of a key: a name of one letter, and one entry. */
 const COUNTS_BYTES = 22;
 
-/** Something that a file should hold and cannot be read. */
+/** A part of a file that cannot be read. */
 export interface Loss {
   readonly file: string;
   readonly at: number;
   readonly bytes: number;
-  /** What is lost, in words, at most. */
+  /** A text that says what is lost, at most. */
   readonly what: string;
 }
 
-/** What can be kept of a folder of counts, and what not. */
+/** What can be recovered from a folder of counts, and what is lost. */
 export interface Salvage {
   readonly losses: readonly Loss[];
   /** How many keys have counts in what can be read. */
   readonly keys: number;
-  /** Writes anew what can be read. @returns the folder that the files were kept in as they were */
+  /** Writes all readable counts to new files. @returns the folder with a copy of the old files */
   rewrite(): Promise<string>;
 }
 
 /**
- * Reads the counts of a folder as far as possible: all records that pass their sums, also those behind damage. Changes
- * nothing. No service may use the folder.
+ * Reads as much as possible of a folder's counts: all valid records, including records after damage. Changes nothing. No
+ * service may use the folder.
  *
  * @param path the folder of the store
- * @throws {Error} when it is of another release.
+ * @throws {Error} when another release wrote the folder.
  */
 export function salvage(path: string): Salvage {
   const folder = new Folder(path);
@@ -77,21 +77,21 @@ function readJournal(path: string, replay: Replay, isLast: boolean): Loss[] {
   if (!existsSync(path))
     return [{ file: path, at: 0, bytes: 0, what: "the whole file, with an unknown number of runs" }];
   replay.beginJournal();
-  const before = replay.nameless;
+  const before = replay.unnamedRuns;
   const content = readFileSync(path);
   const torn = isLast ? tornAt(path) : undefined;
   const losses = readAll(path, content, replay)
     .filter(({ at }) => at !== torn)
     .map((gap) => ({ ...gap, what: `at most ${Math.ceil(gap.bytes / ADMISSION_BYTES)} runs` }));
-  const nameless = replay.nameless - before;
-  if (nameless > 0) {
-    const what = `${nameless} counts of runs, because the name of what they count against is lost`;
+  const unnamedRuns = replay.unnamedRuns - before;
+  if (unnamedRuns > 0) {
+    const what = `${unnamedRuns} counts of runs, because the name of their container or token is lost`;
     losses.push({ file: path, at: 0, bytes: 0, what });
   }
   return losses;
 }
 
-/** Where the record begins that a crash tore off, which was never answered for. */
+/** Returns where the record that a crash tore begins. The service never acknowledged that record. */
 function tornAt(path: string): number | undefined {
   const file = openSync(path, "r");
   try {
@@ -116,11 +116,11 @@ function readAll(path: string, content: Buffer, replay: Replay): Omit<Loss, "wha
 }
 
 /**
- * Begins a snapshot and a journal of a new number, which make all others superfluous. Until the snapshot has its name the
- * folder is as it was.
+ * Creates a snapshot and a journal with a new number, which replace all others. The folder is unchanged until the snapshot
+ * has its name.
  */
 async function rewrite(folder: Folder, { table, newest, newestAnchor }: Replay, number: number): Promise<string> {
-  const backup = keep(folder);
+  const backup = backUp(folder);
   JournalFile.create(folder.journal(number), number, newest).close();
   await new Snapshot(number, newest, newestAnchor).write(table, folder);
   const { journal } = await recover(folder);
@@ -128,8 +128,8 @@ async function rewrite(folder: Folder, { table, newest, newestAnchor }: Replay, 
   return backup;
 }
 
-/** Keeps all files in a folder beside this one. They are never written to again, so that another name is enough. */
-function keep(folder: Folder): string {
+/** Copies all files to a folder next to this one. Hard links are enough, because the service never writes to them again. */
+function backUp(folder: Folder): string {
   const stamp = new Date().toISOString().replaceAll(":", "-");
   const backup = join(dirname(resolve(folder.path)), `limits-damaged-${stamp}`);
   mkdirSync(backup, { mode: 0o700 });

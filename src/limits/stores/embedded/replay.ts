@@ -2,25 +2,25 @@ import type { Anchor } from "../../clock.ts";
 import type { Records } from "./records.ts";
 import { KeyTable } from "./table.ts";
 
-/** Makes the counts from the records of a snapshot and of journals. */
+/** Computes the counts from the records of a snapshot and of journals. */
 export class Replay implements Records {
   readonly table: KeyTable = new KeyTable();
   newest = 0;
   newestAnchor: Anchor | undefined;
-  /** Whether the end of a snapshot was seen, and all its keys before it. */
+  /** Whether the replay has read the end of a snapshot, and all its keys before that. */
   complete = false;
-  /** Runs that could not be counted against a key, because nothing tells which one it was. */
-  nameless = 0;
+  /** Runs that could not be counted against a key, because the record with its name is lost. */
+  unnamedRuns = 0;
   readonly #salvage: boolean;
   #names: (string | undefined)[] = [];
   #keys = 0;
 
-  /** @param salvage whether records may be missing: what refers to them is left out then */
+  /** @param salvage whether records may be missing; references to missing records are then skipped */
   constructor(salvage = false) {
     this.#salvage = salvage;
   }
 
-  /** How many ids the journal has given out. */
+  /** How many ids the journal has assigned. */
   get ids(): number {
     return this.#names.length;
   }
@@ -29,8 +29,8 @@ export class Replay implements Records {
     this.#names = [];
   }
 
-  /** Tells the keys by which ids the journal knows them. */
-  giveIds(journal: number): void {
+  /** Stores in each key's log the id that the journal has assigned to the key. */
+  assignIds(journal: number): void {
     for (const [id, name] of this.#names.entries()) {
       const log = name === undefined ? undefined : this.table.find(name);
       if (log) Object.assign(log, { journal, id });
@@ -42,7 +42,7 @@ export class Replay implements Records {
   }
 
   start(time: number): void {
-    this.#pass(time);
+    this.#advance(time);
   }
 
   key(name: string, id: number): void {
@@ -52,41 +52,41 @@ export class Replay implements Records {
   }
 
   admission(time: number, ids: readonly number[]): void {
-    this.#pass(time);
+    this.#advance(time);
     const before = this.table.size;
     for (const id of ids) {
       const name = this.#name(id);
-      if (name === undefined) this.nameless += 1;
-      else (this.table.find(name) ?? this.table.make(name)).charge(time);
+      if (name === undefined) this.unnamedRuns += 1;
+      else (this.table.find(name) ?? this.table.create(name)).charge(time);
     }
     this.table.dropIdle(time, this.table.size - before);
   }
 
   reset(time: number, id: number): void {
-    this.#pass(time);
+    this.#advance(time);
     const name = this.#name(id);
     if (name !== undefined) this.table.drop(name);
   }
 
   counts(name: string, entries: readonly (readonly [time: number, count: number])[]): void {
     this.#keys++;
-    const log = this.table.make(name);
+    const log = this.table.create(name);
     for (const [time, count] of entries) log.charge(time, count);
   }
 
   end(keys: number): void {
     if (keys !== this.#keys && !this.#salvage)
-      throw new RangeError(`it should hold ${keys} keys and holds ${this.#keys}`);
+      throw new RangeError(`it should contain ${keys} keys and contains ${this.#keys}`);
     this.complete = true;
   }
 
   #name(id: number): string | undefined {
     const name = this.#names[id];
-    if (name === undefined && !this.#salvage) throw new RangeError(`it names the key ${id} before telling what it is`);
+    if (name === undefined && !this.#salvage) throw new RangeError(`it uses the key id ${id} before assigning it`);
     return name;
   }
 
-  #pass(time: number): void {
+  #advance(time: number): void {
     this.newest = Math.max(this.newest, time);
   }
 }

@@ -6,13 +6,13 @@ import type { Folder } from "./folder.ts";
 import { RecordWriter } from "./records.ts";
 import type { KeyTable } from "./table.ts";
 
-/** A slice ends after so many bytes or keys: about a millisecond, in which nothing else runs. */
+/** A slice ends after this many bytes or keys. That takes about a millisecond, in which nothing else runs. */
 const SLICE_BYTES = 65_536;
 const SLICE_KEYS = 1_000;
 
 /**
- * The counts as they were at one instant, written while they go on changing: who changes a key calls `keep` first. What
- * happens after that instant stands in the journal that began with it, and is not counted twice.
+ * The counts at one instant, written while they continue to change. The store calls `capture` before it changes a key. Later
+ * changes are in the journal that began at that instant, and are not counted twice.
  */
 export class Snapshot {
   readonly number: number;
@@ -24,7 +24,7 @@ export class Snapshot {
 
   /**
    * @param time now, in milliseconds since 1970
-   * @param anchor the newest
+   * @param anchor the newest anchor
    */
   constructor(number: number, time: number, anchor: Anchor | undefined) {
     this.number = number;
@@ -33,8 +33,8 @@ export class Snapshot {
     if (anchor) this.#records.anchor(anchor);
   }
 
-  /** Keeps a key as it is, unless it is kept already. */
-  keep(key: string, log: CellLog): void {
+  /** Records a key in its current state, unless the snapshot has recorded it already. */
+  capture(key: string, log: CellLog): void {
     if (log.snapshot === this.number) return;
     log.snapshot = this.number;
     const entries = [...log.entries(this.#time)];
@@ -49,9 +49,9 @@ export class Snapshot {
   }
 
   /**
-   * Writes all keys, and gives the file its name when it is on the disk: a crash leaves a whole snapshot or none.
+   * Writes all keys, and renames the file after it is on the disk: a crash leaves a whole snapshot or none.
    *
-   * @returns its bytes, or `undefined` when it was cancelled
+   * @returns the size of the file in bytes, or `undefined` when it was cancelled
    * @throws the system's error.
    */
   async write(table: KeyTable, folder: Folder): Promise<number | undefined> {
@@ -73,7 +73,7 @@ export class Snapshot {
   async #writeKeys(table: KeyTable, file: FileHandle): Promise<boolean> {
     let keys = 0;
     for (const [key, log] of table.entries()) {
-      this.keep(key, log);
+      this.capture(key, log);
       if (this.#records.bytes < SLICE_BYTES && ++keys % SLICE_KEYS > 0) continue;
       await this.#flush(file);
       if (this.#cancelled) return false;
@@ -82,7 +82,7 @@ export class Snapshot {
   }
 
   async #flush(file: FileHandle): Promise<void> {
-    // Copied, for `keep` goes on filling the buffer meanwhile.
+    // Copied, because `capture` fills the buffer again during the write.
     const frame = Buffer.from(this.#records.take());
     this.#bytes += frame.length;
     await file.appendFile(frame);

@@ -1,15 +1,15 @@
 import { CellLog } from "../../cell-log.ts";
 import { LONGEST_MS } from "../../windows.ts";
 
-/** How many keys each admission looks at, so that they go also when no new ones come. */
+/** How many keys the sweep visits at each admission, so that it removes keys even without new keys. */
 const SWEPT = 1;
-/** How many more each new one looks at. Two are enough to visit all before there are twice as many. */
+/** How many more keys the sweep visits for each new key. Two are enough to visit all before their number doubles. */
 const SWEPT_PER_NEW_KEY = 2;
 
 /** The counts of all keys in memory. */
 export class KeyTable {
   readonly #logs = new Map<string, CellLog>();
-  /** Where the search for idle keys goes on. */
+  /** The position from which the search for idle keys continues. */
   #sweep: MapIterator<[string, CellLog]> = this.#logs.entries();
 
   get size(): number {
@@ -20,8 +20,8 @@ export class KeyTable {
     return this.#logs.get(key);
   }
 
-  /** A log for a key that has none. */
-  make(key: string): CellLog {
+  /** Creates the log of a key that has none. */
+  create(key: string): CellLog {
     const log = new CellLog();
     this.#logs.set(key, log);
     return log;
@@ -35,17 +35,17 @@ export class KeyTable {
     this.#logs.delete(key);
   }
 
-  /** Goes on while keys come and go: it visits each that stays, once. */
+  /** Iterates while keys are added and removed. It visits each remaining key once. */
   entries(): MapIterator<[string, CellLog]> {
     return this.#logs.entries();
   }
 
   /**
-   * Drops keys that no window holds any more, so that new ones find room: no timer, and no pause. It looks at a few keys
-   * for each admission, and is called after its keys are charged, for it might drop one that it is about to charge.
+   * Drops keys that no window holds, to make room for new ones. It visits a few keys for each admission, so it needs no timer
+   * and causes no pause. Call it after the charge: before, it might drop a key that is about to be charged.
    */
   dropIdle(now: number, newKeys: number): void {
-    for (let looked = 0; looked < SWEPT + newKeys * SWEPT_PER_NEW_KEY; looked++) {
+    for (let visited = 0; visited < SWEPT + newKeys * SWEPT_PER_NEW_KEY; visited++) {
       const next = this.#sweep.next();
       if (next.done) {
         this.#sweep = this.#logs.entries();

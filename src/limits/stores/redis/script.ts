@@ -1,31 +1,32 @@
 import { inlined, LOG_CONSTANTS, LOG_SCRIPT } from "./log-script.ts";
 
 /**
- * Decisions over all windows of all their keys, inside Redis: as `decide`, one after the other, at one time.
+ * Makes decisions inside Redis, over all windows of all their keys: like `decide`, one after the other, all at one time.
  *
- * Time is that of Redis, and goes on as in `SteadyClock`: the first key holds the newest time, to the second, and how far
- * the clock was set back, in milliseconds.
+ * The time is that of Redis and continues as in `SteadyClock`. The first key holds the newest time, accurate to the second,
+ * and how far the clock was set back, in milliseconds.
  *
  *   KEYS[1]   the clock; KEYS[2] the names of all logs; KEYS[3..] the logs, each once
  *   ARGV[1]   "admit", "read" or "reset"
- *   ARGV[2]   the time of Redis after which nobody waits for the answer any more: then nothing is changed
- *   ARGV[3]   the decisions, packed: for each the number of its charges (1 byte), and of each the place of its log in KEYS
- *             (2), and six limits (6 each), 0 where the window is not tracked; little-endian
- *   ARGV[4..] for each log what it is listed as, or nothing
+ *   ARGV[2]   the deadline, by the clock of Redis: after it no node waits for the reply, and the script changes nothing
+ *   ARGV[3]   the decisions, packed: for each the number of its charges (1 byte). For each charge the index of its log in
+ *             KEYS (2), and six limits (6 each), 0 if the window is not tracked; little-endian
+ *   ARGV[4..] for each log the name under which it is listed, or an empty string
  *
- * It answers with a string: 1, or 0 when it came too late, and the time of Redis (6). Then for each decision 1 (admitted),
- * 0 (refused; a reading may have either) or 2 (not made, as what is kept cannot be read); where it was made, for each
- * tracked window of each charge, 6 bytes each, what is left before the run, and the milliseconds until that grows. A
- * reading has the use of all windows before these. After the string come the reasons of those that were not made.
+ * The reply begins with a string: 1, or 0 after the deadline, and the time of Redis (6). A byte for each decision follows: 1
+ * (admitted), 0 (refused; a reading may have either), or 2 (failed, because a stored log cannot be read). If the decision
+ * did not fail, two numbers follow for each tracked window of each charge, 6 bytes each: the runs left before the run, and
+ * the milliseconds until that number grows. A reading has the use of all windows before these. The reasons of the failed
+ * decisions follow after the string.
  *
- * @param time what is counted by, in milliseconds: the time of Redis, or one that tests have in their hands
+ * @param time the Lua expression of the time in milliseconds: the time of Redis, or a time that a test controls
  */
 export function limitScript(time = "raw"): string {
   return inlined(SCRIPT, { ...LOG_CONSTANTS, ...CONSTANTS }).replace("local now = raw", `local now = ${time}`);
 }
 
 /**
- * Which of some logs count a run: for each a 1, or a 0, and then its name is dropped.
+ * Returns for each log 1 if it counts a run, otherwise 0. Removes the names of the logs with 0.
  *
  *   KEYS as above; ARGV[1..] the names of the logs
  */
@@ -51,7 +52,7 @@ return live
 `;
 
 const CONSTANTS = {
-  // The characters of a hash, which ends a key and a name.
+  // The characters of the hash at the end of a key and of a name.
   HASH: 32,
   CHARGE_BYTES: 38,
   CHARGE_FORMAT: `"<I2I6I6I6I6I6I6"`,
@@ -75,8 +76,8 @@ if now < latest then
   now = latest
 end
 ${LOG_SCRIPT}
--- Names outlive their logs, which expire. For each new one a few are looked at: enough to visit all before there are twice
--- as many.
+-- Names outlive their logs, which expire. For each new name the script checks two others: enough to visit all before their
+-- number doubles.
 local function list(name, key)
   call("ZADD", KEYS[2], 0, name .. " " .. sub(key, -HASH))
   local logs = sub(key, 1, -HASH - 1)
@@ -88,22 +89,22 @@ end
 local reading = ARGV[1] == "read"
 local logs, charges, answer, size, formats = {}, {}, {}, 0, {}
 
-local function say(number)
+local function push(number)
   size = size + 1
   answer[size] = number
 end
 
--- What is asked of a log, and what is left of it. Returns whether that is nothing somewhere.
+-- Appends the use of a log to the answer, if requested, and what is left of it. Returns whether a window has no run left.
 local function examine(at, limits)
   local key, log, full = KEYS[at], logs[at], false
   if reading then
-    for window = 1, 6 do say((use_of(key, log, window))) end
+    for window = 1, 6 do push((use_of(key, log, window))) end
   end
   for window = 1, 6 do
     local limit = limits[window + 1]
     if limit > 0 then
       local used, wait = use_of(key, log, window)
-      -- A limit may have been lowered below the use: then the first runs to expire free nothing.
+      -- If the limit was lowered below the use, the first runs to expire free nothing.
       if used > limit then wait = wait_for(key, log, window, limit - 1) end
       full = full or used >= limit
       answer[size + 1], answer[size + 2] = used < limit and limit - used or 0, wait
@@ -123,7 +124,7 @@ local function decide(from, count)
       log = read_log(KEYS[at])
       logs[at] = log
     end
-    -- The clock is written down once a second: a log may be newer than that by as much.
+    -- The script stores the clock once a second, so a log may be newer than the clock by up to a second.
     if log[NEWEST] > now then now = log[NEWEST] end
   end
   size = 1
@@ -134,17 +135,17 @@ local function decide(from, count)
 end
 
 local parts, reasons, admitted = {struct.pack("<I1I6", 1, raw)}, {}, false
-local from, words = 1, ARGV[3]
-while from <= #words do
-  local count = string.byte(words, from)
-  -- What cannot be read fails its own decision. What cannot be written fails all: it is not for a lack of one of them.
-  local made, open = pcall(decide, from + 1, count)
+local from, packed = 1, ARGV[3]
+while from <= #packed do
+  local count = string.byte(packed, from)
+  -- A read error fails only its own decision. A write error fails all, because one decision does not cause it.
+  local made, result = pcall(decide, from + 1, count)
   from = from + 1 + CHARGE_BYTES * count
   if made then
     local format = formats[size] or "<I1" .. string.rep("I6", size - 1)
     formats[size] = format
     parts[#parts + 1] = pack6(format, unpack(answer, 1, size))
-    if open and not reading then
+    if result and not reading then
       admitted = true
       for each = 1, count do
         local at = charges[each][1]
@@ -159,7 +160,7 @@ while from <= #words do
     end
   else
     parts[#parts + 1] = pack6("<I1", FAILED)
-    reasons[#reasons + 1] = type(open) == "table" and open.err or tostring(open)
+    reasons[#reasons + 1] = type(result) == "table" and result.err or tostring(result)
   end
 end
 

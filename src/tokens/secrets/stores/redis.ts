@@ -2,8 +2,8 @@ import { type RedisLink, redisScript } from "../../../redis/link.ts";
 import type { SealedSecrets, SecretStore } from "../store.ts";
 
 /**
- * The secrets of tokens that nodes share through Redis. Those of a family lie together, under its head: so one look finds
- * what a run has, and one removal all that is below a token.
+ * The secrets of tokens that nodes share through Redis. One key contains the secrets of a family. So one lookup finds the secrets
+ * of a run, and one removal deletes all secrets below a token.
  */
 export class RedisSecretStore implements SecretStore {
   readonly #link: RedisLink;
@@ -17,14 +17,18 @@ export class RedisSecretStore implements SecretStore {
     nowMs: number,
     mostBytes: number = Infinity,
   ): Promise<boolean> {
-    const kept = JSON.stringify({ sealed, parents, forgetAt });
+    const record = JSON.stringify({ sealed, parents, forgetAt });
     const most = mostBytes === Infinity ? -1 : mostBytes;
-    const words = [jti, kept, forgetAt ?? "", nowMs, sealed.length, most];
-    return (await this.#link.run(PUT, [this.#key(jti, parents)], words)) === 1;
+    const args = [jti, record, forgetAt ?? "", nowMs, sealed.length, most];
+    return (await this.#link.run(PUT, [this.#key(jti, parents)], args)) === 1;
   }
 
   async get(jti: string, parents: readonly string[]): Promise<(string | null)[]> {
-    const texts = await this.#link.call("HMGET", this.#key(jti, parents), jti, ...parents);
+    const key = this.#key(jti, parents);
+    const fields = [jti, ...parents];
+    const small = (await this.#link.run(GET_SMALL, [key], fields)) as (string | null)[] | null;
+    // Each run asks, and most tokens have no secrets: only large secrets wait for other large reads.
+    const texts = small ?? (await this.#link.readLarge(fields.at(-1)!, () => this.#link.call("HMGET", key, ...fields)));
     return (texts as (string | null)[]).map((text) => {
       return text === null ? null : (JSON.parse(text) as { sealed: string }).sealed;
     });
@@ -34,7 +38,7 @@ export class RedisSecretStore implements SecretStore {
     await this.#link.run(REMOVE, [this.#key(jti, parents)], [jti, below ? 1 : 0]);
   }
 
-  /** The link is closed by who opened it. */
+  /** Does nothing: the link is closed by its owner. */
   close(): void {}
 
   #key(jti: string, parents: readonly string[]): string {
@@ -42,9 +46,20 @@ export class RedisSecretStore implements SecretStore {
   }
 }
 
+/** The most bytes of secrets that are read at once, without a wait for other large reads. */
+const SMALL_BYTES = 4_096;
+
+/** Returns the secrets if they are small, otherwise nil. */
+const GET_SMALL = redisScript(`
+local bytes = 0
+for _, jti in ipairs(ARGV) do bytes = bytes + redis.call("HSTRLEN", KEYS[1], jti) end
+if bytes > ${SMALL_BYTES} then return false end
+return redis.call("HMGET", KEYS[1], unpack(ARGV))
+`);
+
 /**
- * In addition, forgets those of the family that have ended, and counts the rest: no more than a quota of bytes. The key goes
- * with the last of them. What one of the two clocks takes for valid is kept.
+ * Stores secrets within the byte quota of the family, and deletes the family's ended secrets. The key expires with its last
+ * secrets. Secrets that are valid by either of the two clocks are kept.
  */
 const PUT = redisScript(`
 local time, most = redis.call("TIME"), tonumber(ARGV[6])
@@ -53,11 +68,11 @@ local bytes, last, ever = tonumber(ARGV[5]), tonumber(ARGV[3]) or 0, ARGV[3] == 
 local all = redis.call("HGETALL", KEYS[1])
 for at = 1, #all, 2 do
   if all[at] ~= ARGV[1] then
-    local kept = cjson.decode(all[at + 1])
-    if kept.forgetAt ~= cjson.null and kept.forgetAt < now then redis.call("HDEL", KEYS[1], all[at])
+    local record = cjson.decode(all[at + 1])
+    if record.forgetAt ~= cjson.null and record.forgetAt < now then redis.call("HDEL", KEYS[1], all[at])
     else
-      bytes = bytes + #kept.sealed
-      if kept.forgetAt == cjson.null then ever = true else last = math.max(last, kept.forgetAt) end
+      bytes = bytes + #record.sealed
+      if record.forgetAt == cjson.null then ever = true else last = math.max(last, record.forgetAt) end
     end
   end
 end

@@ -4,11 +4,11 @@ import type { Clock } from "../../../limits/clock.ts";
 import { FORGET_CLOCK_SCHEMA, FORGET_CLOCK_STATEMENTS, ForgetClock } from "../../forget-clock.ts";
 import type { SealedSecrets, SecretStore } from "../store.ts";
 
-/** How often it is looked for what has ended, in milliseconds. */
+/** The interval between sweeps for ended secrets, in milliseconds. */
 const SWEEP_MS = 60_000;
-/** Of one look: what is deleted is overwritten, which takes up to a millisecond each. */
+/** The maximum number of deletions in one step. Deletion overwrites the data, which takes up to a millisecond each. */
 const DELETED_AT_ONCE = 16;
-/** For other requests to come in between. */
+/** The pause between two steps in milliseconds, in which other requests run. */
 const NEXT_MS = 20;
 
 /** The secrets of tokens in a database of the data folder. Several processes may have it open. */
@@ -19,9 +19,9 @@ export class SqliteSecretStore implements SecretStore {
   readonly #sweeper: NodeJS.Timeout;
 
   /**
-   * @param nowMs the clock, in Unix milliseconds.
-   * @param clock reports the uptime of the system, by which it is judged what has ended.
-   * @throws {Error} when the database in this file cannot be used: the message says what to do.
+   * @param nowMs the clock, in Unix milliseconds
+   * @param clock reports the uptime of the system, which limits how fast ended secrets are deleted
+   * @throws {Error} when the database in this file cannot be used. The message says what to do.
    */
   static open(file: string, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">): SqliteSecretStore {
     return openDatabase(file, DEFINITION, (database) => new SqliteSecretStore(database, nowMs, clock));
@@ -32,7 +32,7 @@ export class SqliteSecretStore implements SecretStore {
     this.#statements = database.statements;
     this.#forgetClock = new ForgetClock(database.statements, clock);
     this.#forget(nowMs());
-    // They end with their token, also where nobody asks for others.
+    // Secrets end with their token, even if no other request arrives.
     this.#sweeper = setInterval(() => this.#sweep(nowMs()), SWEEP_MS).unref();
   }
 
@@ -64,7 +64,7 @@ export class SqliteSecretStore implements SecretStore {
     });
   }
 
-  /** Whether nothing is kept, for any token. */
+  /** Returns whether the store has no secrets of any token. */
   isEmpty(): boolean {
     return this.#statements.any.get() === undefined;
   }
@@ -74,7 +74,7 @@ export class SqliteSecretStore implements SecretStore {
     this.#database.close();
   }
 
-  /** @returns whether there may be more. */
+  /** Deletes ended secrets. @returns whether there may be more. */
   #forget(nowMs: number): boolean {
     return this.#statements.forget.run(this.#forgetClock.now(nowMs)).changes === DELETED_AT_ONCE;
   }
@@ -84,11 +84,11 @@ export class SqliteSecretStore implements SecretStore {
     try {
       if (this.#forget(nowMs)) setTimeout(() => this.#sweep(nowMs), NEXT_MS).unref();
     } catch {
-      // Whoever writes hears of a database that cannot be written. The next sweep comes.
+      // Requests that write report a database that cannot be written. The next sweep tries again.
     }
   }
 
-  /** In a transaction: another process may put some, too. */
+  /** Runs a change in a transaction, because other processes may write too. */
   #write<T>(change: () => T): T {
     try {
       return this.#database.transaction(change);
@@ -98,7 +98,7 @@ export class SqliteSecretStore implements SecretStore {
   }
 }
 
-/** The topmost token above one, or itself. */
+/** The topmost token above a token, or the token itself. */
 const FAMILY = "CASE WHEN length(parents) > 36 THEN substr(parents, -37, 36) ELSE jti END";
 
 const STATEMENTS = {
@@ -127,6 +127,6 @@ const DEFINITION: DatabaseDefinition<Statement> = {
   CREATE INDEX IF NOT EXISTS secrets_family ON secrets (${FAMILY}, octet_length(sealed));
 `,
   statements: STATEMENTS,
-  // Encrypted or not, a secret that is removed is to be gone.
+  // A removed secret must leave no trace, although it is encrypted.
   secureDelete: true,
 };

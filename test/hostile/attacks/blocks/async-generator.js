@@ -1,4 +1,4 @@
-// Goes through a generator that yields at once and never ends.
+// Iterates over a generator that yields at once and never ends.
 // answers: 500 task_blocked
 const endless = async function* () {
   for (;;) yield null;

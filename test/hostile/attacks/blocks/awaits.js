@@ -1,3 +1,3 @@
-// Awaits what is there already, for ever.
+// Awaits a settled value in an endless loop.
 // answers: 500 task_blocked
 for (;;) await null;

@@ -1,4 +1,4 @@
-// Reads and writes its files for ever, without a pause.
+// Reads and writes its files in an endless loop, without a pause.
 // answers: 500 task_blocked
 const fs = require("node:fs");
 for (;;) {

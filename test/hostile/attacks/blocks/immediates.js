@@ -1,4 +1,4 @@
-// Fills every turn of the event loop, and still lets it turn.
+// Fills every turn of the event loop, without blocking it.
 // lasts: for ever
 // answers: 500 task_timeout
 const again = () => setImmediate(again);

@@ -1,4 +1,4 @@
-// Parses a text that brings back all that it is given.
+// Repeatedly parses a long JSON text with a reviver.
 // answers: 500 task_blocked
 // answers: 500 task_memory
 const text = `[${"1,".repeat(200_000)}1]`;

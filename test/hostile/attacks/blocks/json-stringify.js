@@ -1,3 +1,3 @@
-// Has the harness write JSON for ever.
+// Makes the harness write JSON without end.
 // answers: 500 task_blocked
 return { get endless() { for (;;); } };

@@ -1,4 +1,4 @@
-// Looks for primes of a size that nobody uses.
+// Generates primes of an unusual size.
 // answers: 500 task_blocked
 // answers: 500 task_threw
 for (;;) require("node:crypto").generateKeyPairSync("rsa", { modulusLength: 8_192 });

@@ -1,3 +1,3 @@
-// Loops for ever.
+// Runs an endless loop.
 // answers: 500 task_blocked
 for (;;);

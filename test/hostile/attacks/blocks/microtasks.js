@@ -1,4 +1,4 @@
-// Always has one more microtask.
+// Always queues one more microtask.
 // answers: 500 task_blocked
 const again = () => queueMicrotask(again);
 again();

@@ -1,4 +1,4 @@
-// Is a module that never ends its own evaluation.
+// Is a module whose evaluation never ends.
 // answers: 500 task_blocked
 export default 1;
 for (;;);

@@ -1,4 +1,4 @@
-// Always has one more tick.
+// Always queues one more tick.
 // answers: 500 task_blocked
 const again = () => process.nextTick(again);
 again();

@@ -1,4 +1,4 @@
-// Is caught in its own traps whenever anybody looks at it.
+// Returns a Proxy with endless traps.
 // answers: 500 task_blocked
 const loop = () => {
   for (;;);

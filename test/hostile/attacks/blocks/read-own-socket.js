@@ -1,4 +1,4 @@
-// Reads from the descriptor of its guest, in the guest's stead.
+// Reads from the descriptor of its guest instead of the guest.
 // answers: 500 task_blocked
 // answers: 500 task_threw
 // answers: 500 task_exited

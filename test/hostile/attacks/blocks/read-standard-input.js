@@ -1,4 +1,4 @@
-// Reads from where nobody writes.
+// Reads from standard input, to which no process writes.
 // answers: 500 task_blocked
 // answers: 500 task_threw
 // answers: 200 ""

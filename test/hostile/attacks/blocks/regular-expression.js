@@ -1,3 +1,3 @@
-// Has a regular expression try more ways than there are atoms.
+// Runs a regular expression with exponential backtracking.
 // answers: 500 task_blocked
 return /^(a+)+$/.test(`${"a".repeat(64)}b`);

@@ -1,3 +1,3 @@
-// Throws an error whose status is asked for, and never told.
+// Throws an error whose status getter never returns.
 // answers: 500 task_blocked
 throw Object.defineProperty(new Error("slow"), "status", { get() { for (;;); } });

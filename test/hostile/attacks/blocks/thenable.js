@@ -1,3 +1,3 @@
-// Is awaited through a then that never comes back.
+// Returns a thenable whose then never returns.
 // answers: 500 task_blocked
 return { then() { for (;;); } };

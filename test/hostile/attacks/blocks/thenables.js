@@ -1,4 +1,4 @@
-// Answers with a thenable that answers with a thenable, for ever.
+// Resolves with a thenable that resolves with a thenable, without end.
 // answers: 500 task_blocked
 const endless = { then: (resolve) => resolve({ then: endless.then }) };
 return endless;

@@ -1,3 +1,3 @@
-// Throws what cannot be looked at in time.
+// Throws a value whose inspection never ends.
 // answers: 500 task_blocked
 throw { get message() { for (;;); } };

@@ -1,3 +1,3 @@
-// Has the harness ask for JSON that never comes.
+// Returns a value whose toJSON never returns.
 // answers: 500 task_blocked
 return { toJSON() { for (;;); } };

@@ -1,4 +1,4 @@
-// Sleeps until a worker wakes it, and the worker never does.
+// Waits for a worker that never wakes it.
 // answers: 500 task_blocked
 const { Worker } = require("node:worker_threads");
 const word = new Int32Array(new SharedArrayBuffer(4));

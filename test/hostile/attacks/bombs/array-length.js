@@ -1,4 +1,4 @@
-// Asks for an array of the greatest length, and fills it.
+// Creates an array of the maximum length, and fills it.
 // answers: 500 task_memory
 // answers: 500 task_blocked
 // answers: 500 task_threw

@@ -1,4 +1,4 @@
-// Spreads an array without an end.
+// Spreads an endless array.
 // answers: 500 task_memory
 // answers: 500 task_blocked
 // answers: 500 task_threw

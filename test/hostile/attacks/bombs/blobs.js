@@ -1,4 +1,4 @@
-// Keeps bytes in blobs, which lie beside the heap.
+// Stores bytes in blobs, which are outside of the heap.
 // answers: 500 task_memory
 // answers: 500 task_threw
 const all = [];

@@ -1,4 +1,4 @@
-// Takes more memory in one buffer than there is.
+// Allocates more memory in one buffer than the container has.
 // answers: 500 task_memory
 // answers: 500 task_threw
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Takes memory beside V8's heap, bit by bit.
+// Allocates memory outside of V8's heap, bit by bit.
 // answers: 500 task_memory
 const all = [];
 for (;;) {

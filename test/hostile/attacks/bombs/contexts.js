@@ -1,4 +1,4 @@
-// Makes realms without an end.
+// Creates realms without end.
 // answers: 500 task_memory
 // answers: 500 task_timeout
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Takes a gigabyte for one password.
+// Uses a gigabyte of memory for one password.
 // answers: 500 task_threw
 // answers: 500 task_memory
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Leaves no descriptor to whoever has to load a module next.
+// Uses up all descriptors, so that no later run can load a module.
 // answers: 200 "none left"
 // answers: 500 task_threw EMFILE
 const fs = require("node:fs");

@@ -1,4 +1,4 @@
-// Opens files until there are no descriptors left, and keeps them.
+// Opens files until no descriptor is left, and does not close them.
 // answers: 500 task_threw EMFILE
 const fs = require("node:fs");
 globalThis.kept = [];

@@ -1,9 +1,9 @@
-// Makes so many files that a look at its folder takes long, and then fills the disk before the next look.
+// Creates so many files that a check of its folder takes long, and then fills the disk before the next check.
 // answers: 500 task_threw ENOSPC
 // answers: 500 task_memory
-// Between two turns of its event loop it makes twenty files, which a busy host takes as long for as a block lasts.
+// Between two turns of its event loop it creates twenty files. On a busy host that takes as long as the block limit.
 // answers: 500 task_blocked
-// No kernel refuses it: the service polls the folder, and ends a guest that keeps too much in it.
+// The kernel has no limit here: the service polls the folder, and ends a guest that stores too much in it.
 // answers under confined: 500 task_exited temporary folder
 const fs = require("node:fs");
 const tmp = require("node:os").tmpdir();

@@ -2,9 +2,9 @@
 // answers: 500 task_threw disk is full
 // answers: 500 task_threw disk I/O error
 // answers: 500 task_memory
-// No kernel refuses it: the service polls what is mapped, and ends a guest that has removed it.
+// The kernel has no limit here: the service polls the mapped files, and ends a guest that has removed them.
 // answers under confined: 500 task_exited temporary folder
-// A host whose disk is slow: it blocks for as long before that.
+// On a host with a slow disk, the task blocks for the block limit before that.
 // answers under confined: 500 task_blocked
 const fs = require("node:fs");
 const { DatabaseSync } = require("node:sqlite");

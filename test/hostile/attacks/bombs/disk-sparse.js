@@ -1,4 +1,4 @@
-// Makes a file of a terabyte that holds nothing.
+// Creates an empty file of a terabyte.
 // answers: 500 task_threw EFBIG
 // answers: 500 task_threw ENOSPC
 const fs = require("node:fs");

@@ -1,9 +1,9 @@
 // Fills the temporary disk.
 // answers: 500 task_threw ENOSPC
 // answers: 500 task_memory
-// No kernel says so: the service polls the folder, and ends who keeps too much in it.
+// The kernel has no limit here: the service polls the folder, and ends a guest that stores too much in it.
 // answers under confined: 500 task_exited temporary folder
-// A host whose disk is slow: it blocks for as long before that.
+// On a host with a slow disk, the task blocks for the block limit before that.
 // answers under confined: 500 task_blocked
 const fs = require("node:fs");
 for (let n = 0; ; n++) fs.writeFileSync(`/tmp/${n}`, Buffer.alloc(1 << 20, 1));

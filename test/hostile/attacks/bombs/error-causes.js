@@ -1,4 +1,4 @@
-// Throws an error with a chain of causes that has no end.
+// Throws an error with an endless chain of causes.
 // answers: 500 task_threw
 const error = new Error("first");
 error.cause = error;

@@ -1,4 +1,4 @@
-// Compiles new code without an end, whose text nothing can let go of.
+// Compiles new code without end, whose text is never collected.
 // answers: 500 task_memory
 // answers: 500 task_blocked
 globalThis.kept = [];

@@ -1,4 +1,4 @@
-// Unpacks far more than it brought along.
+// Decompresses far more data than it sent.
 // answers: 500 task_memory
 // answers: 500 task_threw
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Keeps objects for ever, without a pause.
+// Stores objects without end and without a pause.
 // answers: 500 task_memory
 // answers: 500 task_blocked
 const all = [];

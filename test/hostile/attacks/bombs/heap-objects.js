@@ -1,4 +1,4 @@
-// Keeps objects for ever, and lets go of its event loop between.
+// Stores objects without end, with turns of the event loop between them.
 // answers: 500 task_memory
 // answers: 500 task_blocked
 const all = [];

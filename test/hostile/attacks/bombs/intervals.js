@@ -1,4 +1,4 @@
-// Keeps the event loop busy with timers that come at once, again and again.
+// Keeps the event loop busy with timers that fire at once.
 // lasts: for ever
 // answers: 500 task_timeout
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Listens to everything of the process, with listeners that listen.
+// Adds listeners to every event of the process, and listeners that add listeners.
 // answers: 500 task_memory
 // answers: 500 task_blocked
 // answers: 500 task_threw

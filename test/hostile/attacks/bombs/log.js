@@ -1,4 +1,4 @@
-// Writes to its console as fast as it can, and far more than anybody keeps; it lets go of its event loop, so as not to be taken for one that blocks.
+// Logs as fast as it can, and far more than the limits allow. Its event loop turns, so that it does not seem blocked.
 // answers: 200 "done"
 for (let n = 0; n < 50_000; n++) {
   console.log("x".repeat(100));

@@ -1,4 +1,4 @@
-// Imports new modules without an end, which Node never lets go of.
+// Imports new modules without end, which Node never collects.
 // answers: 500 task_memory
 // answers: 500 task_timeout
 // answers: 500 task_blocked

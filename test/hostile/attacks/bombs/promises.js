@@ -1,4 +1,4 @@
-// Makes promises that nobody will ever settle.
+// Creates promises that are never settled.
 // answers: 500 task_memory
 // answers: 500 task_timeout
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Asks for as many random bytes as there can be.
+// Requests the maximum number of random bytes.
 // answers: 500 task_threw
 // answers: 500 task_memory
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Runs off the stack again and again, and catches it each time where there is no room for a handler.
+// Overflows the stack repeatedly, and catches the error at a depth with no room for a handler.
 // answers: 500 task_threw
 // answers: 500 task_blocked
 // answers: 200

@@ -1,4 +1,4 @@
-// Calls itself without an end.
+// Calls itself without end.
 // answers: 500 task_threw Maximum call stack
 const deep = () => deep() + 1;
 return deep();

@@ -1,4 +1,4 @@
-// Compiles regular expressions that grow beyond all bounds.
+// Compiles regular expressions that grow without limit.
 // answers: 500 task_threw
 // answers: 500 task_memory
 // answers: 500 task_blocked

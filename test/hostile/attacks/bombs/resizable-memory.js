@@ -1,4 +1,4 @@
-// Grows a buffer in place, whose first size looked harmless.
+// Grows a buffer in place, whose first size looks harmless.
 // answers: 500 task_memory
 // answers: 500 task_threw
 const buffer = new ArrayBuffer(0, { maxByteLength: 2 ** 32 });

@@ -1,4 +1,4 @@
-// Returns what nests deeper than any stack.
+// Returns a value that nests deeper than any stack.
 // answers: 500 result_unserializable
 // answers: 500 task_threw
 let deep = [];

@@ -1,4 +1,4 @@
-// Returns more than a string can be.
+// Returns a result that is longer than the longest string.
 // answers: 500 result_too_large
 // answers: 500 task_memory
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Returns so many members that their JSON is far more than they are.
+// Returns a small value whose JSON is far larger.
 // answers: 500 result_too_large
 // answers: 500 task_memory
 // answers: 500 task_blocked

@@ -1,3 +1,3 @@
-// Returns more than an answer may be.
+// Returns a result above the result limit.
 // answers: 500 result_too_large
 return "x".repeat(7 << 20);

@@ -1,4 +1,4 @@
-// Takes shared memory and touches all of it.
+// Allocates shared memory and touches all of it.
 // answers: 500 task_memory
 // answers: 500 task_threw
 const all = [];

@@ -1,4 +1,4 @@
-// Writes past the harness to every standard descriptor, for as long as it may.
+// Writes to every standard descriptor, past the harness, for as long as possible.
 // answers: 200 "done"
 // answers: 500 task_blocked
 const fs = require("node:fs");

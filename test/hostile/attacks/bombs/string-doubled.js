@@ -1,4 +1,4 @@
-// Doubles a string until there is none so long.
+// Doubles a string until it is longer than the longest string.
 // answers: 500 task_threw Invalid string length
 let text = "x";
 for (;;) text += text;

@@ -1,4 +1,4 @@
-// Keeps many of the longest strings, each one flat.
+// Stores many of the longest strings, each flattened.
 // answers: 500 task_memory
 // answers: 500 task_blocked
 // answers: 500 task_threw

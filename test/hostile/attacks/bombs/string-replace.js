@@ -1,4 +1,4 @@
-// Has a replacement grow what it replaces, by a pattern of dollars.
+// Makes a replacement grow its own input, by a pattern of dollar signs.
 // answers: 500 task_threw Invalid string length
 // answers: 500 task_memory
 // answers: 500 task_blocked

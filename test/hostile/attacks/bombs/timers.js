@@ -1,4 +1,4 @@
-// Sets timers by the million.
+// Sets millions of timers.
 // answers: 500 task_memory
 // answers: 500 task_timeout
 // answers: 500 task_blocked

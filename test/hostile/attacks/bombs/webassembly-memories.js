@@ -1,4 +1,4 @@
-// Reserves the address space of many WebAssembly memories, each of four gigabytes, until there is no more.
+// Reserves the address space of many WebAssembly memories, each of four gigabytes, until no more is left.
 // answers: 500 task_threw
 // answers: 500 task_memory
 // answers: 500 task_blocked

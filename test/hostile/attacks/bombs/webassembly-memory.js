@@ -1,4 +1,4 @@
-// Grows the memory of WebAssembly and touches every page of it.
+// Grows a WebAssembly memory and touches every page of it.
 // answers: 500 task_memory
 // answers: 500 task_threw
 // answers: 500 task_blocked

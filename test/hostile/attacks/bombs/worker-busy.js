@@ -1,4 +1,4 @@
-// Has as many workers burn the processor as there may be, after its answer too.
+// Starts the maximum number of workers, which burn the processor also after its answer.
 // answers: 200 "went on"
 // answers: 500 task_exited
 // answers: 500 task_memory

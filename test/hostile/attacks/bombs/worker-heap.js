@@ -1,4 +1,4 @@
-// Takes all memory in a worker, whose heap is not that of the main thread.
+// Uses all memory in a worker, which has a separate heap.
 // answers: 500 task_memory
 // answers: 200 "ended"
 const { Worker } = require("node:worker_threads");

@@ -1,4 +1,4 @@
-// Has every worker start two more.
+// Starts workers that each start two more.
 // answers: 500 task_threw
 // answers: 500 task_exited
 // answers: 500 task_memory

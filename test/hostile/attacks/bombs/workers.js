@@ -1,4 +1,4 @@
-// Starts more threads than a container may have, and never ends one.
+// Starts more threads than its limit, and ends none of them.
 // strikes: later
 // answers: 500 task_threw
 // answers: 500 task_exited

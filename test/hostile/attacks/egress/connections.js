@@ -1,4 +1,4 @@
-// Opens more connections than a run may have, none of them allowed, as fast as it can.
+// Opens more connections than a run may have, all to denied destinations, as fast as it can.
 // answers: 200 0
 const { connect } = require("node:net");
 let connected = 0;

@@ -1,4 +1,4 @@
-// Opens connections by frames of its own, past everything that the guest looks at.
+// Opens connections by forged frames, past the checks of the guest.
 // after: egress
 // answers: 200 "sent"
 ["127.0.0.1", "localhost", "::1", "0", "2130706433", "::ffff:127.0.0.1", "127.0.0.1\0.example.com", "user@127.0.0.1", "[::1]", " 127.0.0.1"].forEach((host, index) => {

@@ -1,4 +1,4 @@
-// Opens connections to what is no host, at what is no port.
+// Opens connections to invalid hosts and invalid ports.
 // after: egress
 // answers: 500 task_exited
 sendFrames(openFrame(1_000, { host: ["127.0.0.1"], port: "80", address: {} }));

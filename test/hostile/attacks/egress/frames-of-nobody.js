@@ -1,4 +1,4 @@
-// Speaks of connections that were never opened, and opens one twice.
+// Sends frames of connections that were never opened, and opens a connection twice.
 // after: egress
 // answers: 500 task_exited
 // answers: 500 task_timeout

@@ -1,4 +1,4 @@
-// Says in a frame of its own that an allowed name has an address of the service's machine, and the other way round.
+// Forges frames in which an allowed name has an address of the service's machine, and the other way round.
 // after: egress
 // answers: 200 "sent"
 sendFrames(openFrame(1_000, { host: "example.com", port: CANARY_PORT, address: "127.0.0.1" }));

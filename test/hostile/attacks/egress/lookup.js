@@ -1,4 +1,4 @@
-// Connects to another address than the one that its own lookup named.
+// Connects to another address than its own lookup returned.
 // after: attempts
 // answers: 200 []
 const net = require("node:net");

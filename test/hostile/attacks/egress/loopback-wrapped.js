@@ -1,4 +1,4 @@
-// Asks for the service's own machine by addresses of IPv6 that hold one of IPv4.
+// Requests the service's machine by IPv6 addresses that contain IPv4 addresses.
 // after: egress
 // answers: 200 []
 return undenied(

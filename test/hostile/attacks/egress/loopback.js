@@ -1,4 +1,4 @@
-// Asks for the service's own machine by every name and number that it has.
+// Requests the service's machine by all its names and addresses.
 // after: egress
 // answers: 200 []
 return undenied(

@@ -1,4 +1,4 @@
-// Asks for the credentials that clouds give to their machines.
+// Requests the credentials that clouds give to their machines.
 // after: egress
 // answers: 200 []
 return undenied(

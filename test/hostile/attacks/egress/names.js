@@ -1,4 +1,4 @@
-// Asks for names that mean the service's own machine.
+// Requests names that resolve to the service's machine.
 // after: egress
 // answers: 200 []
 return undenied([

@@ -1,4 +1,4 @@
-// Asks the service's own port, and ports that no client of the web speaks to.
+// Requests the service's own port, and ports that web clients block.
 // after: egress
 // answers: 200 []
 const { connect } = require("node:net");

@@ -1,4 +1,4 @@
-// Asks for the networks behind the service.
+// Requests addresses of private networks.
 // after: egress
 // answers: 200 []
 return undenied(

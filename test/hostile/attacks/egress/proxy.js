@@ -1,4 +1,4 @@
-// Has a proxy in the environment make the connection.
+// Uses a proxy from the environment to connect.
 // after: egress
 // answers: 200 []
 process.env.HTTP_PROXY = process.env.HTTPS_PROXY = process.env.http_proxy = `http://127.0.0.1:${CANARY_PORT}`;

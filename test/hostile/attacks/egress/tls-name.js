@@ -1,4 +1,4 @@
-// Names an allowed host in TLS and connects to another.
+// Names an allowed host in TLS, and connects to another host.
 // after: attempts
 // answers: 200 []
 const tls = require("node:tls");

@@ -1,8 +1,8 @@
-// Puts Node's own sockets back in the place of the guest's.
+// Restores Node's own sockets instead of the guest's.
 // answers: 200 /^"E[A-Z_]+"$/
 // answers: 500 task_threw
 // answers: 500 task_exited
-// Right after a start, its guest at times lives on and can say nothing, not even that it lives:
+// Right after a start, the guest sometimes lives but cannot send anything, not even an answer to a ping:
 // answers: 500 task_blocked
 const { Socket } = require("node:net");
 for (const name of ["connect", "_read", "_write", "_writev", "_final", "_destroy"]) delete Socket.prototype[name];

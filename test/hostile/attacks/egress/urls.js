@@ -1,4 +1,4 @@
-// Writes URLs so that one reader takes another host for the one that is meant.
+// Writes URLs in which parsers see different hosts.
 // after: egress
 // answers: 200 []
 const port = CANARY_PORT;

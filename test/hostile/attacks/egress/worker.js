@@ -1,4 +1,4 @@
-// Connects from a worker, where the guest's own sockets may be missing.
+// Connects from a worker, in which the guest's sockets may be missing.
 // answers: 200 "EGRESS_DENIED"
 const { Worker } = require("node:worker_threads");
 const text = `

@@ -1,4 +1,4 @@
-// Loads native code that it has written as an addon, in a thread that is started with addons.
+// Writes native code and loads it as an addon, in a thread that allows addons.
 // answers: 200 ["ERR_DLOPEN_DISABLED","ERR_DLOPEN_DISABLED","ERR_DLOPEN_DISABLED"]
 // after: library
 const { Worker } = require("node:worker_threads");

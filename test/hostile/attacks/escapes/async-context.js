@@ -1,4 +1,4 @@
-// Looks for the runs of others in what Node remembers of asynchronous calls.
+// Searches Node's records of asynchronous calls for other runs.
 // answers: 200 []
 const { executionAsyncResource, AsyncLocalStorage } = require("node:async_hooks");
 const found = [];

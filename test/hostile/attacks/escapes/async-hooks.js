@@ -1,4 +1,4 @@
-// Is called at every step of every later run, and throws there.
+// Hooks into every step of later runs, and throws there.
 // answers: 200 "hooked"
 // answers: 500 task_exited
 // strikes: later

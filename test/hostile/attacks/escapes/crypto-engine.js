@@ -1,4 +1,4 @@
-// Loads native code that it has written as an engine of OpenSSL.
+// Writes native code and loads it as an OpenSSL engine.
 // answers: 200 []
 // after: library
 // after: attempts

@@ -1,4 +1,4 @@
-// Listens to everything that Node tells about itself while later runs go on.
+// Subscribes to everything that Node reports about itself during later runs.
 // answers: 200 "listening"
 const { subscribe } = require("node:diagnostics_channel");
 for (const name of ["module.import.start", "module.require.start", "child_process.spawn", "net.client.socket", "worker_threads"]) {

@@ -1,4 +1,4 @@
-// Loads a library of the system as an addon.
+// Loads a system library as an addon.
 // answers: 200 []
 // after: attempts
 const { constants } = require("node:os");

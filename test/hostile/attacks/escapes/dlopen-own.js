@@ -1,4 +1,4 @@
-// Writes a library of its own and requires it.
+// Writes a library and requires it.
 // answers: 500 task_threw
 const fs = require("node:fs");
 const elf = Buffer.alloc(4_096);

@@ -1,3 +1,3 @@
-// Closes the bracket that the harness wraps round an expression.
+// Closes the bracket that the harness puts around an expression.
 // answers: 400 code_syntax
 1) , (globalThis.outside = true, 2

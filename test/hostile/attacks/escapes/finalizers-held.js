@@ -1,4 +1,4 @@
-// Throws where nobody is told, and replaces what a guest that ends would wait with.
+// Throws in finalizers, and replaces the timers that an ending guest waits with.
 // strikes: later
 // answers: 200 /^"x+"$/
 const { Socket } = require("node:net");

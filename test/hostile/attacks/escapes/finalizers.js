@@ -1,4 +1,4 @@
-// Runs code when the harness's own objects are collected.
+// Runs code when the harness's objects are collected.
 // strikes: later
 // answers: 200 "registered"
 const registry = new FinalizationRegistry(() => {

@@ -1,3 +1,3 @@
-// Reaches node:child_process without require and import.
+// Gets node:child_process without require and import.
 // answers: 500 task_threw EPERM
 return process.getBuiltinModule("child_process").execFileSync("/bin/node", ["--version"]).toString();

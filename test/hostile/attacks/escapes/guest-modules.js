@@ -1,4 +1,4 @@
-// Imports a module of the harness, to take from it how a run is answered. The program is one file that exports nothing.
+// Imports a module of the harness, to get the function that answers a run. The program is one file that exports nothing.
 // answers: 500 task_threw Cannot find module
 const { currentRun } = await import("file:///guest/guest/run.js");
 const run = currentRun();

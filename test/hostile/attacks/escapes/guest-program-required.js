@@ -1,4 +1,4 @@
-// Requires the guest's own program a second time, past what was loaded already, and calls what waits in it.
+// Requires the guest's own program a second time, with an empty module cache.
 // answers: 200 "loaded"
 // answers: 500 task_threw
 // answers: 500 task_exited

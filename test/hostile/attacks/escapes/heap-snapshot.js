@@ -1,4 +1,4 @@
-// Writes a snapshot of the whole heap, to find what the harness holds.
+// Writes a snapshot of the whole heap, to find the harness's objects.
 // answers: 200 false
 // answers: 500 task_threw
 // answers: 500 task_blocked

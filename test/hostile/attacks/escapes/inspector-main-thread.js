@@ -1,4 +1,4 @@
-// Attaches to the main thread from a worker, and evaluates there.
+// Attaches an inspector to the main thread from a worker, and evaluates code there.
 // answers: 200 /ENOENT|ERR_|no answer/
 const { Worker } = require("node:worker_threads");
 const text = `

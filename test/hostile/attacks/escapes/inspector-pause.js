@@ -1,4 +1,4 @@
-// Stops the whole guest at a breakpoint that nobody continues from.
+// Stops the whole guest at a breakpoint, and never continues.
 // answers: 500 task_blocked
 // answers: 200 "went on"
 const { Session } = require("node:inspector");

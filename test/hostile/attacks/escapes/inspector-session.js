@@ -1,4 +1,4 @@
-// Evaluates through the inspector, with its own command line, in the realm of the harness.
+// Evaluates code through the inspector, with its command line API, in the realm of the harness.
 // answers: 200 /ENOENT/
 const { Session } = require("node:inspector");
 const session = new Session();

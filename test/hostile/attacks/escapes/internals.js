@@ -1,4 +1,4 @@
-// Asks for Node's internal modules by every door that once led to them.
+// Requests Node's internal modules in every way that once worked.
 // answers: 200 []
 // after: attempts
 return through({

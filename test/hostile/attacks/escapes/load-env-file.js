@@ -1,4 +1,4 @@
-// Has Node read a file of the host as environment variables.
+// Makes Node read a file of the host as environment variables.
 // answers: 500 task_threw ENOENT
 process.loadEnvFile(CANARY_FILE);
 return process.env;

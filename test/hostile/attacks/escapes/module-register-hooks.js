@@ -1,4 +1,4 @@
-// Puts hooks of its own in front of the harness's, so that later code is read through them.
+// Installs hooks before the harness's hooks, so that later code is loaded through them.
 // answers: 200 "registered"
 const { registerHooks } = require("node:module");
 registerHooks({

@@ -1,4 +1,4 @@
-// Makes every look at a stack throw, in the harness too.
+// Makes every access to a stack throw, also in the harness.
 // answers: 500 task_threw
 Error.prepareStackTrace = () => {
   throw new Error("again");

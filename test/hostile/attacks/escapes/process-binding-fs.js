@@ -1,4 +1,4 @@
-// Opens a file through the internal binding, beside everything that node:fs may check.
+// Opens a file through the internal binding, past all checks of node:fs.
 // answers: 500 task_threw
 const binding = process.binding("fs");
 const descriptor = binding.open(CANARY_FILE, 0, 0o666);

@@ -1,4 +1,4 @@
-// Starts a process through the internal binding, past everything that node:child_process checks.
+// Starts a process through the internal binding, past all checks of node:child_process.
 // answers: 200 -1
 const { spawn } = process.binding("spawn_sync");
 const ignore = { type: "ignore" };

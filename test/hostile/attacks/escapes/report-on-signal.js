@@ -1,4 +1,4 @@
-// Has Node write a report of every fatal error.
+// Makes Node write a report of every fatal error.
 // answers: 500 task_threw
 process.report.reportOnUncaughtException = true;
 process.report.reportOnFatalError = true;

@@ -1,4 +1,4 @@
-// Writes a diagnostic report over the guest's program, and reads from one what the host is.
+// Writes a diagnostic report over the guest's program, and reads facts about the host from a report.
 // answers: 200 /^\{"written":false/
 const written = (() => {
   try {

@@ -1,4 +1,4 @@
-// Puts a module of its own in the place of those that were loaded.
+// Replaces loaded modules in the require cache.
 // answers: 200 "planted"
 for (const name of Object.keys(require.cache)) delete require.cache[name];
 require.cache["/guest/guest/main.js"] = { exports: "hijacked" };

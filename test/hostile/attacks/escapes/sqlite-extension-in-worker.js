@@ -1,4 +1,4 @@
-// Loads native code that it has written as an extension of SQLite, in a thread.
+// Writes native code and loads it as an SQLite extension, in a thread.
 // answers: 200 "ERR_LOAD_SQLITE_EXTENSION"
 // after: library
 const { Worker } = require("node:worker_threads");

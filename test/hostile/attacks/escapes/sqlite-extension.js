@@ -1,4 +1,4 @@
-// Loads native code that it has written as an extension of SQLite, by the method and by the function of SQL.
+// Writes native code and loads it as an SQLite extension, by the method and by the SQL function.
 // answers: 200 []
 // after: library
 // after: attempts

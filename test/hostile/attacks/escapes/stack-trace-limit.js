@@ -1,4 +1,4 @@
-// Asks for stack traces without an end, from deep within.
+// Requests endless stack traces, from deep recursion.
 // answers: 500 task_threw Maximum call stack
 Error.stackTraceLimit = Infinity;
 const deep = () => deep();

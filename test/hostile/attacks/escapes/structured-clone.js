@@ -1,4 +1,4 @@
-// Takes apart what the harness holds by cloning and transferring it.
+// Clones and transfers the harness's objects.
 // answers: 200 []
 // after: attempts
 const code = (run) => async () => {

@@ -1,4 +1,4 @@
-// Has Node's own test runner start processes.
+// Makes Node's own test runner start processes.
 // answers: 200 /^"(stopped|no events)/
 const stream = require("node:test").run({ files: ["/guest/guest/main.js"], isolation: "process" });
 return new Promise((resolve) => {

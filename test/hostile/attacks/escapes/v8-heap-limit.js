@@ -1,4 +1,4 @@
-// Has V8 forget its limit, and takes all that there is.
+// Removes V8's heap limit, and uses all memory.
 // answers: 500 task_threw
 require("node:v8").setFlagsFromString("--max-old-space-size=65536");
 const all = [];

@@ -1,4 +1,4 @@
-// Switches V8's own functions on, past all that the guest has patched, and ends the process with one.
+// Enables V8's native functions, past everything that the guest has patched, and ends the process with one of them.
 // answers: 500 task_exited
 // answers: 500 task_memory
 const { Worker } = require("node:worker_threads");

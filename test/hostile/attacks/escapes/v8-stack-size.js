@@ -1,4 +1,4 @@
-// Has V8 believe in a stack that the thread does not have, and runs off its end.
+// Sets V8's stack size above the real stack of the thread, and overflows the stack.
 // answers: 500 task_exited
 // answers: 500 task_threw
 require("node:v8").setFlagsFromString("--stack-size=900000");

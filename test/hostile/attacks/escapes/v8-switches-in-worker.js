@@ -1,4 +1,4 @@
-// Switches V8's checks off from a thread, by a call and by the arguments of the thread.
+// Disables V8's checks in a thread, by a call and by the arguments of the thread.
 // answers: 200 ["ERR_WORKER_INVALID_EXEC_ARGV","ERR_WORKER_INVALID_EXEC_ARGV","ENOTSUP"]
 const { Worker } = require("node:worker_threads");
 const codes = ["--experimental-wasm-skip-bounds-checks", "--allow-natives-syntax"].map((flag) => {

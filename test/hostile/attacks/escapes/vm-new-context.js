@@ -1,4 +1,4 @@
-// Leaves a context of node:vm by the constructor of what it was given.
+// Escapes from a node:vm context by the constructor of a passed value.
 // answers: 500 task_threw ENOENT
 const process = require("node:vm").runInNewContext("given.constructor.constructor('return process')()", { given: {} });
 return process.getBuiltinModule("fs").readFileSync(CANARY_FILE, "utf8");

@@ -1,4 +1,4 @@
-// Reads far beyond the memory of a WebAssembly module.
+// Reads far outside of the memory of a WebAssembly module.
 // answers: 500 task_threw out of bounds
 const bytes = Uint8Array.of(
   0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1,

@@ -1,4 +1,4 @@
-// Starts a worker that has Node's internals, and from there a connection and a process without any of Node's checks.
+// Starts a worker with Node's internals, which opens a connection and starts a process without Node's checks.
 // answers: 200 {"connected":-1,"started":-1}
 const { Worker } = require("node:worker_threads");
 const text = `

@@ -1,4 +1,4 @@
-// Starts a worker after it has changed the switches of the whole process.
+// Starts a worker after it has set NODE_OPTIONS for the whole process.
 // answers: 200 /^"(ERR_|EPERM|stopped|ENOENT)/
 process.env.NODE_OPTIONS = "--expose-internals --allow-addons";
 const { Worker, SHARE_ENV } = require("node:worker_threads");

@@ -1,4 +1,4 @@
-// Looks for the standard streams and the arguments of the service in a worker.
+// Searches a worker for the standard streams and the arguments of the service.
 // answers: 200 /^\[\]$/
 const { Worker } = require("node:worker_threads");
 const text = `

@@ -1,4 +1,4 @@
-// Writes to every descriptor but its own, in the hope that one leads out.
+// Writes to every descriptor but its own, to find one that leads outside.
 // answers: 200 /^\[.*\]$/
 // answers: 500 task_exited
 // answers: 500 container_restarted

@@ -1,4 +1,4 @@
-// Walks all descriptors for one that is a file, a folder or a device of the host.
+// Searches all descriptors for a file, a folder or a device of the host.
 // answers: 200 []
 const fs = require("node:fs");
 const root = fs.statSync("/");

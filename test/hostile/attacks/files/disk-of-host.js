@@ -1,4 +1,4 @@
-// Asks how large and how full the disk and the memory of the host are.
+// Reads the size and the use of the host's disk and memory.
 // answers: 200 []
 // after: attempts
 const { statfsSync } = require("node:fs");

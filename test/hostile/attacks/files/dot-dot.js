@@ -1,4 +1,4 @@
-// Climbs out of the root by every spelling of a path that Node takes.
+// Leaves the root by every spelling of a path that Node accepts.
 // answers: 200 []
 // after: attempts
 const fs = require("node:fs");

@@ -1,4 +1,4 @@
-// Gives a file that it may not write another name in a folder where it may.
+// Creates a hard link to a read-only file in a writable folder.
 // answers: 200 []
 // after: attempts
 const fs = require("node:fs");

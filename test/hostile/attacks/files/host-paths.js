@@ -1,4 +1,4 @@
-// Reads the files that tell most about a host.
+// Reads the files that contain most facts about a host.
 // answers: 200 []
 // after: attempts
 const fs = require("node:fs");

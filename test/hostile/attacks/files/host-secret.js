@@ -1,3 +1,3 @@
-// Reads a file of the host that every user of it may read.
+// Reads a file of the host that every user of the host may read.
 // answers: 500 task_threw ENOENT
 return require("node:fs").readFileSync(CANARY_FILE, "utf8");

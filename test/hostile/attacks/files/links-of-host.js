@@ -1,4 +1,4 @@
-// Asks where links of the host lead.
+// Reads the targets of links on the host.
 // answers: 200 []
 // after: attempts
 const { readlinkSync } = require("node:fs");

@@ -1,6 +1,6 @@
-// Asks the system who and where it is.
+// Reads the system's host name, network interfaces and users.
 // answers: 200 {"hostname":"task","interfaces":[],"users":false}
-// The host's name is told: it has no namespace of its own for that.
+// The host's name is visible, because the guest has no separate UTS namespace.
 // answers under confined: 200 /^\{"hostname":"[^"]*","interfaces":\[\],"users":false\}$/
 const os = require("node:os");
 const tried = (ask) => {

@@ -1,6 +1,6 @@
-// Leaves a file in its own temporary folder, whose name is that of the host's.
+// Leaves a file in its temporary folder, which has the same path as the host's.
 // answers: 200 true
-// Without a root of its own, /tmp is the host's, and its own folder another.
+// Without a separate root, /tmp is the host's, and the guest's own folder has another path.
 // answers under confined: 500 task_threw EACCES
 const fs = require("node:fs");
 fs.writeFileSync(`/tmp/${MARK}`, "planted");

@@ -1,4 +1,4 @@
-// Reaches a file of the host through symbolic links.
+// Opens files of the host through symbolic links.
 // answers: 200 []
 // after: attempts
 const fs = require("node:fs");

@@ -1,9 +1,9 @@
-// Changes the time of a device of the host through a standard descriptor, for a neighbour to see.
+// Changes the time of a device of the host through a standard descriptor, as a signal to another guest.
 // answers: 200 []
 const fs = require("node:fs");
 return [0, 1, 2].filter((descriptor) => {
   try {
-    // The present moment, which needs no owner.
+    // The current time, which also a process that is not the owner may set.
     fs.futimesSync(descriptor, "Infinity", "Infinity");
   } catch {
     return false;

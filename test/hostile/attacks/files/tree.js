@@ -1,4 +1,4 @@
-// Walks the whole file system for anything that it may write, also below folders that it may not list.
+// Searches the whole file system for writable files, also below folders that it may not list.
 // answers: 200 ["/tmp"]
 const fs = require("node:fs");
 const writable = new Set();

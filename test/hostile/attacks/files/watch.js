@@ -1,4 +1,4 @@
-// Watches the file system for what others do.
+// Watches the file system for changes by other processes.
 // answers: 200 []
 // after: attempts
 const fs = require("node:fs");

@@ -1,4 +1,4 @@
-// Writes to files and folders of the host that everybody may write to.
+// Writes to world-writable files and folders of the host.
 // answers: 200 []
 // after: attempts
 const fs = require("node:fs");

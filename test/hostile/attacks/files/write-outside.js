@@ -1,4 +1,4 @@
-// Leaves a file wherever a host may take one.
+// Writes a file to every folder in which a host may accept one.
 // answers: 200 []
 // after: attempts
 const fs = require("node:fs");

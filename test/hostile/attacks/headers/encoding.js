@@ -1,4 +1,4 @@
-// Says that its body comes in chunks, compressed, and on an upgraded connection, none of which it does.
+// Claims a chunked, compressed body on an upgraded connection, and sends none of these.
 // answers: 200
 module.exports = (context, req, res) => {
   for (const [name, value] of [["transfer-encoding", "chunked, identity"], ["connection", "upgrade"], ["upgrade", "h2c"], ["trailer", "set-cookie"], ["te", "trailers"], ["keep-alive", "timeout=1000"]]) {

@@ -1,4 +1,4 @@
-// Sends a head that is another each time it is looked at.
+// Sends headers with getters that return another value at each access.
 // answers: 500 task_threw
 let looks = 0;
 class Brought {

@@ -1,3 +1,3 @@
-// Announces more than it sends, so that whoever reads waits for what belongs to the next answer.
+// Announces more bytes than it sends, so that a reader takes the missing bytes from the next answer.
 // answers: 200 short
 return new Response("short", { headers: { "content-length": "5000" } });

@@ -1,4 +1,4 @@
-// Announces less than it sends, so that the rest passes for the next answer.
+// Announces fewer bytes than it sends, so that the rest seems to be the next answer.
 // answers: 200 /^longHTTP/
 module.exports = (context, req, res) => {
   res.setHeader("content-length", "4");

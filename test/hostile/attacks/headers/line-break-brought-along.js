@@ -1,4 +1,4 @@
-// Splits the response with a Response of its own making, which checks nothing.
+// Splits the response with its own Response class, which checks nothing.
 // answers: 500 task_threw
 class Brought {
   get [Symbol.toStringTag]() {

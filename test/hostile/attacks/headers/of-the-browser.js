@@ -1,4 +1,4 @@
-// Sets a cookie for the service's origin, clears its data, and opens it to every other.
+// Sets a cookie for the service's origin, clears its data, and opens it to every other origin.
 // answers: 200 body
 const headers = new Headers({
   "clear-site-data": '"*"', "strict-transport-security": "max-age=0", "access-control-allow-credentials": "true",

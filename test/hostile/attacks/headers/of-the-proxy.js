@@ -1,4 +1,4 @@
-// Has the proxy in front of the service send a file of its own.
+// Makes the proxy in front of the service send one of the proxy's files.
 // answers: 200 body
 return new Response("body", {
   headers: {

@@ -1,4 +1,4 @@
-// Switches the connection of its caller to another protocol.
+// Switches the connection of its client to another protocol.
 // answers: 500 task_threw
 module.exports = (context, req, res) => {
   res.writeHead(101, { upgrade: "websocket", connection: "upgrade" });

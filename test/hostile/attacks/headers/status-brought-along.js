@@ -1,4 +1,4 @@
-// Answers with a status that ends the process of a server which does not look.
+// Answers with its own Response class and a status that would end the process of a server without a check.
 // answers: 500 task_threw
 class Brought {
   get [Symbol.toStringTag]() {

@@ -1,4 +1,4 @@
-// Sends a body with a status that has none.
+// Sends a body with a status that allows none.
 // answers: 204
 // answers: 500 task_threw
 // answers: 204 cut

@@ -1,4 +1,4 @@
-// Sends a body with a status after which a connection expects the next head.
+// Sends a body with a status after which a client expects the next response.
 // answers: 304
 // answers: 500 task_threw
 // answers: 304 cut

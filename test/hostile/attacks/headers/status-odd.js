@@ -1,4 +1,4 @@
-// Answers with every status that there is not.
+// Answers with every invalid status.
 // answers: 200 []
 const got = [];
 for (const status of [0, 1, 99, 100, 101, 103, 199, 600, 999, 1_000, -200, 200.5, NaN, Infinity, "200", null, {}, 2 ** 53]) {

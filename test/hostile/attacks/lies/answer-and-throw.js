@@ -1,4 +1,4 @@
-// Calls back and then throws, and rejects too.
+// Calls back and then throws, and rejects, too.
 // answers: 200 1
 // answers: 500 task_threw
 module.exports = (context, cb) => {

@@ -1,4 +1,4 @@
-// Returns a promise, calls back, and settles them differently.
+// Returns a promise and calls back, with different results.
 // answers: 200 1
 // answers: 200 2
 module.exports = (context, cb) => {

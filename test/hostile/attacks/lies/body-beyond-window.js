@@ -1,4 +1,4 @@
-// Sends more of a body than anybody has asked for.
+// Sends more of a body than its window allows.
 // lasts: for ever
 // after: frames
 // answers: 200 cut

@@ -1,4 +1,4 @@
-// Sends a body of frames that hold nothing.
+// Sends a body of empty frames.
 // after: frames
 // answers: 200 cut
 // answers: 500 task_exited

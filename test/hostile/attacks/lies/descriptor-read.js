@@ -1,4 +1,4 @@
-// Has a worker read the frames that are meant for its guest, so that later runs never arrive.
+// Reads the guest's frames in a worker, so that later runs never arrive.
 // answers: 200 "listening"
 // strikes: later, by a block
 const { Worker } = require("node:worker_threads");

@@ -1,4 +1,4 @@
-// Puts a file of its own in the place of the descriptor of its guest.
+// Replaces the descriptor of its guest with a file.
 // answers: 500 task_exited
 // answers: 500 task_blocked
 const fs = require("node:fs");

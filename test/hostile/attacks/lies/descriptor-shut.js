@@ -1,4 +1,4 @@
-// Opens the descriptor of its guest once more, and destroys it there.
+// Opens the descriptor of its guest again, and destroys it there.
 // answers: 200
 // answers: 500 task_threw
 // answers: 500 task_exited

@@ -1,4 +1,4 @@
-// Closes every descriptor, those of the event loop and of the threads too.
+// Closes every descriptor, including those of the event loop and of the threads.
 // answers: 500 task_exited
 // answers: 500 task_blocked
 // answers: 500 task_threw

@@ -1,4 +1,4 @@
-// Ends its response twice, and goes on writing to it.
+// Ends its response twice, and continues to write to it.
 // answers: 200 first
 // answers: 200 firstsecond
 module.exports = (context, req, res) => {

@@ -1,4 +1,4 @@
-// Ends its process and catches what the harness throws to stop it, again and again.
+// Ends its process repeatedly, and catches the harness's error that stops it.
 // answers: 500 task_exited
 for (;;) {
   try {

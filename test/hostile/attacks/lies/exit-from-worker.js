@@ -1,4 +1,4 @@
-// Ends the process from a thread that is not its own.
+// Ends the process from a worker thread.
 // answers: 200 "went on"
 // answers: 500 task_exited
 const { Worker } = require("node:worker_threads");

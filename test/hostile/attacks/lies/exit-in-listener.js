@@ -1,4 +1,4 @@
-// Never ends the process that it ends, because a listener loops.
+// Ends its process, but an exit listener loops, so that the process never ends.
 // answers: 500 task_exited
 // answers: 500 task_blocked
 process.on("exit", () => {

@@ -1,4 +1,4 @@
-// Fails with texts that are not texts, and with a status of the service's own.
+// Fails with texts that are not strings, and with a status that is reserved for the service.
 // after: frames
 // answers: 500 task_exited
 // answers: 500 task_threw

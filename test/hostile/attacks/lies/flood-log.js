@@ -1,6 +1,6 @@
-// Writes more to the log, past the guest's own bound, than the service keeps of a run.
+// Writes more log lines than the service accepts for a run, past the guest's own limit.
 // after: frames
 // answers: 500 task_exited
-// A machine that is busy reads them so slowly that the task is found to block.
+// A busy machine reads them so slowly that the task seems to block.
 // answers: 500 task_blocked
 for (;;) flood(72, own, "\x01" + "x".repeat(1_000));

@@ -1,7 +1,7 @@
-// Reports without end that it is ready, and that its code is compiled: each costs the service a little of its one thread.
+// Reports without end that it is ready, and that its code is compiled. Each report costs the service time of its one thread.
 // after: frames
 // answers: 500 task_exited
-// A machine that is busy reads them so slowly that the task is found to block.
+// A busy machine reads them so slowly that the task seems to block.
 // answers: 500 task_blocked
 for (;;) {
   flood(64, 0);

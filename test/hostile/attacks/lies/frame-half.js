@@ -1,4 +1,4 @@
-// Begins a frame and never ends it, so that all that follows is swallowed.
+// Starts a frame and never ends it, so that all later bytes become a part of it.
 // after: frames
 // answers: 500 task_exited
 // answers: 500 task_blocked

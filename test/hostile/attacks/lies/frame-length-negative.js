@@ -1,4 +1,4 @@
-// Announces frames of no length and of less.
+// Announces frames of zero and of negative length.
 // after: frames
 // answers: 500 task_exited
 for (const length of [0, 1, 4, 0x7fffffff, 0x80000000, 0xffffffff]) {

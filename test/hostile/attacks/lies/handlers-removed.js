@@ -1,4 +1,4 @@
-// Takes away what catches the errors that nobody catches, and leaves one.
+// Removes the handlers of uncaught errors, and installs one that ignores them.
 // answers: 500 task_threw
 // answers: 500 task_exited
 process.removeAllListeners();

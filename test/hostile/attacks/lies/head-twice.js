@@ -1,4 +1,4 @@
-// Begins its answer twice.
+// Starts its answer twice.
 // after: frames
 // answers: 200 cut
 forge(66, own, HEAD);

@@ -1,4 +1,4 @@
-// Logs in the name of runs that are not its own, at levels that there are not.
+// Logs with the ids of other runs, at unknown levels.
 // after: frames
 // answers: 200 "logged"
 for (let turn = 0; turn < 1_000; turn++) forge(72, turn, "\xffforged");

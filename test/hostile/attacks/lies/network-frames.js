@@ -1,4 +1,4 @@
-// Opens connections by frames of its own making, past what the guest would ask.
+// Opens connections by forged frames, past the checks of the guest.
 // after: frames
 // answers: 500 task_exited
 // answers: 500 task_timeout

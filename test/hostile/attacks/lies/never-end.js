@@ -1,4 +1,4 @@
-// Writes half of a response and never the rest.
+// Writes half of a response, and never the rest.
 // lasts: for ever
 // answers: 200 cut
 module.exports = (context, req, res) => {

@@ -1,4 +1,4 @@
-// Says that it is ready, a thousand times, and that all code has been compiled.
+// Reports a thousand times that it is ready, and that all code was compiled.
 // after: frames
 // answers: 200 "ready"
 for (let n = 0; n < 1_000; n++) {

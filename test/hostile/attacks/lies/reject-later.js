@@ -1,4 +1,4 @@
-// Leaves a promise that rejects when it has answered.
+// Leaves a promise that rejects after its answer.
 // answers: 200 1
 setTimeout(() => void Promise.reject(new Error("later")), 1);
 return 1;

@@ -1,4 +1,4 @@
-// Answers its run with something that is not JSON, past the harness.
+// Answers its run with a text that is not JSON, past the harness.
 // after: frames
 // answers: 200
 // answers: 500 task_exited

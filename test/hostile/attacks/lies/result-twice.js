@@ -1,4 +1,4 @@
-// Answers its run twice, and the runs of others that were never begun.
+// Answers its run twice, and also runs of others that never started.
 // after: frames
 // strikes: later
 // answers: 200 "first"

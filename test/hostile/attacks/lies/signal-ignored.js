@@ -1,4 +1,4 @@
-// Is told to stop and goes on, with a listener that throws.
+// Receives an abort and continues, with a listener that throws.
 // lasts: for ever
 // answers: 500 task_timeout
 module.exports = (context) =>

@@ -1,4 +1,4 @@
-// Throws from every place that calls back, all at once.
+// Throws from every kind of callback, all at once.
 // answers: 500 task_threw
 const fail = () => {
   throw new Error("from everywhere");

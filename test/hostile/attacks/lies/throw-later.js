@@ -1,4 +1,4 @@
-// Throws after it has answered, where nobody catches.
+// Throws after its answer, outside of any handler.
 // answers: 200 1
 // strikes: later
 setTimeout(() => {

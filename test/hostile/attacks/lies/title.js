@@ -1,4 +1,4 @@
-// Calls itself by the name of another run before it blocks.
+// Sets its title to the name of another run before it blocks.
 // answers: 500 task_blocked
 process.title = "r1";
 for (;;);

@@ -1,4 +1,4 @@
-// Nests arrow functions in their own defaults, which a parser knows only afterwards.
+// Nests arrow functions in their own defaults, which a parser recognizes only afterwards.
 // submits: its value
 // answers: 200 1
 // answers: 500 task_blocked

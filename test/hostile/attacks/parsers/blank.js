@@ -1,4 +1,4 @@
-// Sends a megabyte of semicolons and blanks of every kind.
+// Sends a megabyte of semicolons and of every kind of white space.
 // submits: its value
 // answers: 200 null
 // answers: 400 code_missing

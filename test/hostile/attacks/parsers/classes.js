@@ -1,4 +1,4 @@
-// Extends a class by a class by a class.
+// Nests classes in extends clauses.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Opens list after list of exports.
+// Opens many lists of exports, and closes none.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 500 task_blocked

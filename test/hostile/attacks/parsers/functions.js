@@ -1,4 +1,4 @@
-// Nests functions, each of which is parsed again by the one around it.
+// Nests functions, each of which is parsed again by the function around it.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 200

@@ -1,4 +1,4 @@
-// Hides the end of the wrapper in comments that only a browser knows.
+// Hides the end of the wrapper in comments that only browsers support.
 // answers: 200 null
 // answers: 400 code_syntax
 <!-- } ); process.exit() ; ( async function () {

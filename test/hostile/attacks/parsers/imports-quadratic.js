@@ -1,4 +1,4 @@
-// Begins import after import, none of which ends.
+// Starts many imports, and ends none.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 500 task_blocked

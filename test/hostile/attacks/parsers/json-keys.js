@@ -1,4 +1,4 @@
-// Fills an envelope with a hundred thousand members that it does not have.
+// Fills an envelope with a hundred thousand unknown members.
 // as: application/json
 // submits: its value
 // answers: 400 request_invalid

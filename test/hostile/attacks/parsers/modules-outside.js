@@ -1,4 +1,4 @@
-// Names modules of an envelope so that they would take the place of the harness's own.
+// Gives modules of an envelope names that would replace the harness's own.
 // as: application/json
 // submits: its value
 // answers: 400 request_invalid

@@ -1,4 +1,4 @@
-// Takes apart what is nested deeper than the stack.
+// Nests destructuring patterns deeper than the stack.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Repeats what the harness looks for before it parses, so that each look goes over the whole text.
+// Repeats the text that the harness searches before it parses, so that each search reads the whole source.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 500 task_blocked

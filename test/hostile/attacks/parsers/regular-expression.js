@@ -1,4 +1,4 @@
-// Brings a regular expression that nests deeper than any stack.
+// Contains a regular expression that nests deeper than any stack.
 // submits: its value
 // answers: 200 true
 // answers: 500 task_memory

@@ -1,4 +1,4 @@
-// Asks a question in every answer.
+// Nests conditional expressions.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 500 task_blocked

@@ -1,4 +1,4 @@
-// Negates what is negated.
+// Chains unary operators.
 // submits: its value
 // answers: 400 code_syntax
 // answers: 500 task_blocked

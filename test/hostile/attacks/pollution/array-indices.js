@@ -1,4 +1,4 @@
-// Catches every element that is put into an array, by a setter of the prototype.
+// Catches every element that is added to an array, by a setter of the prototype.
 // answers: 200 "caught"
 // answers: 500 task_exited
 globalThis.caught = [];

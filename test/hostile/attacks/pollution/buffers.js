@@ -1,4 +1,4 @@
-// Replaces what frames are made with.
+// Replaces the functions that create frames.
 // answers: 200 "replaced"
 const hijack = () => { throw new Error("hijacked"); };
 for (const name of Object.getOwnPropertyNames(Buffer.prototype)) if (name !== "constructor") Buffer.prototype[name] = hijack;

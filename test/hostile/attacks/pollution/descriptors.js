@@ -1,4 +1,4 @@
-// Makes every description of a property that anybody writes a wrong one.
+// Changes the defaults of all property descriptors by the prototype.
 // answers: 200 "described"
 Object.prototype.get = Object.prototype.set = () => "hijacked";
 return "described";

@@ -1,4 +1,4 @@
-// Replaces how events are sent, also those of the socket on which runs arrive.
+// Replaces the functions that emit events, including those of the socket on which runs arrive.
 // answers: 200 "replaced"
 const Emitter = require("node:events");
 Emitter.prototype.emit = Emitter.prototype.on = Emitter.prototype.addListener = () => true;

@@ -1,4 +1,4 @@
-// Replaces Error and all its kin, and makes the stack of each a trap.
+// Replaces Error and its subclasses, and makes each stack a trap.
 // answers: 500 task_threw
 Object.defineProperty(Error.prototype, "stack", { get() { throw this; } });
 Object.defineProperty(Error.prototype, "message", { get() { throw this; } });

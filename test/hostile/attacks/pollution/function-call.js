@@ -1,4 +1,4 @@
-// Replaces call, apply and bind, by which functions are called safely.
+// Replaces call, apply and bind, which are used to call functions safely.
 // answers: 200 "replaced"
 // answers: 500 task_threw
 const hijack = () => "hijacked";

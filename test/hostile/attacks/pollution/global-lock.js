@@ -1,4 +1,4 @@
-// Freezes every object that it can reach.
+// Freezes every reachable object.
 // answers: 200 "frozen"
 const seen = new Set();
 const freeze = (value) => {

@@ -1,4 +1,4 @@
-// Replaces or removes every global that there is.
+// Replaces or removes every global.
 // answers: 200 "removed"
 for (const name of Object.getOwnPropertyNames(globalThis)) {
   try {

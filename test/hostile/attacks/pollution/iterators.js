@@ -1,4 +1,4 @@
-// Replaces how everything is gone through.
+// Replaces all iterators.
 // answers: 200 "replaced"
 const hijack = () => { throw new Error("hijacked"); };
 for (const type of [Array, Map, Set, String, Uint8Array, URLSearchParams, Headers]) type.prototype[Symbol.iterator] = hijack;

@@ -1,4 +1,4 @@
-// Replaces JSON, and gives values another JSON.
+// Replaces JSON, and changes the JSON of values.
 // answers: 200 "replaced"
 JSON.stringify = JSON.parse = () => "hijacked";
 Object.prototype.toJSON = String.prototype.toJSON = Number.prototype.toJSON = () => "hijacked";

@@ -1,4 +1,4 @@
-// Replaces the methods of maps and sets, where codes and modules are kept.
+// Replaces the methods of maps and sets, which store codes and modules.
 // answers: 200 "replaced"
 for (const type of [Map, Set, WeakMap, WeakSet, WeakRef]) {
   for (const name of Object.getOwnPropertyNames(type.prototype)) {

@@ -1,4 +1,4 @@
-// Replaces what the harness asks of process.
+// Replaces the members of process that the harness uses.
 // answers: 200 "replaced"
 // answers: 500 task_exited
 const hijack = () => "hijacked";

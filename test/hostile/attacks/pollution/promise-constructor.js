@@ -1,4 +1,4 @@
-// Has every promise made by a constructor of its own, through the species of promises.
+// Makes every promise use a replaced constructor, through the species of promises.
 // answers: 200 "replaced"
 const hijack = function (executor) {
   executor(() => {}, () => {});

@@ -1,4 +1,4 @@
-// Replaces then, catch and finally, which hand over every answer.
+// Replaces then, catch and finally, through which every answer passes.
 // answers: 200 "replaced"
 Promise.prototype.then = Promise.prototype.catch = Promise.prototype.finally = function () {
   return this;

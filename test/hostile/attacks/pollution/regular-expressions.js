@@ -1,4 +1,4 @@
-// Replaces how patterns are matched.
+// Replaces the matching of regular expressions.
 // answers: 200 "replaced"
 RegExp.prototype.exec = () => null;
 RegExp.prototype.test = () => false;

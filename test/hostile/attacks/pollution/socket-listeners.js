@@ -1,4 +1,4 @@
-// Takes the listeners from the socket on which runs arrive.
+// Removes the listeners of the socket on which runs arrive.
 // answers: 200 /^"(taken|none)"$/
 // strikes: later, by a block
 const handles = process._getActiveHandles?.() ?? [];

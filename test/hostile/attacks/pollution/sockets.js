@@ -1,4 +1,4 @@
-// Replaces how sockets read and write, also that on which runs arrive.
+// Replaces the reads and writes of sockets, including the socket on which runs arrive.
 // answers: 200 "replaced"
 // answers: 500 task_blocked
 const { Socket } = require("node:net");

@@ -1,4 +1,4 @@
-// Replaces how streams read and write, also that on which runs arrive.
+// Replaces the reads and writes of streams, including the socket on which runs arrive.
 // answers: 200 "replaced"
 // answers: 500 task_blocked
 const { Readable, Writable, Duplex } = require("node:stream");

@@ -1,4 +1,4 @@
-// Gives all values another JSON, which is what its own results then are.
+// Changes the JSON of all values, which also changes its own results.
 // answers: 200 "hijacked"
 Object.prototype.toJSON = () => "hijacked";
 setImmediate(() => delete Object.prototype.toJSON);

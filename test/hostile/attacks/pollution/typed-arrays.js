@@ -1,4 +1,4 @@
-// Replaces the methods of typed arrays, and has them made by a constructor of its own.
+// Replaces the methods and the constructor of typed arrays.
 // answers: 200 "replaced"
 // answers: 500 task_exited
 const TypedArray = Object.getPrototypeOf(Uint8Array);

@@ -1,4 +1,4 @@
-// Replaces how texts are compiled.
+// Replaces the functions that compile texts.
 // answers: 200 "replaced"
 const vm = require("node:vm");
 vm.compileFunction = vm.runInThisContext = vm.Script = () => () => "hijacked";

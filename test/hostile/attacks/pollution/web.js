@@ -1,4 +1,4 @@
-// Replaces the classes of the web that answers are made of.
+// Replaces the web classes of which answers are made.
 // answers: 200 "replaced"
 for (const type of [Response, Headers, ReadableStream, AbortController, AbortSignal, Blob, TextEncoder, URL]) {
   for (const name of Object.getOwnPropertyNames(type.prototype)) {

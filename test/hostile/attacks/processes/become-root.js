@@ -1,4 +1,4 @@
-// Takes another user, another group and all groups.
+// Changes its user, its group and all its groups.
 // answers: 200 []
 // after: attempts
 return through({

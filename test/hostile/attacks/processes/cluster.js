@@ -1,4 +1,4 @@
-// Has a cluster start its workers.
+// Makes a cluster start workers.
 // answers: 500 task_threw EPERM
 const cluster = require("node:cluster");
 cluster.setupPrimary({ exec: "/guest/guest/main.js" });

@@ -1,4 +1,4 @@
-// Replaces the guest by a Node with switches and code of its own, which keeps the descriptor.
+// Replaces the guest with another Node with other flags and code, which keeps the descriptor.
 // answers: 500 task_blocked
 // answers: 500 task_exited
 // answers: 500 task_threw

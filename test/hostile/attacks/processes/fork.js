@@ -1,4 +1,4 @@
-// Forks the guest's own program, with a channel of its own.
+// Forks the guest's own program, with a separate channel.
 // answers: 200 []
 // after: attempts
 const { fork, spawn } = require("node:child_process");

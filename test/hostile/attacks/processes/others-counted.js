@@ -1,4 +1,4 @@
-// Finds processes of the host by asking for the priority of each number.
+// Finds processes of the host by reading the priority of each process id.
 // answers: 200 []
 const { getPriority } = require("node:os");
 const numbers = [SERVICE_PID, ...Array.from({ length: 1_000 }, (_, n) => n + 1)];

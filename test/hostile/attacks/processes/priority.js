@@ -1,4 +1,4 @@
-// Puts itself before everybody else on the processor.
+// Raises its own priority above all other processes.
 // answers: 200 []
 // after: attempts
 const os = require("node:os");

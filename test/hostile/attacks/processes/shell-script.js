@@ -1,6 +1,6 @@
 // Writes a script and starts it.
 // answers: 200 []
-// Without a root of its own, /tmp is the host's, and its own folder another.
+// Without a separate root, /tmp is the host's, and the guest's own folder has another path.
 // answers under confined: 500 task_threw EACCES
 // after: attempts
 const fs = require("node:fs");

@@ -1,4 +1,4 @@
-// Starts a program and waits for it, past the event loop.
+// Starts a program and waits for it, which blocks the event loop.
 // answers: 500 task_threw EPERM
 const { error, stdout } = require("node:child_process").spawnSync("/bin/node", ["--version"]);
 if (error) throw error;

@@ -1,4 +1,4 @@
-// Leaves variables, a folder and a mask for the next run of the same container, and of another.
+// Leaves variables, a working folder and a mask for the next run of the same container, and of another.
 // answers: 200 "left"
 process.env.LEFT = "left";
 process.umask(0o777);

@@ -1,4 +1,4 @@
-// Leaves files for the next container, where it will look for its own.
+// Leaves files for the next container, where that container looks for its own.
 // answers: 200 true
 const fs = require("node:fs");
 fs.writeFileSync("/tmp/task.js", "module.exports = 'left'");

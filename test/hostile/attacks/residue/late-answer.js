@@ -1,4 +1,4 @@
-// Goes on after its answer, and answers whatever run comes next.
+// Continues after its answer, and answers any later run.
 // after: frames
 // answers: 200 "mine"
 setInterval(() => {

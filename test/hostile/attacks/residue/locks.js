@@ -1,4 +1,4 @@
-// Holds a lock that the next container will ask for.
+// Holds a lock that the next container will request.
 // answers: 200 "held"
 globalThis.held = navigator.locks?.request("lock", () => new Promise(() => {}));
 require("node:fs").writeFileSync("/tmp/lock", "held", { flag: "wx" });

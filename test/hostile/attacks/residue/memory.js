@@ -1,4 +1,4 @@
-// Reads memory that was not cleared, in the hope of another's bytes.
+// Reads uninitialized memory, to find bytes of other containers.
 // answers: 200 "filled"
 globalThis.kept = Array.from({ length: 64 }, () => Buffer.alloc(1 << 20, MARK));
 return "filled";

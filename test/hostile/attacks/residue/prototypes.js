@@ -1,4 +1,4 @@
-// Poisons what every later run uses, and looks whether another container feels it.
+// Poisons the objects that every later run uses, and checks whether another container is affected.
 // answers: 200 "poisoned"
 Object.defineProperty(Object.prototype, "answer", { get: () => "poisoned" });
 JSON.stringify = () => '"poisoned"';

@@ -1,4 +1,4 @@
-// Looks through its whole heap for what others have submitted.
+// Searches its whole heap for code and data of others.
 // answers: 200 "kept"
 globalThis.kept = ["a secret of one", "container only", MARK].join(", ");
 return "kept";

@@ -1,4 +1,4 @@
-// Leaves a worker that goes on when its run is over, and reports what it sees.
+// Leaves a worker that continues after the end of its run, and reports what it sees.
 // answers: 200 "left"
 const { Worker, BroadcastChannel } = require("node:worker_threads");
 const text = `

@@ -1,3 +1,3 @@
-// Returns a number that JSON does not have.
+// Returns a BigInt, which JSON does not support.
 // answers: 500 result_unserializable
 return { n: 1n };

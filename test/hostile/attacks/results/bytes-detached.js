@@ -1,4 +1,4 @@
-// Answers bytes that are gone when they are sent.
+// Answers with bytes that are detached before they are sent.
 // answers: 200
 // answers: 500 task_threw
 const bytes = new Uint8Array(1 << 20).fill(65);

@@ -1,4 +1,4 @@
-// Answers bytes that a worker goes on changing.
+// Answers with bytes that a worker continues to change.
 // answers: 200
 const { Worker } = require("node:worker_threads");
 const shared = new SharedArrayBuffer(1 << 20);

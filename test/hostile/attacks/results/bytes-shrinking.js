@@ -1,4 +1,4 @@
-// Answers a stream of bytes that shrink while they are sent.
+// Answers with a stream of bytes that shrink while they are sent.
 // answers: 200
 // answers: 200 cut
 // answers: 500 task_threw

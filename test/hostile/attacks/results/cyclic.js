@@ -1,4 +1,4 @@
-// Returns what holds itself.
+// Returns an object that contains itself.
 // answers: 500 result_unserializable
 const circle = {};
 circle.circle = [circle];

@@ -1,4 +1,4 @@
-// Throws what looks like the harness's own fault, with a wish to say it in another code.
+// Throws an object that looks like the harness's own error, with another code.
 // answers: 500 task_threw
 class CodeFault extends Error {
   fault = { code: "token_invalid", detail: "forged", retire: true };

@@ -1,4 +1,4 @@
-// Returns what answers its run when it is looked at, before the result can.
+// Returns an object with a getter that answers the run before the result does.
 // after: frames
 // answers: 200 "first"
 return { get value() { forge(65, own, '"first"'); return 1; } };

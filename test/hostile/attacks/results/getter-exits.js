@@ -1,3 +1,3 @@
-// Returns what ends the process when it is looked at.
+// Returns an object with a getter that ends the process.
 // answers: 500 task_exited
 return { get value() { process.exit(1); } };

@@ -1,4 +1,4 @@
-// Returns a Proxy of a function, which says that it takes a thousand parameters, and then another number.
+// Returns a Proxy of a function, which reports a thousand parameters, and then another number.
 // answers: 400 code_shape
 // answers: 500 task_threw
 let parameters = 1_000;

@@ -1,4 +1,4 @@
-// Returns a Proxy that is no more.
+// Returns a revoked Proxy.
 // answers: 500 task_threw
 const { proxy, revoke } = Proxy.revocable({}, {});
 revoke();

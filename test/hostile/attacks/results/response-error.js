@@ -1,4 +1,4 @@
-// Answers a Response that stands for an error of the network, or for a redirect to a script.
+// Answers with a Response that represents a network error, or a redirect to a script.
 // answers: 500 task_threw
 // answers: 302
 return Response.error();

@@ -1,4 +1,4 @@
-// Answers a Response whose body somebody else reads.
+// Answers with a Response whose body has another reader.
 // answers: 500 task_threw
 const response = new Response("body");
 response.body.getReader();

@@ -1,3 +1,3 @@
-// Returns what JSON leaves out.
+// Returns a value that JSON omits.
 // answers: 500 result_unserializable
 return Symbol("left out");

@@ -1,3 +1,3 @@
-// Returns what throws when it is asked whether it is a promise.
+// Returns an object whose then getter throws.
 // answers: 500 task_threw on purpose
 return { get then() { throw new Error("on purpose"); } };

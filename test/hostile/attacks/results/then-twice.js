@@ -1,4 +1,4 @@
-// Returns a promise of its own kind that settles twice, both ways, and then throws.
+// Returns a thenable that resolves and rejects, and then throws.
 // answers: 200 1
 return {
   then(resolve, reject) {

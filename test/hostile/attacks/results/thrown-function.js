@@ -1,4 +1,4 @@
-// Rejects with a function that has the members of an error, each of them a getter.
+// Rejects with a function that has the members of an error, all as getters.
 // answers: 500 task_threw
 // answers: 404 task_threw
 return Promise.reject(Object.defineProperties(() => {}, {

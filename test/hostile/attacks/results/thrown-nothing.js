@@ -1,3 +1,3 @@
-// Throws nothing at all.
+// Throws undefined.
 // answers: 500 task_threw
 throw undefined;

@@ -1,4 +1,4 @@
-// Throws a Proxy that throws whatever is asked of it.
+// Throws a Proxy that throws at every access.
 // answers: 500 task_threw
 const hijack = () => {
   throw hijack;

@@ -1,4 +1,4 @@
-// Returns what has a JSON that has a JSON, deeper and deeper.
+// Returns an object whose toJSON returns an object with a toJSON, without end.
 // answers: 500 result_unserializable
 // answers: 500 task_threw
 // answers: 500 task_memory

@@ -1,4 +1,4 @@
-// Answers a view that says it is longer than its memory.
+// Answers with a view that claims to be longer than its memory.
 // answers: 200
 // answers: 500 task_threw
 // answers: 500 result_too_large

@@ -1,4 +1,4 @@
-// Has its own process abort, which writes a core where it may.
+// Aborts its own process, which would write a core file.
 // answers: 500 task_exited
 // answers: 500 task_threw
 process.abort();

@@ -1,6 +1,6 @@
-// Signals every process that there could be.
+// Signals every possible process id.
 // answers: 200 0
-// It finds itself, whose number is that of the host.
+// It finds only itself, under the process id of the host.
 // answers under confined: 200 1
 let reached = 0;
 for (let pid = 2; pid < 5_000; pid++) {

@@ -1,4 +1,4 @@
-// Sends itself every signal that there is, past the harness.
+// Sends itself every signal, past the harness.
 // answers: 500 task_exited
 // answers: 500 task_blocked
 // answers: 200 "survived"

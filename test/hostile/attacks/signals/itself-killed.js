@@ -1,4 +1,4 @@
-// Kills itself past the harness, which answers for what it can.
+// Kills itself by the function below process.kill.
 // answers: 500 task_exited
 // answers: 500 task_threw
 // answers: 200 "survived"

@@ -1,4 +1,4 @@
-// Signals the processes of the host by the numbers that they have there.
+// Signals the processes of the host by their host process ids.
 // answers: 200 []
 // after: attempts
 return through({

@@ -1,4 +1,4 @@
-// Ends its process by touching memory that there is not.
+// Ends its process by an invalid memory access.
 // answers: 500 task_exited
 // answers: 500 task_threw
 process.binding("util");

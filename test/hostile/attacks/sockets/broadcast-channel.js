@@ -1,4 +1,4 @@
-// Speaks to other containers over a channel that reaches every thread of a process.
+// Sends messages to other containers over a channel that reaches every thread of a process.
 // answers: 200 "posted"
 new BroadcastChannel(MARK).postMessage("from the one");
 globalThis.channel = new BroadcastChannel(MARK);

@@ -1,4 +1,4 @@
-// Sends its own descriptor to another process over a pipe of its own.
+// Sends its descriptor to another process over a pipe.
 // answers: 200 []
 // after: attempts
 const { Socket } = require("node:net");

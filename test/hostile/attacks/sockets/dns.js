@@ -1,4 +1,4 @@
-// Asks name servers, its own and others.
+// Queries name servers, both the configured server and others.
 // answers: 200 []
 // after: attempts
 const dns = require("node:dns").promises;

@@ -1,4 +1,4 @@
-// Asks a server of the host by every client that Node has.
+// Requests a server of the host with every HTTP client of Node.
 // answers: 200 []
 // after: attempts
 const url = `http://127.0.0.1:${CANARY_PORT}/`;

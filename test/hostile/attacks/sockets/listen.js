@@ -1,4 +1,4 @@
-// Waits for others to connect to it.
+// Listens for connections of others.
 // answers: 200 []
 // after: attempts
 const net = require("node:net");

@@ -1,4 +1,4 @@
-// Asks the servers that give a cloud's machines their credentials.
+// Requests credentials from the metadata servers of clouds.
 // answers: 200 []
 // after: attempts
 const get = (host) => () => fetch(`http://${host}/latest/meta-data/`, { signal: AbortSignal.timeout(20_000) });

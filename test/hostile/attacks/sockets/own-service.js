@@ -1,4 +1,4 @@
-// Asks the service itself, whose limits and tokens such a call would go round.
+// Requests the service itself, which would bypass limits and tokens.
 // answers: 200 []
 // after: attempts
 return through({

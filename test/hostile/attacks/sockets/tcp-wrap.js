@@ -1,4 +1,4 @@
-// Connects by the internal binding, beside everything that stands before node:net.
+// Connects by the internal binding, past everything that protects node:net.
 // answers: 200 /^-\d+$/
 // answers: 500 task_threw
 const { TCP, TCPConnectWrap, constants } = process.binding("tcp_wrap");

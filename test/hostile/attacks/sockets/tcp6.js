@@ -1,4 +1,4 @@
-// Connects to a server of the host over IPv6, also where the address is one of IPv4.
+// Connects to a server of the host over IPv6, also with mapped IPv4 addresses.
 // answers: 200 []
 // after: attempts
 const net = require("node:net");

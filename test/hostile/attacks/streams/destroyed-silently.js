@@ -1,4 +1,4 @@
-// Destroys its response in the middle, and says nothing of why.
+// Destroys its response in the middle, without an error.
 // answers: 200 cut
 // answers: 500 task_threw
 module.exports = (context, req, res) => {

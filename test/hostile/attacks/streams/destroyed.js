@@ -1,4 +1,4 @@
-// Destroys its response in the middle, with an error of its own.
+// Destroys its response in the middle, with an error.
 // answers: 200 cut
 // answers: 500 task_threw
 module.exports = (context, req, res) => {

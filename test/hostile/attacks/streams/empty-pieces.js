@@ -1,4 +1,4 @@
-// Streams pieces that hold nothing, for ever.
+// Streams empty chunks without end.
 // lasts: for ever
 // answers: 200 cut
 // answers: 500 task_timeout

@@ -1,4 +1,4 @@
-// Streams without an end, a little at a time.
+// Streams without end, a little at a time.
 // lasts: for ever
 // answers: 200 cut
 return (async function* () {

@@ -1,4 +1,4 @@
-// Gives its stream more and more, and never lets go.
+// Writes to its stream without end, and blocks its event loop.
 // answers: 200 cut
 // answers: 500 task_memory
 // answers: 500 task_blocked

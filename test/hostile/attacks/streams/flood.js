@@ -1,4 +1,4 @@
-// Streams single bytes as fast as they are taken.
+// Streams single bytes as fast as the service reads them.
 // lasts: for ever
 // answers: 200 cut
 // answers: 500 task_timeout

@@ -1,4 +1,4 @@
-// Streams pieces that are neither bytes nor text.
+// Streams chunks that are neither bytes nor text.
 // answers: 200 cut
 // answers: 500 task_threw
 return (function* () {

@@ -1,4 +1,4 @@
-// Answers a stream whose reader lies about every piece.
+// Answers with a stream whose reader returns false chunks.
 // answers: 200 cut
 // answers: 500 task_threw
 const stream = new ReadableStream({ start: (controller) => controller.enqueue("x") });

@@ -1,4 +1,4 @@
-// Begins a stream and never gives a byte.
+// Starts a stream and never sends a byte.
 // lasts: for ever
 // answers: 200 cut
 return new ReadableStream({});

@@ -1,4 +1,4 @@
-// Throws when it is told to stop, and never stops.
+// Never finishes its cleanup when its stream is cancelled.
 // lasts: for ever
 // answers: 200 cut
 return (async function* () {

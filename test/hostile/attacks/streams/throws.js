@@ -1,4 +1,4 @@
-// Breaks in the middle of a stream.
+// Throws in the middle of a stream.
 // answers: 200 cut
 return (async function* () {
   yield "half";

@@ -1,4 +1,4 @@
-// Writes to its response without ever waiting for it to be taken.
+// Writes to its response without waiting for drain.
 // answers: 200 cut
 // answers: 500 task_memory
 // answers: 500 task_blocked

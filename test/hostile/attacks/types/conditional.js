@@ -1,4 +1,4 @@
-// Nests types that depend on types.
+// Nests conditional types.
 // as: application/typescript
 // submits: its value
 // answers: 400 code_syntax

@@ -1,4 +1,4 @@
-// Hides a statement behind types and odd line breaks, so that stripping would join what was apart.
+// Hides a statement behind types and unusual line breaks, so that stripping would join separate statements.
 // as: application/typescript
 // answers: 400 code_syntax
 // answers: 200

@@ -1,4 +1,4 @@
-// Sends characters that are none, where places are counted.
+// Sends lone surrogates in a text whose positions are counted.
 // as: application/typescript
 // submits: its value
 // answers: 400 code_syntax

@@ -1,4 +1,4 @@
-// Breaks the stripper, and then sends types that are right: the container that it broke must be another by then.
+// Breaks the stripper, and then sends valid types: another guest must have replaced the broken one.
 // as: application/typescript
 // submits: its value
 // answers: 400 code_syntax

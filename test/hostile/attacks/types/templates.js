@@ -1,4 +1,4 @@
-// Nests template literals deeper than any page.
+// Nests template literals deeply.
 // as: application/typescript
 // submits: its value
 // answers: 400 code_syntax

@@ -1,4 +1,4 @@
-// Writes a type of a hundred thousand members.
+// Declares a union type of a hundred thousand members.
 // as: application/typescript
 // submits: its value
 // answers: 200 1

@@ -1,8 +1,8 @@
-import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
+import { SqliteTokenStore } from "../../../src/tokens/stores/sqlite.ts";
 
 const [file, jti] = process.argv.slice(2);
 const registry = SqliteTokenStore.open(file!, 0);
 registry.revoke(jti!, "me", 0);
 process.stdout.write("revoked\n");
-// Keeps the process, with the database open, until it is killed.
+// The timer keeps the process alive with the database open, until a test kills it.
 process.stdin.resume();

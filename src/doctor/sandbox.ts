@@ -9,17 +9,17 @@ import type { Finding } from "./finding.ts";
 
 const STATES = ["held", "weak", "open"] as const;
 
-/** Opens the configured level and has it attacked, as every start does. */
-export async function examineWall(config: Config): Promise<{ level: IsolationLevel | null; findings: Finding[] }> {
+/** Opens the configured level and attacks it, as every start does. */
+export async function examineSandbox(config: Config): Promise<{ level: IsolationLevel | null; findings: Finding[] }> {
   const options = sandboxOptions(config);
   let sandbox: Sandbox | null = null;
   try {
     sandbox = await openSandbox(options, () => {});
-    const { level, held, layers: shown } = sandbox.facts;
-    const promised = { ...options, level, held, layers: shown };
+    const { level, held, layers: layerChecks } = sandbox.facts;
+    const promised = { ...options, level, held, layers: layerChecks };
     const checks = await testWall(probeGuests(sandbox, options.resultBytes), promised);
-    const looked = new Set(checks.map(({ layer }) => layer));
-    const layers = (Object.keys(LAYERS) as Layer[]).filter((layer) => looked.has(layer));
+    const checked = new Set(checks.map(({ layer }) => layer));
+    const layers = (Object.keys(LAYERS) as Layer[]).filter((layer) => checked.has(layer));
     return { level, findings: [overall(sandbox.facts), ...layers.map((layer) => findingOf(layer, checks, level))] };
   } catch (error) {
     return { level: null, findings: [unopened(error as Error, config)] };
@@ -29,10 +29,10 @@ export async function examineWall(config: Config): Promise<{ level: IsolationLev
 }
 
 function overall({ level, mechanisms, fallbackReason, resources }: SandboxFacts): Finding {
-  const layer = "the wall";
+  const layer = "sandbox";
   if (level === "none") {
-    const proof = "there is none with --isolation none; what Node's own flags still refuse is told below";
-    return { layer, state: "open", proof, remedy: TAKE_A_WALL };
+    const proof = "--isolation none has no sandbox; the layers below show what Node's permission flags still refuse";
+    return { layer, state: "open", proof, remedy: USE_AUTO };
   }
   const instead = fallbackReason === null ? "" : `, instead of ${fallbackReason}`;
   return {
@@ -42,18 +42,18 @@ function overall({ level, mechanisms, fallbackReason, resources }: SandboxFacts)
   };
 }
 
-const TAKE_A_WALL = "--isolation auto takes the strongest wall that this system has";
+const USE_AUTO = "--isolation auto takes the strongest level that this system supports";
 
-/** A layer is as good as the worst that was found of it. */
+/** Combines the checks of a layer. The worst outcome counts. */
 function findingOf(layer: Layer, all: readonly Check[], level: IsolationLevel): Finding {
   const checks = all.filter((check) => check.layer === layer);
   const state = STATES[Math.max(...checks.map(({ outcome }) => STATES.indexOf(outcome)))]!;
   const proof = checks.map(({ tried, found }) => `${tried}: ${found}`).join(", ");
   if (state === "held") return { layer, state, proof };
-  return { layer, state, proof, remedy: level === "none" ? TAKE_A_WALL : LAYERS[layer] };
+  return { layer, state, proof, remedy: level === "none" ? USE_AUTO : LAYERS[layer] };
 }
 
 function unopened({ message }: Error, { isolation }: Config): Finding {
-  const remedy = `without it --isolation ${isolation} has no wall, and the service does not start`;
-  return { layer: "the wall", state: "open", proof: message, remedy };
+  const remedy = `without it, --isolation ${isolation} has no sandbox, and the service does not start`;
+  return { layer: "sandbox", state: "open", proof: message, remedy };
 }

@@ -2,29 +2,29 @@ import { readFile, readlink } from "node:fs/promises";
 
 import { type GroupLimits, readGroupLimits } from "./group-limits.ts";
 
-/** What the kernel says of a process, from outside: nothing in it can be forged from within the process. */
-export interface Account {
-  /** Real, effective, saved and filesystem user, as this process's user namespace counts. */
+/** The properties of a process as the kernel reports them. The process itself cannot forge them. */
+export interface KernelReport {
+  /** The real, effective, saved and filesystem user, as ids of this process's user namespace. */
   readonly uids: readonly number[];
-  /** Likewise its groups, and all that it has besides. */
+  /** The real, effective, saved, filesystem and supplementary groups. */
   readonly gids: readonly number[];
-  /** Whether it is in the host's own user namespace, where root is root. */
+  /** Whether the process is in the host's user namespace, where user 0 is the host's root. */
   readonly isOfHost: boolean;
-  /** 2 is a filter (proc(5)). */
+  /** The seccomp mode; 2 is a filter (proc(5)). */
   readonly seccomp: number;
-  /** How many filters it is under. */
+  /** The number of system-call filters. */
   readonly filters: number;
   readonly noNewPrivileges: number;
-  /** Each of the five sets as it is written, in hexadecimal. */
+  /** The five capability sets, in hexadecimal. */
   readonly capabilities: Readonly<Record<string, string>>;
-  /** Its id in each PID namespace that it is in, from here inwards. */
+  /** The process ids in each PID namespace of the process, from this process's namespace inwards. */
   readonly pids: readonly number[];
-  /** By kind, such as `net`; null where this process may not look. */
+  /** The namespaces by kind, such as `net`; null if this process may not read them. */
   readonly namespaces: Readonly<Record<NamespaceKind, string | null>>;
-  /** Soft limits by the kernel's names; a limit that is none is infinite. */
+  /** The soft limits by the kernel's names; no limit is infinite. */
   readonly limits: Readonly<Record<string, number>>;
   readonly group: GroupLimits;
-  /** The size of the file system at /tmp, in bytes; null where it has none there or this process may not look. */
+  /** The size of the file system at /tmp, in bytes; null if there is none, or if this process may not read it. */
   readonly tmpBytes: number | null;
 }
 
@@ -32,8 +32,8 @@ export const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"] 
 export type NamespaceKind = (typeof NAMESPACES)[number];
 const CAPABILITY_SETS = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
 
-/** @param pid of a process, or `self`. @throws {Error} when there is none. */
-export async function readAccount(pid: number | "self"): Promise<Account> {
+/** @param pid the id of a process, or `self`. @throws {Error} if there is no such process. */
+export async function readKernelReport(pid: number | "self"): Promise<KernelReport> {
   const status = await readFile(`/proc/${pid}/status`, "latin1");
   const field = (name: string): string => new RegExp(`^${name}:[\\t ]+(.*)$`, "m").exec(status)?.[1] ?? "";
   const numbers = (name: string): number[] => field(name).split(/\s+/).map(Number);
@@ -53,7 +53,7 @@ export async function readAccount(pid: number | "self"): Promise<Account> {
   };
 }
 
-/** A line such as `36 35 0:30 / /tmp rw,nosuid - tmpfs tmpfs rw,size=65536k,uid=1000` (proc_pid_mountinfo(5)). */
+/** Parses a line such as `36 35 0:30 / /tmp rw,nosuid - tmpfs tmpfs rw,size=65536k,uid=1000` (proc_pid_mountinfo(5)). */
 function parseTmpBytes(mounts: string): number | null {
   const size = /^(?:\S+ ){4}\/tmp .* - tmpfs \S+ \S*\bsize=(\d+)k/m.exec(mounts)?.[1];
   return size === undefined ? null : Number(size) * 1_024;
@@ -64,7 +64,7 @@ async function readNamespaces(pid: number | "self"): Promise<Record<NamespaceKin
   return Object.fromEntries(await Promise.all(links)) as Record<NamespaceKind, string | null>;
 }
 
-/** Lines such as `Max open files            128                  128                  files`. */
+/** Parses lines such as `Max open files            128                  128                  files`. */
 function parseLimits(text: string): Record<string, number> {
   const rows = text.matchAll(/^Max (\S+(?: \S+)*)\s{2,}(\d+|unlimited)\s/gm);
   return Object.fromEntries([...rows].map(([, name, soft]) => [name!, soft === "unlimited" ? Infinity : Number(soft)]));

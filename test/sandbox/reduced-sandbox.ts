@@ -19,30 +19,31 @@ export const RESOURCES: SandboxOptions = {
   cpuCores: 1,
   tmpBytes: 16 * MIB,
   descriptors: 128,
-  // No result of the self-test would fit.
+  // Too small for every result of the self-test.
   resultBytes: 16,
   logs: { bytes: MIB, linesPerSecond: 1_000 },
 };
 
 /**
- * What the self-test says of the real wall, whose bubblewrap is called by a shell script that may take layers away.
+ * Runs the self-test on the level `namespaces`, with a shell script between the service and bubblewrap that can remove
+ * layers.
  *
- * @param script edits the arguments, `"$@"`.
- * @param promised what the wall is said to hold, where it is not what it was made with.
- * @param landlock the version to use, by default the kernel's.
+ * @param script a script that edits the arguments, `"$@"`.
+ * @param promised promised properties that differ from the real properties of the sandbox.
+ * @param landlock the version of Landlock to use, by default the kernel's.
  */
-export async function testThinnedWall(
+export async function testReducedSandbox(
   script: string,
   promised: Partial<Promised> = {},
   landlock?: number,
 ): Promise<Check[]> {
   await using _ = await useBubblewrap(script);
-  // Awaited here: the script is needed for as long as guests are made.
-  const wall = await openNamespaces({ ...(await runFolder()), remove: async () => {} }, RESOURCES, landlock);
-  return await testSandbox(sandboxOf(wall), promised);
+  // Awaited here, because the script is needed until all guests have been started.
+  const local = await openNamespaces({ ...(await runFolder()), remove: async () => {} }, RESOURCES, landlock);
+  return await testSandbox(sandboxOf(local), promised);
 }
 
-/** One for all walls of a file: none of them changes it, and to make it is a third of the work of a wall. */
+/** One folder for all sandboxes of a file: no sandbox changes it, and making it is a third of the work of opening one. */
 let sharedFolder: Promise<RunFolder> | null = null;
 
 function runFolder(): Promise<RunFolder> {
@@ -52,7 +53,7 @@ function runFolder(): Promise<RunFolder> {
 
 after(async () => (await sharedFolder)?.remove());
 
-/** Until it is disposed of, this process finds a bubblewrap that is the real one after a script. */
+/** Makes this process use a bubblewrap that runs a script before the real one, until the result is disposed of. */
 export async function useBubblewrap(script: string): Promise<AsyncDisposable> {
   const wrapper = await fakeBubblewrap(script);
   const search = process.env["PATH"];
@@ -64,7 +65,7 @@ export async function useBubblewrap(script: string): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: restore };
 }
 
-/** What the self-test says of a sandbox, which is closed then. */
+/** Runs the self-test on a sandbox and closes the sandbox. */
 export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> = {}): Promise<Check[]> {
   try {
     return await testWall(probeGuests(sandbox, RESOURCES.resultBytes), {
@@ -77,9 +78,9 @@ export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> 
   }
 }
 
-/** A folder to be searched first, whose `bwrap` is the real one after a script. */
+/** Creates a folder for the start of the PATH. Its `bwrap` runs a script before the real bubblewrap. */
 export async function fakeBubblewrap(script: string): Promise<AsyncDisposable & { path: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), "caisson-thinned-"));
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-bwrap-"));
   await chmod(folder, 0o755);
   const file = path.join(folder, "bwrap");
   await writeFile(file, `#!/bin/bash\n${script}\nexec /usr/bin/bwrap "$@"\n`);
@@ -87,21 +88,21 @@ export async function fakeBubblewrap(script: string): Promise<AsyncDisposable & 
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Takes an argument away, and the word after it when it has a value. */
-export function without(argument: string, words: 1 | 2 | 3 = 1): string {
+/** Returns a script that removes an argument. @param length the number of words of the argument with its values. */
+export function without(argument: string, length: 1 | 2 | 3 = 1): string {
   return `kept=(); while [ $# -gt 0 ]; do
-    if [ "$1" = ${argument} ]; then shift ${words}; else kept+=("$1"); shift; fi
+    if [ "$1" = ${argument} ]; then shift ${length}; else kept+=("$1"); shift; fi
   done; set -- "\${kept[@]}"`;
 }
 
-/** Puts arguments before the one after which nothing can be mounted any more. */
-export function withMounts(...words: readonly string[]): string {
-  return `kept=(); for word in "$@"; do
-    if [ "$word" = --remount-ro ]; then kept+=(${words.join(" ")}); fi; kept+=("$word")
+/** Returns a script that adds arguments before the argument that makes the root read-only. */
+export function withMounts(...args: readonly string[]): string {
+  return `kept=(); for arg in "$@"; do
+    if [ "$arg" = --remount-ro ]; then kept+=(${args.join(" ")}); fi; kept+=("$arg")
   done; set -- "\${kept[@]}"`;
 }
 
-/** Starts Node, or what is in its place, with nobody who plays a plan: no filter, no Landlock, no limits. */
+/** A script that starts Node, or the program used instead of it, without the stub: no filter, no Landlock, no limits. */
 export const NO_PLAN: string = `kept=(); while [ $# -gt 0 ]; do
     if [ "$1 $2" = "-- /bin/stub" ]; then kept+=(--); shift 2; else kept+=("$1"); shift; fi
   done; set -- "\${kept[@]}"`;

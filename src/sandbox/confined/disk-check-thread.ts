@@ -1,34 +1,36 @@
 import { realpathSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 
+import type { DiskCheckReply, DiskCheckRequest } from "./disk-checker.ts";
 import { diskUse } from "./disk.ts";
-import type { LookReply, LookRequest } from "./looker.ts";
 import { removedUse } from "./removed.ts";
 
-/** What it costs to have a stub become a guest's user: the start of a process, and its end. */
+/** The processor time, in milliseconds, of a stub that becomes a guest's user: the start and the end of a process. */
 const STUB_MS = 4;
 
-/** The thread that `Looker` starts: one look after the other. */
+/** The thread that `DiskChecker` starts. It does one check at a time. */
 let last = Promise.resolve();
-parentPort!.on("message", (request: LookRequest) => {
+parentPort!.on("message", (request: DiskCheckRequest) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  last = last.then(async () => parentPort!.postMessage(await look(request)));
+  last = last.then(async () => parentPort!.postMessage(await check(request)));
 });
 
-async function look(request: LookRequest): Promise<LookReply> {
+async function check(request: DiskCheckRequest): Promise<DiskCheckReply> {
   const { number, limitBytes } = request;
-  // A clock would count what the guests take meanwhile: each could make its looks seem dear, and so have fewer of them.
+  // Processor time, because a clock also counts the time that guests use meanwhile: a busy guest could make its checks
+  // look expensive, and so be checked less often.
   const start = process.threadCpuUsage();
   const folder = resolved(request.folder);
   const removed = await removedUse({ ...request, folder });
   const { bytes, isCertain } = diskUse(folder, limitBytes, removed.bytes);
   const { user, system } = process.threadCpuUsage(start);
   const costMs = (user + system) / 1_000 + (removed.usedStub ? STUB_MS : 0);
-  // SQLite removes a file a moment before it unmaps it. A guest that holds one on purpose holds it at the next look, too.
+  // SQLite removes a file shortly before it unmaps it, so an infinite result is not certain. A hostile guest still has the
+  // file mapped at the next check.
   return { number, bytes, isCertain: isCertain && removed.bytes < Infinity, costMs };
 }
 
-/** The kernel reports paths without symbolic links. */
+/** Returns the path without symbolic links, as the kernel reports paths. */
 function resolved(folder: string): string {
   try {
     return realpathSync(folder);

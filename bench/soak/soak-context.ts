@@ -6,8 +6,8 @@ import type { Canaries } from "../../test/hostile/canaries.ts";
 import type { Tally } from "./tally.ts";
 import type { TimedRuns } from "./timed-runs.ts";
 
-/** Whom and what a soak is about. */
-export interface Ground {
+/** What the loops of a soak share. */
+export interface SoakContext {
   readonly service: Service;
   readonly timed: TimedRuns;
   readonly canaries: Canaries;
@@ -16,7 +16,7 @@ export interface Ground {
   readonly wallMs: number;
 }
 
-/** Waits for as long as the service says. */
-export async function waitAsAsked(answer: Answer, signal: AbortSignal): Promise<void> {
+/** Waits for the time in the header Retry-After. */
+export async function waitForRetry(answer: Answer, signal: AbortSignal): Promise<void> {
   await setTimeout(Number(answer.headers["retry-after"]) * 1_000, undefined, { signal }).catch(() => {});
 }

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { FairQueue } from "../../src/redis/fair-queue.ts";
+
+it("runs no more work at once than it may, and all of it", async () => {
+  const queue = new FairQueue(3);
+  let running = 0;
+  let most = 0;
+  const work = async (): Promise<void> => {
+    running++;
+    most = Math.max(most, running);
+    await new Promise(setImmediate);
+    running--;
+  };
+  await Promise.all(Array.from({ length: 20 }, (_, at) => queue.run(String(at % 4), work)));
+  assert.deepEqual([running, most], [0, 3]);
+});
+
+it("a holder with little work does not wait for all work of another holder", async () => {
+  const queue = new FairQueue(1);
+  const done: string[] = [];
+  const run = (holder: string): Promise<void> =>
+    queue.run(holder, async () => {
+      await new Promise(setImmediate);
+      done.push(holder);
+    });
+  const greedy = Array.from({ length: 100 }, () => run("greedy"));
+  await run("quiet");
+  assert.ok(done.length <= 3, `${done.length} were done before`);
+  await Promise.all(greedy);
+});
+
+it("work that fails frees its place", async () => {
+  const queue = new FairQueue(1);
+  for (let turn = 0; turn < 3; turn++) {
+    await assert.rejects(
+      queue.run("a", () => Promise.reject(new Error("fails"))),
+      /fails/,
+    );
+  }
+  assert.equal(await queue.run("a", () => Promise.resolve(1)), 1);
+});
