@@ -113,6 +113,21 @@ export async function served(container: Container): Promise<void> {
   if (code !== undefined) throw new Error(`the container ended with ${code}: ${container.stderr()}`);
 }
 
+/** Waits until a container ends by itself, and removes it. @throws {Error} when it does not end in time. */
+export async function endOf(container: Container): Promise<Ended> {
+  const { promise: isLate, reject } = Promise.withResolvers<never>();
+  const tooLate = (): void => reject(new Error(`the container did not end: ${container.stdout()}`));
+  const timer = setTimeout(tooLate, START_MS);
+  try {
+    const code = await Promise.race([container.ended, isLate]);
+    return { code, stdout: container.stdout(), stderr: container.stderr() };
+  } finally {
+    clearTimeout(timer);
+    // It would keep the process of the test from ending.
+    await container.stop();
+  }
+}
+
 function collect(child: ChildProcess): { stdout(): string; stderr(): string } {
   const output = { stdout: "", stderr: "" };
   child.stdout!.setEncoding("utf8").on("data", (chunk: string) => (output.stdout += chunk));

@@ -4,7 +4,7 @@ import path from "node:path";
 import { before, describe, it } from "node:test";
 
 import packageJson from "../../package.json" with { type: "json" };
-import { runContainer } from "./container.ts";
+import { endOf, runContainer } from "./container.ts";
 import { imageConfig, readContext, readCopy, readDockerfile } from "./dockerfile.ts";
 import { buildImage, type Image } from "./image.ts";
 import { whyNoContainer } from "./runtime.ts";
@@ -59,22 +59,15 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
   });
 
   it("runs a subcommand instead of the service, on the Node that this release pins", async () => {
-    const container = runContainer(image, {}, ["doctor", "--json"]);
-    await container.ended;
-    const { layers } = JSON.parse(container.stdout()) as { layers: { layer: string; proof: string }[] };
+    const { stdout } = await endOf(runContainer(image, {}, ["doctor", "--json"]));
+    const { layers } = JSON.parse(stdout) as { layers: { layer: string; proof: string }[] };
     const pinned = packageJson.optionalDependencies[`node-linux-${process.arch as "x64" | "arm64"}`];
     assert.equal(layers.find(({ layer }) => layer === "Node")!.proof, `${pinned}, the version pinned by this release`);
-    await container.stop();
   });
 
   it("refuses to start if the requested namespaces are refused, and reports the cause", async () => {
-    const container = runContainer(image, {}, ["serve", "--isolation", "namespaces"]);
-    assert.equal(await container.ended, 1);
-    assert.equal(container.stdout(), "");
-    assert.match(
-      container.stderr(),
-      /^caisson: no guest can be started: .*the engine's seccomp and AppArmor profiles refuse them/,
-    );
-    await container.stop();
+    const { code, stdout, stderr } = await endOf(runContainer(image, {}, ["serve", "--isolation", "namespaces"]));
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^caisson: no guest can be started: .*the engine's seccomp and AppArmor profiles refuse them/);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { runContainer } from "./container.ts";
+import { endOf, runContainer } from "./container.ts";
 import { buildImage, type Image } from "./image.ts";
 import type { RunFlags } from "./oci.ts";
 import { whyNoContainer } from "./runtime.ts";
@@ -82,8 +82,6 @@ describe("the emulation of a default container", { skip: whyNoContainer() }, () 
 
 /** Returns the output of a script that is process 1 of a container. */
 async function outputOf(script: string, flags: RunFlags = {}): Promise<string> {
-  const container = runContainer(image, flags, [script]);
-  await container.ended;
-  await container.stop();
-  return container.stdout() + container.stderr();
+  const { stdout, stderr } = await endOf(runContainer(image, flags, [script]));
+  return stdout + stderr;
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { type Container, runContainer, served } from "./container.ts";
+import type { Ended } from "../cli/command.ts";
+import { type Container, endOf, runContainer, served } from "./container.ts";
 import { buildImage, type Image } from "./image.ts";
 import type { RunFlags } from "./oci.ts";
 import { whyNoContainer } from "./runtime.ts";
@@ -56,19 +57,19 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
 
   it("that was killed and is started again: serves with the same token, and leaves no old files", async () => {
     // The service is process 1 each time, so by its number the killed process would seem to live.
-    const first = runContainer(image);
-    await served(first);
-    const token = await tokenOf(first);
-    const held = await temporaryFiles(first);
-    await first.kill();
-    const second = first.startAgain();
+    let container = runContainer(image);
     try {
-      await served(second);
+      await served(container);
+      const token = await tokenOf(container);
+      const held = await temporaryFiles(container);
       assert.equal(held, "2 caisson-run");
-      assert.deepEqual([await tokenOf(second), await temporaryFiles(second)], [token, held]);
-      assert.equal((await second.request("POST", "/api/run/demo", { token, body: "6 * 7" })).text, "42");
+      await container.kill();
+      container = container.startAgain();
+      await served(container);
+      assert.deepEqual([await tokenOf(container), await temporaryFiles(container)], [token, held]);
+      assert.equal((await container.request("POST", "/api/run/demo", { token, body: "6 * 7" })).text, "42");
     } finally {
-      await second.stop();
+      await container.stop();
     }
   });
 
@@ -108,11 +109,8 @@ async function temporaryFiles(container: Container): Promise<string> {
   return stdout.replaceAll(/\s+/g, " ").trim();
 }
 
-async function ended(flags: RunFlags, words?: readonly string[]): ReturnType<Container["exec"]> {
-  const container = runContainer(image, flags, words);
-  const code = await container.ended;
-  await container.stop();
-  return { code, stdout: container.stdout(), stderr: container.stderr() };
+function ended(flags: RunFlags, words?: readonly string[]): Promise<Ended> {
+  return endOf(runContainer(image, flags, words));
 }
 
 interface Diagnosis {

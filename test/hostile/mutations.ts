@@ -71,6 +71,11 @@ export function honestFrame(random: Seeded, run: { readonly id: number; readonly
   }
 }
 
+/** The frame by which an honest guest opens its first connection for a run. */
+export function honestOpen(run: number, { host, port }: Targets): Buffer {
+  return frameOf(FROM_GUEST.open, 1, openPayload(run, host, port));
+}
+
 /** Splits bytes at arbitrary positions, as a stream may. */
 export function cut(random: Seeded, bytes: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
@@ -105,13 +110,9 @@ function egressPayload(random: Seeded, type: number, { runs, host, port }: Targe
   switch (type) {
     case FROM_GUEST.open:
     case FROM_GUEST.lookup: {
-      number.writeUInt32LE(random.pick(runs));
       const hosts = [host, host, "127.0.0.1", "169.254.169.254", "nowhere.test", "::ffff:127.0.0.1", "a b", ""];
       const ports = [port, port, 80, 22, 0, 65_536, -1, 1.5];
-      return Buffer.concat([
-        number,
-        Buffer.from(JSON.stringify({ host: random.pick(hosts), port: random.pick(ports) })),
-      ]);
+      return openPayload(random.pick(runs), random.pick(hosts), random.pick(ports));
     }
     case FROM_GUEST.sent:
       return Buffer.alloc(random.below(600), 1);
@@ -121,6 +122,12 @@ function egressPayload(random: Seeded, type: number, { runs, host, port }: Targe
     default:
       return Buffer.alloc(0);
   }
+}
+
+function openPayload(run: number, host: string, port: number): Buffer {
+  const number = Buffer.alloc(4);
+  number.writeUInt32LE(run);
+  return Buffer.concat([number, Buffer.from(JSON.stringify({ host, port }))]);
 }
 
 function somePayload(random: Seeded): Buffer {

@@ -56,21 +56,18 @@ async function launch(): Promise<{ guest: GuestProcess; wrapper: number }> {
 /** Ends guests at random moments of their start, and asserts that no process and no group of them remains. */
 async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => void): Promise<void> {
   const random = seeded();
-  const momentsUs: number[] = [];
-  const told = (): string => `seed ${random.seed}, ended after ${momentsUs.join(", ")} µs`;
   for (let count = 0; count < STARTS; count++) {
     const { guest, wrapper } = await launch();
-    momentsUs.push(random.below(START_US));
-    const endMs = performance.now() + momentsUs.at(-1)! / 1_000;
+    const afterUs = random.below(START_US);
+    const endMs = performance.now() + afterUs / 1_000;
     while (performance.now() < endMs) await setImmediate();
     end(guest, wrapper);
-    const late = once(AbortSignal.timeout(END_MS), "abort").then(() =>
-      assert.fail(`the last has not ended; ${told()}`),
-    );
+    const told = `seed ${random.seed}, start ${count}, ended after ${afterUs} µs`;
+    const late = once(AbortSignal.timeout(END_MS), "abort").then(() => assert.fail(`it has not ended; ${told}`));
     await Promise.race([guest.exited, late]);
+    assert.deepEqual(await trail.processes(), [], told);
+    assert.deepEqual(trail.groups(), [], told);
   }
-  assert.deepEqual(await trail.processes(), [], told());
-  assert.deepEqual(trail.groups(), [], told());
 }
 
 function leavesNothing(): void {
