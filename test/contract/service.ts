@@ -177,6 +177,8 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
 
 /** A step that takes milliseconds on an idle machine takes seconds on one that runs other tests. */
 const LONG_STEPS = ["--block-limit", "20s"];
+/** Each spare guest takes processor time at the start of a service, and most tests use one container at a time. */
+const SMALL_POOL = ["--pool", "1"];
 
 /**
  * Flags for most tests, which use more container names than a tenant may, and more tokens than a client has. Flags
@@ -194,6 +196,7 @@ function launch(flags: readonly string[], home: Home): ChildProcess {
     ...MANY_CONTAINERS,
     ...(flags.includes("--auth-limit") ? [] : MANY_CHECKS),
     ...(flags.includes("--block-limit") ? [] : LONG_STEPS),
+    ...(flags.includes("--pool") ? [] : SMALL_POOL),
     ...flags,
   );
 }
