@@ -1,4 +1,5 @@
 import { Problem } from "../../errors.ts";
+import type { Caller } from "../../tokens/caller.ts";
 import { type Claims, permitsContainer } from "../../tokens/claims.ts";
 import { AUDIENCE, ISSUER } from "../../tokens/format.ts";
 import type { IssuedToken } from "../../tokens/store.ts";
@@ -6,11 +7,12 @@ import type { Tokens } from "../../tokens/token-service.ts";
 import { containerName, decode } from "../target.ts";
 import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";
-import { readForm } from "./read-form.ts";
+import { readBytes } from "./read-json.ts";
 import {
   type Api,
   type ApiDependencies,
   authenticate,
+  type Call,
   forbidden,
   type Handler,
   json,
@@ -19,6 +21,9 @@ import {
   resource,
 } from "./route.ts";
 
+/** The most bytes of a form: a token and a few short members. */
+const MAX_FORM_BYTES = 64 * 2 ** 10;
+const FORM_TYPE = "application/x-www-form-urlencoded";
 /** The tokens that a list reads in one turn of the event loop. A token takes up to 3 ms. */
 const TOKENS_PER_TURN = 3;
 
@@ -119,4 +124,16 @@ async function describe({ claims, issuedBy, issuedAt }: IssuedToken, { store, us
 
 function seconds(ms: number): number {
   return Math.floor(ms / 1_000);
+}
+
+/** @throws {Problem} `request_invalid` if the body is not a form or is too long */
+async function readForm(call: Call, dependencies: ApiDependencies, by: Caller): Promise<URLSearchParams> {
+  const [type = ""] = (call.env.incoming.headers["content-type"] ?? "").split(";", 1);
+  const tooLarge = (): Problem => {
+    return new Problem("request_invalid", `the body is longer than the limit of ${MAX_FORM_BYTES} bytes`);
+  };
+  const text = await readBytes(call, dependencies, by, { limitBytes: MAX_FORM_BYTES, tooLarge }, String);
+  if (type.trim().toLowerCase() !== FORM_TYPE)
+    throw new Problem("request_invalid", `the body must be a form, ${FORM_TYPE}`);
+  return new URLSearchParams(text);
 }

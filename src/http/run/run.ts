@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
+import type { Decision } from "../../limits/store.ts";
+import type { Sources } from "../../source/fetch.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { mayHaveSecrets } from "../../tokens/secrets/vault.ts";
 import { clientNetwork } from "../address.ts";
@@ -10,9 +12,7 @@ import { readCredential } from "../credential.ts";
 import { discardRest } from "../read-body.ts";
 import { containerName, type Target, taskUrl } from "../target.ts";
 import { Execution, type Outcome } from "./execution.ts";
-import { fetchCode } from "./fetch-code.ts";
 import { findTask, mustBeRunnable, mustNotHaveEnded, type RunTarget, subjectOfTask } from "./find-task.ts";
-import { limitProblem } from "./limit-problem.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { observeRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
@@ -20,7 +20,7 @@ import { RunAnswer } from "./run-answer.ts";
 import { callersOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
-import { readRunInput, type RunInput } from "./run-input.ts";
+import { type CodeText, readRunInput, type RunInput } from "./run-input.ts";
 
 /** The story of a run. The order of its steps is a promise: it decides the answer when several things are wrong. */
 export class RunEndpoint {
@@ -196,4 +196,28 @@ function abandonWithClient(response: ServerResponse, execution: Execution): void
 /** A refusal by the limits comes before a fault of the request. A store that cannot be reached hides no fault. */
 function limitOr(fault: unknown, refused: unknown): unknown {
   return refused instanceof Problem && refused.status === 429 ? refused : fault;
+}
+
+/** Fetches the code of a run from its URL. @throws {Problem} as `Sources.fetch`. */
+async function fetchCode({ taskUrl: url, group, pin, response }: RunCall, sources: Sources): Promise<CodeText> {
+  // The run of a client that has left must not hold its slot for as long as a slow server answers.
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const permit = { net: group.net, sha256: pin?.sha256 ?? null };
+  const { bytes, contentType } = await sources.fetch(pin?.url ?? url!, permit, gone.signal);
+  const typescript = contentType?.startsWith("application/typescript") ?? false;
+  return { source: bytes, typescript, modules: null };
+}
+
+/** The 429 of a refused run. It names every violated window; its code is that of the window with the longest wait. */
+function limitProblem(container: string, decision: Decision): Problem {
+  const worst = decision.violations.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a));
+  const subject = worst.class === "container" ? `container "${container}"` : "the token";
+  const runs = worst.limit === 1 ? "run" : "runs";
+  const wait = Math.ceil(decision.retryAfterMs / 1_000);
+  return new Problem(
+    worst.class === "container" ? "container_limited" : "token_limited",
+    `${subject} allows ${worst.limit} ${runs} a ${worst.window}; the next fits in ${wait} s`,
+    { retryAfterMs: decision.retryAfterMs, violations: decision.violations },
+  );
 }
