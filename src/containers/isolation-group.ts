@@ -1,4 +1,4 @@
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 
 /**
  * The runs that share a guest. In one container they find what earlier runs of the group left behind, and can forge the

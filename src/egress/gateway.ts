@@ -1,4 +1,4 @@
-import type { EgressCounts } from "../telemetry/egress-counts.ts";
+import { type EgressCounts, egressCounts } from "../telemetry/egress-counts.ts";
 import { formatSize } from "../units.ts";
 import { textFrame } from "../wire/frames.ts";
 import { FROM_GUEST, type NetworkFault, type OpenMessage, TO_GUEST } from "../wire/messages.ts";
@@ -16,9 +16,9 @@ import {
 } from "./limits.ts";
 import { Lookups } from "./lookups.ts";
 import { parseOpen, parseWindow } from "./messages.ts";
-import { restrictPolicy, type NetClaim } from "./narrow.ts";
-import { type CheckedAddress, EgressDenied, type EgressPolicy } from "./policy.ts";
+import { type CheckedAddress, EgressDenied, type EgressPolicy, egressPolicy } from "./policy.ts";
 import { Refusals } from "./refusals.ts";
+import { restrictPolicy, type NetClaim } from "./restrict-policy.ts";
 import { Stream, type StreamOwner } from "./stream.ts";
 
 /** The network access that all guests share. */
@@ -262,4 +262,12 @@ const UNUSED_CONNECTION: NetworkFault = {
   code: "ECONNRESET",
   errno: -104,
   syscall: "read",
+};
+
+/** The egress of guests without network access: it refuses every request with an explanation. */
+export const NO_EGRESS: Egress = {
+  policy: egressPolicy({ mode: "none", allow: [] }),
+  limits: { connections: 1, bytes: 0, timeMs: 1_000 },
+  maxConnections: 1,
+  counts: egressCounts(),
 };

@@ -2,9 +2,8 @@ import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
 import { watchFetch } from "./decoded-responses.ts";
-import { defineCommonJsGlobals } from "./globals.ts";
 import { openLink, send } from "./link.ts";
-import { installModuleHooks } from "./modules.ts";
+import { defineCommonJsGlobals, installModuleHooks } from "./modules.ts";
 import { onNetworkFrame, openNetwork } from "./network/main-thread.ts";
 import { exitGuest, guardProcess, showIdle } from "./process.ts";
 import {

@@ -255,3 +255,14 @@ function inModule(name: string, { fault }: CodeFault): CodeFault {
 function formatOf(text: string): "module" | "commonjs" {
   return /\bexports\b/.test(text) && typeof parseBody(text, "module.js") === "function" ? "commonjs" : "module";
 }
+
+/**
+ * Defines the CommonJS names for ES modules: authors mix the two forms, and bundlers leave `require` and `__dirname` in
+ * modules. They are globals, because a module may declare the names itself. Call it once, before any submitted code runs.
+ */
+export function defineCommonJsGlobals(): void {
+  const values = { require: plainRequire, __dirname: ownFolder, __filename: ownFile };
+  for (const [name, value] of Object.entries(values)) {
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+  }
+}

@@ -78,7 +78,7 @@ export class Feed {
     const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
     const parameters = [byMs, member, value === null ? "0" : "1", value ?? "", forgetAt ?? "", Date.now()];
     const [verdict, serverMs] = (await this.#link.run(PUBLISH, this.#keys(topic), parameters)) as [number, number];
-    this.#serverTime.told(serverMs, sentMs, verdict < 0);
+    this.#serverTime.observe(serverMs, sentMs, verdict < 0);
     if (verdict < 0) throw unavailable(new Error("the change reached Redis after its deadline"));
     return verdict === 1;
   }
@@ -111,7 +111,7 @@ export class Feed {
     const keys = this.#topics.flatMap(({ name }) => this.#keys(name).slice(0, 2));
     const answer = (await this.#link.run(POLL, keys, this.#seen)) as [number, ...[number, string[]][]];
     const [serverMs, ...changes] = answer;
-    this.#serverTime.told(serverMs, sentMs, false);
+    this.#serverTime.observe(serverMs, sentMs, false);
     for (const [at, [newest, members]] of changes.entries()) {
       if (members.length > 0) await this.#topics[at]!.changed(members);
       this.#seen[at] = newest;

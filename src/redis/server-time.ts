@@ -24,7 +24,7 @@ export class ServerTime {
    * @param late whether the time was after the estimated maximum, which happens after the server's clock was set
    *   forward
    */
-  told(serverMs: number, sentMs: number, late: boolean): void {
+  observe(serverMs: number, sentMs: number, late: boolean): void {
     const ahead = serverMs - sentMs;
     if (this.#aheadMs === null || ahead < this.#aheadMs || late) this.#aheadMs = ahead;
     else this.#aheadMs += (ahead - this.#aheadMs) * SHARE;

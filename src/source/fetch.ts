@@ -1,5 +1,5 @@
-import { type NetClaim, requireNamed } from "../egress/narrow.ts";
 import type { EgressPolicy } from "../egress/policy.ts";
+import { type NetClaim, requireNamed } from "../egress/restrict-policy.ts";
 import type { Reply } from "./exchange.ts";
 import { asProblem, FetchFault } from "./fetch-fault.ts";
 import { requirePinned } from "./pin.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { destinationText, readDestination } from "../egress/host.ts";
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import type { MemberFault } from "../members.ts";
 import { type Claims, permitsContainer } from "./claims.ts";

@@ -1,4 +1,4 @@
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 import type { Limits } from "../limits/windows.ts";
 
 /** What a token may be allowed to do. */

@@ -1,4 +1,4 @@
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 import type { Claims } from "./claims.ts";
 
 /** The isolation group of a run: it decides which runs share a guest. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { destinationText, readDestination } from "../egress/host.ts";
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 import { type MemberFault, membersProblem, readSound, type RequestFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
 import { attenuate, exceeds, isSubset } from "./attenuate.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { destinationText, readDestination } from "../egress/host.ts";
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 import { limitsMember } from "../limits/members.ts";
 import { type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "./format.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 import { type Claims, isJti, type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { AUDIENCE, ISSUER, MAX_DEPTH } from "./format.ts";
 import {

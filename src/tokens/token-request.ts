@@ -1,4 +1,4 @@
-import type { NetClaim } from "../egress/narrow.ts";
+import type { NetClaim } from "../egress/restrict-policy.ts";
 import type { Params, Pin, TokenLimits, Verb } from "./claims.ts";
 import type { Secrets } from "./secrets/vault.ts";
 

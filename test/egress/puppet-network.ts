@@ -5,8 +5,8 @@ import type { TestContext } from "node:test";
 
 import type { Guest } from "../../src/containers/guest/guest.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
-import type { NetClaim } from "../../src/egress/narrow.ts";
 import { type EgressOptions, egressPolicy } from "../../src/egress/policy.ts";
+import type { NetClaim } from "../../src/egress/restrict-policy.ts";
 import { egressCounts } from "../../src/telemetry/egress-counts.ts";
 import {
   type AnswerMessage,

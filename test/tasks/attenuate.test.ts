@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import * as fc from "fast-check";
 
-import { requireNamed } from "../../src/egress/narrow.ts";
+import { requireNamed } from "../../src/egress/restrict-policy.ts";
 import { Problem } from "../../src/errors.ts";
 import { mustBeRunnable, subjectOfTask } from "../../src/http/run/find-task.ts";
 import { Limiter } from "../../src/limits/limiter.ts";

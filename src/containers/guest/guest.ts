@@ -1,6 +1,5 @@
-import { type Egress, Gateway } from "../../egress/gateway.ts";
-import type { NetClaim } from "../../egress/narrow.ts";
-import { NO_EGRESS } from "../../egress/none.ts";
+import { type Egress, Gateway, NO_EGRESS } from "../../egress/gateway.ts";
+import type { NetClaim } from "../../egress/restrict-policy.ts";
 import { Problem } from "../../errors.ts";
 import type { GuestProcess, Priority } from "../../sandbox/sandbox.ts";
 import { bytesFrame, textFrame } from "../../wire/frames.ts";

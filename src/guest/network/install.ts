@@ -1,9 +1,11 @@
+import type v8Module from "node:v8";
+
 import { TO_GUEST } from "../../wire/messages.ts";
 import { type Carrier, setCarrier } from "./carrier.ts";
 import { patchConnect } from "./connect.ts";
 import { patchDns } from "./dns.ts";
+import { notSupported } from "./errors.ts";
 import { onFirstUse, onUndici, watchFirstUse } from "./first-use.ts";
-import { patchFlags } from "./flags.ts";
 import { patchHttp2 } from "./http2.ts";
 import { onAnswer } from "./lookups.ts";
 import { patchDatagrams, patchListen, type SetPendingError } from "./refusals.ts";
@@ -30,4 +32,18 @@ export function installNetwork(carrier: Carrier, setPendingError: SetPendingErro
 export function onThreadFrame(type: number, id: number, payload: Buffer): void {
   if (type === TO_GUEST.answer) onAnswer(id, payload);
   else onStreamFrame(type, id, payload);
+}
+
+/**
+ * Makes `v8.setFlagsFromString` fail: some flags disable V8's memory checks, for example
+ * `--experimental-wasm-skip-bounds-checks`. This is only defence in depth. Node's internals can bypass it, and the sandbox
+ * does not depend on it.
+ */
+function patchFlags(v8: typeof v8Module): void {
+  v8.setFlagsFromString = setFlagsFromString;
+}
+
+function setFlagsFromString(): never {
+  const message = "setFlagsFromString is not possible: all tasks use the same V8 flags";
+  throw notSupported("setFlagsFromString", message);
 }

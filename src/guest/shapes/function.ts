@@ -1,13 +1,14 @@
 import { types } from "node:util";
 
 import { uncurry } from "../../wire/uncurry.ts";
+import { contextOf } from "../context.ts";
 import { CodeFault } from "../faults.ts";
+import { answer } from "../result.ts";
 import { callbackShape } from "./callback.ts";
 import { mistakeHint } from "./mistakes.ts";
 import { nodeShape } from "./node.ts";
 import { firstParameter, parameterList } from "./parameters.ts";
 import type { Shape, Submitted } from "./shape.ts";
-import { valueShape } from "./value.ts";
 
 const MAX_PARAMETERS = 3;
 const { isAsyncFunction, isGeneratorFunction } = types;
@@ -55,4 +56,13 @@ function mayReadArguments(source: string): boolean {
   if (/\barguments\b|\[native code\]/.test(source)) return true;
   const list = parameterList(source);
   return list === null || /[^\s]/.test(list.slice(0, list.indexOf(")")));
+}
+
+/** The shape of a function whose returned value is the result. */
+function valueShape(fn: Submitted, needsContext: boolean): Shape {
+  return {
+    needsContext,
+    answersBy: "value",
+    run: needsContext ? (run) => answer(run, fn(contextOf(run))) : (run) => answer(run, fn()),
+  };
 }

@@ -135,7 +135,7 @@ export class RedisLimitStore implements LimitStore {
     const deadlineMs = this.#serverTime.at(sentMs + this.#link.commandMs);
     const packed = await this.#link.runPacked(this.#script, keys, [what, deadlineMs, ...args]);
     const reply = new LimitReply(packed as Buffer[]);
-    this.#serverTime.told(reply.serverMs, sentMs, !reply.inTime);
+    this.#serverTime.observe(reply.serverMs, sentMs, !reply.inTime);
     if (!reply.inTime) throw unavailable(new Error("Redis received the decision after its deadline"));
     return reply;
   }

@@ -1,8 +1,8 @@
-import { chmod, lchown, lstat, mkdtemp, rename, rmdir, unlink } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { chmod, lchown, lstat, mkdtemp, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import path from "node:path";
 
 import { ownIdentity } from "../privilege.ts";
-import { readDirectory } from "./read-directory.ts";
 
 /**
  * Removes a folder that guests have written to, with its content. Does nothing if the folder does not exist. The guests must
@@ -46,4 +46,21 @@ async function takeOver(folder: string | Buffer): Promise<boolean> {
   if (found.uid !== uid) await lchown(folder, uid, gid);
   await chmod(folder, 0o700);
   return true;
+}
+
+/** The number of entries that are in memory at a time. A guest can create millions. */
+const BATCH_ENTRIES = 256;
+const SLASH = Buffer.from("/");
+
+/**
+ * Yields the entries of a folder that a guest has written to, each with its path. Names are bytes, because a guest's file
+ * names may be invalid UTF-8: converted to text, a name would not find its file.
+ */
+async function* readDirectory(folder: string | Buffer): AsyncGenerator<[path: Buffer, entry: Dirent]> {
+  const start = Buffer.concat([Buffer.from(folder as string), SLASH]);
+  // Node's types allow only strings as names and folders.
+  const options = { encoding: "buffer" as BufferEncoding, bufferSize: BATCH_ENTRIES };
+  for await (const entry of await opendir(folder, options)) {
+    yield [Buffer.concat([start, entry.name as unknown as Buffer]), entry];
+  }
 }

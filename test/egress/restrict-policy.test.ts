@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { restrictPolicy, requireNamed } from "../../src/egress/narrow.ts";
 import { EgressDenied, egressPolicy } from "../../src/egress/policy.ts";
+import { restrictPolicy, requireNamed } from "../../src/egress/restrict-policy.ts";
 
 const PUBLIC_ADDRESS = "93.184.216.34";
 const lookups: string[] = [];
