@@ -36,7 +36,7 @@ const drawn = new Map(readAttacks("namespaces").map((attack) => [nameOf(attack),
 
 const WHOLE: readonly Held[] = LEVELS.map((level) => {
   const chosen = (attack: Attack): boolean => isLong || !isAlike(attack) || drawn.get(nameOf(attack)) === level;
-  return { level, started: "by whoever runs the tests", make: makeHome, skip: false, chosen };
+  return { level, started: "by the user of the tests", make: makeHome, skip: false, chosen };
 });
 
 /** Classes that differ if a guest has the service's user and the host's root: files, processes and the kernel. */

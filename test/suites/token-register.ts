@@ -47,11 +47,11 @@ export function tokenStoreSuite(subject: string, open: () => Promise<TokenStoreU
       "keeps issued tokens with their issuer, time and keys, even when it is opened again",
       async ({ store, reopen }) => {
         const below = { ...issued(), parents: [randomUUID()] };
-        await store.record(below, "somebody", START_MS, ["one", "other"]);
+        await store.record(below, "issuer", START_MS, ["one", "other"]);
         for (const turn of [() => store, reopen]) {
           const each = await turn();
           const found = await each.issued(below.jti);
-          assert.deepEqual([found?.issuedBy, found?.issuedAt], ["somebody", START_MS]);
+          assert.deepEqual([found?.issuedBy, found?.issuedAt], ["issuer", START_MS]);
           assert.deepEqual(found?.kids, ["one", "other"]);
           assert.deepEqual([found?.claims.parents, found?.claims.exp], [below.parents, EXP_S]);
         }
