@@ -25,6 +25,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "sandbox",
     "egress",
     "telemetry",
+    "records",
     "redis",
     "data-lock",
     ...LEAVES,
@@ -39,6 +40,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "egress",
     "telemetry",
     "redaction",
+    "records",
     "wire",
     ...LEAVES,
   ],
@@ -51,6 +53,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   sandbox: ["wire", ...LEAVES],
   egress: ["wire", "telemetry", ...LEAVES],
   telemetry: ["wire", ...LEAVES],
+  records: ["database", "wire", ...LEAVES],
   redaction: ["errors"],
   redis: [...LEAVES],
   // The guest imports only `wire`, because submitted code can reach everything that the guest imports.

@@ -5,6 +5,7 @@ import { NETWORK, type NetworkConfig } from "./config/groups/network.ts";
 import { type NodeConfig, NODES } from "./config/groups/nodes.ts";
 import { type QuotaConfig, QUOTAS } from "./config/groups/quotas.ts";
 import { RATE_LIMITS, type RateLimitConfig } from "./config/groups/rate-limits.ts";
+import { type RecordConfig, RECORDS } from "./config/groups/records.ts";
 import { RUN_LIMITS, type RunLimitConfig } from "./config/groups/run-limits.ts";
 import { SANDBOX, type SandboxConfig } from "./config/groups/sandbox.ts";
 import { TASK_URL, type TaskUrlConfig } from "./config/groups/task-url.ts";
@@ -22,6 +23,7 @@ export interface Config
     ContainerConfig,
     RateLimitConfig,
     QuotaConfig,
+    RecordConfig,
     NodeConfig {}
 
 /** The settings by the headings of `--help` and of the settings page, in reading order. */
@@ -35,6 +37,7 @@ export const SETTING_GROUPS: Readonly<Record<string, Readonly<Record<string, Set
   "Containers and guests": CONTAINERS,
   "Rate limits": RATE_LIMITS,
   "Caps and quotas of tokens": QUOTAS,
+  "Records of runs": RECORDS,
   "Several nodes": NODES,
 };
 
@@ -49,5 +52,6 @@ export const SETTINGS: Settings<Config> = {
   ...CONTAINERS,
   ...RATE_LIMITS,
   ...QUOTAS,
+  ...RECORDS,
   ...NODES,
 };

@@ -1,0 +1,38 @@
+import { one, type Settings } from "../setting.ts";
+import { duration, size } from "../values.ts";
+
+export interface RecordConfig {
+  readonly keepRuns: number;
+  readonly runsSize: number;
+  readonly runsRate: number;
+  readonly familyRuns: number;
+  readonly recentRuns: number;
+}
+
+export const RECORDS: Settings<RecordConfig> = {
+  keepRuns: one("--keep-runs <duration>", 7 * 86_400_000, "how long records of runs are kept on disk; 0s keeps none", duration(0)),
+  runsSize: one(
+    "--runs-size <size>",
+    2 ** 30,
+    "disk of all records of runs: the oldest days go first; stops tasks that fill the disk with what they print",
+    size(2 ** 20),
+  ),
+  runsRate: one(
+    "--runs-rate <size>",
+    2 ** 20,
+    "records written a minute for a token with all tokens below it, and for a container: stops a task that floods the records",
+    size(1_024),
+  ),
+  familyRuns: one(
+    "--family-runs <size>",
+    64 * 2 ** 20,
+    "records a day of a token with all tokens below it: stops a customer that pushes out the history of others",
+    size(1_024),
+  ),
+  recentRuns: one(
+    "--recent-runs <size>",
+    64 * 2 ** 20,
+    "memory for the latest records of all containers, the least recently used go first",
+    size(2 ** 20),
+  ),
+};

@@ -1,0 +1,17 @@
+import type { KeptRun, RunStatus } from "./record.ts";
+
+/** A run that has ended. Its record is made at the first need, because most runs succeed silently and are never read. */
+export interface EndedRun {
+  readonly run: string;
+  readonly container: string;
+  readonly status: RunStatus;
+  /** The family of tokens that pays for its storage. */
+  readonly family: string;
+  /** Unix milliseconds. */
+  readonly startedMs: number;
+  /** The approximate memory that it holds: its console lines, its error and its names. */
+  readonly bytes: number;
+  /** Whether it succeeded and printed nothing. */
+  readonly isSilent: boolean;
+  kept(): KeptRun;
+}
