@@ -19,10 +19,11 @@ import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import type { RunTarget } from "./run/find-task.ts";
 import type { RunDependencies } from "./run/run-dependencies.ts";
 import { RunEndpoint } from "./run/run.ts";
-import { parseTarget } from "./target.ts";
+import { parseTarget, type Target } from "./target.ts";
 import { holdWrites } from "./unread.ts";
 
 const RUN_PATH = "/api/run/";
+const RECORDS_PATH = "/api/runs/";
 const RUN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /**
  * The time for a TLS handshake, and for the head of a request. A slower client would occupy a connection for too long.
@@ -50,7 +51,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       return;
     }
     const target = parseTarget(request.url!);
-    const runTarget = parseRunPath(target.path);
+    const runTarget = parseRunPath(target.path) ?? parseRecordedRun(request.method!, target);
     if (!runTarget) {
       if (hasBody(request)) lingerAtEnd(response);
       holdWrites(response, () => clientNetwork(proxies.clientOf(request)));
@@ -129,7 +130,14 @@ function parseRunPath(path: string): RunTarget | null {
   if (!path.startsWith(RUN_PATH)) return null;
   const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
   if (task === "") return null;
-  return { container: container!, task: task ?? null };
+  return { container: container!, task: task ?? null, isRecorded: false };
+}
+
+/** Returns what a run names that is answered with its record, or null for other requests. */
+function parseRecordedRun(method: string, { path, query }: Target): RunTarget | null {
+  if (method !== "POST" || !path.startsWith(RECORDS_PATH)) return null;
+  const container = path.slice(RECORDS_PATH.length);
+  return container.includes("/") ? null : { container, task: query.get("task"), isRecorded: true };
 }
 
 function answerProblem(error: unknown, response: ServerResponse, { log }: RunDependencies): void {

@@ -104,6 +104,8 @@ export class FuzzedRun implements RunListener {
   // Accepted also after the end of the run, because a lookup of a name takes time.
   refused(): void {}
 
+  usesEgress(): void {}
+
   #answer(what: string, isInOrder: boolean): void {
     this.#hear(what, isInOrder);
     this.answers += 1;

@@ -3,15 +3,18 @@ import { Problem } from "../../errors.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
 import { isBlank, withoutPreamble } from "../../source/text.ts";
 import { hasBody } from "../read-body.ts";
+import { ENVELOPE_OPTIONS } from "./record-options.ts";
 import { openRunBody } from "./run-body.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 
 /** Code as text, and what the guest must know to compile it. */
-export type CodeText = Omit<Submission, "data">;
+export type CodeText = Omit<Submission, "data" | "options">;
 
 /** What a request supplies to its run. */
 export interface RunInput {
+  /** The options of an envelope, by name. */
+  readonly options: Readonly<Record<string, unknown>>;
   /** `null` when the service fetches the code. */
   readonly code: CodeText | null;
   /** `data` of an envelope as JSON, or null when there is none. */
@@ -24,6 +27,8 @@ export interface RunInput {
 
 /** An envelope may hold data besides its code, and escapes make code longer than it is. */
 const ENVELOPE_FACTOR = 4;
+
+const NO_OPTIONS = Object.freeze({});
 
 type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
 
@@ -46,10 +51,11 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
   const found = await openRunBody(call.request, call.response, limits, bodies, call.memory);
   const body = found && { source: found.source, mostHeld: limits.bytes };
   const release = found ? found.release : nothing;
-  if (!task?.inline) return { code: null, data: null, body, release };
+  if (!task?.inline) return { code: null, data: null, body, options: NO_OPTIONS, release };
   try {
     const source = withoutPreamble(await tasks.codeOf(task));
-    return { code: { source, typescript: false, modules: null }, data: null, body, release };
+    const code = { source, typescript: false, modules: null };
+    return { code, data: null, body, options: NO_OPTIONS, release };
   } catch (error) {
     release();
     throw error;
@@ -58,7 +64,7 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
 
 /** Reads the code of the body, unless the service fetches it. */
 async function readCode(
-  { request, response, taskUrl: url, pin, memory }: RunCall,
+  { request, response, taskUrl: url, pin, memory, recorded }: RunCall,
   { config: { codeLimit, jsonDepthLimit }, bodies }: InputDependencies,
 ): Promise<RunInput> {
   if (!hasBody(request)) return toFetch(url);
@@ -81,8 +87,9 @@ async function readCode(
     }
     const sha256 = pin?.sha256 ?? null;
     const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
-    const { data, ...code } = await readSubmission(bytes, contentType, limits);
-    return { code, data, body: null, release };
+    const accepted = recorded ? { ...limits, options: ENVELOPE_OPTIONS } : limits;
+    const { data, options, ...code } = await readSubmission(bytes, contentType, accepted);
+    return { code, data, body: null, options, release };
   } catch (error) {
     release();
     throw error;
@@ -90,7 +97,7 @@ async function readCode(
 }
 
 function toFetch(url: string | null): RunInput {
-  if (url !== null) return { code: null, data: null, body: null, release: nothing };
+  if (url !== null) return { code: null, data: null, body: null, options: NO_OPTIONS, release: nothing };
   throw new Problem("code_missing", "the request contains no code", {
     hint: "Send code as the request body, or name it with task_url.",
   });
