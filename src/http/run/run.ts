@@ -13,6 +13,7 @@ import { discardRest } from "../read-body.ts";
 import { containerName, type Target, taskUrl } from "../target.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { findTask, mustBeRunnable, mustNotHaveEnded, type RunTarget, subjectOfTask } from "./find-task.ts";
+import { hideFault } from "./hide-fault.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { observeRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
@@ -176,7 +177,7 @@ export class RunEndpoint {
     const client = proxies.clientOf(request);
     if (answer.isCounted) log.run(answer.run, container, subject.jti, client, error);
     else log.refusedRun(call.memory.name, answer.run, container, subject.jti, client, error);
-    answer.sendProblem(error);
+    answer.sendProblem(hideFault(error, call));
   }
 
   /** The memory of a request without a token belongs to the network of its client. */
