@@ -129,16 +129,19 @@ export class Tasks {
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw new Problem("not_found", "the task has no such version, or it was deleted");
-    const { caller, public: isPublic } = this.#parsed(stored.record);
-    const { net, fresh, params, code } = caller.claims;
+    const { caller, public: isPublic, errors, record } = this.#parsed(stored.record);
+    const { net, fresh, params, code, timeout } = caller.claims;
     const text = stored.code === null ? code : { code: stored.code };
     const members = {
       ...text,
       limits: limitsToRequest(caller.claims, by.claims),
+      timeout,
       net,
       fresh,
       params,
       public: isPublic,
+      errors,
+      record,
     };
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
@@ -234,6 +237,7 @@ export class Tasks {
     const secretsId = await storeSecrets(vault, definition, claims, staying);
     const record: TaskRecord = {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
+      ...{ errors: definition.errors, record: definition.record },
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
       ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
     };

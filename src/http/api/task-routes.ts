@@ -198,13 +198,15 @@ function quoted({ etag }: Task): string {
 
 /** Returns all members of a task except its code and its secrets. Times are in Unix seconds. */
 function describe({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
-  const { jti, exp, limits, net, fresh, params, code } = caller.claims;
+  const { jti, exp, limits, timeout, net, fresh, params, code } = caller.claims;
   return {
     ...{ container, name, version, etag, jti },
     url: inline ? null : code!.url,
     sha256: code!.sha256 ?? null,
     public: task.public,
-    ...{ params, limits, net, fresh, exp, by },
+    errors: task.errors,
+    record: task.record,
+    ...{ params, limits, timeout, net, fresh, exp, by },
     changedAt: Math.floor(at / 1_000),
   };
 }

@@ -45,7 +45,7 @@ export async function dryRun(
   const { resultLimit } = config;
   const options = readQueryOptions(new URLSearchParams(), resultLimit);
   // The caller sent the code.
-  const view = { console: true, frame: true };
+  const view = { console: true, frame: true, message: true };
   const recorded = new RecordAnswer({ answer, options, view, holder: by.family, accept: undefined, resultLimit });
   const path = `/api/run/${container}/${name}`;
   const call: RunCall = {

@@ -2,6 +2,7 @@ import type { RunRecord } from "../../records/record.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
+import { hideError, hidesFaults } from "./hide-fault.ts";
 
 /** What the caller of a run may see of its record. */
 export interface RecordView {
@@ -9,6 +10,8 @@ export interface RecordView {
   readonly console: boolean;
   /** The lines of code around an error. */
   readonly frame: boolean;
+  /** The name and the message of an error of the task. */
+  readonly message: boolean;
 }
 
 /**
@@ -19,10 +22,10 @@ export interface RecordView {
  * @param bearer the token of the request, or null
  */
 export function viewOf(task: Task | null, bearer: Caller | null): RecordView {
-  if (task === null && bearer?.claims.code?.url === undefined) return { console: true, frame: true };
-  if (bearer === null) return { console: false, frame: false };
+  if (task === null && bearer?.claims.code?.url === undefined) return { console: true, frame: true, message: true };
+  if (bearer === null) return { console: false, frame: false, message: !hidesFaults(task, bearer) };
   const console = permitsVerb(bearer.claims, "logs");
-  return { console, frame: console && permitsVerb(bearer.claims, "tasks") };
+  return { console, frame: console && permitsVerb(bearer.claims, "tasks"), message: true };
 }
 
 /** A record as a caller sees it. */
@@ -33,14 +36,16 @@ export type VisibleRecord = Omit<RunRecord, "console"> & {
 
 /** Returns the members of a record that the caller may see. */
 export function visiblePart({ console, error, input, ...rest }: RunRecord, view: RecordView): VisibleRecord {
+  const shown = error && (view.message ? error : hideError(error));
   return {
     ...rest,
     console: view.console ? console : null,
-    error: error && {
-      ...error,
-      stack: view.console ? error.stack : null,
-      at: error.at && { ...error.at, frame: view.frame ? error.at.frame : null },
+    error: shown && {
+      ...shown,
+      stack: view.console ? shown.stack : null,
+      at: shown.at && { ...shown.at, frame: view.frame ? shown.at.frame : null },
     },
+    ...(!view.message && { hint: null }),
     ...(view.frame && input !== undefined && { input }),
   };
 }

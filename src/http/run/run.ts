@@ -14,6 +14,7 @@ import { type Draft, dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { fetchCode } from "./fetch-code.ts";
 import { findTask, mustBeRunnable, mustNotHaveEnded, type RunTarget, subjectOfTask } from "./find-task.ts";
+import { hideFault } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { observeRun } from "./observe-run.ts";
@@ -208,7 +209,7 @@ export class RunEndpoint {
     if (!trace) this.#with.traces.refused(call, asProblem(error));
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
     if (trace && recorded) await recorded.fail(trace);
-    else answer.sendProblem(error);
+    else answer.sendProblem(hideFault(error, call));
   }
 
   /** The memory of a request without a token belongs to the network of its client. */
