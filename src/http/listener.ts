@@ -32,10 +32,13 @@ const HEADERS_TIMEOUT_MS = 15_000;
 /** The interval at which Node checks for connections that exceed this time. */
 const CHECK_MS = 5_000;
 
+type ListenerDependencies = RunDependencies & Omit<ApiDependencies, "dryRun">;
+
 /** Creates the HTTP server. Requests for runs go directly to the `RunEndpoint`, all other requests to the API. */
-export function createListener(config: Config, dependencies: RunDependencies & ApiDependencies): Server {
+export function createListener(config: Config, dependencies: ListenerDependencies): Server {
   const runs = new RunEndpoint(dependencies);
-  const api = getRequestListener(makeApi(dependencies).fetch, {
+  const dryRun: ApiDependencies["dryRun"] = (...call) => runs.dryRun(...call);
+  const api = getRequestListener(makeApi({ ...dependencies, dryRun }).fetch, {
     overrideGlobalObjects: false,
     errorHandler: (error) => refuseTarget(error, dependencies),
   });

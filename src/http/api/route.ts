@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
@@ -8,7 +8,7 @@ import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { PolicyStore } from "../../policies/store.ts";
-import type { Tasks } from "../../tasks/tasks.ts";
+import type { DraftTask, Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
@@ -38,6 +38,20 @@ export interface ApiDependencies {
   readonly log: Log;
   readonly runCounts: RunCounts;
   readonly egressCounts: Pick<EgressCounts, "refused">;
+  /**
+   * Runs a task once without publishing it.
+   *
+   * @returns the record of the run, as JSON
+   * @throws {Problem} if the token may not run code in the container, and if the run is not admitted
+   */
+  readonly dryRun: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    draft: DraftTask,
+    by: Caller,
+  ) => Promise<string>;
+  /** Cancels a run. @returns false if the token may not cancel a run with this id, or there is none in flight. */
+  readonly cancel: (container: string, run: string, by: Caller) => boolean;
   /** Returns why the service would refuse all runs now, or null if it accepts runs. */
   readonly trouble: () => string | null;
   /** The isolation level, and the reason why no stronger level is in use. */

@@ -64,6 +64,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     },
     PUT: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
+      if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
       await issueRate.look(by);
       const members = await readMembers(call, dependencies, by);
       const check = codeCheck(ref, by, dependencies);
@@ -97,6 +98,24 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       return answer(200, task);
     },
   });
+}
+
+/** Runs the task of the request once, and answers with the record. Nothing is published. */
+async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDependencies): Promise<Response> {
+  if (!permitsVerb(by.claims, "run")) throw forbidden();
+  const members = await readMembers(call, dependencies, by);
+  const draft = await dependencies.tasks.draft(ref, members, by, conditionOf(call));
+  const { incoming, outgoing } = call.env;
+  return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
+}
+
+/** @throws {Problem} `request_invalid` if the query has another parameter or value. */
+function isDryRun(call: Call): boolean {
+  const { query } = parseTarget(call.env.incoming.url!);
+  const given = query.getAll("dryRun");
+  if (given.length === 0) return false;
+  if (given.length === 1 && /^(?:true|false)$/.test(given[0]!)) return given[0] === "true";
+  throw new Problem("request_invalid", "dryRun must be true or false, once");
 }
 
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {

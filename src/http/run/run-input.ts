@@ -21,6 +21,8 @@ export interface RunInput {
   readonly data: string | null;
   /** The body of the request, if it is not the code; null when there is none. */
   readonly body: RequestBody | null;
+  /** The beginning of the body, if the task keeps the inputs of its runs; otherwise null. */
+  readonly kept: string | null;
   /** Gives back the memory that the body takes. */
   readonly release: () => void;
 }
@@ -28,6 +30,8 @@ export interface RunInput {
 /** An envelope may hold data besides its code, and escapes make code longer than it is. */
 const ENVELOPE_FACTOR = 4;
 
+/** The bytes of a body that a record keeps. */
+const MAX_KEPT_BYTES = 64 * 2 ** 10;
 const NO_OPTIONS = Object.freeze({});
 
 type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
@@ -51,11 +55,12 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
   const found = await openRunBody(call.request, call.response, limits, bodies, call.memory);
   const body = found && { source: found.source, mostHeld: limits.bytes };
   const release = found ? found.release : nothing;
-  if (!task?.inline) return { code: null, data: null, body, options: NO_OPTIONS, release };
+  const kept = task?.record === "input" && found?.bytes ? found.bytes.toString("utf8", 0, MAX_KEPT_BYTES) : null;
+  if (!task?.inline) return { code: null, data: null, body, options: NO_OPTIONS, kept, release };
   try {
     const source = withoutPreamble(await tasks.codeOf(task));
     const code = { source, typescript: false, modules: null };
-    return { code, data: null, body, options: NO_OPTIONS, release };
+    return { code, data: null, body, options: NO_OPTIONS, kept, release };
   } catch (error) {
     release();
     throw error;
@@ -89,7 +94,7 @@ async function readCode(
     const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
     const accepted = recorded ? { ...limits, options: ENVELOPE_OPTIONS } : limits;
     const { data, options, ...code } = await readSubmission(bytes, contentType, accepted);
-    return { code, data, body: null, options, release };
+    return { code, data, body: null, options, kept: null, release };
   } catch (error) {
     release();
     throw error;
@@ -97,7 +102,7 @@ async function readCode(
 }
 
 function toFetch(url: string | null): RunInput {
-  if (url !== null) return { code: null, data: null, body: null, options: NO_OPTIONS, release: nothing };
+  if (url !== null) return { code: null, data: null, body: null, options: NO_OPTIONS, kept: null, release: nothing };
   throw new Problem("code_missing", "the request contains no code", {
     hint: "Send code as the request body, or name it with task_url.",
   });

@@ -70,7 +70,7 @@ export class RunTrace implements EndedRun {
   meter: RunMeter | null = null;
   concurrentRuns = 0;
   egress: EgressUse | null = null;
-  input: string | null = null;
+  #input: string | null = null;
   #bytes = TRACE_BYTES;
   #linesBytes = 0;
   readonly #callers: readonly Caller[];
@@ -91,6 +91,16 @@ export class RunTrace implements EndedRun {
 
   get startedMs(): number {
     return this.admission.unixMs;
+  }
+
+  /** The beginning of the body of the request, if the task keeps it. */
+  get input(): string | null {
+    return this.#input;
+  }
+
+  keepInput(text: string | null): void {
+    this.#input = text;
+    this.#bytes += text?.length ?? 0;
   }
 
   get bytes(): number {

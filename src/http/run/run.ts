@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
+import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { mayHaveSecrets } from "../../tokens/secrets/vault.ts";
 import { clientNetwork } from "../address.ts";
@@ -10,7 +11,7 @@ import { readCredential } from "../credential.ts";
 import { asProblem } from "../problem.ts";
 import { discardRest } from "../read-body.ts";
 import { containerName, type Target, taskUrl } from "../target.ts";
-import { type Draft, dryRun } from "./dry-run.ts";
+import { dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { fetchCode } from "./fetch-code.ts";
 import { findTask, mustBeRunnable, mustNotHaveEnded, type RunTarget, subjectOfTask } from "./find-task.ts";
@@ -51,7 +52,7 @@ export class RunEndpoint {
   }
 
   /** Runs a task once without publishing it. As `dryRun`. */
-  dryRun(request: IncomingMessage, response: ServerResponse, draft: Draft, by: Caller): Promise<string> {
+  dryRun(request: IncomingMessage, response: ServerResponse, draft: DraftTask, by: Caller): Promise<string> {
     return dryRun(request, response, draft, by, this.#with, (call, input) => this.#beginWith(call, input));
   }
 
@@ -132,7 +133,7 @@ export class RunEndpoint {
     if (!decision.admitted) throw limitProblem(container, decision);
   }
 
-  async #beginWith(call: RunCall, { code: submitted, data, body, options }: RunInput): Promise<Execution> {
+  async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
     const { containers, sources, running } = this.#with;
     const { container, group, subject, memory } = call;
     call.recorded?.accept(options);
@@ -142,6 +143,7 @@ export class RunEndpoint {
     let begun = false;
     try {
       const trace = await this.#admit(call);
+      trace.keepInput(kept);
       call.recorded?.begin();
       const code = submitted ?? (await fetchCode(call, sources));
       const { slot } = reservation;
