@@ -153,7 +153,7 @@ function answerProblem(error: unknown, response: ServerResponse, { log }: RunDep
 }
 
 /** @param error the error of the adapter, which makes a URL of the target before it calls the API */
-function refuseTarget(error: unknown, { log }: ApiDependencies): Response {
+function refuseTarget(error: unknown, { log }: ListenerDependencies): Response {
   if (error instanceof RequestError) {
     return problem(null, new Problem("request_invalid", "the request target is not a valid URL"));
   }

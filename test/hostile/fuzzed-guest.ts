@@ -35,6 +35,7 @@ export class FuzzedGuest {
       seal: async () => {},
       setPriority: () => {},
       inspect: async () => IDLE,
+      measure: async () => null,
       kill: () => {
         socket.destroy();
         exit({ how: "signal SIGKILL", outOfMemory: false });
