@@ -31,6 +31,10 @@ import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
 import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
 import { Sources } from "./source/fetch.ts";
+import type { Audit } from "./records/audit/audit.ts";
+import { openAudit } from "./records/audit/open-audit.ts";
+import { openDrain } from "./records/drain/open-drain.ts";
+import { openUsage } from "./records/usage/open-usage.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
 import { Tasks } from "./tasks/tasks.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
@@ -87,9 +91,14 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
+  const onFailure = (error: Error): void => log.pino.error(error.message);
+  // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
+  const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
+  const usage = closers.adopt(openUsage(path.join(folder, "runs"), { onFailure }), (open) => open.close());
+  const audit = closers.adopt(openAudit(folder, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const onKeys = keyEvents(log, () => tokens, path.join(folder, ADMIN_TOKEN));
+  const onKeys = keyEvents(log, audit, () => tokens, path.join(folder, ADMIN_TOKEN));
   const tokens: Tokens = closers.adopt(
     await openTokens(folder, config.keys ?? undefined, {
       registry: shared?.registry,
@@ -162,6 +171,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     containers,
     sources: openSources(config, egress.policy),
     log,
+    usage,
+    audit,
+    drain,
     runIds: new RunIds(),
     runCounts: runCounts(),
     egressCounts: egress.counts,
@@ -174,6 +186,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
+  await Promise.all([usage.ready, audit.ready]);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -192,11 +205,13 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-function keyEvents(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
+function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
   return {
     changed: () => {
       const { signing, held } = tokens().keys;
-      log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
+      const details = { signing: signing.kid, kids: [...held.values().map(({ kid }) => kid)] };
+      log.audit("the signing keys have changed", details);
+      void audit.add({ action: "signing keys changed", by: null, family: null, client: null, details });
     },
     settle: async () => {
       // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.

@@ -44,13 +44,13 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
       const policy = readPolicy(await readJson(call, dependencies, by));
       if (isEmpty(policy)) await policies.remove(name);
       else await policies.set(name, policy, jti);
-      audit(call, dependencies, "policy set", { container: name, policy, by: jti });
+      await audit(call, dependencies, "policy set", by, { container: name, policy });
       return json(200, policy);
     },
     DELETE: async (call) => {
-      const [name, { claims }] = await authorizeAdmin(call);
+      const [name, by] = await authorizeAdmin(call);
       await policies.remove(name);
-      audit(call, dependencies, "policy removed", { container: name, by: claims.jti });
+      await audit(call, dependencies, "policy removed", by, { container: name });
       return json(200, NO_POLICY);
     },
   });

@@ -8,6 +8,9 @@ import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { PolicyStore } from "../../policies/store.ts";
+import type { Audit } from "../../records/audit/audit.ts";
+import type { Drain } from "../../records/drain/drain.ts";
+import type { Usage } from "../../records/usage/usage.ts";
 import type { DraftTask, Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -36,6 +39,10 @@ export interface ApiDependencies {
   readonly tasks: Tasks;
   readonly containers: ContainerManager;
   readonly log: Log;
+  readonly usage: Pick<Usage, "read" | "losses">;
+  readonly audit: Pick<Audit, "add" | "list" | "losses">;
+  /** Sends records to a collector; null if the operator named none. */
+  readonly drain: Pick<Drain, "losses"> | null;
   readonly runCounts: RunCounts;
   readonly egressCounts: Pick<EgressCounts, "refused">;
   /**
@@ -102,14 +109,25 @@ export async function authenticate(call: Call, { authenticator, config, tokens }
   return caller;
 }
 
-/** Logs a change: what was changed, which token changed it, and from which client address. */
-export function audit(
+/**
+ * Records a change in the log and in the audit: what was changed, which token changed it, and from which client address.
+ * Resolves when the entry is on the disk, so that no client receives the answer to a change without an entry. A disk that
+ * fails delays the answer, but does not fail it.
+ *
+ * @param what the text of the line in the log
+ * @param action the action of the entry, if it differs
+ */
+export async function audit(
   call: Call,
-  { log, proxies }: ApiDependencies,
+  { log, proxies, audit: entries }: ApiDependencies,
   what: string,
-  details: Readonly<Record<string, unknown>> & { readonly by: string },
-): void {
-  log.audit(what, { ...details, client: proxies.clientOf(call.env.incoming) });
+  { claims: { jti: by }, quotaFamily: family }: Pick<Caller, "claims" | "quotaFamily">,
+  details: Readonly<Record<string, unknown>>,
+  action: string = what,
+): Promise<void> {
+  const client = proxies.clientOf(call.env.incoming);
+  log.audit(what, { ...details, by, client });
+  await entries.add({ action, by, family, client, details });
 }
 
 /**

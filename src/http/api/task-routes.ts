@@ -70,13 +70,13 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       const check = codeCheck(ref, by, dependencies);
       const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
       // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
-      if (change !== "none") auditTask(call, dependencies, `task ${change}`, task, by);
+      if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
       return answer(change === "made" ? 201 : 200, task);
     },
     DELETE: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
       const task = await tasks.remove(ref, by, conditionOf(call));
-      auditTask(call, dependencies, "task deleted", task, by);
+      await auditTask(call, dependencies, "task deleted", task, by);
       return json(200, { ...ref, deleted: true });
     },
   });
@@ -94,7 +94,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       await issueRate.look(by);
       const { version, secrets } = readRollBack(await readMembers(call, dependencies, by));
       const task = await tasks.rollBack(ref, version, secrets, by, conditionOf(call));
-      auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);
+      await auditTask(call, dependencies, `task rolled back to version ${version}`, task, by, "task rolled back");
       return answer(200, task);
     },
   });
@@ -230,10 +230,14 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
   };
 }
 
-function auditTask(call: Call, dependencies: ApiDependencies, change: string, task: Task, by: Caller): void {
+async function auditTask(
+  call: Call,
+  dependencies: ApiDependencies,
+  change: string,
+  task: Task,
+  by: Caller,
+  action: string = change,
+): Promise<void> {
   const { container, name, version, caller } = task;
-  audit(call, dependencies, change, {
-    ...{ container, task: name, version },
-    ...{ token: caller.claims.jti, by: by.claims.jti },
-  });
+  await audit(call, dependencies, change, by, { container, task: name, version, token: caller.claims.jti }, action);
 }
