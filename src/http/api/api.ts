@@ -7,6 +7,7 @@ import { serveContainers } from "./container-routes.ts";
 import { serveLimits } from "./limit-routes.ts";
 import { servePublic } from "./public-routes.ts";
 import { type Api, type ApiDependencies, incomingOf, notFound, problem } from "./route.ts";
+import { serveRuns } from "./run-routes.ts";
 import { serveTasks } from "./task-routes.ts";
 import { serveTokens } from "./token-routes.ts";
 import { serveUsage } from "./usage-routes.ts";
@@ -21,6 +22,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
   serveTasks(api, dependencies);
   serveUsage(api, dependencies);
   serveAudit(api, dependencies);
+  serveRuns(api, dependencies);
   servePublic(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path)));
   api.onError((error, call) => {
