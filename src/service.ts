@@ -22,6 +22,9 @@ import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
+import { cancelRun, runningIn } from "./http/run/find-runs.ts";
+import type { RunTrace } from "./http/run/run-trace.ts";
+import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { Records } from "./records/records.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
@@ -157,7 +160,13 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
-  const records = new Records({ store: null, recentBytes: config.recentRuns, running: () => [] });
+  const running = (container: string | null): RunTrace[] => runningIn(guests, container);
+  const records = new Records({ store: null, drain, recentBytes: config.recentRuns, running });
+  const runIds = new RunIds();
+  const traces = closers.adopt(
+    new RunTraces({ config, policies, records, usage, guests, node: runIds.process }),
+    (open) => open.close(),
+  );
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
@@ -177,7 +186,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     usage,
     audit,
     drain,
-    runIds: new RunIds(),
+    runIds,
+    traces,
+    cancel: (container, run, by) => cancelRun(guests, container, run, by),
     runCounts: runCounts(),
     egressCounts: egress.counts,
     running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
@@ -202,6 +213,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     lost: lost.promise,
     stop: async () => {
       draining = true;
+      traces.stopping();
       // A stream of events does not end by itself, and the drain waits for all answers.
       records.tail.close();
       await drained(server, containers);

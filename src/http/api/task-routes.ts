@@ -9,7 +9,7 @@ import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
-import { containerName, taskName } from "../target.ts";
+import { containerName, parseTarget, taskName } from "../target.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";

@@ -154,6 +154,11 @@ export class RunTrace implements EndedRun {
     this.#bytes += this.error.message.length + (this.error.stack?.length ?? 0) + (this.error.at?.frame?.length ?? 0);
   }
 
+  /** The service ended before the run, unless the run has a result or failed by itself. */
+  interrupted(): void {
+    if (this.status === "cancelled" || this.status === "failed") this.status = "interrupted";
+  }
+
   succeeded(resultType: string): void {
     if (this.status !== "running") return;
     this.status = "ok";

@@ -1,8 +1,10 @@
 import type { Config } from "../../config.ts";
+import type { Guest } from "../../containers/guest/guest.ts";
 import { Problem } from "../../errors.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
 import type { Usage, UsageCell } from "../../records/usage/usage.ts";
+import { CpuShares } from "./cpu-shares.ts";
 import { callersOf, type RunCall } from "./run-call.ts";
 import { RunTrace } from "./run-trace.ts";
 
@@ -10,7 +12,8 @@ export interface RunTracesOptions {
   readonly config: Pick<Config, "containerLimit" | "tokenLimit">;
   readonly policies: Pick<PolicyStore, "get">;
   readonly records: Pick<Records, "ended">;
-  readonly usage: Pick<Usage, "admitted" | "ended" | "refused">;
+  readonly usage: Pick<Usage, "admitted" | "ended" | "refused" | "addCpu">;
+  readonly guests: Iterable<Guest>;
   /** The name of this node. */
   readonly node: string;
 }
@@ -22,8 +25,13 @@ export class RunTraces {
   /** The usage that each run in flight counts for. */
   readonly #cells = new WeakMap<RunTrace, UsageCell>();
 
+  readonly #shares: CpuShares;
+  #isStopping = false;
+
   constructor(options: RunTracesOptions) {
     this.#with = options;
+    const { guests, usage } = options;
+    this.#shares = new CpuShares({ guests, usage, cellOf: (trace) => this.#cells.get(trace) });
     this.#defaults = { container: options.config.containerLimit, token: options.config.tokenLimit };
   }
 
@@ -59,14 +67,30 @@ export class RunTraces {
     return trace;
   }
 
-  /** Called once, when the guest is done with a run, or when an admitted run has failed before a guest received it. */
-  ended(trace: RunTrace): void {
+  /** Runs that end from now on without a result were interrupted by the end of the service. */
+  stopping(): void {
+    this.#isStopping = true;
+  }
+
+  async close(): Promise<void> {
+    await this.#shares.close();
+  }
+
+  /**
+   * Called once, when the guest is done with a run, or when an admitted run has failed before a guest received it.
+   *
+   * @param guest the guest that had the run, or null
+   */
+  ended(trace: RunTrace, guest: Guest | null): void {
     if (trace.endedMs > 0) return;
     trace.endedMs = performance.now();
+    if (this.#isStopping) trace.interrupted();
     const { records, usage } = this.#with;
+    const cell = this.#cells.get(trace)!;
+    if (guest) this.#shares.ended(guest, trace, cell);
     const runMs = trace.sentMs === 0 ? 0 : trace.endedMs - trace.sentMs;
     const { bytesSent = 0, bytesReceived = 0 } = trace.egress ?? {};
-    usage.ended(this.#cells.get(trace)!, trace.status, runMs, bytesSent + bytesReceived);
+    usage.ended(cell, trace.status, runMs, bytesSent + bytesReceived);
     if (trace.meter) void trace.measure().then(() => records.ended(trace));
     else records.ended(trace);
   }
@@ -74,7 +98,7 @@ export class RunTraces {
   /** Called for an admitted run that no guest received. */
   neverBegan(trace: RunTrace, problem: Problem): void {
     trace.failed(problem);
-    this.ended(trace);
+    this.ended(trace, null);
   }
 
   /** Counts a request that was refused before the admission. */

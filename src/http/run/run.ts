@@ -152,7 +152,7 @@ export class RunEndpoint {
       const over = (): void => {
         release();
         running?.delete(execution);
-        this.#with.traces.ended(trace);
+        this.#with.traces.ended(trace, guest);
       };
       const execution = new Execution(observeRun(call, trace, this.#with, over), trace);
       const context = (): string => this.#contextOf(call, data);
