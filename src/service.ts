@@ -26,6 +26,7 @@ import { cancelRun, runningIn } from "./http/run/find-runs.ts";
 import type { RunTrace } from "./http/run/run-trace.ts";
 import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
+import { openNodes } from "./nodes/open-nodes.ts";
 import { Records } from "./records/records.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
@@ -164,8 +165,13 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const records = new Records({ store: null, drain, recentBytes: config.recentRuns, running });
   const runIds = new RunIds();
   const traces = closers.adopt(
-    new RunTraces({ config, policies, records, usage, guests, node: runIds.process }),
+    new RunTraces({ config, policies, records, usage, guests, node: config.nodeName ?? runIds.process }),
     (open) => open.close(),
+  );
+  const warn = (line: string): void => log.pino.warn(line);
+  const others = closers.adopt(
+    link && (await openNodes({ link, keys: tokens.keys, process: runIds.process, url: config.nodeUrl, warn })),
+    (open) => open?.close(),
   );
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
@@ -182,6 +188,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     containers,
     sources: openSources(config, egress.policy),
     records,
+    nodes: others?.nodes ?? null,
     log,
     usage,
     audit,
@@ -206,6 +213,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
+  await others?.announce();
   return {
     url: urlOf(server, config.tlsCert !== null),
     isolation: sandbox.facts,
@@ -214,6 +222,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     stop: async () => {
       draining = true;
       traces.stopping();
+      await others?.close();
       // A stream of events does not end by itself, and the drain waits for all answers.
       records.tail.close();
       await drained(server, containers);

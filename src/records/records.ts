@@ -25,7 +25,9 @@ export interface RecordsOptions {
  * Where an answer comes from: memory and disk; memory only, because the service keeps no records on disk; or memory only,
  * because the disk cannot be read now.
  */
-export type History = "kept" | "off" | "unavailable";
+export type History = (typeof HISTORIES)[number];
+/** From the most history to the least that an operator expects. */
+export const HISTORIES = ["kept", "off", "unavailable"] as const;
 
 /** An entry of a page. Its text is made at the last moment, because a page may be cut. */
 export interface ListedRun extends Cursor {

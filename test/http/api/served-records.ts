@@ -41,7 +41,7 @@ export async function serveRecords(t: TestContext): Promise<ServedRecords> {
   t.after(() => records.tail.close());
   // The routes of records use no other parts of the service.
   const dependencies = {
-    ...{ records, tokens, config: { queryKey: true } },
+    ...{ records, tokens, nodes: null, config: { queryKey: true } },
     authenticator: { verify: (token: string) => tokens.verifier.verify(token) },
   } as unknown as ApiDependencies;
   const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });
