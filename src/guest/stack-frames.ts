@@ -23,6 +23,8 @@ const hasError = errors.has.bind(errors);
 
 /** The folder of the guest's program, as stacks name it. In a worker it is a `file:` URL. */
 const ownFolder = fileOf(ownSite)!.replace(/[^/]*$/, "");
+/** The name of the script with which Node evaluates the text of a worker. */
+const WORKER_WRAPPER = "[worker eval]-wrapper";
 /** The function of Node that parses an ES module. */
 const PARSER = "compileSourceTextModule";
 /** A frame in the text of a stack: of the guest's program, or of Node. The text after its position stays. */
@@ -77,7 +79,8 @@ function submittedSites(all: readonly Site[]): Site[] {
 
 function isHidden(site: Site): boolean {
   const file = fileOf(site);
-  return typeof file === "string" && (startsWith(file, "node:") || startsWith(file, ownFolder));
+  if (typeof file !== "string") return false;
+  return startsWith(file, "node:") || startsWith(file, ownFolder) || file === WORKER_WRAPPER;
 }
 
 /** Returns a call site of this file. Only a formatter of stacks receives one. */

@@ -27,7 +27,7 @@ export function syntaxFault(text: string, failure: SyntaxFailure, hint?: string)
 }
 
 /** Returns a fault whose position is in another file than `task.js`. */
-export function inFile(file: string, fault: CodeFault, detail = fault.fault.detail): CodeFault {
+export function inFile(file: string, fault: CodeFault, detail: string = fault.fault.detail): CodeFault {
   const { code, at, ...members } = fault.fault;
   return new CodeFault(code, detail, at ? { ...members, at: { ...at, file } } : members);
 }
