@@ -16,7 +16,7 @@ const { parse } = JSON;
 const { isArray } = Array;
 const decodeURL = decodeURIComponent;
 const toBytes = Buffer.from.bind(Buffer) as (text: string, encoding: "base64") => Buffer;
-const toText = uncurry(Buffer.prototype as Buffer, "toString") as (bytes: Buffer) => string;
+const toText = uncurry(Buffer.prototype as Buffer, "toString");
 const { create } = Object;
 
 /** A position in an original text. The text is null if the map does not contain it. */

@@ -6,17 +6,17 @@ type Site = NodeJS.CallSite;
 type FormatStack = (error: Error, sites: Site[]) => unknown;
 
 const NativeError = Error;
-const { getPrototypeOf } = Object;
+const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
 /** Node's own function. It writes the sites that it receives below the error, with source maps if a task enables them. */
-const formatByNode = NativeError.prepareStackTrace as FormatStack;
+const formatByNode = getOwnPropertyDescriptor(NativeError, "prepareStackTrace")?.value as FormatStack;
 
 const ownSite = siteOf();
 const sites = getPrototypeOf(ownSite) as Site;
 const fileOf = uncurry(sites, "getFileName") as (site: Site) => string | null | undefined;
-const functionNameOf = uncurry(sites, "getFunctionName") as (site: Site) => string | null;
-const isEval = uncurry(sites, "isEval") as (site: Site) => boolean;
-const startsWith = uncurry(String.prototype as string, "startsWith") as (text: string, start: string) => boolean;
-const includes = uncurry(String.prototype as string, "includes") as (text: string, part: string) => boolean;
+const functionNameOf = uncurry(sites, "getFunctionName");
+const isEval = uncurry(sites, "isEval");
+const startsWith = uncurry(String.prototype as string, "startsWith");
+const includes = uncurry(String.prototype as string, "includes");
 const errors = new WeakSet<object>();
 const addError = errors.add.bind(errors);
 const hasError = errors.has.bind(errors);

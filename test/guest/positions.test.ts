@@ -110,7 +110,7 @@ describe("the position of an error", () => {
     await own.ping();
     const [late] = own.lateErrors;
     assert.equal(late?.fault.at?.line, 3);
-    assert.match(late!.fault.error!.stack!, /task\.js:3:10/);
+    assert.match(late.fault.error!.stack!, /task\.js:3:10/);
   });
 
   it("is missing without a frame in the text", async () => {
