@@ -64,7 +64,8 @@ export class SourceTexts {
     const { stack, cause, errors } = error;
     if (stack !== undefined) error.stack = asSubmitted(stack, this.#show).slice(0, MAX_STACK);
     if (cause) this.#rewriteStacks(cause);
-    for (let index = 0; errors && index < errors.length; index += 1) this.#rewriteStacks(errors[index]!);
+    if (!errors) return;
+    for (let index = 0; index < errors.length; index += 1) this.#rewriteStacks(errors[index]!);
   }
 
   #positionMessage(position: StackPosition): PositionMessage {

@@ -44,7 +44,7 @@ describe("a code frame", () => {
   });
 
   it("shows a tab as two spaces, with the mark in its place", () => {
-    assert.equal(codeFrame("\t\tlet x\t= ;", { line: 1, column: 10 }), "> 1 |     let x  = ;\n    |            ^");
+    assert.equal(codeFrame("\t\tlet x\t= ;", { line: 1, column: 11 }), "> 1 |     let x  = ;\n    |              ^");
   });
 
   it("shows the part of a long line around the position", () => {
