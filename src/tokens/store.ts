@@ -87,7 +87,7 @@ export interface TokenStore {
   addUse(uses: ReadonlyMap<string, TokenUse>): Promise<void> | void;
   /** Returns the use of a token; `undefined` if it was never used. */
   use(jti: string): Promise<TokenUse | undefined> | TokenUse | undefined;
-  /** Calls the listener with each new revocation, on this node or another. Tokens below a revoked one are not listed. */
+  /** Calls each listener with each new revocation, on this node or another. Tokens below a revoked one are not listed. */
   onRevoked(listener: (jtis: readonly string[]) => void): void;
   close(): void;
 }

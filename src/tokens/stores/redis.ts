@@ -70,13 +70,13 @@ end
 export class Revocations implements Topic {
   readonly name: string = REVOKED;
   readonly #revoked = new Set<string>();
-  /** Called with new revocations. */
-  onRevoked: (jtis: readonly string[]) => void = () => {};
+  /** Called with new revocations, in order. */
+  readonly listeners: ((jtis: readonly string[]) => void)[] = [];
 
   changed(members: readonly string[]): void {
     const added = members.filter((jti) => !this.#revoked.has(jti));
     for (const jti of added) this.#revoked.add(jti);
-    if (added.length > 0) this.onRevoked(added);
+    if (added.length > 0) for (const listener of this.listeners) listener(added);
   }
 
   has(jti: string): boolean {
@@ -218,7 +218,7 @@ export class RedisTokenStore implements TokenStore {
   }
 
   onRevoked(listener: (jtis: readonly string[]) => void): void {
-    this.#revocations.onRevoked = listener;
+    this.#revocations.listeners.push(listener);
   }
 
   /** Does nothing: link and feed are closed by their owner. */

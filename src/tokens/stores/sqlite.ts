@@ -28,7 +28,7 @@ export class SqliteTokenStore implements TokenStore {
   readonly #revoked: Set<string>;
   /** Revocations that the current change deletes. */
   #forgotten: string[] = [];
-  #onRevoked: (jtis: readonly string[]) => void = () => {};
+  readonly #revokedListeners: ((jtis: readonly string[]) => void)[] = [];
 
   /**
    * @param nowMs Unix milliseconds: records that ended long before are deleted
@@ -109,7 +109,7 @@ export class SqliteTokenStore implements TokenStore {
     });
     // After the disk write: a token that was reported as revoked must not be valid after a restart.
     this.#revoked.add(jti);
-    this.#onRevoked([jti]);
+    for (const listener of this.#revokedListeners) listener([jti]);
     return true;
   }
 
@@ -149,7 +149,7 @@ export class SqliteTokenStore implements TokenStore {
   }
 
   onRevoked(listener: (jtis: readonly string[]) => void): void {
-    this.#onRevoked = listener;
+    this.#revokedListeners.push(listener);
   }
 
   close(): void {
