@@ -23,6 +23,7 @@ import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
 import { Limiter } from "./limits/limiter.ts";
+import { Records } from "./records/records.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
@@ -147,6 +148,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
+  const records = new Records({ store: null, recentBytes: config.recentRuns, running: () => [] });
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
@@ -161,6 +163,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     policies,
     containers,
     sources: openSources(config, egress.policy),
+    records,
     log,
     runIds: new RunIds(),
     runCounts: runCounts(),
@@ -186,6 +189,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     lost: lost.promise,
     stop: async () => {
       draining = true;
+      // A stream of events does not end by itself, and the drain waits for all answers.
+      records.tail.close();
       await drained(server, containers);
       await closers.disposeAsync();
     },

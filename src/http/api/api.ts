@@ -6,6 +6,7 @@ import { serveContainers } from "./container-routes.ts";
 import { serveLimits } from "./limit-routes.ts";
 import { servePublic } from "./public-routes.ts";
 import { type Api, type ApiDependencies, incomingOf, notFound, problem } from "./route.ts";
+import { serveRuns } from "./run-routes.ts";
 import { serveTasks } from "./task-routes.ts";
 import { serveTokens } from "./token-routes.ts";
 
@@ -17,6 +18,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
   serveContainers(api, dependencies);
   serveTokens(api, dependencies);
   serveTasks(api, dependencies);
+  serveRuns(api, dependencies);
   servePublic(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path)));
   api.onError((error, call) => {

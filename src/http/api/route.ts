@@ -1,6 +1,7 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context, Hono } from "hono";
 
 import type { Config } from "../../config.ts";
@@ -8,6 +9,7 @@ import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { PolicyStore } from "../../policies/store.ts";
+import type { Records } from "../../records/records.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -22,7 +24,7 @@ import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
-import { setOwner } from "../unread.ts";
+import { limitsItself, setOwner } from "../unread.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -35,6 +37,7 @@ export interface ApiDependencies {
   readonly policies: PolicyStore;
   readonly tasks: Tasks;
   readonly containers: ContainerManager;
+  readonly records: Records;
   readonly log: Log;
   readonly runCounts: RunCounts;
   readonly egressCounts: Pick<EgressCounts, "refused">;
@@ -106,6 +109,11 @@ export function lastSegment(call: Call): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** Returns a segment of the path as the client sent it. @param at its index; the segment before the first slash has 0 */
+export function segment(call: Call, at: number): string {
+  return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
+}
+
 export function forbidden(): Problem {
   return new Problem("token_forbidden", "the token does not permit this");
 }
@@ -136,11 +144,29 @@ export function text(status: number, body: string, type: string, cache?: string)
   return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);
 }
 
+/**
+ * Sends the head of an answer without an end, and returns the answer. The handler then returns `STREAMED`. The writer limits
+ * the bytes that the client has not read.
+ */
+export function beginStream(call: Call, type: string, headers: readonly string[]): ServerResponse {
+  const { outgoing } = call.env;
+  limitsItself(outgoing);
+  outgoing.writeHead(200, Object.fromEntries(byName(["Content-Type", type, ...headers, ...COMMON])));
+  outgoing.flushHeaders();
+  return outgoing;
+}
+
+export const STREAMED: Response = RESPONSE_ALREADY_SENT;
+
 function answer(status: number, body: string | null, headers: readonly string[]): Response {
-  // If a name occurs more than once, its last value applies.
-  const byName = new Headers();
-  for (let index = 0; index < headers.length; index += 2) byName.set(headers[index]!, headers[index + 1]!);
-  return new Response(body, { status, headers: byName });
+  return new Response(body, { status, headers: byName(headers) });
+}
+
+/** If a name occurs more than once, its last value applies. */
+function byName(headers: readonly string[]): Headers {
+  const values = new Headers();
+  for (let index = 0; index < headers.length; index += 2) values.set(headers[index]!, headers[index + 1]!);
+  return values;
 }
 
 const COMMON: readonly string[] = [

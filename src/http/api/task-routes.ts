@@ -9,7 +9,7 @@ import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
-import { containerName, parseTarget, taskName } from "../target.ts";
+import { containerName, taskName } from "../target.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";
@@ -26,6 +26,7 @@ import {
   jsonText,
   notModified,
   resource,
+  segment,
 } from "./route.ts";
 
 /** How many times longer code may be in JSON, because of its escapes. */
@@ -142,11 +143,6 @@ function requireTasksVerb(by: Caller, container: string): void {
 /** The indexes of these segments in `/api/tasks/{container}/{name}`. */
 const CONTAINER = 3;
 const NAME = 4;
-
-/** Returns a segment of the path as the client sent it. Hono would decode it before this code can validate it. */
-function segment(call: Call, at: number): string {
-  return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
-}
 
 /** @throws {Problem} `code_too_large`, `request_invalid` */
 async function readMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
