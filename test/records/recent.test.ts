@@ -140,14 +140,14 @@ describe("the memory of the latest runs", () => {
   });
 
   it("stays within its limit, and counts exactly, whatever runs it receives", () => {
-    const { seed, below } = seeded();
+    const random = seeded();
     const recent = new RecentRuns(200_000);
     for (let step = 0; step < 5_000; step++) {
-      const printed = Array.from({ length: below(3) }, () => "p".repeat(below(20_000)));
-      const status = below(4) === 0 ? ("threw" as const) : ("ok" as const);
-      add(recent, { family: `f${below(7)}`, container: `c${below(30)}`, printed, status });
-      assert.ok(recent.bytes <= 200_000, seed);
-      if (step % 100 === 0) assert.equal(recent.bytes, held(recent), seed);
+      const printed = Array.from({ length: random.below(3) }, () => "p".repeat(random.below(20_000)));
+      const status = random.below(4) === 0 ? ("threw" as const) : ("ok" as const);
+      add(recent, { family: `f${random.below(7)}`, container: `c${random.below(30)}`, printed, status });
+      assert.ok(recent.bytes <= 200_000, random.seed);
+      if (step % 100 === 0) assert.equal(recent.bytes, held(recent), random.seed);
     }
     assert.equal(recent.bytes, held(recent));
   });
