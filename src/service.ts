@@ -22,6 +22,9 @@ import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
+import { cancelRun, runningIn } from "./http/run/find-runs.ts";
+import type { RunTrace } from "./http/run/run-trace.ts";
+import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { Records } from "./records/records.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
@@ -32,6 +35,10 @@ import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
 import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
 import { Sources } from "./source/fetch.ts";
+import type { Audit } from "./records/audit/audit.ts";
+import { openAudit } from "./records/audit/open-audit.ts";
+import { openDrain } from "./records/drain/open-drain.ts";
+import { openUsage } from "./records/usage/open-usage.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
 import { Tasks } from "./tasks/tasks.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
@@ -88,9 +95,14 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
+  const onFailure = (error: Error): void => log.pino.error(error.message);
+  // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
+  const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
+  const usage = closers.adopt(openUsage(path.join(folder, "runs"), { onFailure }), (open) => open.close());
+  const audit = closers.adopt(openAudit(folder, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const onKeys = keyEvents(log, () => tokens, path.join(folder, ADMIN_TOKEN));
+  const onKeys = keyEvents(log, audit, () => tokens, path.join(folder, ADMIN_TOKEN));
   const tokens: Tokens = closers.adopt(
     await openTokens(folder, config.keys ?? undefined, {
       registry: shared?.registry,
@@ -148,7 +160,13 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
-  const records = new Records({ store: null, recentBytes: config.recentRuns, running: () => [] });
+  const running = (container: string | null): RunTrace[] => runningIn(guests, container);
+  const records = new Records({ store: null, drain, recentBytes: config.recentRuns, running });
+  const runIds = new RunIds();
+  const traces = closers.adopt(
+    new RunTraces({ config, policies, records, usage, guests, node: runIds.process }),
+    (open) => open.close(),
+  );
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
@@ -165,7 +183,12 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     sources: openSources(config, egress.policy),
     records,
     log,
-    runIds: new RunIds(),
+    usage,
+    audit,
+    drain,
+    runIds,
+    traces,
+    cancel: (container, run, by) => cancelRun(guests, container, run, by),
     runCounts: runCounts(),
     egressCounts: egress.counts,
     running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
@@ -177,6 +200,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
+  await Promise.all([usage.ready, audit.ready]);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -189,6 +213,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     lost: lost.promise,
     stop: async () => {
       draining = true;
+      traces.stopping();
       // A stream of events does not end by itself, and the drain waits for all answers.
       records.tail.close();
       await drained(server, containers);
@@ -197,11 +222,13 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   };
 }
 
-function keyEvents(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
+function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
   return {
     changed: () => {
       const { signing, held } = tokens().keys;
-      log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
+      const details = { signing: signing.kid, kids: [...held.values().map(({ kid }) => kid)] };
+      log.audit("the signing keys have changed", details);
+      void audit.add({ action: "signing keys changed", by: null, family: null, client: null, details });
     },
     settle: async () => {
       // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.

@@ -1,6 +1,7 @@
 import { Problem } from "../errors.ts";
 import { eachRun, newestOf } from "./collect.ts";
 import type { EndedRun } from "./ended-run.ts";
+import type { Drain } from "./drain/drain.ts";
 import { FailureGroups } from "./failures.ts";
 import { selectsContainer, selectsRun } from "./match.ts";
 import { byNewest, type Cursor, type RunQuery } from "./query.ts";
@@ -12,6 +13,8 @@ import { Tail } from "./tail.ts";
 export interface RecordsOptions {
   /** The records on disk; null if none are kept. */
   readonly store: RecordStore | null;
+  /** Sends the records to a collector; null if the operator named none. */
+  readonly drain?: Pick<Drain, "add"> | null;
   /** The memory for the latest runs, in bytes. */
   readonly recentBytes: number;
   /** Returns the runs in flight, of one container or of all. Their status is `running`. */
@@ -56,12 +59,14 @@ export class Records {
   readonly tail: Tail = new Tail();
   readonly #recent: RecentRuns;
   readonly #store: RecordStore | null;
+  readonly #drain: RecordsOptions["drain"];
   readonly #running: RecordsOptions["running"];
   /** The containers with a silent run on its way to the disk that ended in this second. */
   readonly #silent = new Set<string>();
   #silentSecond = 0;
 
-  constructor({ store, recentBytes, running }: RecordsOptions) {
+  constructor({ store, drain, recentBytes, running }: RecordsOptions) {
+    this.#drain = drain;
     this.#recent = new RecentRuns(recentBytes);
     this.#store = store;
     this.#running = running;
@@ -71,7 +76,10 @@ export class Records {
   ended(run: EndedRun): void {
     this.#recent.add(run);
     this.tail.ended(run);
-    if (this.#store !== null && (!run.isSilent || this.#isFirstSilent(run))) this.#store.add(run.kept());
+    if ((this.#store === null && this.#drain === null) || (run.isSilent && !this.#isFirstSilent(run))) return;
+    const kept = run.kept();
+    this.#store?.add(kept);
+    this.#drain?.add(JSON.stringify(kept.record));
   }
 
   /** Shows a line of a run in flight to the readers of its container. */

@@ -9,8 +9,11 @@ import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { PolicyStore } from "../../policies/store.ts";
+import type { Audit } from "../../records/audit/audit.ts";
+import type { Drain } from "../../records/drain/drain.ts";
 import type { Records } from "../../records/records.ts";
-import type { Tasks } from "../../tasks/tasks.ts";
+import type { Usage } from "../../records/usage/usage.ts";
+import type { DraftTask, Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
@@ -39,8 +42,26 @@ export interface ApiDependencies {
   readonly containers: ContainerManager;
   readonly records: Records;
   readonly log: Log;
+  readonly usage: Pick<Usage, "read" | "losses">;
+  readonly audit: Pick<Audit, "add" | "list" | "losses">;
+  /** Sends records to a collector; null if the operator named none. */
+  readonly drain: Pick<Drain, "losses"> | null;
   readonly runCounts: RunCounts;
   readonly egressCounts: Pick<EgressCounts, "refused">;
+  /**
+   * Runs a task once without publishing it.
+   *
+   * @returns the record of the run, as JSON
+   * @throws {Problem} if the token may not run code in the container, and if the run is not admitted
+   */
+  readonly dryRun: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    draft: DraftTask,
+    by: Caller,
+  ) => Promise<string>;
+  /** Cancels a run. @returns false if the token may not cancel a run with this id, or there is none in flight. */
+  readonly cancel: (container: string, run: string, by: Caller) => boolean;
   /** Returns why the service would refuse all runs now, or null if it accepts runs. */
   readonly trouble: () => string | null;
   /** The isolation level, and the reason why no stronger level is in use. */
@@ -91,14 +112,25 @@ export async function authenticate(call: Call, { authenticator, config, tokens }
   return caller;
 }
 
-/** Logs a change: what was changed, which token changed it, and from which client address. */
-export function audit(
+/**
+ * Records a change in the log and in the audit: what was changed, which token changed it, and from which client address.
+ * Resolves when the entry is on the disk, so that no client receives the answer to a change without an entry. A disk that
+ * fails delays the answer, but does not fail it.
+ *
+ * @param what the text of the line in the log
+ * @param action the action of the entry, if it differs
+ */
+export async function audit(
   call: Call,
-  { log, proxies }: ApiDependencies,
+  { log, proxies, audit: entries }: ApiDependencies,
   what: string,
-  details: Readonly<Record<string, unknown>> & { readonly by: string },
-): void {
-  log.audit(what, { ...details, client: proxies.clientOf(call.env.incoming) });
+  { claims: { jti: by }, quotaFamily: family }: Pick<Caller, "claims" | "quotaFamily">,
+  details: Readonly<Record<string, unknown>>,
+  action: string = what,
+): Promise<void> {
+  const client = proxies.clientOf(call.env.incoming);
+  log.audit(what, { ...details, by, client });
+  await entries.add({ action, by, family, client, details });
 }
 
 /**

@@ -8,6 +8,7 @@ import { claimsOf, type Payload } from "../payload.ts";
 import {
   forgetAt,
   type IssuedToken,
+  type Lineage,
   REMEMBERED_MS,
   type Revocation,
   type TokenStore,
@@ -87,6 +88,10 @@ export class SqliteTokenStore implements TokenStore {
   /** Returns the tokens after a `jti`, including those that another process issued. */
   list(after: string, count: number): IssuedToken[] {
     return this.#statements.list.all(after, count).map(issuedOf);
+  }
+
+  listBelow({ jti }: Lineage, after: string, count: number): IssuedToken[] {
+    return this.#statements.listBelow.all(jti, after, count).map(issuedOf);
   }
 
   /**
