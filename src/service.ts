@@ -37,6 +37,7 @@ import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
 import { Sources } from "./source/fetch.ts";
 import type { Audit } from "./records/audit/audit.ts";
 import { openAudit } from "./records/audit/open-audit.ts";
+import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
 import { openUsage } from "./records/usage/open-usage.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
@@ -99,6 +100,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
   const usage = closers.adopt(openUsage(path.join(folder, "runs"), { onFailure }), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(folder, "runs"), config), (open) => open.close());
   const audit = closers.adopt(openAudit(folder, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
@@ -161,7 +163,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   pool.fill();
 
   const running = (container: string | null): RunTrace[] => runningIn(guests, container);
-  const records = new Records({ store: null, drain, recentBytes: config.recentRuns, running });
+  const kept = config.keepRuns === 0 ? null : recordStore;
+  const records = new Records({ store: kept, drain, recentBytes: config.recentRuns, running });
   const runIds = new RunIds();
   const traces = closers.adopt(
     new RunTraces({ config, policies, records, usage, guests, node: runIds.process }),
@@ -186,6 +189,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     usage,
     audit,
     drain,
+    recordStore,
     runIds,
     traces,
     cancel: (container, run, by) => cancelRun(guests, container, run, by),
