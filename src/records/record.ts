@@ -34,7 +34,7 @@ export interface ConsoleLine {
   readonly text: string;
 }
 
-/** Where an error was thrown, in the submitted text. */
+/** The position of a thrown error in the submitted text. */
 export interface ErrorPosition {
   readonly file: string;
   /** From 1. */

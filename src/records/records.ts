@@ -22,7 +22,7 @@ export interface RecordsOptions {
 }
 
 /**
- * Where an answer comes from: memory and disk; memory only, because the service keeps no records on disk; or memory only,
+ * The source of an answer: memory and disk; memory only, because the service keeps no records on disk; or memory only,
  * because the disk cannot be read now.
  */
 export type History = "kept" | "off" | "unavailable";

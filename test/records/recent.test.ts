@@ -74,6 +74,16 @@ describe("the memory of the latest runs", () => {
     assert.equal(recent.find("demo", next.run), next);
   });
 
+  it("keeps a run without lines whole when its container has too many lines", () => {
+    const recent = new RecentRuns(64 * MIB);
+    const failed = add(recent, { status: "threw", error: { message: "m".repeat(40_000) } });
+    add(recent, { printed: ["x".repeat(40_000)] });
+    const kept = recent.find("demo", failed.run)!;
+    assert.equal(isWhole(kept), true);
+    assert.deepEqual(kept.kept(), failed.kept());
+    assert.equal(recent.bytes, held(recent));
+  });
+
   it("loses the least recently used container of a family first", () => {
     const recent = new RecentRuns(MIB);
     const fill = (container: string): void => {
