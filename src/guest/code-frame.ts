@@ -30,7 +30,8 @@ export function codeFrame(text: string, { line, column }: SourcePosition): strin
   const faulty = lines[line - first];
   if (faulty === undefined) return null;
   const at = Math.min(column - 1, faulty.length);
-  const from = faulty.length <= MAX_SHOWN ? 0 : Math.max(0, Math.min(at - MAX_SHOWN / 2, faulty.length - MAX_SHOWN + 1));
+  const from =
+    faulty.length <= MAX_SHOWN ? 0 : Math.max(0, Math.min(at - MAX_SHOWN / 2, faulty.length - MAX_SHOWN + 1));
   const width = String(first + lines.length - 1).length;
   let frame = "";
   for (let index = 0; index < lines.length; index += 1) {

@@ -12,7 +12,10 @@ export function safeName(name: string): string {
 
 /** Returns the name of a source in a map as a short relative path: bundlers write relative paths, absolute paths and URLs. */
 export function shortName(source: string): string {
-  const path = source.slice(-4 * MAX_CHARACTERS).replace(/^[a-z][\w+.-]*:\/\/[^/]*\//i, "./").replace(/\?.*$/s, "");
+  const path = source
+    .slice(-4 * MAX_CHARACTERS)
+    .replace(/^[a-z][\w+.-]*:\/\/[^/]*\//i, "./")
+    .replace(/\?.*$/s, "");
   const all = path.split(/[/\\]/);
   const parts: string[] = [];
   for (let index = 0; index < all.length; index += 1) {
