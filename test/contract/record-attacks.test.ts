@@ -155,13 +155,13 @@ describe("lines that look like something else", () => {
   it("forge no event for a reader that follows the container", async () => {
     const events = { text: "" };
     const stop = new AbortController();
-    const reading = fetch(`${service.url}/api/runs/followed/events`, {
-      headers: { authorization: `Bearer ${service.admin}` },
-      signal: stop.signal,
-    }).then(async ({ body }) => {
+    const read = async (): Promise<void> => {
+      const headers = { authorization: `Bearer ${service.admin}` };
+      const { body } = await fetch(`${service.url}/api/runs/followed/events`, { headers, signal: stop.signal });
       for await (const chunk of body!.pipeThrough(new TextDecoderStream())) events.text += chunk;
-    });
-    reading.catch(() => {});
+    };
+    // It ends with the abort below.
+    read().catch(() => {});
     // The first run may come before the reader is connected.
     await until(async () => {
       await service.run("followed", `console.log(${JSON.stringify(LINES[0])})`);
