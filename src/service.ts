@@ -27,7 +27,12 @@ import type { RunTrace } from "./http/run/run-trace.ts";
 import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
+import type { Audit } from "./records/audit/audit.ts";
+import { openAudit } from "./records/audit/open-audit.ts";
+import { openRecordStore } from "./records/days/day-store.ts";
+import { openDrain } from "./records/drain/open-drain.ts";
 import { Records } from "./records/records.ts";
+import { openUsage } from "./records/usage/open-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
@@ -36,10 +41,6 @@ import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
 import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
 import { Sources } from "./source/fetch.ts";
-import type { Audit } from "./records/audit/audit.ts";
-import { openAudit } from "./records/audit/open-audit.ts";
-import { openDrain } from "./records/drain/open-drain.ts";
-import { openUsage } from "./records/usage/open-usage.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
 import { Tasks } from "./tasks/tasks.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
@@ -87,7 +88,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Started here and awaited below, because it takes longer than any other step.
   const opening = openSandbox({ ...resources, mostGuests: capacity.guests }, lost.resolve);
   // Awaited below; until then, suppress the unhandled-rejection warning.
-  opening.catch(ignore);
+  opening.catch(() => {});
   closers.defer(async () => (await opening.catch(() => null))?.close());
   const data = path.resolve(config.data);
   const isRoot = isPrivileged();
@@ -100,6 +101,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
   const usage = closers.adopt(openUsage(path.join(folder, "runs"), { onFailure }), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(folder, "runs"), config), (open) => open.close());
   const audit = closers.adopt(openAudit(folder, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
@@ -156,23 +158,19 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     }),
     (open) => open.close(),
   );
-  const blockMs = config.blockLimit;
-  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs, held });
+  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs: config.blockLimit, held });
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
   const running = (container: string | null): RunTrace[] => runningIn(guests, container);
-  const records = new Records({ store: null, drain, recentBytes: config.recentRuns, running });
+  const kept = config.keepRuns === 0 ? null : recordStore;
+  const records = new Records({ store: kept, drain, recentBytes: config.recentRuns, running });
   const runIds = new RunIds();
   const traces = closers.adopt(
     new RunTraces({ config, policies, records, usage, guests, node: config.nodeName ?? runIds.process }),
     (open) => open.close(),
   );
-  const warn = (line: string): void => log.pino.warn(line);
-  const others = closers.adopt(
-    link && (await openNodes({ link, keys: tokens.keys, process: runIds.process, url: config.nodeUrl, warn })),
-    (open) => open?.close(),
-  );
+  const nodes = await openNodes(config, link, tokens.keys, runIds.process, (silent) => log.pino.warn(silent));
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
@@ -188,11 +186,12 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     containers,
     sources: openSources(config, egress.policy),
     records,
-    nodes: others?.nodes ?? null,
+    nodes,
     log,
     usage,
     audit,
     drain,
+    recordStore,
     runIds,
     traces,
     cancel: (container, run, by) => cancelRun(guests, container, run, by),
@@ -213,7 +212,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
-  await others?.announce();
+  await nodes?.announce();
   return {
     url: urlOf(server, config.tlsCert !== null),
     isolation: sandbox.facts,
@@ -222,7 +221,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     stop: async () => {
       draining = true;
       traces.stopping();
-      await others?.close();
+      await nodes?.close();
       // A stream of events does not end by itself, and the drain waits for all answers.
       records.tail.close();
       await drained(server, containers);
@@ -291,8 +290,6 @@ function listeningPorts(server: Server | null): number[] {
   const address = server?.address();
   return typeof address === "object" && address !== null ? [address.port] : [];
 }
-
-function ignore(): void {}
 
 /** Ends all guests, and waits until the kernel has removed them, so that their control groups can be removed too. */
 async function endAll(guests: Set<Guest>): Promise<void> {

@@ -61,8 +61,11 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
 function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
   const expression = parseAsExpression(text, url);
-  // The rest of the text is a semicolon and comments.
-  if (expression) return codeOfExpression(codeId, expression.text + text.slice(expression.text.length), expression);
+  if (expression) {
+    noteStart(codeId, text, triviaLength(text));
+    // The rest is a semicolon and comments. V8 copies the sum of two texts only when something reads it.
+    return codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
+  }
   const body = parseBody(text, url);
   if (isCompiled(body)) return codeOfBody(codeId, body.text, body);
   if (!mayBeModule(body)) return body;
@@ -75,7 +78,10 @@ function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure
   const url = moduleUrl(codeId, "task.ts");
   const bare = mayBeExpression(text) ? strip("(", withoutSemicolon(text), "\n)") : null;
   const expression = typeof bare === "string" ? parseExpression(bare, url) : null;
-  if (expression && isCompiled(expression)) return codeOfExpression(codeId, text, expression);
+  if (expression && isCompiled(expression)) {
+    noteStart(codeId, text, triviaLength(text));
+    return codeOfBody(codeId, text, expression);
+  }
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
   if (isCompiled(body)) return codeOfBody(codeId, text, body);
@@ -125,11 +131,6 @@ function triviaLength(text: string): number {
   let length = 0;
   while (token.test(text)) length = token.lastIndex;
   return length;
-}
-
-function codeOfExpression(codeId: number, text: string, compiled: Compiled): ParsedCode {
-  noteStart(codeId, text, triviaLength(text));
-  return codeOfBody(codeId, text, compiled);
 }
 
 function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCode {

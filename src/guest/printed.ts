@@ -3,7 +3,7 @@ import type { Run } from "./run.ts";
 import { withoutOwnFrames } from "./stack-frames.ts";
 import { withPositions } from "./stack-positions.ts";
 
-const includes = uncurry(String.prototype as string, "includes") as (text: string, part: string) => boolean;
+const includes = uncurry(String.prototype as string, "includes");
 
 /**
  * Returns a text that a task printed with the positions of its stacks as thrown errors have them, and without frames of the

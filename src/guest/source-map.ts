@@ -1,7 +1,7 @@
 import { uncurry } from "../wire/uncurry.ts";
+import type { SourcePosition } from "./code-frame.ts";
 import { find } from "./source-map-segments.ts";
 import { shortName } from "./source-names.ts";
-import type { SourcePosition } from "./code-frame.ts";
 
 /** The longest map that is read, in characters of its comment. Reading it takes the guest some 10 ms for each megabyte. */
 const MAX_CHARACTERS = 4 * 2 ** 20;
@@ -16,7 +16,7 @@ const { parse } = JSON;
 const { isArray } = Array;
 const decodeURL = decodeURIComponent;
 const toBytes = Buffer.from.bind(Buffer) as (text: string, encoding: "base64") => Buffer;
-const toText = uncurry(Buffer.prototype as Buffer, "toString") as (bytes: Buffer) => string;
+const toText = uncurry(Buffer.prototype as Buffer, "toString");
 const { create } = Object;
 
 /** A position in an original text. The text is null if the map does not contain it. */
@@ -97,10 +97,11 @@ function jsonOf(text: string): string {
   const data = text.slice(comment + COMMENT.length).trimEnd();
   const comma = data.slice(0, MAX_MEDIA_TYPE).indexOf(",");
   const type = MEDIA_TYPE.exec(data.slice(0, Math.max(0, comma)));
-  // A line after the comment means that the comment is no comment of the whole text.
-  if (!type || /\s/.test(data)) return "";
+  if (!type) return "";
   const content = data.slice(comma + 1);
-  return type[1] === undefined ? decodeURL(content) : toText(toBytes(content, "base64"));
+  // Text after the data means that this is no comment, or not the last line of the text.
+  if (type[1] !== undefined) return /^[\w+/=-]*$/.test(content) ? toText(toBytes(content, "base64")) : "";
+  return /^[^\s`]*$/.test(content) ? decodeURL(content) : "";
 }
 
 function rawMap(json: string): RawMap | null {

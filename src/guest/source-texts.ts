@@ -3,7 +3,14 @@ import { codeFrame } from "./code-frame.ts";
 import { textOfModule } from "./modules.ts";
 import { InlineMap, type OriginalPosition } from "./source-map.ts";
 import { safeName } from "./source-names.ts";
-import { asSubmitted, type ShowPosition, showPlain, type StackPosition, topPosition, withPositions } from "./stack-positions.ts";
+import {
+  asSubmitted,
+  type ShowPosition,
+  showPlain,
+  type StackPosition,
+  topPosition,
+  withPositions,
+} from "./stack-positions.ts";
 
 /** The longest stack of a fault, in characters. */
 const MAX_STACK = 32 * 1024;
@@ -64,7 +71,8 @@ export class SourceTexts {
     const { stack, cause, errors } = error;
     if (stack !== undefined) error.stack = asSubmitted(stack, this.#show).slice(0, MAX_STACK);
     if (cause) this.#rewriteStacks(cause);
-    for (let index = 0; errors && index < errors.length; index += 1) this.#rewriteStacks(errors[index]!);
+    if (!errors) return;
+    for (let index = 0; index < errors.length; index += 1) this.#rewriteStacks(errors[index]!);
   }
 
   #positionMessage(position: StackPosition): PositionMessage {
@@ -76,7 +84,12 @@ export class SourceTexts {
     }
     const { name, line, column } = position;
     const text = this.#textOf(name);
-    return { file: safeName(name), line: Math.max(1, line), column, frame: text === null ? null : codeFrame(text, position) };
+    return {
+      file: safeName(name),
+      line: Math.max(1, line),
+      column,
+      frame: text === null ? null : codeFrame(text, position),
+    };
   }
 
   #originalOf(position: StackPosition): OriginalPosition | null {

@@ -6,23 +6,25 @@ type Site = NodeJS.CallSite;
 type FormatStack = (error: Error, sites: Site[]) => unknown;
 
 const NativeError = Error;
-const { getPrototypeOf } = Object;
+const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
 /** Node's own function. It writes the sites that it receives below the error, with source maps if a task enables them. */
-const formatByNode = NativeError.prepareStackTrace as FormatStack;
+const formatByNode = getOwnPropertyDescriptor(NativeError, "prepareStackTrace")?.value as FormatStack;
 
 const ownSite = siteOf();
 const sites = getPrototypeOf(ownSite) as Site;
 const fileOf = uncurry(sites, "getFileName") as (site: Site) => string | null | undefined;
-const functionNameOf = uncurry(sites, "getFunctionName") as (site: Site) => string | null;
-const isEval = uncurry(sites, "isEval") as (site: Site) => boolean;
-const startsWith = uncurry(String.prototype as string, "startsWith") as (text: string, start: string) => boolean;
-const includes = uncurry(String.prototype as string, "includes") as (text: string, part: string) => boolean;
+const functionNameOf = uncurry(sites, "getFunctionName");
+const isEval = uncurry(sites, "isEval");
+const startsWith = uncurry(String.prototype as string, "startsWith");
+const includes = uncurry(String.prototype as string, "includes");
 const errors = new WeakSet<object>();
 const addError = errors.add.bind(errors);
 const hasError = errors.has.bind(errors);
 
 /** The folder of the guest's program, as stacks name it. In a worker it is a `file:` URL. */
 const ownFolder = fileOf(ownSite)!.replace(/[^/]*$/, "");
+/** The name of the script with which Node evaluates the text of a worker. */
+const WORKER_WRAPPER = "[worker eval]-wrapper";
 /** The function of Node that parses an ES module. */
 const PARSER = "compileSourceTextModule";
 /** A frame in the text of a stack: of the guest's program, or of Node. The text after its position stays. */
@@ -77,7 +79,8 @@ function submittedSites(all: readonly Site[]): Site[] {
 
 function isHidden(site: Site): boolean {
   const file = fileOf(site);
-  return typeof file === "string" && (startsWith(file, "node:") || startsWith(file, ownFolder));
+  if (typeof file !== "string") return false;
+  return startsWith(file, "node:") || startsWith(file, ownFolder) || file === WORKER_WRAPPER;
 }
 
 /** Returns a call site of this file. Only a formatter of stacks receives one. */

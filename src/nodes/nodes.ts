@@ -19,7 +19,7 @@ export interface NodeCount {
 export interface NodesOptions {
   /** The process of this node. */
   readonly process: string;
-  readonly registry: Pick<NodeRegistry, "peers" | "further">;
+  readonly registry: Pick<NodeRegistry, "peers" | "further" | "announce" | "close">;
   readonly credentials: NodeCredentials;
   /** Called when a node does not answer for the first time after it did. For the log of the operator. */
   readonly onSilent?: (url: string, error: Error) => void;
@@ -44,6 +44,16 @@ export class Nodes {
     this.#registry = registry;
     this.#onSilent = onSilent;
     this.#answerMs = answerMs;
+  }
+
+  /** Lets the other nodes ask this one, when it listens. */
+  announce(): Promise<void> {
+    return this.#registry.announce();
+  }
+
+  /** Lets the other nodes ask this one no more. */
+  close(): Promise<void> {
+    return this.#registry.close();
   }
 
   /**

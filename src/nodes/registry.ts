@@ -72,10 +72,10 @@ export class NodeRegistry {
     return this.#further;
   }
 
-  /** Announces this node from now on, when it listens. @throws {Error} if Redis cannot be used. */
+  /** Announces this node from now on, also if Redis cannot be used at first. */
   async announce(): Promise<void> {
     this.#isAnnounced = true;
-    await this.#renew();
+    await this.#renew().catch(() => {});
     this.#schedule();
   }
 

@@ -1,5 +1,5 @@
 import { Problem } from "../errors.ts";
-import { FairQueue } from "../redis/fair-queue.ts";
+import { FairQueue } from "../fair-queue.ts";
 
 /** The reads of other nodes of all families at once, and of one family. Each asks every node. */
 const AT_ONCE = 8;

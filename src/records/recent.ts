@@ -114,7 +114,7 @@ export class RecentRuns {
 
 /** Whether the record of a run of `RecentRuns` still has all its console lines. */
 export function isWhole(run: EndedRun): boolean {
-  return !(run instanceof TrimmedRun);
+  return !(run instanceof TrimmedRun) || run.isWhole;
 }
 
 interface Container {

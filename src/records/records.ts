@@ -22,7 +22,7 @@ export interface RecordsOptions {
 }
 
 /**
- * Where an answer comes from: memory and disk; memory only, because the service keeps no records on disk; or memory only,
+ * The source of an answer: memory and disk; memory only, because the service keeps no records on disk; or memory only,
  * because the disk cannot be read now.
  */
 export type History = (typeof HISTORIES)[number];
@@ -105,7 +105,8 @@ export class Records {
     // Beyond the end of the page on disk may be runs on disk that are newer than those in memory.
     const reached = next === null ? inOrder : inOrder.filter((run) => byNewest(run, next) <= 0);
     const page = reached.slice(0, query.count);
-    return { runs: page, next: page.length < reached.length ? page.at(-1)! : next, omitted, history: stored.history };
+    const last = page.length < reached.length ? cursorOf(page.at(-1)!) : next;
+    return { runs: page, next: last, omitted, history: stored.history };
   }
 
   /**
@@ -161,6 +162,10 @@ export class Records {
 }
 
 const EMPTY_PAGE: StoredPage = { runs: [], next: null, omitted: 0 };
+
+function cursorOf({ startedMs, run }: ListedRun): Cursor {
+  return { startedMs, run };
+}
 
 function listed(run: EndedRun): ListedRun {
   return { run: run.run, startedMs: run.startedMs, entry: () => entryOf(run.kept().record) };

@@ -15,6 +15,8 @@ export class TrimmedRun implements EndedRun {
   readonly isSilent: boolean;
   /** The approximate memory of the lines that are left. */
   readonly lineBytes: number;
+  /** Whether all lines are left. */
+  readonly isWhole: boolean;
   readonly #kept: KeptRun;
 
   /** @param maxLineBytes the memory of the lines that are left */
@@ -39,6 +41,7 @@ export class TrimmedRun implements EndedRun {
     this.bytes = Math.max(lineBytes, run.bytes - restBytes - rest.length * LINE_BYTES);
     this.isSilent = run.isSilent;
     this.lineBytes = lineBytes;
+    this.isWhole = rest.length === 0;
     this.#kept = {
       ...kept,
       record: {

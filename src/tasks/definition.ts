@@ -144,10 +144,12 @@ function judgeMembers(
   const above = by.admin ? null : { ...by, depth: MAX_DEPTH + 1, can: VERBS };
   const faulty = hasCodeFault(reported) ? ["code"] : [];
   const judged = judgeTokenRequest(JSON.parse(JSON.stringify(members)), nowMs, above, faulty);
+  // An invalid member was not read, so the previous value was judged in its place.
+  const isReported = (fault: MemberFault): boolean => reported.some(({ member }) => member === fault.member);
   return {
     request: endless ? { ...judged.request, exp: null } : judged.request,
     invalid: judged.invalid.map(withTaskMember),
-    exceeding: judged.exceeding.map(withTaskMember),
+    exceeding: judged.exceeding.map(withTaskMember).filter((fault) => !isReported(fault)),
   };
 }
 

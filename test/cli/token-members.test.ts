@@ -78,7 +78,15 @@ test("faults that the service would report are reported together with invalid fl
     async () => tokenMembers(flags),
     ({ message }: Error) => {
       const members = message.split("\n").map((line) => line.split(" ", 1)[0]!);
-      assert.deepEqual(members.toSorted(), ["--depth", "--limit", "can.1", "containers.0", "expiresIn", "secrets", "timeout"]);
+      assert.deepEqual(members.toSorted(), [
+        "--depth",
+        "--limit",
+        "can.1",
+        "containers.0",
+        "expiresIn",
+        "secrets",
+        "timeout",
+      ]);
       return true;
     },
   );

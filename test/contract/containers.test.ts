@@ -218,7 +218,10 @@ describe("the list of containers", () => {
     const own = ["own-other", "own-run", "own-set"];
     for (const limit of ["1", "2", "100"]) {
       assert.deepEqual(await listedFor(["own-*"], { limit }), own);
-      assert.deepEqual(await listedFor(["single", "own-*", "own-set", "unused", "own-o*"], { limit }), [...own, "single"]);
+      assert.deepEqual(await listedFor(["single", "own-*", "own-set", "unused", "own-o*"], { limit }), [
+        ...own,
+        "single",
+      ]);
       assert.deepEqual(await listedFor(["other-set", "single", "unused"], { limit }), ["other-set", "single"]);
     }
     const all = (await list({ limit: "1000" })).containers.map(({ container }) => container);

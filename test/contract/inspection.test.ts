@@ -164,7 +164,10 @@ describe("GET /api/tokens", () => {
   });
 
   it("is for administrators and tokens that may issue, and rejects unknown queries", async () => {
-    for (const can of [["run", "limits"], ["logs", "tasks"]]) {
+    for (const can of [
+      ["run", "limits"],
+      ["logs", "tasks"],
+    ]) {
       const token = await service.issue({ containers: ["*"], can });
       assertProblem(await service.request("GET", "/api/tokens", { token }), 403, "token_forbidden");
     }

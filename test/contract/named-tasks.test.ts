@@ -392,7 +392,7 @@ describe("a public task that fails", () => {
       assert.deepEqual([open.type, open.title], [type, title]);
       assert.notEqual(open.detail, DETAIL);
       await putTask("fails/task", { errors: "hidden", public: false });
-      // A client with a token receives the details, because it may also run code of its own in the container.
+      // A client with a token receives the details, because it may run any code in the container.
       assert.equal(assertProblem(await run("fails/task"), status, code).detail, open.detail);
     });
   }
@@ -445,7 +445,7 @@ describe("the timeout, the errors and the record of a named task", () => {
   it("are rejected with all other faults at once", async () => {
     const json = { code: "1", timeout: "5", errors: true, record: "output" };
     const { violations } = assertProblem(await put("members/faulty", json), 400, "request_invalid");
-    assert.deepEqual(violations!.map((each) => each["member"]).toSorted(), ["errors", "record", "timeout"]);
+    assert.deepEqual(new Set(violations!.map((each) => each["member"])), new Set(["errors", "record", "timeout"]));
   });
 });
 

@@ -9,7 +9,7 @@ export class MemoryRecordStore implements RecordStore {
   readonly losses: RecordLosses = { dropped: 0, omitted: 0, unreadable: [], failure: null };
   readonly added: KeptRun[] = [];
   /** The most records that the search for a page looks at. */
-  mostLooked = Infinity;
+  mostLooked: number = Infinity;
   omitted = 0;
   /** Thrown by each read. */
   failure: Error | null = null;

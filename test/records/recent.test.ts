@@ -74,6 +74,16 @@ describe("the memory of the latest runs", () => {
     assert.equal(recent.find("demo", next.run), next);
   });
 
+  it("keeps a run without lines whole when its container has too many lines", () => {
+    const recent = new RecentRuns(64 * MIB);
+    const failed = add(recent, { status: "threw", error: { message: "m".repeat(40_000) } });
+    add(recent, { printed: ["x".repeat(40_000)] });
+    const kept = recent.find("demo", failed.run)!;
+    assert.equal(isWhole(kept), true);
+    assert.deepEqual(kept.kept(), failed.kept());
+    assert.equal(recent.bytes, held(recent));
+  });
+
   it("loses the least recently used container of a family first", () => {
     const recent = new RecentRuns(MIB);
     const fill = (container: string): void => {
@@ -140,14 +150,14 @@ describe("the memory of the latest runs", () => {
   });
 
   it("stays within its limit, and counts exactly, whatever runs it receives", () => {
-    const { seed, below } = seeded();
+    const random = seeded();
     const recent = new RecentRuns(200_000);
     for (let step = 0; step < 5_000; step++) {
-      const printed = Array.from({ length: below(3) }, () => "p".repeat(below(20_000)));
-      const status = below(4) === 0 ? ("threw" as const) : ("ok" as const);
-      add(recent, { family: `f${below(7)}`, container: `c${below(30)}`, printed, status });
-      assert.ok(recent.bytes <= 200_000, seed);
-      if (step % 100 === 0) assert.equal(recent.bytes, held(recent), seed);
+      const printed = Array.from({ length: random.below(3) }, () => "p".repeat(random.below(20_000)));
+      const status = random.below(4) === 0 ? ("threw" as const) : ("ok" as const);
+      add(recent, { family: `f${random.below(7)}`, container: `c${random.below(30)}`, printed, status });
+      assert.ok(recent.bytes <= 200_000, random.seed);
+      if (step % 100 === 0) assert.equal(recent.bytes, held(recent), random.seed);
     }
     assert.equal(recent.bytes, held(recent));
   });

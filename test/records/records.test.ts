@@ -50,6 +50,16 @@ async function allPages(records: Records, asked: RunQuery): Promise<string[]> {
   return seen;
 }
 
+const STATUSES: readonly RunStatus[] = ["ok", "threw", "timeout"];
+
+function hasNeedle({ record }: { record: object }): boolean {
+  return JSON.stringify(record).toLowerCase().includes("needle");
+}
+
+function position(line: number): object {
+  return { at: { file: "task.js", line, column: 1, frame: "x" } };
+}
+
 describe("what is written to the store", () => {
   it("is every failed run, every run that printed, and one silent success of a container and second", (t) => {
     t.mock.timers.enable({ apis: ["Date"], now: 5_000 });
@@ -112,10 +122,9 @@ describe("a list of runs", () => {
 
   it("has only the runs that every filter selects, from memory as from disk", async () => {
     const { records, store, running } = open();
-    const status = (at: number): RunStatus => (["ok", "threw", "timeout"] as const)[at % 3]!;
     const runs = Array.from({ length: 90 }, (_, at) =>
       runOf({
-        ...{ container: `c${at % 4}`, task: at % 2 ? "job" : null, status: status(at), startedMs: 10_000 + at },
+        ...{ container: `c${at % 4}`, task: at % 2 ? "job" : null, status: STATUSES[at % 3]!, startedMs: 10_000 + at },
         printed: at % 5 === 0 ? ["Found the NEEDLE here"] : [],
         error: { message: at % 7 === 0 ? "a needle, too" : "hay" },
       }),
@@ -123,8 +132,6 @@ describe("a list of runs", () => {
     for (const run of runs) records.ended(run);
     running.push(runOf({ container: "c1", status: "running", startedMs: 10_050 }));
     const all = [...runs, ...running];
-    const hasNeedle = ({ record }: { record: object }): boolean =>
-      JSON.stringify(record).toLowerCase().includes("needle");
     const cases: readonly [Partial<RunQuery>, (run: ReturnType<typeof runOf>) => boolean][] = [
       [{}, () => true],
       [{ container: "c1" }, ({ container }) => container === "c1"],
@@ -241,18 +248,17 @@ describe("one run", () => {
 describe("failures", () => {
   it("are grouped by container, task, code, name and position, the latest first", async () => {
     const { records } = open();
-    const at = (line: number): object => ({ at: { file: "task.js", line, column: 1, frame: "x" } });
     const fail = (startedMs: number, error: object, more: object = {}): EndedRun => {
       const run = runOf({ status: "threw", startedMs, error, ...more });
       records.ended(run);
       return run;
     };
-    fail(1_000, at(1));
-    fail(2_000, at(2));
-    const last = fail(4_000, { ...at(1), message: "the latest message" });
-    fail(3_000, at(1));
-    fail(5_000, { ...at(1), name: "TypeError" });
-    fail(6_000, at(1), { task: "job" });
+    fail(1_000, position(1));
+    fail(2_000, position(2));
+    const last = fail(4_000, { ...position(1), message: "the latest message" });
+    fail(3_000, position(1));
+    fail(5_000, { ...position(1), name: "TypeError" });
+    fail(6_000, position(1), { task: "job" });
     for (const status of ["ok", "cancelled", "interrupted"] as const) records.ended(runOf({ status }));
     const { groups } = await records.failures(query(), "reader");
     assert.deepEqual(

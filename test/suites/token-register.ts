@@ -75,38 +75,46 @@ export function tokenStoreSuite(subject: string, open: () => Promise<TokenStoreU
       }
     });
 
-    promise("lists the tokens below a token, of every generation and of no other token, page by page", async (under) => {
-      const [head, middle, other] = [randomUUID(), randomUUID(), randomUUID()];
-      const chains = [[head], [middle, head], [randomUUID(), middle, head], [randomUUID(), randomUUID(), middle, head]];
-      const below: string[][] = [];
-      for (const parents of [...chains, [other], [randomUUID(), other]]) {
-        const tokens = Array.from({ length: 4 }, () => ({ ...issued(), parents }));
-        const { exp, ...task } = { ...issued(), parents, task: "a/task" };
-        for (const token of [...tokens, { ...task, exp: exp! }]) await under.store.record(token, "me", START_MS);
-        below.push([...tokens, task].map(({ jti }) => jti));
-      }
-      await under.store.record(issued(), "me", START_MS);
-      const lists: [string, readonly string[], string[]][] = [
-        [head, [], below.slice(0, 4).flat()],
-        [middle, [head], below.slice(1, 4).flat()],
-        [other, [], below.slice(4).flat()],
-        [randomUUID(), [], []],
-      ];
-      for (const turn of [() => under.store, under.reopen]) {
-        const store = await turn();
-        for (const [jti, parents, expected] of lists) {
-          const seen: string[] = [];
-          for (let after = ""; ; after = seen.at(-1)!) {
-            const page = await store.listBelow({ jti, parents }, after, 3);
-            if (page.length === 0) break;
-            assert.ok(page.length <= 3);
-            for (const { claims } of page) assert.ok(claims.parents.includes(jti));
-            seen.push(...page.map(({ claims }) => claims.jti));
-          }
-          assert.deepEqual(seen, expected.toSorted());
+    promise(
+      "lists the tokens below a token, of every generation and of no other token, page by page",
+      async (under) => {
+        const [head, middle, other] = [randomUUID(), randomUUID(), randomUUID()];
+        const chains = [
+          [head],
+          [middle, head],
+          [randomUUID(), middle, head],
+          [randomUUID(), randomUUID(), middle, head],
+        ];
+        const below: string[][] = [];
+        for (const parents of [...chains, [other], [randomUUID(), other]]) {
+          const tokens = Array.from({ length: 4 }, () => ({ ...issued(), parents }));
+          const { exp, ...task } = { ...issued(), parents, task: "a/task" };
+          for (const token of [...tokens, { ...task, exp: exp! }]) await under.store.record(token, "me", START_MS);
+          below.push([...tokens, task].map(({ jti }) => jti));
         }
-      }
-    });
+        await under.store.record(issued(), "me", START_MS);
+        const lists: [string, readonly string[], string[]][] = [
+          [head, [], below.slice(0, 4).flat()],
+          [middle, [head], below.slice(1, 4).flat()],
+          [other, [], below.slice(4).flat()],
+          [randomUUID(), [], []],
+        ];
+        for (const turn of [() => under.store, under.reopen]) {
+          const store = await turn();
+          for (const [jti, parents, expected] of lists) {
+            const seen: string[] = [];
+            for (let after = ""; ; after = seen.at(-1)!) {
+              const page = await store.listBelow({ jti, parents }, after, 3);
+              if (page.length === 0) break;
+              assert.ok(page.length <= 3);
+              for (const { claims } of page) assert.ok(claims.parents.includes(jti));
+              seen.push(...page.map(({ claims }) => claims.jti));
+            }
+            assert.deepEqual(seen, expected.toSorted());
+          }
+        }
+      },
+    );
 
     promise("lists a token whose record was deleted below no token", async ({ store }) => {
       const nowMs = Date.now();

@@ -187,7 +187,8 @@ test("an administrator's secrets stay after an administrator's change, and are d
 
 test("timeout, errors and record stay until a request changes them, and a rollback restores them", async (t) => {
   const { tasks, admin } = await testTasks(t);
-  const put = async (members: object): Promise<unknown[]> => factsOf((await tasks.put(AT, members, admin, always)).task);
+  const put = async (members: object): Promise<unknown[]> =>
+    factsOf((await tasks.put(AT, members, admin, always)).task);
   assert.deepEqual(await put({ code: "1" }), [1, null, "hidden", null]);
   assert.deepEqual(await put({ timeout: "5000ms", errors: "shown", record: "input" }), [2, "5s", "shown", "input"]);
   assert.deepEqual(await put({ params: { a: 1 } }), [3, "5s", "shown", "input"]);
@@ -245,10 +246,11 @@ test("a task inherits the timeout of the token that puts it, and may only have a
   assert.match(`${kept.code} ${kept.message}`, /token_forbidden.*timeout/);
   const invalid = await problemOf(() => tasks.put(AT, { timeout: "1ms", errors: "all", record: "output" }, by, always));
   assert.equal(invalid.code, "request_invalid");
-  assert.deepEqual(
-    invalid.options.violations!.map((each) => (each as { member: string }).member).toSorted(),
-    ["errors", "record", "timeout"],
-  );
+  assert.deepEqual(invalid.options.violations!.map((each) => (each as { member: string }).member).toSorted(), [
+    "errors",
+    "record",
+    "timeout",
+  ]);
 });
 
 test("secrets are deleted if a token that did not set them shows errors, keeps inputs or lengthens the timeout", async (t) => {
@@ -265,7 +267,12 @@ test("secrets are deleted if a token that did not set them shows errors, keeps i
     assert.equal(await keptBy(admin, members), true, JSON.stringify(members));
   }
   const open = { errors: "shown", record: "input" };
-  for (const members of [{ errors: "hidden" }, { record: null }, { timeout: "4s" }, { limits: { token: { day: 9 } } }]) {
+  for (const members of [
+    { errors: "hidden" },
+    { record: null },
+    { timeout: "4s" },
+    { limits: { token: { day: 9 } } },
+  ]) {
     assert.equal(await keptBy(callerOf(claims), members, open), true, JSON.stringify(members));
   }
 });

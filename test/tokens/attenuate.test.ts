@@ -84,7 +84,7 @@ test("a token may have a shorter timeout than the token above, and a longer one 
   assert.equal(child.claims.timeout, "5s");
   const problem = await problemOf(() => issue({ containers: ["acme"], timeout: "31s" }, callerOf(claims)));
   assert.match(problem.message, /timeout is longer than the timeout of the calling token, which is 30s/);
-  const unlimited = await issue({ ...HEAD, timeout: undefined }, "an administrator");
+  const unlimited = await issue(asJson({ ...HEAD, timeout: undefined }), "an administrator");
   const below = await issue({ containers: ["acme"], timeout: "24d" }, callerOf(unlimited.claims));
   assert.deepEqual([unlimited.claims.timeout, below.claims.timeout], [null, "24d"]);
 });

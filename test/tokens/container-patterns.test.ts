@@ -15,10 +15,15 @@ const anyPattern = fc.oneof(
 
 test("the prepared patterns permit exactly the containers that the claims permit", () => {
   fc.assert(
-    fc.property(fc.array(anyPattern, { minLength: 1, maxLength: 6 }), anyName, fc.boolean(), (containers, name, admin) => {
-      const claims = { admin, containers };
-      assert.equal(new ContainerPatterns(claims).has(name), permitsContainer(claims as unknown as Claims, name));
-    }),
+    fc.property(
+      fc.array(anyPattern, { minLength: 1, maxLength: 6 }),
+      anyName,
+      fc.boolean(),
+      (containers, name, admin) => {
+        const claims = { admin, containers };
+        assert.equal(new ContainerPatterns(claims).has(name), permitsContainer(claims as unknown as Claims, name));
+      },
+    ),
   );
 });
 

@@ -58,12 +58,18 @@ if (!(await missing("redis-server"))) {
       const [jti, nowS] = [randomUUID(), Math.floor(nowMs / 1_000)];
       const times = { iat: nowS, exp: nowS + endsInS };
       const members = { containers: ["demo"], can: ["run" as const], parents: [middle, head] };
-      await shared.registry.record({ iss: "caisson", aud: "caisson", jti, ...times, ...members }, "me", nowMs, [], most);
+      await shared.registry.record(
+        { iss: "caisson", aud: "caisson", jti, ...times, ...members },
+        "me",
+        nowMs,
+        [],
+        most,
+      );
       return jti;
     };
     const listed = async (): Promise<string[][]> => {
       const keys = (await server.client.keys("*tokens:below:*")).toSorted();
-      return Promise.all(keys.map(async (key) => (await server.client.zrange(key, 0, -1)).toSorted()));
+      return Promise.all(keys.map(async (key) => (await server.client.zrange(key, "0", "-1")).toSorted()));
     };
     const first = await record(3_600);
     // Redis deletes the record of this token at once, because the token ended days ago.

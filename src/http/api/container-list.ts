@@ -9,7 +9,7 @@ import type { ApiDependencies } from "./route.ts";
 /** The containers whose use the list reads at a time, which takes a Redis about a millisecond. */
 const USES_PER_READ = 100;
 
-/** Returns a page of the containers that have a policy, counted runs or a live guest, of those that the token permits. */
+/** Returns a page of the permitted containers that have a policy, counted runs or a live guest. */
 export async function containerPage(
   after: string,
   count: number,

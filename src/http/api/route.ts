@@ -13,6 +13,7 @@ import type { PolicyStore } from "../../policies/store.ts";
 import type { Audit } from "../../records/audit/audit.ts";
 import type { Drain } from "../../records/drain/drain.ts";
 import type { Records } from "../../records/records.ts";
+import type { RecordStore } from "../../records/store.ts";
 import type { Usage } from "../../records/usage/usage.ts";
 import type { DraftTask, Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
@@ -47,6 +48,7 @@ export interface ApiDependencies {
   readonly log: Log;
   readonly usage: Pick<Usage, "read" | "losses">;
   readonly audit: Pick<Audit, "add" | "list" | "losses">;
+  readonly recordStore: Pick<RecordStore, "losses">;
   /** Sends records to a collector; null if the operator named none. */
   readonly drain: Pick<Drain, "losses"> | null;
   readonly runCounts: RunCounts;

@@ -42,7 +42,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
     const { store } = tokens;
     const page = await listPage<IssuedToken>("tokens", after, count, {
       read: (cursor, most) => (by.admin ? store.list(cursor, most) : store.listBelow(by, cursor, most)),
-      // Any tenant can have such a list read at any time, so it takes the shortest turns.
+      // Any tenant can request this list at any time, so its turns are the shortest.
       entriesPerTurn: by.admin ? TOKENS_PER_TURN : 1,
       holder: family,
       cursorOf: ({ claims: { jti } }) => jti,

@@ -21,9 +21,14 @@ const PARENT_INDEXES = GENERATIONS.map(
     `CREATE INDEX IF NOT EXISTS issued_parent_${at} ON issued (${parentAt(at)}, jti) WHERE ${parentAt(at)} IS NOT NULL;`,
 ).join("\n");
 
-/** The first names below a token by each position. A token has an ancestor at one position only. */
+/**
+ * The first names below a token by each position. A token has an ancestor at one position only. SQLite would otherwise walk
+ * through all names after the cursor, because it expects to find enough of them soon.
+ */
 const BELOW = GENERATIONS.map(
-  (at) => `SELECT jti FROM (SELECT jti FROM issued WHERE ${parentAt(at)} = ?1 AND jti > ?2 ORDER BY jti LIMIT ?3)`,
+  (at) =>
+    `SELECT jti FROM (SELECT jti FROM issued INDEXED BY issued_parent_${at}
+      WHERE ${parentAt(at)} = ?1 AND jti > ?2 ORDER BY jti LIMIT ?3)`,
 ).join(" UNION ALL ");
 
 const SCHEMA = `

@@ -19,6 +19,14 @@ function pageOf(answer: Answer): Page {
   return answer.json() as Page;
 }
 
+/** Returns all paths that name a container or a run. */
+function pathsOf(container: string, run: string): string[] {
+  return [
+    ...[`/api/runs/${container}`, `/api/runs/${container}/${run}`, `/api/runs/${container}/${run}/console`],
+    ...[`/api/runs/${container}/events`, `/api/runs?container=${container}`, `/api/failures?container=${container}`],
+  ];
+}
+
 describe("the lists of runs", () => {
   it("have the runs of the containers that the token permits", async (t) => {
     const { records, issue, get } = await serveRecords(t);
@@ -162,13 +170,9 @@ describe("reading needs the verb logs and a container that the token permits", (
     records.ended(run);
     const blind = await issue({ containers: ["*"], can: ["run", "limits", "tasks"] });
     const foreign = await issue({ containers: ["mine"], can: ["logs"] });
-    const paths = (container: string, id: string): string[] => [
-      ...[`/api/runs/${container}`, `/api/runs/${container}/${id}`, `/api/runs/${container}/${id}/console`],
-      ...[`/api/runs/${container}/events`, `/api/runs?container=${container}`, `/api/failures?container=${container}`],
-    ];
-    const unknown = paths("absent", "00000000cafe-zz");
+    const unknown = pathsOf("absent", "00000000cafe-zz");
     for (const { token } of [blind, foreign]) {
-      for (const [at, target] of paths("secret", run.run).entries()) {
+      for (const [at, target] of pathsOf("secret", run.run).entries()) {
         const problem = assertProblem(await get(target, token), 403, "token_forbidden");
         assert.deepEqual(assertProblem(await get(unknown[at]!, token), 403, "token_forbidden"), problem);
       }

@@ -22,10 +22,10 @@ export interface ServedRecords {
   /** The values of the header `X-Name` of the requests whose answers are closed. */
   readonly closed: readonly string[];
   /** Issues a token. @returns its text and its `jti` */
-  issue(claims: object): Promise<{ token: string; jti: string }>;
-  get(target: string, token: string, options?: RequestOptions): Promise<Answer>;
+  readonly issue: (claims: object) => Promise<{ token: string; jti: string }>;
+  readonly get: (target: string, token: string, options?: RequestOptions) => Promise<Answer>;
   /** Returns the response when its head has arrived. */
-  open(target: string, token: string, options?: RequestOptions): Promise<IncomingMessage>;
+  readonly open: (target: string, token: string, options?: RequestOptions) => Promise<IncomingMessage>;
 }
 
 /** Serves the API over HTTP with real tokens and records that a test adds. */

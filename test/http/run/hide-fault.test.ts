@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { type ProblemCode, PROBLEMS } from "../../../src/error-codes.ts";
 import { Problem } from "../../../src/errors.ts";
-import { type FailedRun, hideFault } from "../../../src/http/run/hide-fault.ts";
 import { problemAnswer } from "../../../src/http/problem.ts";
+import { type FailedRun, hideFault } from "../../../src/http/run/hide-fault.ts";
 import { callerOf, testTokens } from "../../tokens/support.ts";
 
 const HIDDEN: FailedRun = { bearer: null, task: { errors: "hidden" }, answer: { isCounted: true } };
