@@ -1,5 +1,5 @@
 /** The bytes of answers of other nodes that are in memory at once, of one answer, of one family and of all. */
-const OF_ANSWER = 8 * 2 ** 20;
+const OF_ANSWER = 12 * 2 ** 20;
 const OF_FAMILY = 24 * 2 ** 20;
 const OF_ALL = 64 * 2 ** 20;
 

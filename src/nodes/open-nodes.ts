@@ -5,6 +5,8 @@ import { Nodes } from "./nodes.ts";
 import { NodeRegistry } from "./registry.ts";
 import type { SharedKeys } from "./signature.ts";
 
+const MAX_REASON = 200;
+
 /**
  * Finds the other nodes on a Redis.
  *
@@ -23,7 +25,8 @@ export async function openNodes(
   if (!link) return null;
   const registry = await NodeRegistry.open({ link, keys, process, url });
   const onSilent = (silent: string, { message }: Error): void => {
-    warn(`the node at ${silent} does not answer, and answers to clients count it: ${message}`);
+    // The message may contain parts of an answer of any length.
+    warn(`the node at ${silent} does not answer, and answers to clients count it: ${message.slice(0, MAX_REASON)}`);
   };
   return new Nodes({ process, registry, credentials: new NodeCredentials(keys, process), onSilent });
 }
