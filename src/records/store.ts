@@ -1,5 +1,5 @@
-import type { KeptRun, RunEntry, RunRecord } from "./record.ts";
 import type { Cursor, RunQuery } from "./query.ts";
+import type { KeptRun, RunEntry, RunRecord } from "./record.ts";
 
 /** A page of stored runs. */
 export interface StoredPage {
@@ -45,7 +45,11 @@ export interface RecordStore {
   /** @param reader the family of the reader, which has one read at a time. */
   list(query: RunQuery, reader: string): Promise<StoredPage>;
   /** Returns the run, or null if it is not stored. */
-  get(container: string, run: string, reader: string): Promise<{ record: RunRecord; lineage: readonly string[] } | null>;
+  get(
+    container: string,
+    run: string,
+    reader: string,
+  ): Promise<{ record: RunRecord; lineage: readonly string[] } | null>;
   failures(query: RunQuery, reader: string): Promise<{ groups: readonly FailureGroup[]; complete: boolean }>;
   readonly losses: RecordLosses;
   /** Writes what is queued, and closes all files. */

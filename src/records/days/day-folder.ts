@@ -28,6 +28,14 @@ export class DayFolder {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
   }
 
+  /**
+   * Returns whether SQLite, which uses absolute paths, can reach the folder. A service that gave up root may have a folder
+   * below one that is closed to its user, and reaches it by a relative path only.
+   */
+  get isReachable(): boolean {
+    return !existsSync(this.#folder) || existsSync(path.resolve(this.#folder));
+  }
+
   pathOf(day: Day): string {
     return path.join(this.#folder, nameOf(day));
   }
