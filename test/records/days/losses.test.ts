@@ -210,6 +210,21 @@ it(
   },
 );
 
+it("ends in time when the disk is full, and counts what it could not write", { skip: noMount }, async () => {
+  const folder = await newFolder();
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", folder]);
+  try {
+    fill(path.join(folder, "filler"));
+    const { store } = reopenStore(folder);
+    for (let at = 0; at < 10; at++) store.add(keptRun());
+    await store.close();
+    assert.equal(store.losses.dropped, 10);
+    assert.match(store.losses.failure ?? "", /full|disk I\/O|open/);
+  } finally {
+    execFileSync("umount", [folder]);
+  }
+});
+
 function fill(file: string): void {
   const chunk = Buffer.alloc(4_096);
   for (;;) {
