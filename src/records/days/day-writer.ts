@@ -52,7 +52,7 @@ export class DayWriter {
   check(nowMs: number): KeptFiles {
     for (const day of this.#open.keys()) if (day !== dayOf(nowMs)) this.#release(day);
     const left = this.#retain(nowMs);
-    const setAside = left.filter((files) => files.isSetAside).flatMap(({ names }) => names);
+    const setAside = left.filter(({ isSetAside }) => isSetAside).map(({ database }) => database);
     return { oldest: left.length > 0 ? nameOf(left[0]!.day) : "", setAside };
   }
 
