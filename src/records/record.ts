@@ -34,7 +34,7 @@ export interface ConsoleLine {
   readonly text: string;
 }
 
-/** Where an error was thrown, in the submitted text. */
+/** The position in the submitted text at which an error was thrown. */
 export interface ErrorPosition {
   readonly file: string;
   /** From 1. */

@@ -211,25 +211,29 @@ it(
   },
 );
 
-it("reads and ends in time when the disk is full at the start, and counts what it could not write", { skip: noMount }, async () => {
-  const folder = await newFolder();
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", folder]);
-  try {
-    const old = keptRun({ startedMs: NOW - DAY_MS });
-    const first = reopenStore(folder);
-    first.store.add(old);
-    await first.store.close();
-    fill(path.join(folder, "filler"));
-    const { store } = reopenStore(folder);
-    assert.deepEqual(await walkAll(store), [old.record.run]);
-    for (let at = 0; at < 10; at++) store.add(keptRun());
-    await store.close();
-    assert.equal(store.losses.dropped, 10);
-    assert.match(store.losses.failure ?? "", /full|disk I\/O|open/);
-  } finally {
-    execFileSync("umount", [folder]);
-  }
-});
+it(
+  "reads and ends in time when the disk is full at the start, and counts what it could not write",
+  { skip: noMount },
+  async () => {
+    const folder = await newFolder();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", folder]);
+    try {
+      const old = keptRun({ startedMs: NOW - DAY_MS });
+      const first = reopenStore(folder);
+      first.store.add(old);
+      await first.store.close();
+      fill(path.join(folder, "filler"));
+      const { store } = reopenStore(folder);
+      assert.deepEqual(await walkAll(store), [old.record.run]);
+      for (let at = 0; at < 10; at++) store.add(keptRun());
+      await store.close();
+      assert.equal(store.losses.dropped, 10);
+      assert.match(store.losses.failure ?? "", /full|disk I\/O|open/);
+    } finally {
+      execFileSync("umount", [folder]);
+    }
+  },
+);
 
 function fill(file: string): void {
   const chunk = Buffer.alloc(4_096);
