@@ -75,8 +75,10 @@ describe("POST /api/runs/{container} answers with the record of the run", () => 
   });
 
   it("which counts the processor time of the run", async () => {
-    const run = await record("r-cpu", "const end = Date.now() + 200; while (Date.now() < end); return 1");
-    assert.ok(run.guest.cpuMs! > 20, String(run.guest.cpuMs));
+    // Counted by the guest itself, because a busy machine may give it little of the time that passes.
+    const code = "const { user } = process.cpuUsage(); while (process.cpuUsage().user - user < 100_000); return 1";
+    const run = await record("r-cpu", code);
+    assert.ok(run.guest.cpuMs! >= 90, String(run.guest.cpuMs));
   });
 
   for (const [status, code, expected] of [
