@@ -34,6 +34,8 @@ The header \`Caisson-Fault\` names the cause: \`caller\`, \`task\`, \`limit\` or
 | \`errors\`             | the errors of an \`AggregateError\`, up to 16                                                |
 | its own JSON members | own enumerable properties that are JSON of at most 4 KiB, 16 KiB together                  |
 
+If the code ends with an inline source map, stacks have the positions of the original code.
+
 The members \`config\`, \`request\` and \`response\` are left out, because HTTP clients keep credentials in them. Every client with
 a token that may run a task sees what the task throws: keep secrets out of errors. A client without a token sees it only if the public
 task has \`"errors": "shown"\`.

@@ -1,6 +1,6 @@
 import { file } from "./values.ts";
 
-/** Where the records of runs are sent in addition to the files of the data folder. */
+/** The place to which the records of runs are also sent. */
 export type DrainTarget =
   | { readonly kind: "stdout" }
   | { readonly kind: "file"; readonly path: string }

@@ -1,3 +1,5 @@
+import { printable } from "./source-names.ts";
+
 /** A position in a text; both members count from 1. */
 export interface SourcePosition {
   readonly line: number;
@@ -11,8 +13,6 @@ const MAX_SHOWN = 100;
 const TAB = "  ";
 /** The line ends of JavaScript, which V8 counts. */
 const LINE_END = /\r\n|[\n\r\u2028\u2029]/g;
-/** Characters that move or hide text in a terminal or a page. */
-const INVISIBLE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
 /**
  * Returns the lines around a position, with their numbers and a `^` below the position, or null if the text has no such line.
@@ -30,7 +30,8 @@ export function codeFrame(text: string, { line, column }: SourcePosition): strin
   const faulty = lines[line - first];
   if (faulty === undefined) return null;
   const at = Math.min(column - 1, faulty.length);
-  const from = faulty.length <= MAX_SHOWN ? 0 : Math.max(0, Math.min(at - MAX_SHOWN / 2, faulty.length - MAX_SHOWN + 1));
+  const from =
+    faulty.length <= MAX_SHOWN ? 0 : Math.max(0, Math.min(at - MAX_SHOWN / 2, faulty.length - MAX_SHOWN + 1));
   const width = String(first + lines.length - 1).length;
   let frame = "";
   for (let index = 0; index < lines.length; index += 1) {
@@ -61,5 +62,5 @@ function shown(line: string, from: number, to: number): string {
   const part = line.slice(from, to);
   const start = from > 0 && part !== "" ? `…${part.slice(1)}` : part;
   const cut = to - from === MAX_SHOWN && line.length > to ? `${start.slice(0, -1)}…` : start;
-  return cut.toWellFormed().replaceAll("\t", TAB).replace(INVISIBLE, " ");
+  return printable(cut.replaceAll("\t", TAB), " ");
 }

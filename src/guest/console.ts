@@ -3,8 +3,8 @@ import { Readable, Writable } from "node:stream";
 
 import type { LogLevel } from "../wire/messages.ts";
 import { logLine } from "./logs.ts";
-import { currentRun } from "./run.ts";
 import { asPrinted } from "./printed.ts";
+import { currentRun } from "./run.ts";
 
 /** Methods whose log level differs from that of their stream. */
 const OWN_LEVEL = { debug: "debug", warn: "warn" } as const;

@@ -31,7 +31,7 @@ export function find(mappings: string, line: number, column: number): Segment | 
   let generatedLine = 0;
   let found: Segment | null = null;
   let field = 0;
-  for (let at = 0; at <= mappings.length; ) {
+  for (let at = 0; at <= mappings.length;) {
     const unit = at < mappings.length ? mappings.charCodeAt(at) : SEMICOLON;
     if (unit !== COMMA && unit !== SEMICOLON) {
       let shift = 0;

@@ -1,7 +1,7 @@
 import { uncurry } from "../wire/uncurry.ts";
+import type { SourcePosition } from "./code-frame.ts";
 import { find } from "./source-map-segments.ts";
 import { shortName } from "./source-names.ts";
-import type { SourcePosition } from "./code-frame.ts";
 
 /** The longest map that is read, in characters of its comment. Reading it takes the guest some 10 ms for each megabyte. */
 const MAX_CHARACTERS = 4 * 2 ** 20;

@@ -3,7 +3,14 @@ import { codeFrame } from "./code-frame.ts";
 import { textOfModule } from "./modules.ts";
 import { InlineMap, type OriginalPosition } from "./source-map.ts";
 import { safeName } from "./source-names.ts";
-import { asSubmitted, type ShowPosition, showPlain, type StackPosition, topPosition, withPositions } from "./stack-positions.ts";
+import {
+  asSubmitted,
+  type ShowPosition,
+  showPlain,
+  type StackPosition,
+  topPosition,
+  withPositions,
+} from "./stack-positions.ts";
 
 /** The longest stack of a fault, in characters. */
 const MAX_STACK = 32 * 1024;
@@ -77,7 +84,12 @@ export class SourceTexts {
     }
     const { name, line, column } = position;
     const text = this.#textOf(name);
-    return { file: safeName(name), line: Math.max(1, line), column, frame: text === null ? null : codeFrame(text, position) };
+    return {
+      file: safeName(name),
+      line: Math.max(1, line),
+      column,
+      frame: text === null ? null : codeFrame(text, position),
+    };
   }
 
   #originalOf(position: StackPosition): OriginalPosition | null {

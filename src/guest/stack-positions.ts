@@ -36,10 +36,8 @@ export function asSubmitted(text: string, show: ShowPosition = showPlain): strin
 
 /** Rewrites only the positions in a text. */
 export function withPositions(text: string, show: ShowPosition = showPlain): string {
-  return text.replace(
-    POSITIONS,
-    (_, id: string, name: string, line: string, column: string | undefined) =>
-      column === undefined ? `${name}:${line}` : show(positionOf(id, name, line, column)),
+  return text.replace(POSITIONS, (_, id: string, name: string, line: string, column: string | undefined) =>
+    column === undefined ? `${name}:${line}` : show(positionOf(id, name, line, column)),
   );
 }
 

@@ -2,21 +2,21 @@ import { parentPort } from "node:worker_threads";
 
 import { READY, type ThreadAnswer, type ThreadFault, type ThreadRequest } from "./request-thread.ts";
 
-/** Fulfils the requests to this thread, one after the other. An error of `fulfil` becomes the fault of the request. */
-export function serveRequests<Request, Reply>(fulfil: (request: Request) => Reply): void {
-  parentPort!.on("message", ({ number, request }: ThreadRequest<Request>) => {
+/**
+ * Fulfils the requests to this thread, one after the other. An error of `fulfil` becomes the fault of the request.
+ *
+ * @param fulfil receives what the `RequestThread` of this program sends, and returns what it expects.
+ */
+export function serveRequests(fulfil: (request: never) => unknown): void {
+  parentPort!.on("message", ({ number, request }: ThreadRequest<never>) => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    parentPort!.postMessage(answerOf(number, request, fulfil) satisfies ThreadAnswer<Reply>);
+    parentPort!.postMessage(answerOf(number, request, fulfil) satisfies ThreadAnswer<unknown>);
   });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  parentPort!.postMessage({ number: READY } satisfies ThreadAnswer<Reply>);
+  parentPort!.postMessage({ number: READY } satisfies ThreadAnswer<unknown>);
 }
 
-function answerOf<Request, Reply>(
-  number: number,
-  request: Request,
-  fulfil: (request: Request) => Reply,
-): ThreadAnswer<Reply> {
+function answerOf(number: number, request: never, fulfil: (request: never) => unknown): ThreadAnswer<unknown> {
   try {
     return { number, reply: fulfil(request) };
   } catch (error) {

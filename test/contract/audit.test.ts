@@ -85,12 +85,23 @@ describe("GET /api/audit", () => {
   });
 
   it("is for administrators only", async () => {
-    const token = await service.issue({ containers: ["*"], can: ["run", "limits", "logs", "tasks", "issue"], depth: 1 });
+    const token = await service.issue({
+      containers: ["*"],
+      can: ["run", "limits", "logs", "tasks", "issue"],
+      depth: 1,
+    });
     assertProblem(await service.request("GET", "/api/audit", { token }), 403, "token_forbidden");
     assertProblem(await service.request("GET", "/api/audit", { token: null }), 403, "token_missing");
   });
 
-  const invalid = [{ since: "x" }, { until: "2026-13-01" }, { cursor: "x" }, { by: "me" }, { action: "" }, { limit: "0" }];
+  const invalid = [
+    { since: "x" },
+    { until: "2026-13-01" },
+    { cursor: "x" },
+    { by: "me" },
+    { action: "" },
+    { limit: "0" },
+  ];
   for (const query of [...invalid, { actions: "x" }]) {
     it(`refuses ${JSON.stringify(query)}`, async () => {
       const answer = await service.request("GET", "/api/audit", { query: query as unknown as Record<string, string> });

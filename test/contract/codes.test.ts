@@ -49,13 +49,13 @@ const runUrl = (url: string): Promise<Answer> =>
 
 /** Cancels the run in a container, when it has begun. */
 async function cancelOnly(container: string): Promise<void> {
-  let run: string | undefined;
+  let id: string | undefined;
   await until(async () => {
     const { runs } = (await service.request("GET", `/api/runs/${container}`)).json() as { runs: { run: string }[] };
-    run = runs[0]?.run;
-    return run !== undefined;
+    id = runs[0]?.run;
+    return id !== undefined;
   }, "the run is listed");
-  await service.request("DELETE", `/api/runs/${container}/${run}`);
+  await service.request("DELETE", `/api/runs/${container}/${id}`);
 }
 
 /** Provokes each code of the table. A code that is missing here does not compile. */

@@ -36,10 +36,10 @@ describe("PUT /api/tasks/{container}/{name}?dryRun=true", () => {
   it("leaves a published task and its version as they are", async () => {
     const path = "/api/tasks/d-tasks/stays";
     assert.equal((await service.request("PUT", path, { json: { code: "1" } })).status, 201);
-    const before = (await service.request("GET", path)).text;
+    const published = (await service.request("GET", path)).text;
     const answer = await service.request("PUT", `${path}?dryRun=true`, { json: { code: "2" } });
     assert.equal((answer.json() as { record: { result: unknown } }).record.result, 2);
-    assert.equal((await service.request("GET", path)).text, before);
+    assert.equal((await service.request("GET", path)).text, published);
   });
 
   it("answers 200 with the record of a run that failed, with its place", async () => {

@@ -26,13 +26,18 @@ function shown(answer: Answer): Shown {
   return answer.json() as Shown;
 }
 
-function eventsOf({ text }: Answer): { event: string; data: any }[] {
+interface EventOfRun {
+  readonly event: string;
+  readonly data: { readonly text?: string; readonly result?: unknown; readonly status?: string; readonly code?: string };
+}
+
+function eventsOf({ text }: Answer): EventOfRun[] {
   return text
     .split("\n\n")
     .filter((block) => block !== "")
     .map((block) => {
       const [, event, data] = /^event: (\w+)\ndata: ([^\n]*)$/.exec(block) ?? assert.fail(block);
-      return { event: event!, data: JSON.parse(data!) as unknown };
+      return { event: event!, data: JSON.parse(data!) as EventOfRun["data"] };
     });
 }
 
@@ -83,7 +88,7 @@ describe("POST /api/runs/{container} answers with the record of the run", () => 
     ["refused", "module.exports = class {}", "code_shape"],
   ] as const) {
     it(`with status 200 for an admitted run that failed: ${status}`, async () => {
-      const run = await record("r-failed", `${code}`);
+      const run = await record("r-failed", code);
       assert.equal(run.status, status);
       assert.equal(run.error!.code, expected);
       assert.equal(run.result, null);
@@ -238,6 +243,22 @@ describe("the options of a recorded run", () => {
   });
 });
 
+const callTask = async (token: string): Promise<Shown> => {
+  return shown(await service.request("POST", "/api/runs/r-view", { json: {}, query: { task: "fails" }, token }));
+};
+
+async function runningRun(container: string): Promise<string> {
+  let run = "";
+  await until(async () => {
+    const { runs } = (await service.request("GET", `/api/runs/${container}?status=running`)).json() as {
+      runs: { run: string }[];
+    };
+    run = runs[0]?.run ?? "";
+    return run !== "";
+  }, "the run is listed");
+  return run;
+}
+
 describe("a caller that did not send the code", () => {
   let runOnly: string;
   before(async () => {
@@ -246,23 +267,19 @@ describe("a caller that did not send the code", () => {
     runOnly = await service.issue({ containers: ["r-view"], can: ["run"] });
   });
 
-  const call = async (token: string): Promise<Shown> => {
-    return shown(await service.request("POST", "/api/runs/r-view", { json: {}, query: { task: "fails" }, token }));
-  };
-
   it("sees neither console nor stack nor code without the verb logs", async () => {
-    const run = await call(runOnly);
+    const run = await callTask(runOnly);
     assert.equal(run.status, "threw");
     assert.equal(run.error!.message, "the rule of the house");
     assert.deepEqual([run.console, run.error!.stack, run.error!.at!.frame], [null, null, null]);
   });
 
   it("sees the console and the stack with logs, and the code with tasks in addition", async () => {
-    const logs = await call(await service.issue({ containers: ["r-view"], can: ["run", "logs"] }));
+    const logs = await callTask(await service.issue({ containers: ["r-view"], can: ["run", "logs"] }));
     assert.equal(logs.console[0]!.text, "inside");
     assert.match(logs.error!.stack!, /rule of the house/);
     assert.equal(logs.error!.at!.frame, null);
-    const all = await call(await service.issue({ containers: ["r-view"], can: ["run", "logs", "tasks"] }));
+    const all = await callTask(await service.issue({ containers: ["r-view"], can: ["run", "logs", "tasks"] }));
     assert.match(all.error!.at!.frame!, /throw new Error/);
   });
 });
@@ -309,18 +326,6 @@ describe("with Accept: text/event-stream", () => {
 
 describe("DELETE /api/runs/{container}/{run}", () => {
   const LASTING = 'console.log("has begun"); await new Promise(() => setInterval(() => {}, 1_000));';
-
-  async function runningRun(container: string): Promise<string> {
-    let run = "";
-    await until(async () => {
-      const { runs } = (await service.request("GET", `/api/runs/${container}?status=running`)).json() as {
-        runs: { run: string }[];
-      };
-      run = runs[0]?.run ?? "";
-      return run !== "";
-    }, "the run is listed");
-    return run;
-  }
 
   it("cancels a run of the token or of a token below it", async () => {
     const parent = await service.issue({ containers: ["r-cancel"], can: ["run", "issue", "logs"], depth: 1 });

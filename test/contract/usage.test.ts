@@ -14,19 +14,19 @@ let service: Service;
 
 before(async () => {
   home = await makeHome();
-  const usage = openUsage(path.join(home.data, "runs"));
+  const counts = openUsage(path.join(home.data, "runs"));
   const count = (container: string, task: string | null, runs: number): void => {
     for (let run = 0; run < runs; run++) {
       const subject = { container, task, token: "9b2f7c1e-0000-4000-8000-000000000001", family: "f" };
-      const cell = usage.admitted(subject, Date.now());
-      if (run > 0) usage.ended(cell, "ok", 2, 100);
+      const cell = counts.admitted(subject, Date.now());
+      if (run > 0) counts.ended(cell, "ok", 2, 100);
     }
   };
   count("acme", null, 10);
   count("acme", "hook", 5);
   count("acme-2", null, 3);
-  usage.refused({ container: "acme", task: null, token: null, family: "f" }, "container_limited", Date.now());
-  await usage.close();
+  counts.refused({ container: "acme", task: null, token: null, family: "f" }, "container_limited", Date.now());
+  await counts.close();
   service = await startService(NO_WALL, home);
 });
 after(() => leave(service, home));
@@ -35,6 +35,10 @@ async function usage(query: Record<string, string>, token: string = service.admi
   const answer = await service.request("GET", "/api/usage", { token, query });
   assert.equal(answer.status, 200, answer.text);
   return (answer.json() as { usage: UsageRow[] }).usage;
+}
+
+function ask(accept: string): ReturnType<Service["request"]> {
+  return service.request("GET", "/api/usage", { headers: { accept }, query: { step: "day" } });
 }
 
 describe("GET /api/usage", () => {
@@ -84,8 +88,6 @@ describe("GET /api/usage", () => {
   });
 
   it("returns CSV to clients that accept it", async () => {
-    const ask = (accept: string): ReturnType<Service["request"]> =>
-      service.request("GET", "/api/usage", { headers: { accept }, query: { step: "day" } });
     const csv = await ask("text/csv");
     assert.equal(csv.headers["content-type"], "text/csv; charset=utf-8; header=present");
     const [head, ...lines] = csv.text.trimEnd().split("\r\n");

@@ -63,7 +63,20 @@ describe("a code frame", () => {
   });
 
   it("stays below 2 KiB with its mark below the position, for any text", () => {
-    const unit = fc.constantFrom("a", "\t", "\n", "\r", "é", "€", "😀", "\ud83d", "\ude00", '"', "\u2028", "x".repeat(60));
+    const unit = fc.constantFrom(
+      "a",
+      "\t",
+      "\n",
+      "\r",
+      "é",
+      "€",
+      "😀",
+      "\ud83d",
+      "\ude00",
+      '"',
+      "\u2028",
+      "x".repeat(60),
+    );
     fc.assert(
       fc.property(fc.array(unit, { maxLength: 60 }), fc.nat(10), fc.nat(400), (units, line, column) => {
         const frame = codeFrame(units.join(""), { line: line + 1, column: column + 1 });

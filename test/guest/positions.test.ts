@@ -22,7 +22,13 @@ async function at(text: string, options: CodeOptions = {}): Promise<FaultMessage
 
 describe("the position of an error", () => {
   const THROWN: [title: string, text: string, line: number, column: number, source: string][] = [
-    ["in an async function", "export default async () => {\n  const user = undefined;\n  return user.name;\n};", 3, 15, "n"],
+    [
+      "in an async function",
+      "export default async () => {\n  const user = undefined;\n  return user.name;\n};",
+      3,
+      15,
+      "n",
+    ],
     ["in an expression", "null.x;", 1, 6, "x"],
     ["in an expression below comments", "// one\n/* two */\n\n  missing.member", 4, 3, "m"],
     ["in an expression that awaits", "// one\nawait missing.member", 2, 1, "a"],
@@ -105,7 +111,9 @@ describe("the position of an error", () => {
 
   it("is there for a failure after the answer", async () => {
     await using own = await GuestProcess.start();
-    const code = own.code("export default (context) => {\n  context.waitUntil((async () => {\n    null.x; })());\n  return 1 }");
+    const code = own.code(
+      "export default (context) => {\n  context.waitUntil((async () => {\n    null.x; })());\n  return 1 }",
+    );
     await own.start(code).outcome;
     await own.ping();
     const [late] = own.lateErrors;
@@ -113,8 +121,24 @@ describe("the position of an error", () => {
     assert.match(late.fault.error!.stack!, /task\.js:3:10/);
   });
 
+  it("is there for an error that no code handles", async () => {
+    for (const text of [
+      "(cb) => {\n  setTimeout(() => { throw new Error('x') }, 1); }",
+      "(cb) => {\n  Promise.reject(new Error('x')); }",
+      "(cb) => {\n  process.nextTick(() => null.x); }",
+    ]) {
+      const fault = await guest.fault(text);
+      assert.deepEqual([fault.code, fault.at?.line], ["task_threw", 2], text);
+    }
+  });
+
   it("is missing without a frame in the text", async () => {
-    for (const text of ["throw 5", "throw { message: 'x' }", "10n", "Error.stackTraceLimit = 0; throw new Error('x')"]) {
+    for (const text of [
+      "throw 5",
+      "throw { message: 'x' }",
+      "10n",
+      "Error.stackTraceLimit = 0; throw new Error('x')",
+    ]) {
       await using own = await GuestProcess.start();
       assert.equal((await own.fault(text)).at, undefined, text);
     }
@@ -183,7 +207,8 @@ export default async (): Promise<string> => nameOf(undefined);
 `;
   const stdin = { contents: original, sourcefile: "src/index.ts", loader: "ts" as const };
   const bundled = (options: object): string =>
-    buildSync({ stdin, bundle: true, write: false, sourcemap: "inline", format: "esm", ...options }).outputFiles[0]!.text;
+    buildSync({ stdin, bundle: true, write: false, sourcemap: "inline", format: "esm", ...options }).outputFiles[0]!
+      .text;
   const FRAME =
     "  2 |\n" +
     "  3 | function nameOf(user: User | undefined): string {\n" +
@@ -196,7 +221,10 @@ export default async (): Promise<string> => nameOf(undefined);
     for (const options of [{}, { minify: true }, { format: "cjs" }, { minify: true, format: "cjs" }]) {
       const fault = await guest.fault(bundled(options));
       assert.deepEqual(fault.at, { file: "src/index.ts", line: 4, column: 16, frame: FRAME });
-      assert.match(fault.error!.stack!, /^TypeError: .*\n    at .*src\/index\.ts:4:16\)?\n    at .*src\/index\.ts:6:\d+/);
+      assert.match(
+        fault.error!.stack!,
+        /^TypeError: .*\n    at .*src\/index\.ts:4:16\)?\n    at .*src\/index\.ts:6:\d+/,
+      );
     }
   });
 

@@ -52,11 +52,16 @@ describe("a printed error", () => {
 
   it("has frames of built-in functions that the code calls", async () => {
     const text = await printed("[1].map(() => { console.log(new Error('x')) })");
-    assert.match(text, /^Error: x\n {4}at .*task\.js:1:29\)?\n {4}at Array\.map \(<anonymous>\)\n {4}at .*task\.js:1:5\)?$/);
+    assert.match(
+      text,
+      /^Error: x\n {4}at .*task\.js:1:29\)?\n {4}at Array\.map \(<anonymous>\)\n {4}at .*task\.js:1:5\)?$/,
+    );
   });
 
   it("has no frame of Node's modules", async () => {
-    const text = await printed("try { require('node:fs').readFileSync('/nowhere') } catch (error) { console.log(error) }");
+    const text = await printed(
+      "try { require('node:fs').readFileSync('/nowhere') } catch (error) { console.log(error) }",
+    );
     assert.match(text, /^Error: ENOENT.*\n {4}at Object\.<anonymous> \(task\.js:1:26\) \{\n/);
     assert.match(text, /code: 'ENOENT'/);
     assert.doesNotMatch(text, /node:|program\.js/);
@@ -65,7 +70,10 @@ describe("a printed error", () => {
   });
 
   it("has the code of an error of Node", async () => {
-    assert.match(await printed("try { new URL('no') } catch (error) { console.log(error.stack) }"), /^TypeError: Invalid URL\n/);
+    assert.match(
+      await printed("try { new URL('no') } catch (error) { console.log(error.stack) }"),
+      /^TypeError: Invalid URL\n/,
+    );
     const text = await printed("try { Buffer.alloc('a') } catch (error) { console.log(error.stack) }");
     assert.match(text, /^TypeError \[ERR_INVALID_ARG_TYPE\]: /);
   });
@@ -81,21 +89,43 @@ describe("a printed error", () => {
     const contents = "\n\nconst f = (a: string): void => {\n  console.log(new Error(a));\n};\nf('x');\n";
     const stdin = { contents, sourcefile: "src/index.ts", loader: "ts" as const };
     const { outputFiles } = buildSync({ stdin, write: false, sourcemap: "inline", minify: true });
-    assert.match(await printed(outputFiles[0]!.text), /^Error: x\n {4}at .*src\/index\.ts:4:15\)?\n {4}at .*src\/index\.ts:6:/);
+    assert.match(
+      await printed(outputFiles[0]!.text),
+      /^Error: x\n {4}at .*src\/index\.ts:4:15\)?\n {4}at .*src\/index\.ts:6:/,
+    );
+  });
+
+  it("has no position in the original text of another code of the guest", async () => {
+    await using own = await GuestProcess.start();
+    const stdin = { contents: "\n\nnull.x", sourcefile: "src/hidden.ts", loader: "ts" as const };
+    const { outputFiles } = buildSync({ stdin, write: false, sourcemap: "inline" });
+    const other = own.code(outputFiles[0]!.text);
+    assert.match((await own.start(other).outcome).fault!.error!.stack!, /src\/hidden\.ts:3:/);
+    const text = await printed(`console.log("E\\n    at f (task:/${other}/task.js:1:6)")`, own);
+    assert.equal(text, "E\n    at f (task.js:1:6)");
+  });
+
+  it("is also the error of a warning", async () => {
+    const text = await printed(
+      "process.once('warning', (warning) => console.log(warning.stack));\n" +
+        "process.emitWarning('careful');\n" +
+        "await new Promise((resolve) => setImmediate(resolve))",
+    );
+    assert.equal(text, "Warning: careful\n    at Object.<anonymous> (task.js:2:9)");
   });
 
   it("has no frame of the guest's program if the task formats stacks itself", async () => {
-    for (const format of [
-      "(error, sites) => error + sites.map((site) => '\\n    at ' + site).join('')",
-      "undefined",
-    ]) {
+    for (const format of ["(error, sites) => error + sites.map((site) => '\\n    at ' + site).join('')", "undefined"]) {
       await using own = await GuestProcess.start();
       const text = await printed(`Error.prepareStackTrace = ${format}; console.log(new Error('x'))`, own);
       assert.match(text, /^Error: x\n {4}at Object\.<anonymous> \(task\.js:1:/);
       assert.doesNotMatch(text, /program\.js|node:/);
     }
     await using own = await GuestProcess.start();
-    const text = await printed("delete Error.prepareStackTrace; console.log(Object.assign(new Error('x'), { a: 1 }))", own);
+    const text = await printed(
+      "delete Error.prepareStackTrace; console.log(Object.assign(new Error('x'), { a: 1 }))",
+      own,
+    );
     assert.equal(text, "Error: x\n    at Object.<anonymous> (task.js:1:59) {\n  a: 1\n}");
   });
 
@@ -121,14 +151,19 @@ describe("a printed error", () => {
     );
     const worker =
       "const { Worker } = require('node:worker_threads');\n" +
-      "const worker = new Worker('require(\"node:worker_threads\").parentPort.postMessage(new Error(\"x\").stack)', { eval: true });\n" +
+      'const worker = new Worker(\'require("node:worker_threads").parentPort.postMessage(new Error("x").stack)\', { eval: true });\n' +
       "return await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))";
     const stack = (await guest.value(worker)) as string;
     assert.match(stack, /^Error: x\n {4}at \[worker eval\]:1:\d+$/);
   });
 
   it("leaves texts without a stack as they are", async () => {
-    for (const text of ["task:/3/task.js", "at node:internal/x:1:2", "\n    at f (node:internal/x:1:2)", "a\tb\u001b[0m"]) {
+    for (const text of [
+      "task:/3/task.js",
+      "at node:internal/x:1:2",
+      "\n    at f (node:internal/x:1:2)",
+      "a\tb\u001b[0m",
+    ]) {
       assert.equal(await printed(`process.stdout.write(${JSON.stringify(`${text}\n`)})`), text);
     }
   });

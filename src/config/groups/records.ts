@@ -13,7 +13,12 @@ export interface RecordConfig {
 }
 
 export const RECORDS: Settings<RecordConfig> = {
-  keepRuns: one("--keep-runs <duration>", 7 * 86_400_000, "how long records of runs are kept on disk; 0s keeps none", duration(0)),
+  keepRuns: one(
+    "--keep-runs <duration>",
+    7 * 86_400_000,
+    "how long records of runs are kept on disk; 0s keeps none",
+    duration(0),
+  ),
   runsSize: one(
     "--runs-size <size>",
     2 ** 30,

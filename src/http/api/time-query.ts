@@ -9,7 +9,9 @@ const DATE_TIME = /^(\d{4}-\d{2}-\d{2})(?:[Tt](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(
 export function parseTime(text: string): number | null {
   const [, date, time, offset] = DATE_TIME.exec(text) ?? [];
   if (date === undefined) return null;
-  const ms = Date.parse(time === undefined ? `${date}T00:00:00Z` : `${date}T${time}${offset!.replace(" ", "+").toUpperCase()}`);
+  const ms = Date.parse(
+    time === undefined ? `${date}T00:00:00Z` : `${date}T${time}${offset!.replace(" ", "+").toUpperCase()}`,
+  );
   if (Number.isNaN(ms)) return null;
   // V8 accepts the 31st of a shorter month, and means the next month.
   return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date) ? ms : null;

@@ -33,7 +33,7 @@ export function csvTable(by: UsageQuery["by"], rows: readonly UsageRow[]): CsvTa
     line: (row) => {
       const runs = Object.values(row.runs).reduce((sum, count) => sum + count, 0);
       return line([
-        ...[row.from, row.container, ...names.map((name) => row[name as "task" | "token"] ?? ""), runs],
+        ...[row.from, row.container, ...names.map((name) => row[name] ?? ""), runs],
         ...STATUSES.map((status) => row.runs[status] ?? 0),
         ...codes.map((code) => row.refused[code] ?? 0),
         ...[row.cpuMs, row.runMs, row.egressBytes],

@@ -4,7 +4,16 @@ import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
 import { parseTarget } from "../target.ts";
-import { type Api, type ApiDependencies, authenticate, type Call, forbidden, jsonText, resource, text } from "./route.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  authenticate,
+  type Call,
+  forbidden,
+  jsonText,
+  resource,
+  text,
+} from "./route.ts";
 import { parseTime, TIME_FORM } from "./time-query.ts";
 import { CSV_TYPE, csvTable } from "./usage-csv.ts";
 
@@ -38,10 +47,7 @@ function visibleTo({ claims, family }: Caller): Pick<UsageQuery, "permitted" | "
 }
 
 /** @throws {Problem} `request_invalid` with all faults of the query. */
-export function readQuery(
-  query: URLSearchParams,
-  nowMs: number,
-): Pick<UsageQuery, "by" | "step" | "fromMs" | "toMs"> {
+export function readQuery(query: URLSearchParams, nowMs: number): Pick<UsageQuery, "by" | "step" | "fromMs" | "toMs"> {
   const invalid: MemberFault[] = [];
   const fault = (member: string, detail: string): void => void invalid.push({ member, detail });
   for (const name of new Set(query.keys())) {
@@ -78,7 +84,12 @@ async function inSlices(
   const parts: string[] = [];
   for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
     await nextTurn(family);
-    parts.push(rows.slice(at, at + ROWS_PER_TURN).map((row) => write(row)).join(separator));
+    parts.push(
+      rows
+        .slice(at, at + ROWS_PER_TURN)
+        .map((row) => write(row))
+        .join(separator),
+    );
   }
   return parts.join(separator);
 }

@@ -1,6 +1,6 @@
 import type { Config } from "../../config.ts";
 import type { Guest } from "../../containers/guest/guest.ts";
-import { Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
 import type { Usage, UsageCell } from "../../records/usage/usage.ts";

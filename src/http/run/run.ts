@@ -27,7 +27,7 @@ import { RunAnswer } from "./run-answer.ts";
 import { callersOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
-import { type CodeText, readRunInput, type RunInput } from "./run-input.ts";
+import { readRunInput, type RunInput } from "./run-input.ts";
 import { RunMeter } from "./run-meter.ts";
 import type { RunTrace } from "./run-trace.ts";
 

@@ -1,5 +1,3 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
-
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import type { AuditEntry, AuditPage, AuditQuery } from "./audit.ts";
 
@@ -124,7 +122,13 @@ interface StoredEntry {
 }
 
 function entryOf({ at, action, by, client, details }: StoredEntry): AuditEntry {
-  return { at: new Date(at).toISOString(), action, by, client, details: JSON.parse(details) as Record<string, unknown> };
+  return {
+    at: new Date(at).toISOString(),
+    action,
+    by,
+    client,
+    details: JSON.parse(details) as Record<string, unknown>,
+  };
 }
 
 type Statement = "add" | "counts" | "removeOldest" | "removeOld" | "page";
@@ -144,8 +148,7 @@ const DEFINITION: DatabaseDefinition<Statement> = {
   statements: {
     add: "INSERT INTO entries (at, action, by, family, client, details) VALUES (?, ?, ?, ?, ?, ?)",
     counts: "SELECT family, COUNT(*) AS entries FROM entries GROUP BY family",
-    removeOldest:
-      "DELETE FROM entries WHERE id IN (SELECT id FROM entries WHERE family = ? ORDER BY id LIMIT ?)",
+    removeOldest: "DELETE FROM entries WHERE id IN (SELECT id FROM entries WHERE family = ? ORDER BY id LIMIT ?)",
     removeOld:
       "DELETE FROM entries WHERE id IN (SELECT id FROM entries WHERE at < ? ORDER BY at, id LIMIT ?) RETURNING family",
     page: `

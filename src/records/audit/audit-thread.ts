@@ -20,7 +20,7 @@ export interface AuditReply {
 const { file: path } = workerData as { file: string };
 let file: AuditFile | null = null;
 
-serveRequests<AuditRequest, AuditReply>((request) => {
+serveRequests((request: AuditRequest): AuditReply => {
   try {
     return { page: fulfil(request), setAside: null };
   } catch (error) {

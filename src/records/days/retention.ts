@@ -14,7 +14,7 @@ export function isExpired(day: Day, keepRuns: number, nowMs: number): boolean {
 }
 
 /**
- * Deletes whole days: those that are too old, and then the oldest until all files have the permitted size. The database
+ * Deletes whole days: the days that are too old, and then the oldest until all files have the permitted size. The database
  * of today is never deleted, because its writer stops at the permitted size.
  *
  * @param release closes the database of a day before its files are deleted

@@ -70,10 +70,12 @@ export class QueuedDrain implements Drain {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const giveUp = setTimeout(() => this.#end.abort(), this.#options.closeMs);
+    const { promise: givenUp, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => resolve(this.#end.abort()), this.#options.closeMs);
     this.#start();
-    await this.#work;
-    clearTimeout(giveUp);
+    // A pipe that is not read cannot be aborted.
+    await Promise.race([this.#work, givenUp]);
+    clearTimeout(timer);
     this.#dropped += this.#lines.length - this.#first;
     this.#lines = [];
     await this.#sink.close();

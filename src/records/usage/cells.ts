@@ -20,9 +20,9 @@ export interface CellBounds {
 export const CELL_BOUNDS: CellBounds = {
   familyContainers: 10_000,
   familySubjects: 20_000,
-  subjects: 100_000,
+  subjects: 50_000,
   leastSubjects: 100,
-  waiting: 100_000,
+  waiting: 50_000,
 };
 
 const MINUTE_MS = 60_000;
@@ -140,9 +140,7 @@ export class UsageCells {
     const hour = Math.floor(nowMs / HOUR_MS);
     if (hour !== this.#hour) this.#begin(hour);
     const family = this.#families.get(subject.family);
-    return (
-      family?.subjects.get(subject.container)?.get(subject.token)?.get(subject.task) ?? this.#newSubject(subject)
-    );
+    return family?.subjects.get(subject.container)?.get(subject.token)?.get(subject.task) ?? this.#newSubject(subject);
   }
 
   #begin(hour: number): void {
@@ -175,7 +173,11 @@ export class UsageCells {
     if (known) return known;
     const names = { family: familyName, container: copy(container), token: token ?? "", task: copy(task ?? "") };
     const subject: Subject = { names, runs: null, refusals: null };
-    const tokens = getOrSet(family.subjects, names.container, () => new Map<string | null, Map<string | null, Subject>>());
+    const tokens = getOrSet(
+      family.subjects,
+      names.container,
+      () => new Map<string | null, Map<string | null, Subject>>(),
+    );
     getOrSet(tokens, token, () => new Map<string | null, Subject>()).set(task === null ? null : names.task, subject);
     this.#add(family);
     return subject;

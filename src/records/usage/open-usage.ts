@@ -3,8 +3,8 @@ import path from "node:path";
 
 import { Problem } from "../../errors.ts";
 import { nextTurn } from "../../next-turn.ts";
-import { RequestThread, ThreadError } from "../request-thread.ts";
 import type { RunStatus } from "../record.ts";
+import { RequestThread, ThreadError } from "../request-thread.ts";
 import type { Cell, CellBatch } from "./cell.ts";
 import { UsageCells } from "./cells.ts";
 import { FamilyReads } from "./family-reads.ts";
@@ -120,12 +120,12 @@ export class StoredUsage implements Usage {
   async #flush(): Promise<void> {
     if (!this.#hasOpened && !(await this.#ask({ kind: "open", nowMs: this.#now() }))) return;
     // Runs that are counted meanwhile belong to the next flush.
-    for (let left = this.#cells.waiting; left > 0 || this.#unwritten; left -= BATCH_CELLS) {
+    for (let left = this.#cells.waiting; left > 0 || this.#unwritten;) {
       if (!this.#unwritten) {
-        this.#unwritten = this.#cells.take(Math.min(left, BATCH_CELLS));
+        this.#unwritten = this.#cells.take(Math.min(left, BATCH_CELLS))!;
         this.#batches++;
+        left -= BATCH_CELLS;
       }
-      if (!this.#unwritten) return;
       const [batch, number] = [this.#unwritten, this.#batches];
       if (!(await this.#ask({ kind: "write", batch, number, nowMs: this.#now() }))) return;
       this.#unwritten = null;
@@ -163,7 +163,9 @@ export class StoredUsage implements Usage {
 
   #reportSetAside(name: string): void {
     this.#setAside = [...this.#setAside, name];
-    this.#onFailure(new Error(`the counts of usage were damaged; ${name} has the earlier counts, and a new file has begun`));
+    this.#onFailure(
+      new Error(`the counts of usage were damaged; ${name} has the earlier counts, and a new file has begun`),
+    );
   }
 
   async #readAll(query: UsageQuery, reader: string): Promise<readonly UsageRow[]> {

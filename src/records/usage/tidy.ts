@@ -96,7 +96,9 @@ function mergeOldestHour(file: UsageFile, family: number): number | null {
     .prepare("SELECT MIN(at) AS at FROM hours WHERE family = ? AND (container <> ? OR token <> ? OR task <> ?)")
     .get(family, OTHER, OTHER, OTHER) as { at: number | null };
   if (at === null) return null;
-  const sums = connection.prepare(`SELECT code, ${SUMS} FROM hours WHERE family = ? AND at = ? GROUP BY code`).all(family, at);
+  const sums = connection
+    .prepare(`SELECT code, ${SUMS} FROM hours WHERE family = ? AND at = ? GROUP BY code`)
+    .all(family, at);
   const { changes } = connection.prepare("DELETE FROM hours WHERE family = ? AND at = ?").run(family, at);
   const values = Array.from({ length: 6 + COLUMNS.length }, () => "?").join(", ");
   const insert = connection.prepare(`INSERT INTO hours (${KEY}, ${COLUMNS.join(", ")}) VALUES (${values})`);
@@ -107,7 +109,10 @@ function mergeOldestHour(file: UsageFile, family: number): number | null {
 }
 
 function familyIds(file: UsageFile): number[] {
-  return file.connection.prepare("SELECT id FROM families ORDER BY id").all().map(({ id }) => Number(id));
+  return file.connection
+    .prepare("SELECT id FROM families ORDER BY id")
+    .all()
+    .map(({ id }) => Number(id));
 }
 
 function wholeHour(minute: number): number {

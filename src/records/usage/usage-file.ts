@@ -10,7 +10,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 const HOUR_MINUTES = 60;
 const TEXTS = 5;
 const KEY = "family, at, container, token, task, code";
-const INTEGER_COLUMNS = new Set(COLUMNS.filter((column) => !column.endsWith("_ms")));
+const INTEGER_COLUMNS = new Set(COLUMNS.filter((name) => !name.endsWith("_ms")));
 
 /** Names the batches of one process, so that a batch that is sent twice is counted once. */
 export interface BatchNumber {
@@ -162,7 +162,12 @@ function column(name: string): string {
 
 /** Adds the columns that a file of an earlier version does not have, such as that of a new status. */
 function addColumns(connection: DatabaseSync, name: string): void {
-  const known = new Set(connection.prepare(`PRAGMA table_info(${name})`).all().map((row) => row["name"]));
+  const known = new Set(
+    connection
+      .prepare(`PRAGMA table_info(${name})`)
+      .all()
+      .map((row) => row["name"]),
+  );
   for (const each of COLUMNS) if (!known.has(each)) connection.exec(`ALTER TABLE ${name} ADD COLUMN ${column(each)}`);
 }
 

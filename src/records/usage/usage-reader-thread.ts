@@ -17,7 +17,7 @@ const { file } = workerData as { file: string };
 const rests = new Map<number, readonly UsageRow[]>();
 let reads = 0;
 
-serveRequests<ReadRequest, ReadReply>((request) => {
+serveRequests((request: ReadRequest): ReadReply => {
   if ("rest" in request) {
     const rows = rests.get(request.rest) ?? [];
     rests.delete(request.rest);

@@ -5,4 +5,4 @@ import { UsageWriter, type WriteReply, type WriteRequest } from "./usage-writer.
 
 const { file, process: name } = workerData as { file: string; process: string };
 const writer = new UsageWriter(file, name);
-serveRequests<WriteRequest, WriteReply>((request) => writer.fulfil(request));
+serveRequests((request: WriteRequest): WriteReply => writer.fulfil(request));

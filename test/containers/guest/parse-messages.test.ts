@@ -56,7 +56,10 @@ describe("a fault of a guest", () => {
       "task.js:3:15",
       [],
       {},
-      ...[undefined, null, 1, {}, ["task.js"], "x".repeat(256), "a\nb", "\u001b[2J", "\u0085"].map((file) => ({ ...at, file })),
+      ...[undefined, null, 1, {}, ["task.js"], "x".repeat(256), "a\nb", "\u001b[2J", "\u0085"].map((file) => ({
+        ...at,
+        file,
+      })),
       ...[undefined, null, 0, -1, 1.5, 2 ** 53, "3", [3], true].flatMap((number) => [
         { ...at, line: number },
         { ...at, column: number },

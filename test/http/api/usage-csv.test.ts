@@ -30,7 +30,8 @@ it("a row has the sum of its runs, a column for each status, and one for each co
 });
 
 it("a text that a spreadsheet would evaluate begins with an apostrophe", () => {
-  for (const text of ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]) assert.ok(cell(text).replace('"', "").startsWith("'"));
+  for (const text of ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+    assert.ok(cell(text).replace('"', "").startsWith("'"));
   assert.equal(cell("=1,2"), '"\'=1,2"');
   assert.equal(cell(-1), "-1");
   assert.equal(cell("a-b"), "a-b");

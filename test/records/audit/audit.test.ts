@@ -9,7 +9,13 @@ import { type AuditEvent, type AuditQuery, parseAuditCursor } from "../../../src
 import { openAudit } from "../../../src/records/audit/open-audit.ts";
 
 const DAY_MS = 86_400_000;
-const EVENT: AuditEvent = { action: "token issued", by: "me", family: "f", client: "192.0.2.1", details: { token: "x" } };
+const EVENT: AuditEvent = {
+  action: "token issued",
+  by: "me",
+  family: "f",
+  client: "192.0.2.1",
+  details: { token: "x" },
+};
 const ALL: AuditQuery = { sinceMs: null, untilMs: null, action: null, by: null, after: null, count: 100 };
 
 async function newFolder(t: TestContext): Promise<string> {
@@ -17,6 +23,15 @@ async function newFolder(t: TestContext): Promise<string> {
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
+
+async function open(t: TestContext, bounds: Partial<AuditBounds> = {}): Promise<AuditFile> {
+  const file = AuditFile.open(path.join(await newFolder(t), "audit.sqlite"), { ...AUDIT_BOUNDS, ...bounds });
+  t.after(() => file.close());
+  return file;
+}
+const add = (file: AuditFile, atMs: number, members: object = {}): void =>
+  file.add({ atMs, action: "token issued", by: "me", family: "f", client: null, details: "{}", ...members });
+const actions = (file: AuditFile): string[] => file.list(ALL).entries.map(({ action }) => action);
 
 describe("the audit", () => {
   it("has an entry after it was added, also after a restart, the newest first", async (t) => {
@@ -84,15 +99,6 @@ describe("the audit", () => {
 });
 
 describe("the file of the audit", () => {
-  async function open(t: TestContext, bounds: Partial<AuditBounds> = {}): Promise<AuditFile> {
-    const file = AuditFile.open(path.join(await newFolder(t), "audit.sqlite"), { ...AUDIT_BOUNDS, ...bounds });
-    t.after(() => file.close());
-    return file;
-  }
-  const add = (file: AuditFile, atMs: number, members: object = {}): void =>
-    file.add({ atMs, action: "token issued", by: "me", family: "f", client: null, details: "{}", ...members });
-  const actions = (file: AuditFile): string[] => file.list(ALL).entries.map(({ action }) => action);
-
   it("pages through all matching entries once, also if the clock was set back", async (t) => {
     const file = await open(t, { looked: 7 });
     for (let at = 0; at < 50; at++) add(file, 1_000 + ((at * 7) % 50), { action: at % 3 === 0 ? "a" : "b" });

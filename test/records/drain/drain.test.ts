@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 
 import { drainTarget } from "../../../src/config/drain-target.ts";
@@ -22,7 +23,7 @@ async function newFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-async function open(target: string, authorization: string | null = null, options = FAST): Promise<Drain> {
+async function openTo(target: string, authorization: string | null = null, options = FAST): Promise<Drain> {
   return (await openDrain({ logDrain: drainTarget(target), logDrainAuthorization: authorization }, options))!;
 }
 
@@ -122,7 +123,7 @@ describe("a drain to a file", () => {
   it("appends lines, and opens the file again after it was rotated", async (t) => {
     const file = path.join(await newFolder(t), "records.ndjson");
     await writeFile(file, "earlier\n");
-    const drain = await open(`file:${file}`);
+    const drain = await openTo(`file:${file}`);
     drain.add("1");
     await until(async () => (await readFile(file, "utf8")) === "earlier\n1\n", "the line is written");
     await rename(file, `${file}.1`);
@@ -138,7 +139,7 @@ describe("a drain to a file", () => {
 
   it("waits for a folder that is missing, and its failure has no path", async (t) => {
     const folder = path.join(await newFolder(t), "later");
-    const drain = await open(`file:${folder}/records.ndjson`);
+    const drain = await openTo(`file:${folder}/records.ndjson`);
     drain.add("1");
     await until(() => drain.losses.failure !== null, "it has failed");
     assert.equal(drain.losses.failure, "records cannot be sent to the log drain: ENOENT");
@@ -149,25 +150,69 @@ describe("a drain to a file", () => {
 });
 
 describe("a drain to the standard output", () => {
-  it("writes whole lines into a pipe that is slowly read, and does not stop the process", async () => {
-    const program = `
-      import { StdoutSink } from ${JSON.stringify(path.resolve("src/records/drain/stdout-sink.ts"))};
-      import { QueuedDrain } from ${JSON.stringify(path.resolve("src/records/drain/queued-drain.ts"))};
-      const drain = new QueuedDrain(new StdoutSink());
-      for (let at = 0; at < 20000; at++) drain.add(JSON.stringify({ at, text: "x".repeat(100) }));
-      // The pipe is full now. A turn of the event loop shows that the process goes on.
-      setTimeout(() => process.stderr.write("alive\\n"), 400);
-      process.stdin.once("data", () => drain.close().then(() => process.exit()));`;
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "pipe" });
-    const stderr: string[] = [];
-    child.stderr.setEncoding("utf8").on("data", (text: string) => stderr.push(text));
-    await until(() => stderr.join("").includes("alive"), "the process goes on");
-    child.stdin.write("close\n");
-    let output = "";
-    for await (const part of child.stdout.setEncoding("utf8")) output += String(part);
+  /** Adds many lines, closes the drain when its standard input ends, and exits as the service does. */
+  const program = `
+    import { openDrain } from ${JSON.stringify(path.resolve("src/records/drain/open-drain.ts"))};
+    const options = { closeMs: Number(process.argv[1]) };
+    const drain = await openDrain({ logDrain: { kind: "stdout" }, logDrainAuthorization: null }, options);
+    for (let at = 0; at < 20000; at++) drain.add(JSON.stringify({ at, text: "x".repeat(100) }));
+    // A turn of the event loop shows that the process goes on while the pipe is full.
+    setTimeout(() => process.stderr.write("alive\\n"), 400);
+    process.stdin.resume().once("end", async () => {
+      await drain.close();
+      process.stderr.write(JSON.stringify(drain.losses) + "\\n", () => process.exit());
+    });`;
+
+  function start(stdout: "pipe" | number, closeMs: number): ChildProcess {
+    const words = ["--input-type=module", "--eval", program, String(closeMs)];
+    return spawn(process.execPath, words, { stdio: ["pipe", stdout, "pipe"] });
+  }
+
+  function texts(stream: Readable): () => string {
+    let text = "";
+    stream.setEncoding("utf8").on("data", (part: string) => (text += part));
+    return () => text;
+  }
+
+  function mustBeComplete(output: string): void {
     const lines = output.trimEnd().split("\n");
     assert.equal(lines.length, 20_000);
     for (const [at, line] of lines.entries()) assert.equal((JSON.parse(line) as { at: number }).at, at);
+  }
+
+  it("writes whole lines into a pipe that is slowly read, and does not stop the process", async () => {
+    const child = start("pipe", 60_000);
+    const stderr = texts(child.stderr!);
+    await until(() => stderr().includes("alive"), "the process goes on");
+    child.stdin!.end();
+    const stdout = texts(child.stdout!);
+    assert.deepEqual(await once(child, "close"), [0, null]);
+    mustBeComplete(stdout());
+    assert.match(stderr(), /"dropped":0/);
+  });
+
+  it("writes whole lines into a file", async (t) => {
+    const name = path.join(await newFolder(t), "output");
+    await using file = await open(name, "w");
+    const child = start(file.fd, 60_000);
+    child.stdin!.end();
+    assert.deepEqual(await once(child, "close"), [0, null]);
+    mustBeComplete(await readFile(name, "utf8"));
+  });
+
+  it("lets the process end while the pipe is full, or closed, and counts the rest as dropped", async () => {
+    for (const isClosed of [false, true]) {
+      const child = start("pipe", 100);
+      const stderr = texts(child.stderr!);
+      if (isClosed) child.stdout!.destroy();
+      await until(() => stderr().includes("alive"), "the process goes on");
+      const closed = once(child, "close");
+      child.stdin!.end();
+      assert.deepEqual(await once(child, "exit"), [0, null]);
+      child.stdout!.destroy();
+      await closed;
+      assert.match(stderr(), /"dropped":[1-9]/);
+    }
   });
 });
 
@@ -204,7 +249,7 @@ describe("a drain to a collector", () => {
     const file = path.join(await newFolder(t), "authorization");
     await writeFile(file, "Bearer abc\n");
     const { url, requests } = await collector(t, (response) => response.end());
-    const drain = await open(url, file);
+    const drain = await openTo(url, file);
     drain.add('{"at":1}');
     drain.add('{"at":2}');
     await drain.close();
@@ -220,7 +265,7 @@ describe("a drain to a collector", () => {
       if (status === 0) response.destroy();
       else response.writeHead(status).end();
     });
-    const drain = await open(url, null, { ...FAST, batchBytes: 4 });
+    const drain = await openTo(url, null, { ...FAST, batchBytes: 4 });
     for (const line of ["one", "two", "three"]) drain.add(line);
     await until(() => requests.length === answers.length, "all attempts were made");
     await drain.close();
@@ -235,7 +280,7 @@ describe("a drain to a collector", () => {
     const { url, requests } = await collector(t, (response) => {
       response.writeHead(307, { Location: "/elsewhere" }).end();
     });
-    const drain = await open(url, null, { ...FAST, closeMs: 50 });
+    const drain = await openTo(url, null, { ...FAST, closeMs: 50 });
     drain.add("1");
     await until(() => drain.losses.failure !== null, "it has failed");
     assert.equal(drain.losses.failure, "records cannot be sent to the log drain: the collector answered 307");
@@ -247,7 +292,7 @@ describe("a drain to a collector", () => {
     const file = path.join(await newFolder(t), "authorization");
     for (const content of ["", "Bearer a\r\nX-Other: secret", "Bearer ä"]) {
       await writeFile(file, content);
-      await assert.rejects(open("https://collector.example/", file), (error: Error) => {
+      await assert.rejects(openTo("https://collector.example/", file), (error: Error) => {
         assert.match(error.message, /--log-drain-authorization: .* must contain one line/);
         assert.ok(!/secret|Bearer a|ä/.test(error.message));
         return true;

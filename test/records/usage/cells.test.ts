@@ -30,7 +30,7 @@ function takeAll(cells: UsageCells): Taken[] {
   const batch = cells.take(Number.MAX_SAFE_INTEGER);
   if (!batch) return [];
   return Array.from({ length: batch.texts.length / 5 }, (_, index) => {
-    const [family, container, token, task, code] = batch.texts.slice(index * 5);
+    const [family, container, token, task, code] = batch.texts.slice(index * 5, index * 5 + 5);
     const [minute, ...numbers] = batch.numbers.subarray(index * (WIDTH + 1), (index + 1) * (WIDTH + 1));
     const counts = Object.fromEntries(COLUMNS.map((name, at) => [name, numbers[at]!]).filter(([, count]) => count));
     return { family, container, token, task, code, minute, counts } as Taken;

@@ -140,12 +140,12 @@ describe("the file", () => {
   });
 });
 
-describe("the spans of a read", () => {
-  const spans = (from: number, to: number, minutesFrom = 0): string[] =>
-    spansOf({ fromMs: from * 60_000, toMs: to * 60_000 }, minutesFrom).map(
-      ({ table, from: first, to: last }) => `${table} ${first}-${last}`,
-    );
+const spans = (from: number, to: number, minutesFrom = 0): string[] =>
+  spansOf({ fromMs: from * 60_000, toMs: to * 60_000 }, minutesFrom).map(
+    ({ table, from: first, to: last }) => `${table} ${first}-${last}`,
+  );
 
+describe("the spans of a read", () => {
   it("are whole hours, and minutes at the edges", () => {
     assert.deepEqual(spans(0, 120), ["hours 0-120"]);
     assert.deepEqual(spans(10, 130), ["minutes 10-60", "hours 60-120", "minutes 120-130"]);

@@ -23,6 +23,14 @@ function count(usage: StoredUsage, members: Partial<UsageSubject>, runs = 1, atM
   for (let run = 0; run < runs; run++) usage.ended(usage.admitted(subject(members), atMs), "ok", 5, 10);
 }
 
+/** Sets the longest length of files of this process. */
+function limitFiles(bytes: string): void {
+  const limited = spawnSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`]);
+  assert.equal(limited.status, 0, String(limited.stderr));
+}
+
+function ignore(): void {}
+
 describe("a read of usage", () => {
   it("shows a run at once, also while it is running, with its sums and refusals", async () => {
     await using folder = await usageFolder();
@@ -119,7 +127,8 @@ describe("a read of usage", () => {
   it("that selects too much is refused with the members to change", async () => {
     await using folder = await usageFolder();
     await using usage = folder.open();
-    for (let at = 0; at < 10_100; at++) count(usage, { container: `c${at % 9_000}`, family: `f${at % 2}`, task: `${at}` });
+    for (let at = 0; at < 10_100; at++)
+      count(usage, { container: `c${at % 9_000}`, family: `f${at % 2}`, task: `${at}` });
     await assert.rejects(readAll(usage, { by: "task" }), (error: unknown) => {
       assert.ok(error instanceof Problem);
       assert.equal(error.code, "request_invalid");
@@ -148,7 +157,14 @@ describe("the file of the counts", () => {
     count(usage, {});
     const file = path.join(folder.path, "usage.sqlite");
     const toMs = Date.now() + 60_000;
-    const query = { by: "container", step: "day", fromMs: toMs - DAY_MS, toMs, permitted: ["*"], others: "all" } as const;
+    const query = {
+      by: "container",
+      step: "day",
+      fromMs: toMs - DAY_MS,
+      toMs,
+      permitted: ["*"],
+      others: "all",
+    } as const;
     await until(() => {
       // Another connection may open the file while it is created.
       try {
@@ -202,29 +218,28 @@ describe("the file of the counts", () => {
     assert.deepEqual(usage.losses, { lost: 0, failure: null, setAside: [] });
   });
 
-  it("on a full disk loses no count either", { skip: spawnSync("prlimit", ["--version"]).error !== undefined }, async () => {
-    await using folder = await usageFolder();
-    await using usage = folder.open();
-    count(usage, {}, 10);
-    await usage.flush();
-    const limit = (bytes: string): void => {
-      const limited = spawnSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`]);
-      assert.equal(limited.status, 0, String(limited.stderr));
-    };
-    // The kernel refuses each write beyond the limit. It also sends SIGXFSZ, which would end the process.
-    const ignore = (): void => {};
-    process.on("SIGXFSZ", ignore);
-    try {
-      limit("65536");
-      for (let at = 0; at < 5_000; at++) count(usage, { container: `c${at}` });
+  it(
+    "on a full disk loses no count either",
+    { skip: spawnSync("prlimit", ["--version"]).error !== undefined },
+    async () => {
+      await using folder = await usageFolder();
+      await using usage = folder.open();
+      count(usage, {}, 10);
       await usage.flush();
-      assert.match(usage.losses.failure ?? "", /cannot be written/);
-      limit("unlimited");
-    } finally {
-      limit("unlimited");
-      process.off("SIGXFSZ", ignore);
-    }
-    assert.equal(runsIn(await readAll(usage)), 5_010);
-    assert.deepEqual(usage.losses, { lost: 0, failure: null, setAside: [] });
-  });
+      // The kernel refuses each write beyond the limit. It also sends SIGXFSZ, which would end the process.
+      process.on("SIGXFSZ", ignore);
+      try {
+        limitFiles("65536");
+        for (let at = 0; at < 5_000; at++) count(usage, { container: `c${at}` });
+        await usage.flush();
+        assert.match(usage.losses.failure ?? "", /cannot be written/);
+        limitFiles("unlimited");
+      } finally {
+        limitFiles("unlimited");
+        process.off("SIGXFSZ", ignore);
+      }
+      assert.equal(runsIn(await readAll(usage)), 5_010);
+      assert.deepEqual(usage.losses, { lost: 0, failure: null, setAside: [] });
+    },
+  );
 });
