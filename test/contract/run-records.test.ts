@@ -52,7 +52,9 @@ describe("the records of runs", () => {
       assertProblem(await service.request("GET", target, { token: null }), 403, "token_missing");
       assertProblem(await service.request("GET", target, { token }), 403, "token_forbidden");
       assertProblem(await service.request("PUT", target), 405, "method_not_allowed");
-      assert.equal((await service.request("OPTIONS", target, { token: null })).status, 204);
+      const preflight = await service.request("OPTIONS", target, { token: null });
+      assert.equal(preflight.status, 204);
+      assert.match(preflight.headers["access-control-allow-headers"]!, /Last-Event-ID/);
     }
     assertProblem(await service.request("GET", "/api/failures", { token }), 403, "token_forbidden");
     assertProblem(await service.request("POST", "/api/failures"), 405, "method_not_allowed");
