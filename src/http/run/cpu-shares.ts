@@ -8,7 +8,7 @@ type MeasuredGuest = Pick<Guest, "listeners" | "process" | "ended">;
 export interface CpuSharesOptions {
   readonly guests: Iterable<MeasuredGuest>;
   readonly usage: Pick<Usage, "addCpu">;
-  readonly cellOf: (trace: RunTrace) => UsageCell | undefined;
+  readonly cellOf: (trace: RunTrace) => UsageCell | null;
 }
 
 /** The interval of the measurements. */
@@ -70,7 +70,7 @@ export class CpuShares {
     const known = this.#shares.get(guest);
     const weights = new Map(known?.ended);
     for (const listener of guest.listeners()) {
-      const cell = listener instanceof Execution ? this.#with.cellOf(listener.trace) : undefined;
+      const cell = listener instanceof Execution ? this.#with.cellOf(listener.trace) : null;
       if (!cell) continue;
       const { trace } = listener as Execution;
       const tookMs = nowMs - Math.max(trace.sentMs, this.#shareOf(guest).sinceMs);

@@ -3,6 +3,7 @@ import type { Problem } from "../../errors.ts";
 import type { KeyUsage } from "../../limits/store.ts";
 import type { EndedRun } from "../../records/ended-run.ts";
 import type { ConsoleLine, GuestStart, KeptRun, RecordError, RunRecord, RunStatus } from "../../records/record.ts";
+import type { UsageCell } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { LOG_LEVELS } from "../../wire/messages.ts";
 import { limitsOf, type LimitSources } from "./limit-sources.ts";
@@ -17,6 +18,7 @@ const LINE_BYTES = 64;
 /** The approximate memory of a trace without lines and error. */
 const TRACE_BYTES = 512;
 
+const NO_LINES: readonly ConsoleLine[] = [];
 const NO_EGRESS = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
 
 /** The run that a trace is about. */
@@ -56,7 +58,9 @@ export class RunTrace implements EndedRun {
   readonly admission: Admission;
   status: RunStatus = "running";
   error: RecordError | null = null;
-  readonly lines: ConsoleLine[] = [];
+  #lines: ConsoleLine[] | null = null;
+  /** What the run counts for. */
+  cell: UsageCell | null = null;
   droppedLines = 0;
   droppedBytes = 0;
   resultType: string | null = null;
@@ -103,12 +107,16 @@ export class RunTrace implements EndedRun {
     this.#bytes += text?.length ?? 0;
   }
 
+  get lines(): readonly ConsoleLine[] {
+    return this.#lines ?? NO_LINES;
+  }
+
   get bytes(): number {
     return this.#bytes;
   }
 
   get isSilent(): boolean {
-    return this.status === "ok" && this.lines.length === 0;
+    return this.status === "ok" && this.#lines === null;
   }
 
   /** @param sentMs when the service sent the run to its guest, on the clock of `performance.now()`. */
@@ -136,7 +144,7 @@ export class RunTrace implements EndedRun {
     const line = { atMs, level: LOG_LEVELS[level] ?? "info", text: text() };
     this.#linesBytes += bytes + LINE_BYTES;
     this.#bytes += bytes + LINE_BYTES;
-    this.lines.push(line);
+    (this.#lines ??= []).push(line);
     return line;
   }
 

@@ -3,7 +3,7 @@ import type { Guest } from "../../containers/guest/guest.ts";
 import type { Problem } from "../../errors.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
-import type { Usage, UsageCell } from "../../records/usage/usage.ts";
+import type { Usage } from "../../records/usage/usage.ts";
 import { CpuShares } from "./cpu-shares.ts";
 import { callersOf, type RunCall } from "./run-call.ts";
 import { RunTrace } from "./run-trace.ts";
@@ -22,8 +22,6 @@ export interface RunTracesOptions {
 export class RunTraces {
   readonly #with: RunTracesOptions;
   readonly #defaults: { readonly container: Config["containerLimit"]; readonly token: Config["tokenLimit"] };
-  /** The usage that each run in flight counts for. */
-  readonly #cells = new WeakMap<RunTrace, UsageCell>();
 
   readonly #shares: CpuShares;
   #isStopping = false;
@@ -31,7 +29,7 @@ export class RunTraces {
   constructor(options: RunTracesOptions) {
     this.#with = options;
     const { guests, usage } = options;
-    this.#shares = new CpuShares({ guests, usage, cellOf: (trace) => this.#cells.get(trace) });
+    this.#shares = new CpuShares({ guests, usage, cellOf: ({ cell }) => cell });
     this.#defaults = { container: options.config.containerLimit, token: options.config.tokenLimit };
   }
 
@@ -63,7 +61,7 @@ export class RunTraces {
         bearerJti: bearer && bearer.claims.jti,
       },
     );
-    this.#cells.set(trace, usage.admitted(this.#subjectOf(call), trace.startedMs));
+    trace.cell = usage.admitted(this.#subjectOf(call), trace.startedMs);
     return trace;
   }
 
@@ -86,7 +84,7 @@ export class RunTraces {
     trace.endedMs = performance.now();
     if (this.#isStopping) trace.interrupted();
     const { records, usage } = this.#with;
-    const cell = this.#cells.get(trace)!;
+    const cell = trace.cell!;
     if (guest) this.#shares.ended(guest, trace, cell);
     const runMs = trace.sentMs === 0 ? 0 : trace.endedMs - trace.sentMs;
     const { bytesSent = 0, bytesReceived = 0 } = trace.egress ?? {};
