@@ -22,7 +22,16 @@ import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
+import { cancelRun, runningIn } from "./http/run/find-runs.ts";
+import type { RunTrace } from "./http/run/run-trace.ts";
+import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
+import type { Audit } from "./records/audit/audit.ts";
+import { openAudit } from "./records/audit/open-audit.ts";
+import { openRecordStore } from "./records/days/day-store.ts";
+import { openDrain } from "./records/drain/open-drain.ts";
+import { Records } from "./records/records.ts";
+import { openUsage } from "./records/usage/open-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
@@ -87,9 +96,15 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
+  const onFailure = (error: Error): void => log.pino.error(error.message);
+  // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
+  const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
+  const usage = closers.adopt(openUsage(path.join(folder, "runs"), { onFailure }), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(folder, "runs"), config), (open) => open.close());
+  const audit = closers.adopt(openAudit(folder, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
-  const onKeys = keyEvents(log, () => tokens, path.join(folder, ADMIN_TOKEN));
+  const onKeys = keyEvents(log, audit, () => tokens, path.join(folder, ADMIN_TOKEN));
   const tokens: Tokens = closers.adopt(
     await openTokens(folder, config.keys ?? undefined, {
       registry: shared?.registry,
@@ -147,6 +162,14 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
+  const running = (container: string | null): RunTrace[] => runningIn(guests, container);
+  const kept = config.keepRuns === 0 ? null : recordStore;
+  const records = new Records({ store: kept, drain, recentBytes: config.recentRuns, running });
+  const runIds = new RunIds();
+  const traces = closers.adopt(
+    new RunTraces({ config, policies, records, usage, guests, node: runIds.process }),
+    (open) => open.close(),
+  );
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
@@ -161,8 +184,15 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     policies,
     containers,
     sources: openSources(config, egress.policy),
+    records,
     log,
-    runIds: new RunIds(),
+    usage,
+    audit,
+    drain,
+    recordStore,
+    runIds,
+    traces,
+    cancel: (container, run, by) => cancelRun(guests, container, run, by),
     runCounts: runCounts(),
     egressCounts: egress.counts,
     running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
@@ -174,6 +204,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
+  await Promise.all([usage.ready, audit.ready]);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -186,17 +217,22 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     lost: lost.promise,
     stop: async () => {
       draining = true;
+      traces.stopping();
+      // A stream of events does not end by itself, and the drain waits for all answers.
+      records.tail.close();
       await drained(server, containers);
       await closers.disposeAsync();
     },
   };
 }
 
-function keyEvents(log: Log, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
+function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
   return {
     changed: () => {
       const { signing, held } = tokens().keys;
-      log.audit("the signing keys have changed", { signing: signing.kid, kids: held.values().map(({ kid }) => kid) });
+      const details = { signing: signing.kid, kids: [...held.values().map(({ kid }) => kid)] };
+      log.audit("the signing keys have changed", details);
+      void audit.add({ action: "signing keys changed", by: null, family: null, client: null, details });
     },
     settle: async () => {
       // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.

@@ -52,6 +52,9 @@ function contradictions(config: Config): string[] {
       `--isolation none does not isolate tasks, so the service listens on loopback only, and not on --host ${config.host}`,
     );
   }
+  if (config.logDrainAuthorization !== null && config.logDrain?.kind !== "url") {
+    faults.push("--log-drain-authorization needs the URL of a collector in --log-drain");
+  }
   const safe =
     isLoopback(config.host) || config.tlsCert !== null || config.trustProxy.length > 0 || config.insecureHttp;
   if (!safe) {

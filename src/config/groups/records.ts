@@ -1,5 +1,6 @@
+import { type DrainTarget, drainTarget } from "../drain-target.ts";
 import { one, type Settings } from "../setting.ts";
-import { duration, size } from "../values.ts";
+import { duration, file, size } from "../values.ts";
 
 export interface RecordConfig {
   readonly keepRuns: number;
@@ -7,6 +8,8 @@ export interface RecordConfig {
   readonly runsRate: number;
   readonly familyRuns: number;
   readonly recentRuns: number;
+  readonly logDrain: DrainTarget | null;
+  readonly logDrainAuthorization: string | null;
 }
 
 export const RECORDS: Settings<RecordConfig> = {
@@ -39,5 +42,17 @@ export const RECORDS: Settings<RecordConfig> = {
     64 * 2 ** 20,
     "memory for the latest records of all containers, the least recently used go first",
     size(2 ** 20),
+  ),
+  logDrain: one<DrainTarget | null>(
+    "--log-drain <target>",
+    null,
+    "where each record is also sent, as a line of JSON: stdout, file:PATH, or the https URL of a collector",
+    drainTarget,
+  ),
+  logDrainAuthorization: one<string | null>(
+    "--log-drain-authorization <file>",
+    null,
+    "file with the Authorization header for the collector of --log-drain, such as: Bearer <token>",
+    file,
   ),
 };

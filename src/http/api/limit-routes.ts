@@ -43,20 +43,21 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     DELETE: async (call) => {
       const [name, by, detail] = await authorizeContainer(call, true);
       await limiter.resetContainer(name);
-      audit(call, dependencies, "limits reset", { container: name, by: by.claims.jti });
+      await audit(call, dependencies, "limits reset", by, { container: name });
       return answerContainer(name, by, detail);
     },
   });
 
-  const authorizeToken = async (call: Call, administrate: boolean): Promise<[string, Claims, boolean]> => {
-    const { claims } = await authenticate(call, dependencies);
+  const authorizeToken = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
+    const caller = await authenticate(call, dependencies);
+    const { claims } = caller;
     const detail = wantsDetail(call);
     const jti = decode(lastSegment(call)) ?? "";
     const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.store)));
     if (!permitted) throw forbidden();
-    return [jti, claims, detail];
+    return [jti, caller, detail];
   };
-  const answerToken = async (jti: string, by: Claims, detail: boolean): Promise<Response> => {
+  const answerToken = async (jti: string, { claims: by }: Caller, detail: boolean): Promise<Response> => {
     // The limits of the caller's own token are in its claims, also if another node issued it. For any other token that
     // is not in this store, the limits of the service apply.
     const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
@@ -66,10 +67,10 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/api/limits/token/:jti{[^/]*}", {
     GET: async (call) => answerToken(...(await authorizeToken(call, false))),
     DELETE: async (call) => {
-      const [jti, claims, detail] = await authorizeToken(call, true);
+      const [jti, by, detail] = await authorizeToken(call, true);
       await limiter.resetToken(jti);
-      audit(call, dependencies, "limits reset", { token: jti, by: claims.jti });
-      return answerToken(jti, claims, detail);
+      await audit(call, dependencies, "limits reset", by, { token: jti });
+      return answerToken(jti, by, detail);
     },
   });
 }

@@ -10,7 +10,8 @@ const JWKS_TYPE = "application/jwk-set+json";
 const JWKS_CACHE = "public, max-age=60";
 
 /** Serves the paths that need no token. */
-export function servePublic(api: Api, { tokens, trouble, isolation, runCounts, egressCounts }: ApiDependencies): void {
+export function servePublic(api: Api, dependencies: ApiDependencies): void {
+  const { tokens, trouble, isolation, runCounts, egressCounts } = dependencies;
   const health = (): Response => {
     const reason = trouble();
     const { level, fallbackReason } = isolation;
@@ -19,7 +20,10 @@ export function servePublic(api: Api, { tokens, trouble, isolation, runCounts, e
     const failures = failedUnheard === 0 ? {} : { failedUnheard };
     const { refused } = egressCounts;
     const denials = Object.keys(refused).length === 0 ? {} : { egressRefused: refused };
-    const body = { status: reason ?? "ok", isolation: level, ...fallback, ...failures, ...denials, version: VERSION };
+    const losses = lossesOf(dependencies);
+    const records = Object.keys(losses).length === 0 ? {} : { records: losses };
+    const more = { ...fallback, ...failures, ...denials, ...records };
+    const body = { status: reason ?? "ok", isolation: level, ...more, version: VERSION };
     return json(reason === null ? 200 : 503, body, reason === null ? [] : ["Caisson-Fault", "service"]);
   };
   resource(api, "/healthz", { GET: health });
@@ -29,4 +33,16 @@ export function servePublic(api: Api, { tokens, trouble, isolation, runCounts, e
   });
   const page = errorsPage();
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });
+}
+
+/** Returns what was lost of the records, by their kind. A loss costs no run, so the service stays healthy. */
+function lossesOf({ recordStore, usage, audit, drain }: ApiDependencies): Record<string, object> {
+  const losses: Record<string, object> = {};
+  const all = { history: recordStore.losses, usage: usage.losses, audit: audit.losses, logDrain: drain?.losses };
+  for (const [kind, found] of Object.entries(all)) {
+    // Members that are 0, null or an empty list are no loss.
+    const lost = Object.entries(found ?? {}).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
+    if (lost.length > 0) losses[kind] = Object.fromEntries(lost);
+  }
+  return losses;
 }

@@ -40,7 +40,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
         await tokens.vault.forget(claims);
         throw new Problem("request_invalid", "the token was revoked and cannot run code any more");
       }
-      audit(call, dependencies, "secrets replaced", { token: claims.jti, by: by.jti });
+      await audit(call, dependencies, "secrets replaced", caller, { token: claims.jti });
       return json(200, { jti: claims.jti, replaced: true });
     },
   });

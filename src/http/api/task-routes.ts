@@ -26,6 +26,7 @@ import {
   jsonText,
   notModified,
   resource,
+  segment,
 } from "./route.ts";
 
 /** How many times longer code may be in JSON, because of its escapes. */
@@ -64,18 +65,19 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     },
     PUT: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
+      if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
       await issueRate.look(by);
       const members = await readMembers(call, dependencies, by);
       const check = codeCheck(ref, by, dependencies);
       const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
       // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
-      if (change !== "none") auditTask(call, dependencies, `task ${change}`, task, by);
+      if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
       return answer(change === "made" ? 201 : 200, task);
     },
     DELETE: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
       const task = await tasks.remove(ref, by, conditionOf(call));
-      auditTask(call, dependencies, "task deleted", task, by);
+      await auditTask(call, dependencies, "task deleted", task, by);
       return json(200, { ...ref, deleted: true });
     },
   });
@@ -93,10 +95,28 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       await issueRate.look(by);
       const { version, secrets } = readRollBack(await readMembers(call, dependencies, by));
       const task = await tasks.rollBack(ref, version, secrets, by, conditionOf(call));
-      auditTask(call, dependencies, `task rolled back to version ${version}`, task, by);
+      await auditTask(call, dependencies, `task rolled back to version ${version}`, task, by, "task rolled back");
       return answer(200, task);
     },
   });
+}
+
+/** Runs the task of the request once, and answers with the record. Nothing is published. */
+async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDependencies): Promise<Response> {
+  if (!permitsVerb(by.claims, "run")) throw forbidden();
+  const members = await readMembers(call, dependencies, by);
+  const draft = await dependencies.tasks.draft(ref, members, by, conditionOf(call));
+  const { incoming, outgoing } = call.env;
+  return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
+}
+
+/** @throws {Problem} `request_invalid` if the query has another parameter or value. */
+function isDryRun(call: Call): boolean {
+  const { query } = parseTarget(call.env.incoming.url!);
+  const given = query.getAll("dryRun");
+  if (given.length === 0) return false;
+  if (given.length === 1 && /^(?:true|false)$/.test(given[0]!)) return given[0] === "true";
+  throw new Problem("request_invalid", "dryRun must be true or false, once");
 }
 
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {
@@ -142,11 +162,6 @@ function requireTasksVerb(by: Caller, container: string): void {
 /** The indexes of these segments in `/api/tasks/{container}/{name}`. */
 const CONTAINER = 3;
 const NAME = 4;
-
-/** Returns a segment of the path as the client sent it. Hono would decode it before this code can validate it. */
-function segment(call: Call, at: number): string {
-  return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
-}
 
 /** @throws {Problem} `code_too_large`, `request_invalid` */
 async function readMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
@@ -198,21 +213,27 @@ function quoted({ etag }: Task): string {
 
 /** Returns all members of a task except its code and its secrets. Times are in Unix seconds. */
 function describe({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
-  const { jti, exp, limits, net, fresh, params, code } = caller.claims;
+  const { jti, exp, limits, timeout, net, fresh, params, code } = caller.claims;
   return {
     ...{ container, name, version, etag, jti },
     url: inline ? null : code!.url,
     sha256: code!.sha256 ?? null,
     public: task.public,
-    ...{ params, limits, net, fresh, exp, by },
+    errors: task.errors,
+    record: task.record,
+    ...{ params, limits, timeout, net, fresh, exp, by },
     changedAt: Math.floor(at / 1_000),
   };
 }
 
-function auditTask(call: Call, dependencies: ApiDependencies, change: string, task: Task, by: Caller): void {
+async function auditTask(
+  call: Call,
+  dependencies: ApiDependencies,
+  change: string,
+  task: Task,
+  by: Caller,
+  action: string = change,
+): Promise<void> {
   const { container, name, version, caller } = task;
-  audit(call, dependencies, change, {
-    ...{ container, task: name, version },
-    ...{ token: caller.claims.jti, by: by.claims.jti },
-  });
+  await audit(call, dependencies, change, by, { container, task: name, version, token: caller.claims.jti }, action);
 }

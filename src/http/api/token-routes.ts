@@ -33,20 +33,21 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       if (!permitsVerb(by.claims, "issue")) throw forbidden();
       await issueRate.look(by);
       const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
-      audit(call, dependencies, "token issued", { token: issued.jti, by: by.claims.jti });
+      await audit(call, dependencies, "token issued", by, { token: issued.jti });
       return json(201, issued);
     },
   });
   resource(api, "/api/tokens/:jti{[^/]*}", {
     GET: inspectToken(dependencies),
     DELETE: async (call) => {
-      const { claims: by } = await authenticate(call, dependencies);
+      const caller = await authenticate(call, dependencies);
+      const { claims: by } = caller;
       const jti = decode(lastSegment(call)) ?? "";
       if (!(await mayRevoke(by, jti))) throw forbidden();
       // A token that another node signed may not be stored here. Its own `exp` limits the life of its revocation.
       const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
       // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
-      if (first) audit(call, dependencies, "token revoked", { token: jti, by: by.jti });
+      if (first) await audit(call, dependencies, "token revoked", caller, { token: jti });
       return json(200, { jti, revoked: true });
     },
   });

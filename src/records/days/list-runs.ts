@@ -1,7 +1,7 @@
+import { isFailure } from "../failure.ts";
 import type { Cursor, RunQuery } from "../query.ts";
 import type { DayFolder } from "./day-folder.ts";
 import type { Reply } from "./messages.ts";
-import { isFailure } from "./stored-row.ts";
 import { type FoundRun, Walk } from "./walk.ts";
 
 /** The most entries of a page. */

@@ -1,5 +1,5 @@
-import type { DayFiles, DayFolder } from "./day-folder.ts";
 import { type Day, DAY_MS, dayOf } from "./day.ts";
+import type { DayFiles, DayFolder } from "./day-folder.ts";
 
 export interface Retention {
   /** Milliseconds after the end of a day until its files are deleted. */
@@ -14,7 +14,7 @@ export function isExpired(day: Day, keepRuns: number, nowMs: number): boolean {
 }
 
 /**
- * Deletes whole days. Days that are too old go first, and then the oldest until all files have the permitted size. The database
+ * Deletes whole days: the days that are too old, and then the oldest until all files have the permitted size. The database
  * of today is never deleted, because its writer stops at the permitted size.
  *
  * @param release closes the database of a day before its files are deleted

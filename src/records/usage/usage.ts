@@ -20,7 +20,15 @@ export interface UsageQuery {
   readonly toMs: number;
   readonly step: "hour" | "day";
   readonly permitted: ContainerPatterns;
+  /**
+   * The families whose counts without a name the reader sees. A family with too many containers, tasks or tokens counts
+   * the further ones together, under the name `OTHER`, so no pattern of a reader decides about them.
+   */
+  readonly others: "all" | "none" | { readonly family: string };
 }
+
+/** The name of all containers, tasks or tokens that are counted together. No name of a container or task is like it. */
+export const OTHER = "(other)";
 
 export interface UsageRow {
   readonly container: string;
@@ -30,13 +38,25 @@ export interface UsageRow {
   readonly token?: string | null;
   /** The start of the step, RFC 3339 in UTC. */
   readonly from: string;
-  /** Runs by status. */
+  /** Runs by status. The sum is the number of admitted runs. */
   readonly runs: Readonly<Record<string, number>>;
   /** Refused requests by error code. */
   readonly refused: Readonly<Record<string, number>>;
   readonly cpuMs: number;
   readonly runMs: number;
   readonly egressBytes: number;
+  /** The number of ended runs by duration: under the name of each bound in milliseconds those that took at most so long. */
+  readonly durations: Readonly<Record<string, number>>;
+}
+
+/** Why counts were lost, or may be lost. */
+export interface UsageLosses {
+  /** Counts that the memory had no place for while the file could not be written. */
+  readonly lost: number;
+  /** The last error of the writer, or null while it works. It has no path. */
+  readonly failure: string | null;
+  /** The names of damaged files that were set aside since the start. Their counts are not shown. */
+  readonly setAside: readonly string[];
 }
 
 /** Counts runs, exactly: a run is counted when it is admitted, in the minute of its admission, and again by its outcome. */
@@ -48,6 +68,13 @@ export interface Usage {
   addCpu(cell: UsageCell, cpuMs: number): void;
   /** Counts a request that was refused with this code before the admission. */
   refused(subject: UsageSubject, code: string, nowMs: number): void;
+  /**
+   * @param reader the family of the reader, which has one read at a time.
+   * @throws {Problem} `request_invalid` if the query selects too much, `token_limited` if too many reads of the family wait,
+   *   `store_unavailable` if the counts cannot be read.
+   */
   read(query: UsageQuery, reader: string): Promise<readonly UsageRow[]>;
+  readonly losses: UsageLosses;
+  /** Writes all counts, and closes the file. */
   close(): Promise<void>;
 }

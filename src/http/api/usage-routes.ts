@@ -1,0 +1,113 @@
+import { type MemberFault, refuseFaults } from "../../members.ts";
+import { nextTurn } from "../../next-turn.ts";
+import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import { permitsVerb } from "../../tokens/claims.ts";
+import { parseTarget } from "../target.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  authenticate,
+  type Call,
+  forbidden,
+  jsonText,
+  resource,
+  text,
+} from "./route.ts";
+import { parseTime, TIME_FORM } from "./time-query.ts";
+import { CSV_TYPE, csvTable } from "./usage-csv.ts";
+
+const DAY_MS = 86_400_000;
+/** The rows that one turn of the event loop writes: as many as take about a millisecond. */
+const ROWS_PER_TURN = 250;
+const BY = ["container", "task", "token"] as const;
+const STEPS = ["hour", "day"] as const;
+const PARAMETERS = new Set(["key", "by", "step", "from", "to"]);
+
+/** Serves `GET /api/usage`: for administrators all counts, for tokens with `logs` those of their containers. */
+export function serveUsage(api: Api, dependencies: ApiDependencies): void {
+  const { usage } = dependencies;
+  resource(api, "/api/usage", {
+    GET: async (call) => {
+      const caller = await authenticate(call, dependencies);
+      const range = readQuery(parseTarget(call.env.incoming.url!).query, Date.now());
+      if (!permitsVerb(caller.claims, "logs")) throw forbidden();
+      const rows = await usage.read({ ...range, ...visibleTo(caller) }, caller.family);
+      if (!wantsCsv(call)) return jsonText(200, `{"usage":[${await inSlices(rows, JSON.stringify, ",", caller)}]}`);
+      const { head, line } = csvTable(range.by, rows);
+      return text(200, head + (await inSlices(rows, line, "", caller)), CSV_TYPE);
+    },
+  });
+}
+
+function visibleTo({ claims, family }: Caller): Pick<UsageQuery, "permitted" | "others"> {
+  if (claims.admin) return { permitted: ["*"], others: "all" };
+  // The topmost token of a family has the containers of all tokens below it, so it sees the counts without a name.
+  return { permitted: claims.containers, others: claims.jti === family ? { family } : "none" };
+}
+
+/** @throws {Problem} `request_invalid` with all faults of the query. */
+export function readQuery(query: URLSearchParams, nowMs: number): Pick<UsageQuery, "by" | "step" | "fromMs" | "toMs"> {
+  const invalid: MemberFault[] = [];
+  const fault = (member: string, detail: string): void => void invalid.push({ member, detail });
+  for (const name of new Set(query.keys())) {
+    if (!PARAMETERS.has(name)) fault(name.slice(0, 64), "is not a known parameter");
+    else if (name !== "key" && query.getAll(name).length > 1) fault(name, "occurs more than once");
+  }
+  const choice = <const T extends string>(name: string, choices: readonly [T, ...T[]]): T => {
+    const value = query.get(name) ?? choices[0];
+    const found = choices.find((each) => each === value);
+    if (found === undefined) fault(name, `is not one of ${choices.join(", ")}`);
+    return found ?? choices[0];
+  };
+  const time = (name: string, absent: number): number => {
+    const value = query.get(name);
+    const ms = value === null ? absent : parseTime(value);
+    if (ms === null) fault(name, TIME_FORM);
+    return ms ?? absent;
+  };
+  const [by, step] = [choice("by", BY), choice("step", STEPS)];
+  const toMs = time("to", nowMs);
+  const fromMs = time("from", toMs - DAY_MS);
+  if (invalid.length === 0 && fromMs >= toMs) fault("from", "is not before to");
+  refuseFaults("the query", { invalid, exceeding: [] });
+  return { by, step, fromMs, toMs };
+}
+
+/** Writes rows a few at a time, so that the service handles other requests in between. */
+async function inSlices(
+  rows: readonly UsageRow[],
+  write: (row: UsageRow) => string,
+  separator: string,
+  { family }: Caller,
+): Promise<string> {
+  const parts: string[] = [];
+  for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
+    await nextTurn(family);
+    parts.push(
+      rows
+        .slice(at, at + ROWS_PER_TURN)
+        .map((row) => write(row))
+        .join(separator),
+    );
+  }
+  return parts.join(separator);
+}
+
+/** Whether the client asks for CSV: it accepts it, and JSON not more than it (RFC 9110, section 12.5.1). */
+function wantsCsv(call: Call): boolean {
+  const { accept = "" } = call.env.incoming.headers;
+  const csv = qualityOf("text/csv", accept);
+  return csv > 0 && csv >= qualityOf("application/json", accept);
+}
+
+/** @returns 0 if the type is not named. */
+function qualityOf(type: string, accept: string): number {
+  for (const range of accept.toLowerCase().split(",")) {
+    const [name, ...parameters] = range.split(";").map((part) => part.trim());
+    if (name !== type) continue;
+    const quality = parameters.find((each) => each.startsWith("q="));
+    return quality === undefined ? 1 : Number(quality.slice(2)) || 0;
+  }
+  return 0;
+}

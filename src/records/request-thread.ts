@@ -1,0 +1,108 @@
+import { Worker } from "node:worker_threads";
+
+/** A message to a thread that `RequestThread` starts. */
+export interface ThreadRequest<Request> {
+  readonly number: number;
+  readonly request: Request;
+}
+
+/** The answer of the thread. It has a reply or a fault. */
+export interface ThreadAnswer<Reply> {
+  readonly number: number;
+  readonly reply?: Reply;
+  readonly fault?: ThreadFault;
+}
+
+export interface ThreadFault {
+  readonly message: string;
+  readonly code: string;
+}
+
+/** The error of a request that the thread could not fulfil. */
+export class ThreadError extends Error {
+  override readonly name = "ThreadError";
+  /** A code of SQLite or of the system without a path, such as `ENOSPC`. */
+  readonly code: string;
+
+  constructor({ message, code }: ThreadFault) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The number of the message by which a thread reports that it has loaded its program. */
+export const READY = 0;
+
+/**
+ * A thread that fulfils requests in their order. After it was lost, the next request starts it again: a lost thread costs its
+ * pending requests, and never the service.
+ */
+export class RequestThread<Request, Reply> {
+  readonly #program: string;
+  readonly #data: unknown;
+  readonly #pending: Map<number, PromiseWithResolvers<Reply>> = new Map();
+  readonly #ready = Promise.withResolvers<void>();
+  #thread: Worker | null;
+  #requests = READY;
+
+  /** @param data the `workerData` of the thread. */
+  constructor(program: string, data: unknown) {
+    this.#program = program;
+    this.#data = data;
+    this.#thread = this.#start();
+    this.#thread.unref();
+  }
+
+  /** Resolves when the program is loaded or lost. A service that gives up root may not read its program after it. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** @throws {ThreadError} if the thread reports a fault, or is lost. */
+  request(request: Request): Promise<Reply> {
+    const number = ++this.#requests;
+    const answer = Promise.withResolvers<Reply>();
+    const thread = (this.#thread ??= this.#start());
+    this.#pending.set(number, answer);
+    // The process must not end before the reply, but an idle thread does not keep it alive.
+    thread.ref();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    thread.postMessage({ number, request } satisfies ThreadRequest<Request>);
+    return answer.promise;
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.terminate();
+  }
+
+  #start(): Worker {
+    const thread = new Worker(this.#program, { workerData: this.#data });
+    const lost = (message: string): void => this.#lose(thread, { message, code: "THREAD_LOST" });
+    thread.on("message", (answer: ThreadAnswer<Reply>) => this.#settle(thread, answer));
+    thread.on("error", (error) => lost(error instanceof Error ? error.message : String(error)));
+    thread.on("exit", () => lost("the thread has ended"));
+    return thread;
+  }
+
+  #settle(thread: Worker, { number, reply, fault }: ThreadAnswer<Reply>): void {
+    if (number === READY) return this.#ready.resolve();
+    const pending = this.#pending.get(number);
+    this.#pending.delete(number);
+    if (this.#pending.size === 0) thread.unref();
+    if (fault) pending?.reject(new ThreadError(fault));
+    else pending?.resolve(reply as Reply);
+  }
+
+  #lose(thread: Worker, fault: ThreadFault): void {
+    if (this.#thread !== thread) return;
+    this.#thread = null;
+    this.#ready.resolve();
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of pending) reject(new ThreadError(fault));
+  }
+}

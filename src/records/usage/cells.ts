@@ -1,0 +1,214 @@
+import type { RunStatus } from "../record.ts";
+import { Cell, type CellBatch, type Names, takeBatch } from "./cell.ts";
+import { ADMITTED, CPU_MS, EGRESS_BYTES, ENDED, placeOfDuration, placeOfStatus, REFUSED, RUN_MS } from "./columns.ts";
+import { OTHER, type UsageSubject } from "./usage.ts";
+
+/** The bounds of the memory and of the rows that subjects take. */
+export interface CellBounds {
+  /** The named containers of a family in an hour. */
+  readonly familyContainers: number;
+  /** The subjects of a family in an hour: stops a family with many tokens that use many containers each. */
+  readonly familySubjects: number;
+  /** The subjects of all families in an hour: stops many families at once. */
+  readonly subjects: number;
+  /** The subjects of a family that always have their own counts, so that other families cannot take this away. */
+  readonly leastSubjects: number;
+  /** The cells that wait for the writer. While the disk is full, each minute adds cells. */
+  readonly waiting: number;
+}
+
+export const CELL_BOUNDS: CellBounds = {
+  familyContainers: 10_000,
+  familySubjects: 20_000,
+  subjects: 50_000,
+  leastSubjects: 100,
+  waiting: 50_000,
+};
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** A container, task and token in the current hour, and its cells of the latest minute. */
+interface Subject {
+  readonly names: Names;
+  runs: Cell | null;
+  refusals: Map<string, Cell> | null;
+}
+
+/** By container, token and task. */
+type SubjectTree = Map<string, Map<string | null, Map<string | null, Subject>>>;
+
+interface FamilyHour {
+  readonly subjects: SubjectTree;
+  count: number;
+}
+
+/**
+ * The counts in memory that the writer does not have yet. Each cap counts a family of tokens: past it, further containers,
+ * tasks and tokens are counted together as `OTHER`, so the sums stay exact.
+ */
+export class UsageCells {
+  readonly #bounds: CellBounds;
+  #hour = -1;
+  /** The subjects of the hour. They are forgotten at its end. */
+  #families = new Map<string, FamilyHour>();
+  #count = 0;
+  #waiting: Cell[] = [];
+  #lost = 0;
+  /** Takes the outcomes of runs whose admission was lost. */
+  readonly #unwritten: Cell = new Cell(0, { family: "", container: "", token: "", task: "" }, "");
+
+  constructor(bounds: CellBounds = CELL_BOUNDS) {
+    this.#bounds = bounds;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  admitted(subject: UsageSubject, nowMs: number): Cell {
+    const cell = this.#runsOf(this.#subjectOf(subject, nowMs), Math.floor(nowMs / MINUTE_MS));
+    if (!this.#wait(cell)) return this.#unwritten;
+    cell.numbers[ADMITTED]!++;
+    return cell;
+  }
+
+  ended(cell: Cell, status: RunStatus, runMs: number, egressBytes: number): void {
+    const place = placeOfStatus(status);
+    if (cell === this.#unwritten || place === undefined || !this.#wait(cell)) return;
+    const { numbers } = cell;
+    const ms = finite(runMs);
+    numbers[ENDED]!++;
+    numbers[place]!++;
+    numbers[placeOfDuration(ms)]!++;
+    numbers[RUN_MS]! += ms;
+    numbers[EGRESS_BYTES]! += Math.floor(finite(egressBytes));
+  }
+
+  addCpu(cell: Cell, cpuMs: number): void {
+    if (cell !== this.#unwritten && this.#wait(cell)) cell.numbers[CPU_MS]! += finite(cpuMs);
+  }
+
+  refused(subject: UsageSubject, code: string, nowMs: number): void {
+    const cell = this.#refusalsOf(this.#subjectOf(subject, nowMs), code, Math.floor(nowMs / MINUTE_MS));
+    if (this.#wait(cell)) cell.numbers[REFUSED]!++;
+  }
+
+  /** Takes the counts of some waiting cells, which then begin from 0 again. @returns null if no cell waits. */
+  take(count: number): CellBatch | null {
+    const cells = this.#waiting.splice(0, count);
+    return cells.length === 0 ? null : takeBatch(cells);
+  }
+
+  /** Enqueues a cell for the writer before its counts change. @returns false if there is no place: the count is lost. */
+  #wait(cell: Cell): boolean {
+    if (cell.isWaiting) return true;
+    if (this.#waiting.length >= this.#bounds.waiting) {
+      this.#lost++;
+      return false;
+    }
+    cell.isWaiting = true;
+    this.#waiting.push(cell);
+    return true;
+  }
+
+  #runsOf(subject: Subject, minute: number): Cell {
+    if (subject.runs?.minute === minute) return subject.runs;
+    return (subject.runs = new Cell(minute, subject.names, ""));
+  }
+
+  #refusalsOf(subject: Subject, code: string, minute: number): Cell {
+    const known = subject.refusals?.get(code);
+    if (known?.minute === minute) return known;
+    const { family: name } = subject.names;
+    const family = this.#families.get(name)!;
+    const counted = known || !this.#isFull(family) ? subject : this.#named(family, name, OTHER, OTHER, OTHER);
+    const latest = counted.refusals?.get(code);
+    if (latest?.minute === minute) return latest;
+    if (!latest) this.#add(family);
+    const cell = new Cell(minute, counted.names, code);
+    counted.refusals ??= new Map();
+    counted.refusals.set(code, cell);
+    return cell;
+  }
+
+  #subjectOf(subject: UsageSubject, nowMs: number): Subject {
+    const hour = Math.floor(nowMs / HOUR_MS);
+    if (hour !== this.#hour) this.#begin(hour);
+    const family = this.#families.get(subject.family);
+    return family?.subjects.get(subject.container)?.get(subject.token)?.get(subject.task) ?? this.#newSubject(subject);
+  }
+
+  #begin(hour: number): void {
+    this.#hour = hour;
+    this.#families = new Map();
+    this.#count = 0;
+  }
+
+  #newSubject({ family: name, container, token, task }: UsageSubject): Subject {
+    let family = this.#families.get(name);
+    if (!family) this.#families.set(name, (family = { subjects: new Map(), count: 0 }));
+    const { subjects } = family;
+    const isKnown = subjects.has(container);
+    const place = isKnown || (subjects.size < this.#bounds.familyContainers && !this.#isCrowdedOut(family));
+    const shown = place ? container : OTHER;
+    return this.#isFull(family)
+      ? this.#named(family, name, shown, OTHER, OTHER)
+      : this.#named(family, name, shown, token, task);
+  }
+
+  /** Returns the subject of these names, and creates it if it is new. */
+  #named(
+    family: FamilyHour,
+    familyName: string,
+    container: string,
+    token: string | null,
+    task: string | null,
+  ): Subject {
+    const known = family.subjects.get(container)?.get(token)?.get(task);
+    if (known) return known;
+    const names = { family: familyName, container: copy(container), token: token ?? "", task: copy(task ?? "") };
+    const subject: Subject = { names, runs: null, refusals: null };
+    const tokens = getOrSet(
+      family.subjects,
+      names.container,
+      () => new Map<string | null, Map<string | null, Subject>>(),
+    );
+    getOrSet(tokens, token, () => new Map<string | null, Subject>()).set(task === null ? null : names.task, subject);
+    this.#add(family);
+    return subject;
+  }
+
+  #add(family: FamilyHour): void {
+    family.count++;
+    this.#count++;
+  }
+
+  #isFull(family: FamilyHour): boolean {
+    return family.count >= this.#bounds.familySubjects || this.#isCrowdedOut(family);
+  }
+
+  #isCrowdedOut(family: FamilyHour): boolean {
+    return this.#count >= this.#bounds.subjects && family.count >= this.#bounds.leastSubjects;
+  }
+}
+
+/** A number that is not finite would make the writer reject the whole batch, again and again. */
+function finite(value: number): number {
+  return value > 0 && value < Infinity ? value : 0;
+}
+
+/** Copies a text. A part of the target of a request would keep the whole target in memory for an hour. */
+function copy(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+function getOrSet<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = create()));
+  return value;
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+
+import { Problem } from "../../errors.ts";
+import { nextTurn } from "../../next-turn.ts";
+import type { RunStatus } from "../record.ts";
+import { RequestThread, ThreadError } from "../request-thread.ts";
+import type { Cell, CellBatch } from "./cell.ts";
+import { UsageCells } from "./cells.ts";
+import { FamilyReads } from "./family-reads.ts";
+import type { ReadReply, ReadRequest } from "./usage-reader-thread.ts";
+import type { WriteReply, WriteRequest } from "./usage-writer.ts";
+import type { Usage, UsageCell, UsageLosses, UsageQuery, UsageRow, UsageSubject } from "./usage.ts";
+
+const WRITER = path.join(import.meta.dirname, `usage-writer-thread${path.extname(import.meta.filename)}`);
+const READER = path.join(import.meta.dirname, `usage-reader-thread${path.extname(import.meta.filename)}`);
+/** A killed process loses at most the counts of this time. A read shows a run after it. */
+const FLUSH_MS = 1_000;
+const TIDY_MS = 60_000;
+/** The cells that are copied to the writer in one turn of the event loop: about a millisecond of work. */
+const BATCH_CELLS = 250;
+
+export interface UsageOptions {
+  /** Called when the writer fails for the first time after it worked. The message may contain a path, for the log only. */
+  readonly onFailure?: (error: Error) => void;
+  readonly flushMs?: number;
+  readonly now?: () => number;
+}
+
+/**
+ * Opens the counts in `usage.sqlite` of a folder. The writer's thread opens the file at the first count or read, when a service
+ * that root started has given up root.
+ *
+ * @param folder is created at the first count. One process may use it at a time.
+ */
+export function openUsage(folder: string, options: UsageOptions = {}): StoredUsage {
+  return new StoredUsage(path.join(folder, "usage.sqlite"), options);
+}
+
+/** Counts in memory, and adds the counts to a file in another thread. A fault of the file costs counts, and never a run. */
+export class StoredUsage implements Usage {
+  readonly #cells = new UsageCells();
+  readonly #reads = new FamilyReads();
+  readonly #writer: RequestThread<WriteRequest, WriteReply>;
+  readonly #reader: RequestThread<ReadRequest, ReadReply>;
+  readonly #onFailure: (error: Error) => void;
+  readonly #now: () => number;
+  readonly #timer: NodeJS.Timeout;
+  /** The batch that the writer has not acknowledged. It is sent again until it is. */
+  #unwritten: CellBatch | null = null;
+  #batches = 0;
+  #flushing: Promise<void> | null = null;
+  #hasOpened = false;
+  #tidiedMs: number;
+  #failure: string | null = null;
+  #setAside: string[] = [];
+
+  constructor(file: string, { onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions) {
+    this.#writer = new RequestThread(WRITER, { file, process: randomUUID() });
+    this.#reader = new RequestThread(READER, { file });
+    this.#onFailure = onFailure;
+    this.#now = now;
+    this.#tidiedMs = now();
+    this.#timer = setInterval(() => this.#tick(), flushMs).unref();
+  }
+
+  /** Resolves when the programs of the threads are loaded. Await it before root is given up. */
+  get ready(): Promise<unknown> {
+    return Promise.all([this.#writer.ready, this.#reader.ready]);
+  }
+
+  admitted(subject: UsageSubject, nowMs: number): UsageCell {
+    return this.#cells.admitted(subject, nowMs);
+  }
+
+  ended(cell: UsageCell, status: RunStatus, runMs: number, egressBytes: number): void {
+    this.#cells.ended(cell as Cell, status, runMs, egressBytes);
+  }
+
+  addCpu(cell: UsageCell, cpuMs: number): void {
+    this.#cells.addCpu(cell as Cell, cpuMs);
+  }
+
+  refused(subject: UsageSubject, code: string, nowMs: number): void {
+    this.#cells.refused(subject, code, nowMs);
+  }
+
+  get losses(): UsageLosses {
+    return { lost: this.#cells.lost, failure: this.#failure, setAside: this.#setAside };
+  }
+
+  read(query: UsageQuery, reader: string): Promise<readonly UsageRow[]> {
+    return this.#reads.run(reader, async () => {
+      await this.flush();
+      return await this.#readAll(query, reader);
+    });
+  }
+
+  /** Writes all counts that were made before the call. Never rejects: a failure is in `losses`. */
+  async flush(): Promise<void> {
+    // A flush that has begun may have passed counts that were made meanwhile.
+    await this.#flushing;
+    await (this.#flushing ??= this.#flush().finally(() => (this.#flushing = null)));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    // A service that has not started must not create the file.
+    if (this.#hasOpened || this.#cells.waiting > 0) await this.flush();
+    if (this.#hasOpened) await this.#ask({ kind: "close" });
+    await Promise.all([this.#writer.close(), this.#reader.close()]);
+  }
+
+  #tick(): void {
+    if (this.#flushing) return;
+    if (this.#cells.waiting > 0 || this.#unwritten) void this.flush();
+    if (this.#hasOpened && this.#now() - this.#tidiedMs >= TIDY_MS) void this.#tidy();
+  }
+
+  async #flush(): Promise<void> {
+    if (!this.#hasOpened && !(await this.#ask({ kind: "open", nowMs: this.#now() }))) return;
+    // Runs that are counted meanwhile belong to the next flush.
+    for (let left = this.#cells.waiting; left > 0 || this.#unwritten;) {
+      if (!this.#unwritten) {
+        this.#unwritten = this.#cells.take(Math.min(left, BATCH_CELLS))!;
+        this.#batches++;
+        left -= BATCH_CELLS;
+      }
+      const [batch, number] = [this.#unwritten, this.#batches];
+      if (!(await this.#ask({ kind: "write", batch, number, nowMs: this.#now() }))) return;
+      this.#unwritten = null;
+      await nextTurn();
+    }
+  }
+
+  async #tidy(): Promise<void> {
+    const nowMs = this.#now();
+    this.#tidiedMs = nowMs;
+    const reply = await this.#ask({ kind: "tidy", nowMs });
+    // The next step begins at the next tick, so that counts are written in between.
+    if (reply?.more) this.#tidiedMs = -Infinity;
+  }
+
+  /** @returns null if the writer has failed. */
+  async #ask(request: WriteRequest): Promise<WriteReply | null> {
+    try {
+      const reply = await this.#writer.request(request);
+      this.#hasOpened = true;
+      this.#failure = null;
+      if (reply.setAside !== null) this.#reportSetAside(reply.setAside);
+      return reply;
+    } catch (error) {
+      this.#report(error);
+      return null;
+    }
+  }
+
+  #report(error: unknown): void {
+    const code = error instanceof ThreadError ? error.code : "ERROR";
+    if (this.#failure === null) this.#onFailure(error as Error);
+    this.#failure = `the counts of usage cannot be written: ${code}`;
+  }
+
+  #reportSetAside(name: string): void {
+    this.#setAside = [...this.#setAside, name];
+    this.#onFailure(
+      new Error(`the counts of usage were damaged; ${name} has the earlier counts, and a new file has begun`),
+    );
+  }
+
+  async #readAll(query: UsageQuery, reader: string): Promise<readonly UsageRow[]> {
+    const rows: UsageRow[] = [];
+    let request: ReadRequest = { query };
+    for (;;) {
+      const found = await this.#askReader(request);
+      if (!("rows" in found)) throw tooMuch(found);
+      rows.push(...found.rows);
+      if (found.rest === null) return rows;
+      request = { rest: found.rest };
+      await nextTurn(reader);
+    }
+  }
+
+  async #askReader(request: ReadRequest): Promise<ReadReply> {
+    try {
+      return await this.#reader.request(request);
+    } catch (error) {
+      throw new Problem("store_unavailable", "the counts of usage cannot be read", { cause: error });
+    }
+  }
+}
+
+function tooMuch({ exceeded, most }: { exceeded: "looked" | "rows"; most: number }): Problem {
+  const what = exceeded === "looked" ? "stored counts" : "entries";
+  return new Problem("request_invalid", `from and to select more than ${most} ${what}`, {
+    hint: "Choose from and to that are closer together, or step=day for shorter answers.",
+  });
+}

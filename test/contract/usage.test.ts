@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { openUsage } from "../../src/records/usage/open-usage.ts";
+import type { UsageRow } from "../../src/records/usage/usage.ts";
+import { assertProblem } from "./problem.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+
+const HOUR_MS = 3_600_000;
+
+let home: Home;
+let service: Service;
+
+before(async () => {
+  home = await makeHome();
+  const counts = openUsage(path.join(home.data, "runs"));
+  const count = (container: string, task: string | null, runs: number): void => {
+    for (let run = 0; run < runs; run++) {
+      const subject = { container, task, token: "9b2f7c1e-0000-4000-8000-000000000001", family: "f" };
+      const cell = counts.admitted(subject, Date.now());
+      if (run > 0) counts.ended(cell, "ok", 2, 100);
+    }
+  };
+  count("acme", null, 10);
+  count("acme", "hook", 5);
+  count("acme-2", null, 3);
+  counts.refused({ container: "acme", task: null, token: null, family: "f" }, "container_limited", Date.now());
+  await counts.close();
+  service = await startService(NO_WALL, home);
+});
+after(() => leave(service, home));
+
+async function usage(query: Record<string, string>, token: string = service.admin): Promise<UsageRow[]> {
+  const answer = await service.request("GET", "/api/usage", { token, query });
+  assert.equal(answer.status, 200, answer.text);
+  return (answer.json() as { usage: UsageRow[] }).usage;
+}
+
+function ask(accept: string): ReturnType<Service["request"]> {
+  return service.request("GET", "/api/usage", { headers: { accept }, query: { step: "day" } });
+}
+
+describe("GET /api/usage", () => {
+  it("returns the counts of the last 24 hours by container, and runs that a restart ended as interrupted", async () => {
+    const rows = await usage({ step: "day" });
+    const ours = rows.filter(({ container }) => container === "acme");
+    assert.deepEqual(
+      ours.map(({ runs, refused }) => [runs, refused]),
+      [[{ ok: 13, interrupted: 2 }, { container_limited: 1 }]],
+    );
+    assert.equal(ours[0]!.egressBytes, 1_300);
+  });
+
+  it("separates tasks and tokens", async () => {
+    const tasks = await usage({ by: "task", step: "day" });
+    assert.deepEqual(
+      tasks.map(({ container, task, runs }) => [container, task, runs["ok"]]),
+      [
+        ["acme", null, 9],
+        ["acme", "hook", 4],
+        ["acme-2", null, 2],
+      ],
+    );
+    const tokens = await usage({ by: "token", step: "day" });
+    assert.ok(tokens.some(({ token }) => token?.startsWith("9b2f7c1e")));
+    assert.ok(tokens.some(({ token }) => token === null));
+  });
+
+  it("shows a token with logs its containers, and refuses every other token", async () => {
+    const reader = await service.issue({ containers: ["acme-*"], can: ["logs"] });
+    const rows = await usage({ step: "day" }, reader);
+    assert.deepEqual(
+      rows.map(({ container }) => container),
+      ["acme-2"],
+    );
+    const runner = await service.issue({ containers: ["acme"], can: ["run", "limits"] });
+    assertProblem(await service.request("GET", "/api/usage", { token: runner }), 403, "token_forbidden");
+    assertProblem(await service.request("GET", "/api/usage", { token: null }), 403, "token_missing");
+  });
+
+  it("selects by from and to", async () => {
+    const from = new Date(Date.now() + HOUR_MS).toISOString();
+    const to = new Date(Date.now() + 2 * HOUR_MS).toISOString();
+    assert.deepEqual(await usage({ from, to }), []);
+    const yesterday = new Date(Date.now() - 24 * HOUR_MS).toISOString().slice(0, 10);
+    assert.equal((await usage({ from: yesterday, step: "day", to })).length, 2);
+  });
+
+  it("returns CSV to clients that accept it", async () => {
+    const csv = await ask("text/csv");
+    assert.equal(csv.headers["content-type"], "text/csv; charset=utf-8; header=present");
+    const [head, ...lines] = csv.text.trimEnd().split("\r\n");
+    assert.match(head!, /^from,container,runs,runs_running,runs_ok,/);
+    assert.match(head!, /,refused_container_limited,cpu_ms,run_ms,egress_bytes$/);
+    assert.match(lines[0]!, /^\d{4}-\d\d-\d\dT00:00:00\.000Z,acme,15,0,13,/);
+    assert.equal(lines.length, 2);
+    for (const accept of ["*/*", "application/json", "text/csv;q=0", "text/csv;q=0.5, application/json"]) {
+      assert.equal((await ask(accept)).headers["content-type"], "application/json", accept);
+    }
+  });
+
+  const faults: [Record<string, string>, string][] = [
+    [{ by: "family" }, "by"],
+    [{ step: "minute" }, "step"],
+    [{ from: "yesterday" }, "from"],
+    [{ to: "2026-02-30" }, "to"],
+    [{ from: "2026-11-23", to: "2026-11-23" }, "from"],
+    [{ container: "acme" }, "container"],
+  ];
+  for (const [query, member] of faults) {
+    it(`refuses ${JSON.stringify(query)} and names ${member}`, async () => {
+      const answer = await service.request("GET", "/api/usage", { query });
+      assertProblem(answer, 400, "request_invalid");
+      const { violations } = answer.json() as { violations: { member: string }[] };
+      assert.deepEqual(
+        violations.map((violation) => violation.member),
+        [member],
+      );
+    });
+  }
+
+  it("refuses a parameter that occurs twice", async () => {
+    assertProblem(await service.request("GET", "/api/usage?by=task&by=token"), 400, "request_invalid");
+  });
+});

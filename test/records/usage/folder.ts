@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { openUsage, type StoredUsage, type UsageOptions } from "../../../src/records/usage/open-usage.ts";
+import type { UsageQuery, UsageRow } from "../../../src/records/usage/usage.ts";
+
+/** A folder of counts that is removed when it is disposed of. */
+export interface UsageFolder extends AsyncDisposable {
+  readonly path: string;
+  open(options?: UsageOptions): StoredUsage & AsyncDisposable;
+}
+
+export async function usageFolder(): Promise<UsageFolder> {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-usage-"));
+  return {
+    path: folder,
+    open: (options) => {
+      const usage = openUsage(folder, options);
+      return Object.assign(usage, { [Symbol.asyncDispose]: () => usage.close() });
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Reads everything of the last two days. */
+export function readAll(usage: StoredUsage, members: Partial<UsageQuery> = {}): Promise<readonly UsageRow[]> {
+  const toMs = Date.now() + 60_000;
+  const query = { by: "container", step: "day", fromMs: toMs - 2 * 86_400_000, toMs } as const;
+  return usage.read({ ...query, permitted: ["*"], others: "all", ...members }, "reader");
+}
+
+/** Returns the number of runs in rows, of all statuses or of one. */
+export function runsIn(rows: readonly UsageRow[], status?: string): number {
+  const counts = rows.map(({ runs }) => (status === undefined ? Object.values(runs) : [runs[status] ?? 0]));
+  return counts.flat().reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, it } from "node:test";
+
+import { Problem } from "../../../src/errors.ts";
+import type { StoredUsage } from "../../../src/records/usage/open-usage.ts";
+import { readUsage } from "../../../src/records/usage/usage-reader.ts";
+import { OTHER, type UsageSubject } from "../../../src/records/usage/usage.ts";
+import { until } from "../../contract/until.ts";
+import { readAll, runsIn, usageFolder } from "./folder.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+function subject(members: Partial<UsageSubject> = {}): UsageSubject {
+  return { container: "acme", task: null, token: "t", family: "f", ...members };
+}
+
+/** Counts runs that have ended. */
+function count(usage: StoredUsage, members: Partial<UsageSubject>, runs = 1, atMs: number = Date.now()): void {
+  for (let run = 0; run < runs; run++) usage.ended(usage.admitted(subject(members), atMs), "ok", 5, 10);
+}
+
+/** Sets the longest length of files of this process. */
+function limitFiles(bytes: string): void {
+  const limited = spawnSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`]);
+  assert.equal(limited.status, 0, String(limited.stderr));
+}
+
+function ignore(): void {}
+
+describe("a read of usage", () => {
+  it("shows a run at once, also while it is running, with its sums and refusals", async () => {
+    await using folder = await usageFolder();
+    await using usage = folder.open();
+    const cell = usage.admitted(subject(), Date.now());
+    usage.refused(subject(), "container_limited", Date.now());
+    const [running] = await readAll(usage);
+    assert.deepEqual([running?.container, running?.runs], ["acme", { running: 1 }]);
+    usage.ended(cell, "threw", 12.5, 700);
+    usage.addCpu(cell, 2.25);
+    const rows = await readAll(usage);
+    const { from, ...row } = rows[0]!;
+    assert.equal(rows.length, 1);
+    assert.match(from, /^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
+    assert.deepEqual(row, {
+      container: "acme",
+      runs: { threw: 1 },
+      refused: { container_limited: 1 },
+      cpuMs: 2.25,
+      runMs: 12.5,
+      egressBytes: 700,
+      durations: { 30: 1 },
+    });
+  });
+
+  it("separates tasks, tokens and hours if the query asks for them", async () => {
+    await using folder = await usageFolder();
+    await using usage = folder.open();
+    const today = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
+    for (const hour of [1, 2]) {
+      for (const members of [{ task: "a" }, { task: "b" }, { token: null }]) {
+        count(usage, members, hour, today + hour * HOUR_MS + 90_000);
+      }
+    }
+    const names = async (by: "task" | "token"): Promise<unknown[]> => {
+      const rows = await readAll(usage, { by, step: "hour" });
+      return rows.map((row) => [row[by], row.from.slice(11, 13), row.runs["ok"]]);
+    };
+    assert.deepEqual(await names("task"), [
+      [null, "01", 1],
+      ["a", "01", 1],
+      ["b", "01", 1],
+      [null, "02", 2],
+      ["a", "02", 2],
+      ["b", "02", 2],
+    ]);
+    assert.deepEqual(await names("token"), [
+      [null, "01", 1],
+      ["t", "01", 2],
+      [null, "02", 2],
+      ["t", "02", 4],
+    ]);
+  });
+
+  it("counts the minutes at the edges of from and to, and no others", async () => {
+    const base = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS;
+    // The file begins before these minutes, because it keeps minutes from the hour of its first count.
+    await using folder = await usageFolder();
+    await using usage = folder.open({ now: () => base - HOUR_MS });
+    for (let minute = 0; minute < 240; minute++) count(usage, {}, 1, base + minute * 60_000);
+    const runs = async (from: number, to: number): Promise<number> =>
+      runsIn(await readAll(usage, { fromMs: base + from * 60_000, toMs: base + to * 60_000 }));
+    assert.equal(await runs(0, 240), 240);
+    assert.equal(await runs(30, 210), 180);
+    assert.equal(await runs(61, 62), 1);
+    assert.equal(await runs(59, 121), 62);
+    assert.equal(await runs(60, 120), 60);
+  });
+
+  it("shows only permitted containers, and counts without a name only to their family and to administrators", async () => {
+    await using folder = await usageFolder();
+    await using usage = folder.open();
+    for (const container of ["acme", "acme-1", "beta"]) count(usage, { container });
+    // The family has more containers than names.
+    for (let at = 0; at <= 10_000; at++) count(usage, { container: `acme-${at}` });
+    count(usage, { container: "acme-2", family: "another" });
+    const seen = async (
+      permitted: string[],
+      others: "all" | "none" | { family: string },
+    ): Promise<{ names: Set<string>; runs: number }> => {
+      const rows = await usage.read(
+        { by: "container", step: "day", fromMs: Date.now() - HOUR_MS, toMs: Date.now() + 60_000, permitted, others },
+        "reader",
+      );
+      return { names: new Set(rows.map(({ container }) => container)), runs: runsIn(rows) };
+    };
+    const exact = await seen(["acme", "beta-*"], "none");
+    assert.deepEqual([[...exact.names], exact.runs], [["acme"], 1]);
+    assert.equal((await seen(["acme-1*"], "none")).names.has(OTHER), false);
+    assert.equal((await seen(["acme-1*"], { family: "another" })).names.has(OTHER), false);
+    assert.equal((await seen(["acme-1*"], { family: "f" })).names.has(OTHER), true);
+  });
+
+  it("that selects too much is refused with the members to change", async () => {
+    await using folder = await usageFolder();
+    await using usage = folder.open();
+    for (let at = 0; at < 10_100; at++)
+      count(usage, { container: `c${at % 9_000}`, family: `f${at % 2}`, task: `${at}` });
+    await assert.rejects(readAll(usage, { by: "task" }), (error: unknown) => {
+      assert.ok(error instanceof Problem);
+      assert.equal(error.code, "request_invalid");
+      assert.match(error.message, /^from and to select more than 10000 entries$/);
+      return true;
+    });
+    assert.equal(runsIn(await readAll(usage)), 10_100);
+  });
+
+  it("takes turns with the other reads of its family, and is refused when too many wait", async () => {
+    await using folder = await usageFolder();
+    await using usage = folder.open();
+    count(usage, {});
+    const reads = await Promise.allSettled(Array.from({ length: 30 }, () => readAll(usage)));
+    const refused = reads.filter(({ status }) => status === "rejected") as PromiseRejectedResult[];
+    assert.ok(refused.length > 0 && refused.length < 30);
+    for (const { reason } of refused) assert.equal((reason as Problem).code, "token_limited");
+    assert.equal(runsIn(await readAll(usage)), 1);
+  });
+});
+
+describe("the file of the counts", () => {
+  it("has a run without any read, and is readable only for its owner", async () => {
+    await using folder = await usageFolder();
+    await using usage = folder.open();
+    count(usage, {});
+    const file = path.join(folder.path, "usage.sqlite");
+    const toMs = Date.now() + 60_000;
+    const query = {
+      by: "container",
+      step: "day",
+      fromMs: toMs - DAY_MS,
+      toMs,
+      permitted: ["*"],
+      others: "all",
+    } as const;
+    await until(() => {
+      // Another connection may open the file while it is created.
+      try {
+        const found = readUsage(file, query);
+        return "rows" in found && runsIn(found.rows) === 1;
+      } catch {
+        return false;
+      }
+    }, "the file has the run");
+    for (const name of await readdir(folder.path)) {
+      assert.equal((await stat(path.join(folder.path, name))).mode & 0o777, 0o600, name);
+    }
+  });
+
+  it("keeps all counts of a close, and reads them again", async () => {
+    await using folder = await usageFolder();
+    for (const runs of [3, 4]) {
+      const usage = folder.open();
+      count(usage, {}, runs);
+      await usage.close();
+    }
+    await using usage = folder.open();
+    assert.equal(runsIn(await readAll(usage), "ok"), 7);
+  });
+
+  it("that is damaged is set aside, and a new one begins", async () => {
+    await using folder = await usageFolder();
+    await writeFile(path.join(folder.path, "usage.sqlite"), "not a database. ".repeat(1_000));
+    const failures: string[] = [];
+    await using usage = folder.open({ onFailure: ({ message }) => failures.push(message) });
+    count(usage, {});
+    assert.equal(runsIn(await readAll(usage)), 1);
+    const [name] = usage.losses.setAside;
+    assert.match(name!, /^usage\.sqlite\.damaged-/);
+    assert.ok((await readdir(folder.path)).includes(name!));
+    assert.equal(failures.length, 1);
+  });
+
+  it("that cannot be written loses no count: they wait in memory until it can", async () => {
+    await using folder = await usageFolder();
+    const place = path.join(folder.path, "usage.sqlite");
+    await mkdir(place);
+    await using usage = folder.open();
+    count(usage, {}, 10);
+    await usage.flush();
+    assert.match(usage.losses.failure ?? "", /cannot be written/);
+    assert.ok(!usage.losses.failure!.includes("/"));
+    count(usage, { container: "later" }, 5);
+    await rm(place, { recursive: true });
+    assert.equal(runsIn(await readAll(usage)), 15);
+    assert.deepEqual(usage.losses, { lost: 0, failure: null, setAside: [] });
+  });
+
+  it(
+    "on a full disk loses no count either",
+    { skip: spawnSync("prlimit", ["--version"]).error !== undefined },
+    async () => {
+      await using folder = await usageFolder();
+      await using usage = folder.open();
+      count(usage, {}, 10);
+      await usage.flush();
+      // The kernel refuses each write beyond the limit. It also sends SIGXFSZ, which would end the process.
+      process.on("SIGXFSZ", ignore);
+      try {
+        limitFiles("65536");
+        for (let at = 0; at < 5_000; at++) count(usage, { container: `c${at}` });
+        await usage.flush();
+        assert.match(usage.losses.failure ?? "", /cannot be written/);
+        limitFiles("unlimited");
+      } finally {
+        limitFiles("unlimited");
+        process.off("SIGXFSZ", ignore);
+      }
+      assert.equal(runsIn(await readAll(usage)), 5_010);
+      assert.deepEqual(usage.losses, { lost: 0, failure: null, setAside: [] });
+    },
+  );
+});
