@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -31,6 +32,7 @@ export const ALL: RunQuery = {
 
 const ADDED_AT_ONCE = 5_000;
 let runs = 0;
+const folders: string[] = [];
 
 export type Made = Partial<RunRecord> & Partial<Pick<KeptRun, "family" | "lineage" | "startedMs">>;
 
@@ -82,9 +84,16 @@ export function thrown(message: string, members: Partial<RecordError> = {}): Pic
   return { status: "threw", error: { ...error, ...members } };
 }
 
-export function newFolder(): Promise<string> {
-  return mkdtemp(path.join(tmpdir(), "runs-"));
+/** Creates a folder, which is deleted when the process ends. */
+export async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "runs-"));
+  folders.push(folder);
+  return folder;
 }
+
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
 
 /** A store in its own folder. */
 export async function openStore(options: Partial<RecordStoreOptions> = {}): Promise<Opened> {
