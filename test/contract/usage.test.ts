@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { openUsage } from "../../src/records/usage/open-usage.ts";
 import type { UsageRow } from "../../src/records/usage/usage.ts";
+import { openUsage } from "../records/usage/folder.ts";
 import { assertProblem } from "./problem.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
@@ -14,7 +13,7 @@ let service: Service;
 
 before(async () => {
   home = await makeHome();
-  const counts = openUsage(path.join(home.data, "runs"));
+  const counts = openUsage(home.data);
   const count = (container: string, task: string | null, runs: number): void => {
     for (let run = 0; run < runs; run++) {
       const subject = { container, task, token: "9b2f7c1e-0000-4000-8000-000000000001", family: "f" };
@@ -26,7 +25,7 @@ before(async () => {
   count("acme", "hook", 5);
   count("acme-2", null, 3);
   counts.refused({ container: "acme", task: null, token: null, family: "f" }, "container_limited", Date.now());
-  await counts.close();
+  await counts[Symbol.asyncDispose]();
   service = await startService(NO_WALL, home);
 });
 after(() => leave(service, home));
