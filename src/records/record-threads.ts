@@ -16,8 +16,8 @@ export interface RecordThreadData {
 }
 
 /**
- * The threads that write and read what runs and changes leave behind. A thread takes about 25 MiB of memory, so all files share
- * one that writes and one that reads. They open a file at the first request about it, when a service that root started has
+ * The threads that write and read what runs and changes leave behind. A thread takes about 25 MiB of memory, so all files share a
+ * thread that writes and a thread that reads. They open a file at the first request about it, when a service that root started has
  * given up root.
  */
 export class RecordThreads {
