@@ -10,6 +10,8 @@ export interface Load {
   readonly token: string;
   /** Whether every request has new code. */
   readonly newCode?: boolean;
+  /** The code to run; by default some typical code without output. */
+  readonly code?: string;
   /** The number of containers that the requests are spread over. */
   readonly containers?: number;
 }
@@ -31,12 +33,12 @@ return total;`;
 /** Loads a server with wrk, which uses almost one processor. The server has the other. */
 export async function load(
   url: string,
-  { connections, seconds, token, newCode, containers = 1 }: Load,
+  { connections, seconds, token, newCode, code = CODE, containers = 1 }: Load,
 ): Promise<LoadResult> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-load-"));
   try {
     const script = path.join(folder, "post.lua");
-    await writeFile(script, lua(token, newCode ?? false, containers));
+    await writeFile(script, lua(token, code, newCode ?? false, containers));
     const words = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", script, url];
     const { stdout } = await promisify(execFile)("wrk", words);
     return parse(stdout);
@@ -45,8 +47,8 @@ export async function load(
   }
 }
 
-function lua(token: string, newCode: boolean, containers: number): string {
-  const body = newCode ? `[[${CODE} //]] .. math.random(1, 2^52)` : `[[${CODE}]]`;
+function lua(token: string, code: string, newCode: boolean, containers: number): string {
+  const body = newCode ? `[[${code} //]] .. math.random(1, 2^52)` : `[[${code}]]`;
   return `
 math.randomseed(os.time())
 local turn = 0

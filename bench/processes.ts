@@ -32,10 +32,19 @@ export function startChanged(module: string, ...flags: string[]): Promise<Measur
   return start(["--import", path.join(import.meta.dirname, module)], flags);
 }
 
-async function start(options: readonly string[], flags: readonly string[]): Promise<MeasuredService> {
+/** Starts the service of another checkout. @param checkout its folder */
+export function startOther(checkout: string, ...flags: string[]): Promise<MeasuredService> {
+  return start([], flags, path.resolve(checkout));
+}
+
+async function start(
+  options: readonly string[],
+  flags: readonly string[],
+  checkout: string = path.join(import.meta.dirname, ".."),
+): Promise<MeasuredService> {
   const data = await mkdtemp(path.join(tmpdir(), "caisson-bench-"));
   const startedMs = performance.now();
-  const main = path.join(import.meta.dirname, "../src/main.ts");
+  const main = path.join(checkout, "src/main.ts");
   const child = run([...options, main, "serve", "--port", "0", "--data", data, "--log-level", "warn", ...flags]);
   const banner = await lineFrom(child, /^curl .*/);
   return {

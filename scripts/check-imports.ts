@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "error-codes", "errors", "members", "next-turn", "units"];
+const LEAVES = ["config", "error-codes", "errors", "fair-queue", "members", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
@@ -64,6 +64,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   config: ["units"],
   "error-codes": [],
   errors: ["error-codes"],
+  "fair-queue": [],
   members: ["errors"],
   "next-turn": [],
   units: [],

@@ -34,8 +34,11 @@ The header \`Caisson-Fault\` names the cause: \`caller\`, \`task\`, \`limit\` or
 | \`errors\`             | the errors of an \`AggregateError\`, up to 16                                                |
 | its own JSON members | own enumerable properties that are JSON of at most 4 KiB, 16 KiB together                  |
 
-The members \`config\`, \`request\` and \`response\` are left out, because HTTP clients keep credentials in them. Every client that may run
-a task sees what the task throws: keep secrets out of errors.
+If the code ends with an inline source map, stacks have the positions of the original code.
+
+The members \`config\`, \`request\` and \`response\` are left out, because HTTP clients keep credentials in them. Every client with
+a token that may run a task sees what the task throws: keep secrets out of errors. A client without a token sees it only if the public
+task has \`"errors": "shown"\`.
 
 A task can choose the status of its answer: it throws an error, or calls back with one, that has an integer \`status\` or \`statusCode\`
 in 400..599. The statuses 401, 403, 407, 429 and 503 are reserved for the service.

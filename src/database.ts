@@ -18,6 +18,8 @@ export interface DatabaseDefinition<Name extends string> {
   readonly statements: Readonly<Record<Name, string>>;
   /** Whether SQLite overwrites deleted content. */
   readonly secureDelete?: boolean;
+  /** Whether a change may be lost with the power, so that no change waits for the disk. The default waits. */
+  readonly mayLose?: boolean;
 }
 
 /**
@@ -25,14 +27,17 @@ export interface DatabaseDefinition<Name extends string> {
  *
  * A change waits for the disk (`synchronous = FULL`), because its caller acknowledges the change. With a write-ahead
  * log, `NORMAL` survives a killed process but not a power failure (https://sqlite.org/pragma.html#pragma_synchronous).
+ * A database that may lose changes survives only a killed process (`OFF`).
  */
 export class Database<Name extends string> {
   readonly statements: Readonly<Record<Name, StatementSync>>;
   readonly #connection: DatabaseSync;
+  readonly #synchronous: "FULL" | "OFF";
 
-  constructor(connection: DatabaseSync, { schema, statements, secureDelete }: DatabaseDefinition<Name>) {
+  constructor(connection: DatabaseSync, { schema, statements, secureDelete, mayLose }: DatabaseDefinition<Name>) {
     this.#connection = connection;
-    connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    this.#synchronous = mayLose ? "OFF" : "FULL";
+    connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${this.#synchronous}`);
     if (secureDelete) connection.exec("PRAGMA secure_delete = ON");
     connection.exec(schema);
     const prepared = Object.entries<string>(statements).map(([name, sql]) => [name, connection.prepare(sql)]);
@@ -68,7 +73,7 @@ export class Database<Name extends string> {
     try {
       change();
     } finally {
-      this.#connection.exec("PRAGMA synchronous = FULL");
+      this.#connection.exec(`PRAGMA synchronous = ${this.#synchronous}`);
     }
   }
 

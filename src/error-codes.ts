@@ -141,6 +141,12 @@ export const PROBLEMS = {
     title: "Another client has changed the resource",
     help: "Read it again, and send its new ETag as If-Match.",
   },
+  run_cancelled: {
+    status: 409,
+    fault: "caller",
+    title: "The run was cancelled",
+    help: "A client cancelled the run, or disconnected before the run had ended.",
+  },
   container_limited: {
     status: 429,
     fault: "limit",

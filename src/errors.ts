@@ -12,6 +12,17 @@ export interface TaskError {
   [property: string]: unknown;
 }
 
+/** A position in submitted code. Only callers who may read the code may see its frame. */
+export interface TaskPosition {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+  /** The lines around the position, with a mark under it; null if the text is not available. */
+  readonly frame: string | null;
+}
+
 export interface ProblemOptions {
   /** The fix, in one sentence. */
   hint?: string;
@@ -21,6 +32,8 @@ export interface ProblemOptions {
   violations?: readonly object[];
   /** The error that the task threw. */
   error?: TaskError;
+  /** The position of the error in the submitted code. The problem document does not contain it. */
+  at?: TaskPosition;
   /** The status that a task chose instead of the status of the code. */
   status?: number;
   /** Additional headers of this answer, such as `Allow`. */

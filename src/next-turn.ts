@@ -29,3 +29,27 @@ function giveTurn(): void {
   if (line.length > 0) lines.set(holder, line);
   if (lines.size > 0) setImmediate(giveTurn);
 }
+
+/** The longest slice of work in one turn of the event loop. */
+const SLICE_MS = 2;
+
+/** Work in slices of about 2 ms, for loops whose steps take unequal times. */
+export class Slices {
+  readonly #holder: string;
+  #endMs = -Infinity;
+
+  /** @param holder the `holder` argument of `nextTurn` */
+  constructor(holder: string) {
+    this.#holder = holder;
+  }
+
+  /** Whether the slice has ended. The loop then awaits `next` before its next step. True before the first slice. */
+  get hasEnded(): boolean {
+    return performance.now() >= this.#endMs;
+  }
+
+  async next(): Promise<void> {
+    await nextTurn(this.#holder);
+    this.#endMs = performance.now() + SLICE_MS;
+  }
+}

@@ -22,11 +22,16 @@ import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
+import { cancelRun, runningIn } from "./http/run/find-runs.ts";
+import type { RunTrace } from "./http/run/run-trace.ts";
+import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
 import type { Audit } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
+import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
 import { RecordThreads } from "./records/record-threads.ts";
+import { Records } from "./records/records.ts";
 import { StoredUsage } from "./records/usage/stored-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
@@ -97,6 +102,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
   const threads = closers.adopt(new RecordThreads(folder), (open) => open.close());
   const usage = closers.adopt(new StoredUsage(threads, { onFailure }), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(folder, "runs"), config), (open) => open.close());
   const audit = closers.adopt(new StoredAudit(threads, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
@@ -158,6 +164,14 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
+  const running = (container: string | null): RunTrace[] => runningIn(guests, container);
+  const kept = config.keepRuns === 0 ? null : recordStore;
+  const records = new Records({ store: kept, drain, recentBytes: config.recentRuns, running });
+  const runIds = new RunIds();
+  const traces = closers.adopt(
+    new RunTraces({ config, policies, records, usage, guests, node: runIds.process }),
+    (open) => open.close(),
+  );
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
@@ -172,11 +186,15 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     policies,
     containers,
     sources: openSources(config, egress.policy),
+    records,
     log,
     usage,
     audit,
     drain,
-    runIds: new RunIds(),
+    recordStore,
+    runIds,
+    traces,
+    cancel: (container, run, by) => cancelRun(guests, container, run, by),
     runCounts: runCounts(),
     egressCounts: egress.counts,
     running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
@@ -201,6 +219,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     lost: lost.promise,
     stop: async () => {
       draining = true;
+      traces.stopping();
+      // A stream of events does not end by itself, and the drain waits for all answers.
+      records.tail.close();
       await drained(server, containers);
       await closers.disposeAsync();
     },

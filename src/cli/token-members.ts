@@ -8,6 +8,7 @@ export interface IssueFlags extends SecretFlags {
   readonly container?: readonly string[];
   readonly can?: readonly string[];
   readonly limit?: readonly string[];
+  readonly timeout?: string;
   readonly expires?: string;
   readonly nbf?: string;
   readonly secretsReadable?: true;
@@ -48,6 +49,7 @@ export async function tokenMembers(
     ...(flags.admin && flags.expires === undefined ? { exp: null } : { expiresIn: flags.expires }),
     nbf: wholeNumber(flags.nbf, (text) => fault("nbf", `--nbf ${text}`)),
     limits: limitsOf(flags.limit, (text) => fault("limits", `--limit ${text}`)),
+    timeout: flags.timeout,
     secrets: await secretsOf(flags, sources, (text) => fault("secrets", text)),
     secretsReadable: flags.secretsReadable,
     params: pairsOf(flags.param, (text) => fault("params", `--param ${text}`)),

@@ -28,6 +28,7 @@ function issueCommand(): Command {
     .option("--container <name>", "a container that it permits, or a prefix such as acme-*; can be repeated", gather)
     .option("--can <verbs>", "what it permits there, such as run,limits,issue", gather)
     .option("--limit <class.window=runs>", "such as container.minute=60 or token.day=1000; can be repeated", gather)
+    .option("--timeout <duration>", "how long a run may take, such as 5s; the limits of the operator apply in any case")
     .option("--expires <duration>", "how long it is valid, such as 12h; default: a day, with --admin until revoked")
     .option("--nbf <seconds>", "the Unix time from which it is valid")
     .option(

@@ -58,6 +58,7 @@ function listener(resolve: () => void, reject: (problem: Problem) => void): RunL
     data: ignore,
     end: ignore,
     refused: ignore,
+    usesEgress: ignore,
     logSink: { log: ignore, lateError: ignore },
   };
 }

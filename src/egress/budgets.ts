@@ -1,9 +1,20 @@
 import type { Refusal } from "./faults.ts";
 
+/** What the record of a run says about its network use. */
+export interface EgressUse {
+  /** The connections that the run requested and that were not refused at once. */
+  connections: number;
+  bytesSent: number;
+  bytesReceived: number;
+  /** The refused connections and lookups. */
+  refused: number;
+}
+
 /** The network use of one run. */
 export interface Budget {
   readonly run: number;
   readonly listener: RunInFlight;
+  readonly use: EgressUse;
   /** The connections that are open now. */
   open: number;
   /** All connections that the run requested. */
@@ -21,6 +32,8 @@ export interface Budget {
 export interface RunInFlight {
   /** Called for each refusal, also after the end of the run, because a lookup takes time. */
   refused(refusal: Refusal): void;
+  /** Called once, when the run first uses the network. */
+  usesEgress(use: EgressUse): void;
 }
 
 /** The gateway's view of the runs in flight in a guest. */
@@ -51,8 +64,10 @@ export class Budgets {
     if (!listener) return null;
     let budget = this.#budgets.get(run);
     if (!budget) {
-      budget = { run, listener, open: 0, opens: 0, lookups: 0, bytes: 0, reported: new Set(), over: false };
+      const use = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
+      budget = { run, listener, use, open: 0, opens: 0, lookups: 0, bytes: 0, reported: new Set(), over: false };
       this.#budgets.set(run, budget);
+      listener.usesEgress(use);
     }
     return budget;
   }

@@ -148,9 +148,10 @@ export class Gateway implements StreamOwner {
     this.#pump();
   }
 
-  charge(stream: Stream, bytes: number): NetworkFault | null {
+  charge(stream: Stream, bytes: number, direction: "bytesSent" | "bytesReceived"): NetworkFault | null {
     stream.payer = this.#budgets.payer(stream.payer);
     stream.payer.bytes += bytes;
+    stream.payer.use[direction] += bytes;
     this.#egress.counts.bytes += bytes;
     const limit = this.#egress.limits.bytes;
     if (stream.payer.bytes <= limit) return null;
@@ -188,6 +189,7 @@ export class Gateway implements StreamOwner {
     }
     const stream = new Stream(id, message, budget, this.#egress.limits.timeMs, this);
     budget.opens++;
+    budget.use.connections++;
     budget.open++;
     this.#egress.counts.asked++;
     this.#egress.counts.open++;

@@ -26,6 +26,7 @@ export class Refusals {
   /** @param budget the budget of the run, or null if the run is unknown. */
   add(budget: Budget | null, { host, port }: Attempt, reason: RefusalReason): void {
     this.#counts.refused[reason] = (this.#counts.refused[reason] ?? 0) + 1;
+    if (budget) budget.use.refused++;
     const shown = host.slice(0, MAX_HOST_CHARS);
     if (budget?.reported.has(shown)) return;
     if (budget === null || budget.reported.size >= MAX_HOSTS || !this.#mayReport()) {

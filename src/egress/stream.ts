@@ -25,7 +25,7 @@ export interface StreamOwner {
   /** Called when the stream has data for the guest. The gateway calls `sendOne` when the guest has room. */
   ready(stream: Stream): void;
   /** Counts bytes of the stream, in either direction. @returns the fault if they exceed the budget, or null. */
-  charge(stream: Stream, bytes: number): NetworkFault | null;
+  charge(stream: Stream, bytes: number, direction: "bytesSent" | "bytesReceived"): NetworkFault | null;
   /**
    * Counts bytes that wait for the peer; negative if they no longer wait. @returns the fault if too many wait, or null.
    */
@@ -104,7 +104,7 @@ export class Stream {
     const socket = this.#mustTakeMore();
     this.#sendWindow -= cost;
     if (payload.length > DATA_BYTES || this.#sendWindow < 0) throw new Error("data beyond the stream's window");
-    const fault = this.#owner.charge(this, payload.length) ?? this.#owner.hold(this, cost);
+    const fault = this.#owner.charge(this, payload.length, "bytesSent") ?? this.#owner.hold(this, cost);
     if (fault) return this.fail(fault);
     this.#cork(socket);
     // A copy, because the payload is a view of a larger buffer that it would retain.
@@ -159,7 +159,7 @@ export class Stream {
     if (room < Math.min(waiting, LEAST_BYTES)) return false;
     const bytes = socket.read(Math.min(waiting, room, DATA_BYTES)) as Buffer | null;
     if (bytes === null) return false;
-    const fault = this.#owner.charge(this, bytes.length);
+    const fault = this.#owner.charge(this, bytes.length, "bytesReceived");
     if (fault) {
       this.fail(fault);
       return false;

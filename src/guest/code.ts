@@ -11,6 +11,7 @@ import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
 import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
+import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
 import { isTampered } from "./tamper-check.ts";
 
@@ -34,8 +35,8 @@ function checkForTampering(): Buffer | null {
  */
 export class Code {
   readonly #id: number;
+  readonly #texts: SourceTexts;
   #message: CodeMessage;
-  #text: string;
   #parsed: ParsedCode | null = null;
   #fault: CodeFault | null = null;
   #shape: Shape | null = null;
@@ -48,7 +49,7 @@ export class Code {
   /** @param message The code; the constructor reads its bytes, so the caller may reuse them. */
   constructor(id: number, message: CodeMessage) {
     this.#id = id;
-    this.#text = decode(message.source).replace(/^#!/, "//");
+    this.#texts = new SourceTexts(id, decode(message.source).replace(/^#!/, "//"));
     this.#message = { ...message, source: NONE };
     if (message.modules) addModules(id, message.modules);
   }
@@ -71,8 +72,13 @@ export class Code {
     const { modules } = this.#message;
     const moduleFault = modules && isModuleLoadFault(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
     if (moduleFault) return moduleFault.fault;
+    const located = this.#texts.located(fault);
     const hint = fault.hint ?? this.#shape?.hintOf?.(fault);
-    return hint === undefined ? fault : { ...fault, hint };
+    return hint === undefined ? located : { ...located, hint };
+  }
+
+  asPrinted(text: string): string {
+    return this.#texts.asPrinted(text);
   }
 
   /** Frees what can be freed. An ES module stays in memory, because V8 cannot unload a module that Node's loader holds. */
@@ -117,13 +123,16 @@ export class Code {
   #compiled(): ParsedCode {
     if (this.#fault) throw this.#fault;
     try {
-      this.#parsed ??= withNodeStacks(() => compile(this.#id, this.#message, this.#text));
+      if (this.#parsed) return this.#parsed;
+      this.#parsed = withNodeStacks(() => compile(this.#id, this.#message, this.#texts.main));
+      this.#texts.main = this.#parsed.text;
       return this.#parsed;
     } catch (error) {
-      if (CodeFault.is(error)) this.#fault = error;
+      if (CodeFault.is(error)) {
+        this.#fault = error;
+        this.#texts.main = "";
+      }
       throw error;
-    } finally {
-      this.#text = "";
     }
   }
 

@@ -4,12 +4,14 @@ import { hintOf } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { faultOfModules, importText, MissingModule, moduleUrl, parseText, requireOf } from "./modules.ts";
-import { type Compiled, parseBody, parseExpression } from "./parse.ts";
+import { withNodeStacks } from "./node-stacks.ts";
+import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { onRejection } from "./promises.ts";
+import { isOfParser } from "./stack-frames.ts";
 import { noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
-import { isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 
 /** The outcome of one evaluation of a text. */
 export interface Evaluation {
@@ -24,6 +26,8 @@ export interface Evaluation {
 /** A parsed text. A call evaluates it again, except that an ES module is evaluated once. */
 export interface ParsedCode {
   (): Evaluation;
+  /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
+  readonly text: string;
   /** Parses an ES module in full without evaluating it. V8 otherwise does this only when the module is loaded. */
   readonly parse?: () => Promise<unknown>;
 }
@@ -46,51 +50,60 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
   const second = typed ? parsePlain(codeId, text) : parseStripped(codeId, text);
   if (typeof second === "function") return second;
   const isSecond = isFurther(second, first) && (typed || isTypes(first));
-  const fault = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
+  const found = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
+  const fault = typed === isSecond ? found : inFile("task.ts", found);
   // `checkModule` is approximate, so a module that it rejects is loaded before the fault is reported.
   const body = parseBody(text, moduleUrl(codeId, "task.js"));
-  if (typeof body !== "function" && isModuleOnly(body)) return codeOfModule(codeId, "task.js", text, fault);
+  if (!isCompiled(body) && isModuleOnly(body)) return codeOfModule(codeId, "task.js", text, text, fault);
   throw fault;
 }
 
 function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
   const expression = parseAsExpression(text, url);
-  if (expression) return codeOfExpression(codeId, text, expression);
+  if (expression) {
+    noteStart(codeId, text, triviaLength(text));
+    // The rest is a semicolon and comments. V8 copies the sum of two texts only when something reads it.
+    return codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
+  }
   const body = parseBody(text, url);
-  if (typeof body === "function") return codeOfBody(codeId, body);
+  if (isCompiled(body)) return codeOfBody(codeId, body.text, body);
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
-  if (!failure) return codeOfModule(codeId, "task.js", text, null);
+  if (!failure) return codeOfModule(codeId, "task.js", text, text, null);
   return isModuleOnly(body) ? failure : body;
 }
 
 function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.ts");
   const bare = mayBeExpression(text) ? strip("(", withoutSemicolon(text), "\n)") : null;
-  const expression = typeof bare === "string" ? parseExpression(bare, url) : bare;
-  if (typeof expression === "function") return codeOfExpression(codeId, text, expression);
+  const expression = typeof bare === "string" ? parseExpression(bare, url) : null;
+  if (expression && isCompiled(expression)) {
+    noteStart(codeId, text, triviaLength(text));
+    return codeOfBody(codeId, text, expression);
+  }
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
-  if (typeof body === "function") return codeOfBody(codeId, body);
+  if (isCompiled(body)) return codeOfBody(codeId, text, body);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
   if (typeof module !== "string") return isFurther(module, body) ? module : body;
   const failure = checkModule(module);
-  if (!failure) return codeOfModule(codeId, "task.ts", module, null);
-  return isModuleOnly(body) ? codeOfModule(codeId, "task.ts", module, explainedFault(text, failure)) : body;
+  if (!failure) return codeOfModule(codeId, "task.ts", text, module, null);
+  if (!isModuleOnly(body)) return body;
+  return codeOfModule(codeId, "task.ts", text, module, inFile("task.ts", explainedFault(text, failure)));
 }
 
 function parseAsExpression(text: string, url: string): Compiled | null {
   if (!mayBeExpression(text)) return null;
   const parsed = parseExpression(withoutSemicolon(text), url);
-  if (typeof parsed === "function") return parsed;
+  if (isCompiled(parsed)) return parsed;
   // `6 * 7; // the answer`: only comments follow the semicolon at which V8 stopped.
   if (!parsed.position || parsed.message !== "Unexpected token ';'") return null;
   const at = offsetOf(text, parsed.position);
   if (!isTrivia(text.slice(at))) return null;
   const head = parseExpression(text.slice(0, at), url);
-  return typeof head === "function" ? head : null;
+  return isCompiled(head) ? head : null;
 }
 
 /** False if the text begins with a word that starts a statement. This saves the 30 µs that V8 takes to reject most bodies. */
@@ -120,41 +133,54 @@ function triviaLength(text: string): number {
   return length;
 }
 
-function codeOfExpression(codeId: number, text: string, compiled: Compiled): ParsedCode {
-  noteStart(codeId, text, triviaLength(text));
-  return codeOfBody(codeId, compiled);
-}
-
-function codeOfBody(codeId: number, compiled: Compiled): ParsedCode {
+function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCode {
   const require = requireOf(codeId);
-  const call = Function.prototype.call.bind(compiled) as (self: unknown, ...args: Parameters<Compiled>) => unknown;
-  return () => {
+  const call = Function.prototype.call.bind(compiled.call) as (
+    self: unknown,
+    ...args: Parameters<Compiled["call"]>
+  ) => unknown;
+  const evaluate = (): Evaluation => {
     const exports = {};
     const module = { exports };
     return { module, exports, value: call(exports, module, exports, require) };
   };
+  return Object.assign(evaluate, { text });
 }
 
-/** @param knownFault The fault to report if the module does not load; null if no earlier check found one. */
-function codeOfModule(codeId: number, name: string, text: string, knownFault: CodeFault | null): ParsedCode {
+/**
+ * @param text The submitted text.
+ * @param bare The text without types.
+ * @param knownFault The fault to report if the module does not load; null if no earlier check found one.
+ */
+function codeOfModule(
+  codeId: number,
+  name: string,
+  text: string,
+  bare: string,
+  knownFault: CodeFault | null,
+): ParsedCode {
+  const asFault = (error: unknown): unknown => {
+    const known = asLoadFault(error, codeId, bare, knownFault);
+    return CodeFault.is(known) && known.fault.at?.file === "task.js" ? inFile(name, known) : known;
+  };
   let loaded: Promise<unknown> | null = null;
   let attempt = 0;
   const evaluate = (): Evaluation => {
-    loaded ??= onRejection(importText(moduleUrl(codeId, name, attempt), text), (error) => {
+    loaded ??= onRejection(importText(moduleUrl(codeId, name, attempt), bare), (error) => {
       // A module that threw stays broken under its URL, so the next run loads it under another URL. A body is evaluated again too.
       loaded = null;
       attempt += 1;
-      throw asLoadFault(error, codeId, text, knownFault);
+      throw asFault(error);
     });
     return { module: null, exports: null, value: loaded };
   };
   const parse = (): Promise<unknown> => {
     attempt += 1;
-    return onRejection(parseText(moduleUrl(codeId, name, attempt), text), (error) => {
-      throw asLoadFault(error, codeId, text, knownFault);
+    return onRejection(parseText(moduleUrl(codeId, name, attempt), bare), (error) => {
+      throw asFault(error);
     });
   };
-  return Object.assign(evaluate, { parse });
+  return Object.assign(evaluate, { text, parse });
 }
 
 /** Converts an error of loading a module to a `CodeFault`. Returns errors that the module's code throws unchanged. */
@@ -164,10 +190,10 @@ function asLoadFault(error: unknown, codeId: number, text: string, knownFault: C
     return new CodeFault("code_syntax", error.message, hint === undefined ? {} : { hint });
   }
   if (!(error instanceof SyntaxError)) return error;
-  const stack = String(error.stack);
+  const stack = withNodeStacks(() => String(error.stack));
   // A linking error has its position before the stack. A parse error comes from the loader itself.
   if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) return syntaxFault(text, syntaxFailure(error, text, ""));
-  if (!stack.includes("at compileSourceTextModule")) return error;
+  if (!isOfParser(error)) return error;
   return knownFault ?? faultOfModules(codeId) ?? moduleFault(text, error.message);
 }
 

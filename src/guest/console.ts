@@ -3,6 +3,7 @@ import { Readable, Writable } from "node:stream";
 
 import type { LogLevel } from "../wire/messages.ts";
 import { logLine } from "./logs.ts";
+import { asPrinted } from "./printed.ts";
 import { currentRun } from "./run.ts";
 
 /** Methods whose log level differs from that of their stream. */
@@ -14,8 +15,12 @@ const OWN_LEVEL = { debug: "debug", warn: "warn" } as const;
  */
 export function captureConsole(): void {
   let level: LogLevel | null = null;
-  const stdout = sink((text) => logLine(currentRun(), level ?? "info", text));
-  const stderr = sink((text) => logLine(currentRun(), level ?? "error", text));
+  const print = (own: LogLevel, text: string): void => {
+    const run = currentRun();
+    logLine(run, level ?? own, asPrinted(text, run));
+  };
+  const stdout = sink((text) => print("info", text));
+  const stderr = sink((text) => print("error", text));
   const captured = new Console({ stdout, stderr });
   for (const name of Object.keys(captured) as (keyof Console)[]) {
     const method = captured[name] as unknown;

@@ -34,12 +34,10 @@ const { parse, stringify } = JSON;
 const isView = ArrayBuffer.isView.bind(ArrayBuffer);
 const { isProxy } = types;
 
-/** Returns name, message and stack of any thrown value, within bounds. The stack has only positions in the submitted text. */
-export function describeError(error: unknown): ErrorMessage {
-  return describe(error, OUTER);
-}
-
-/** Returns the same with the causes, the aggregated errors, and the error's properties that have a JSON form. */
+/**
+ * Returns any thrown value within bounds: its name, message and stack, its causes, its aggregated errors, and its properties
+ * that have a JSON form. The stack has only frames of submitted texts, with their URLs: `SourceTexts` rewrites them.
+ */
 export function describeWhole(error: unknown): ErrorMessage {
   return withRest(error, OUTER, {
     characters: MAX_PROPERTIES_CHARACTERS,
@@ -166,7 +164,7 @@ function submittedStack(error: ErrorMessage, stack: string, maxCharacters: numbe
   // By index, here and in all code that describes a fault: a task may have replaced the array iterator.
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index]!;
-    if (/^\s+at /.test(line) && line.includes("task:/")) text += `\n${asSubmitted(line)}`;
+    if (/^\s+at /.test(line) && line.includes("task:/")) text += `\n${line}`;
   }
   return bounded(text, maxCharacters);
 }

@@ -41,8 +41,12 @@ export function hintOf(error: ErrorMessage): string | undefined {
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {
     return "node:child_process and node:cluster are not available here: a task cannot start processes.";
   }
-  for (let index = 0; index < HINTS.length; index += 1) {
-    if (HINTS[index]!.pattern.test(message)) return HINTS[index]!.hint;
+  try {
+    for (let index = 0; index < HINTS.length; index += 1) {
+      if (HINTS[index]!.pattern.test(message)) return HINTS[index]!.hint;
+    }
+  } catch {
+    // A task has replaced a method of patterns.
   }
   return undefined;
 }

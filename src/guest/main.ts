@@ -18,6 +18,7 @@ import {
   takeBody,
   widenWindow,
 } from "./runner.ts";
+import { hideOwnFrames } from "./stack-frames.ts";
 import { rememberBuiltIns } from "./tamper-check.ts";
 import { stopWarming, warm, warmFurther } from "./warm.ts";
 
@@ -59,6 +60,7 @@ function onFrame(type: number, id: number, payload: Buffer): void {
 
 process.removeAllListeners("warning");
 guardProcess();
+hideOwnFrames();
 captureConsole();
 installModuleHooks();
 defineCommonJsGlobals();

@@ -1,5 +1,5 @@
 import { CodeFault } from "./faults.ts";
-import { ILLEGAL_RETURN, parseModuleBody, returnOfModule } from "./parse.ts";
+import { ILLEGAL_RETURN, isCompiled, parseModuleBody, returnOfModule } from "./parse.ts";
 import { type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
 /** Matches the start of a statement: the start of a line or the end of another statement. */
@@ -32,7 +32,7 @@ export function mayBeModule(failure: SyntaxFailure): boolean {
  */
 export function checkModule(text: string): SyntaxFailure | null {
   const parsed = parseModuleBody(withoutModules(text));
-  return typeof parsed === "function" ? null : parsed;
+  return isCompiled(parsed) ? null : parsed;
 }
 
 /** Makes the fault of a module that did not parse when it was loaded, and in which `checkModule` found no error. */

@@ -5,12 +5,13 @@ import { findJsonFault } from "../wire/json-fault.ts";
 import type { CodeMessage } from "../wire/messages.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule } from "./module-check.ts";
-import { parseBody } from "./parse.ts";
+import { isCompiled, parseBody } from "./parse.ts";
 import { safeMap } from "./safe-map.ts";
+import { safeName } from "./source-names.ts";
 import { asSubmitted } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
-import { syntaxFault } from "./syntax.ts";
+import { inFile, syntaxFault } from "./syntax.ts";
 
 /** The error for an import of a module that does not exist or cannot work here. Libraries look for its code. */
 export class MissingModule extends Error {
@@ -102,6 +103,11 @@ export function dropModules(codeId: number): void {
   virtual.forEach((_, key) => {
     if (key.startsWith(`${codeId}/`)) virtual.delete(key);
   });
+}
+
+/** Returns the submitted text of a module, or null. */
+export function textOfModule(codeId: number, name: string): string | null {
+  return virtual.get(`${codeId}/${name}`)?.text ?? null;
 }
 
 /** Returns the `require` of one code: for built-in modules, modules of the envelope, and files that the task wrote to its folder. */
@@ -248,12 +254,12 @@ function checkJson(text: string, name: string): void {
   }
 }
 
-function inModule(name: string, { fault }: CodeFault): CodeFault {
-  return new CodeFault(fault.code, `${name}: ${fault.detail}`, fault);
+function inModule(name: string, fault: CodeFault): CodeFault {
+  return inFile(safeName(name), fault, `${name}: ${fault.fault.detail}`);
 }
 
 function formatOf(text: string): "module" | "commonjs" {
-  return /\bexports\b/.test(text) && typeof parseBody(text, "module.js") === "function" ? "commonjs" : "module";
+  return /\bexports\b/.test(text) && isCompiled(parseBody(text, "module.js")) ? "commonjs" : "module";
 }
 
 /**

@@ -2,8 +2,12 @@ import vm from "node:vm";
 
 import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
 
-/** The function that a text is compiled to. The text sees the parameters as `module`, `exports` and `require`. */
-export type Compiled = (this: unknown, module: object, exports: object, require: unknown) => unknown;
+/** A text that is compiled to a function. The text sees the parameters as `module`, `exports` and `require`. */
+export interface Compiled {
+  readonly call: (this: unknown, module: object, exports: object, require: unknown) => unknown;
+  /** The text. It shares the memory of the string that V8 keeps: a second string would double the memory of each code. */
+  readonly text: string;
+}
 
 const PARAMETERS = ["module", "exports", "require"];
 /** V8's message for a `return` outside of functions. */
@@ -11,14 +15,19 @@ export const ILLEGAL_RETURN = "Illegal return statement";
 const ASYNC_HEAD = `(async function (${PARAMETERS.join(", ")}) {`;
 const ASYNC_TAIL = "\n})";
 const { compileFunction, Script } = vm;
+const { hasOwn } = Object;
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
 /** Makes `import()` in a task use the module hooks, as every other import does. */
 const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
 
+export function isCompiled(parsed: Compiled | SyntaxFailure): parsed is Compiled {
+  return hasOwn(parsed, "call");
+}
+
 /** Compiles the text as one expression. The newline before the bracket ends a comment at the end of the text. */
 export function parseExpression(text: string, filename: string): Compiled | SyntaxFailure {
   const parsed = parseFunction("return (", text, "\n)", filename);
-  if (typeof parsed === "function" && !isWhole(text)) return { message: "Unexpected token ')'", position: null };
+  if (isCompiled(parsed) && !isWhole(text)) return { message: "Unexpected token ')'", position: null };
   return parsed;
 }
 
@@ -60,12 +69,17 @@ function parseFunction(head: string, text: string, tail: string, filename: strin
   const awaits = /\bawait\b/.test(text);
   const prefix = awaits ? ASYNC_HEAD + head : head;
   const origin = { filename, columnOffset: -prefix.length, importModuleDynamically };
+  const source = prefix + text + tail + (awaits ? ASYNC_TAIL : "");
   try {
-    if (!awaits) return compileFunction(head + text + tail, PARAMETERS, origin) as Compiled;
-    const script = new Script(prefix + text + tail + ASYNC_TAIL, origin);
+    const compiled = (call: unknown): Compiled => ({
+      call: call as Compiled["call"],
+      text: source.slice(prefix.length, prefix.length + text.length),
+    });
+    if (!awaits) return compiled(compileFunction(source, PARAMETERS, origin));
+    const script = new Script(source, origin);
     // The constructor parses the body separately, so it rejects a text that closes the wrapper's brace and opens another.
     AsyncFunction(head + text + tail);
-    return script.runInThisContext() as Compiled;
+    return compiled(script.runInThisContext());
   } catch (error) {
     return syntaxFailure(error, text, prefix);
   }

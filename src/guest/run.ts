@@ -47,6 +47,8 @@ export interface Enterable {
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */
   explain(fault: FaultMessage): FaultMessage;
+  /** Returns a printed text with the positions of stacks as the author of the code sees them. Never throws. */
+  asPrinted(text: string): string;
 }
 
 /** One execution. It answers once and ignores everything after the answer. */

@@ -2,7 +2,7 @@ import { stripTypeScriptTypes } from "node:module";
 
 import { BUNDLE_HINT } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
-import { offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { inFile, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 
 const TAB_CHARACTERS = 4;
 
@@ -21,9 +21,9 @@ export function strip(head: string, text: string, tail: string): string | Syntax
     if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return failureOf(error, text, head);
     if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
       const failure = failureOf(error, text, head);
-      if (message.includes("angle-bracket")) throw castFault(text, failure);
+      if (message.includes("angle-bracket")) throw inFile("task.ts", castFault(text, failure));
       const detail = `${message.replace(" in strip-only mode", "")}: use only types that can be erased`;
-      throw syntaxFault(text, { ...failure, message: detail }, BUNDLE_HINT);
+      throw inFile("task.ts", syntaxFault(text, { ...failure, message: detail }, BUNDLE_HINT));
     }
     // The stripper is WebAssembly. Text that nests too deep corrupts its memory, and it stays broken in this process.
     throw new CodeFault(

@@ -1,10 +1,5 @@
+import { codeFrame, type SourcePosition } from "./code-frame.ts";
 import { CodeFault } from "./faults.ts";
-
-/** A position in a text; both members count from 1. */
-export interface SourcePosition {
-  line: number;
-  column: number;
-}
 
 /** The reason why a text does not parse. The position is null if V8 gives none. */
 export interface SyntaxFailure {
@@ -19,15 +14,22 @@ const SHOWN_CHARACTERS = 100;
 
 /** Makes the fault of code that does not parse. It shows the line with a caret. */
 export function syntaxFault(text: string, failure: SyntaxFailure, hint?: string): CodeFault {
-  const members = hint === undefined ? {} : { hint };
-  if (!failure.position) return new CodeFault("code_syntax", failure.message, members);
+  const hints = hint === undefined ? {} : { hint };
+  if (!failure.position) return new CodeFault("code_syntax", failure.message, hints);
   const { line, column } = failure.position;
   const shown = text.split("\n")[line - 1] ?? "";
   const from = Math.max(0, column - 1 - SHOWN_CHARACTERS / 2);
   const excerpt = shown.slice(from, from + SHOWN_CHARACTERS).replace(/[\t\r]/g, " ");
   const caret = `${" ".repeat(column - 1 - from)}^`;
   const detail = `${failure.message} (line ${line}, column ${column})\n  ${excerpt}\n  ${caret}`;
-  return new CodeFault("code_syntax", detail, members);
+  const at = { file: "task.js", line, column, frame: codeFrame(text, failure.position) };
+  return new CodeFault("code_syntax", detail, { ...hints, at });
+}
+
+/** Returns a fault whose position is in another file than `task.js`. */
+export function inFile(file: string, fault: CodeFault, detail: string = fault.fault.detail): CodeFault {
+  const { code, at, ...members } = fault.fault;
+  return new CodeFault(code, detail, at ? { ...members, at: { ...at, file } } : members);
 }
 
 /**

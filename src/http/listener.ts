@@ -19,10 +19,11 @@ import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import type { RunTarget } from "./run/find-task.ts";
 import type { RunDependencies } from "./run/run-dependencies.ts";
 import { RunEndpoint } from "./run/run.ts";
-import { parseTarget } from "./target.ts";
+import { parseTarget, type Target } from "./target.ts";
 import { holdWrites } from "./unread.ts";
 
 const RUN_PATH = "/api/run/";
+const RECORDS_PATH = "/api/runs/";
 const RUN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /**
  * The time for a TLS handshake, and for the head of a request. A slower client would occupy a connection for too long.
@@ -31,10 +32,13 @@ const HEADERS_TIMEOUT_MS = 15_000;
 /** The interval at which Node checks for connections that exceed this time. */
 const CHECK_MS = 5_000;
 
+type ListenerDependencies = RunDependencies & Omit<ApiDependencies, "dryRun">;
+
 /** Creates the HTTP server. Requests for runs go directly to the `RunEndpoint`, all other requests to the API. */
-export function createListener(config: Config, dependencies: RunDependencies & ApiDependencies): Server {
+export function createListener(config: Config, dependencies: ListenerDependencies): Server {
   const runs = new RunEndpoint(dependencies);
-  const api = getRequestListener(makeApi(dependencies).fetch, {
+  const dryRun: ApiDependencies["dryRun"] = (...call) => runs.dryRun(...call);
+  const api = getRequestListener(makeApi({ ...dependencies, dryRun }).fetch, {
     overrideGlobalObjects: false,
     errorHandler: (error) => refuseTarget(error, dependencies),
   });
@@ -50,7 +54,7 @@ export function createListener(config: Config, dependencies: RunDependencies & A
       return;
     }
     const target = parseTarget(request.url!);
-    const runTarget = parseRunPath(target.path);
+    const runTarget = parseRunPath(target.path) ?? parseRecordedRun(request.method!, target);
     if (!runTarget) {
       if (hasBody(request)) lingerAtEnd(response);
       holdWrites(response, () => clientNetwork(proxies.clientOf(request)));
@@ -129,7 +133,14 @@ function parseRunPath(path: string): RunTarget | null {
   if (!path.startsWith(RUN_PATH)) return null;
   const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
   if (task === "") return null;
-  return { container: container!, task: task ?? null };
+  return { container: container!, task: task ?? null, isRecorded: false };
+}
+
+/** Returns what a run names that is answered with its record, or null for other requests. */
+function parseRecordedRun(method: string, { path, query }: Target): RunTarget | null {
+  if (method !== "POST" || !path.startsWith(RECORDS_PATH)) return null;
+  const container = path.slice(RECORDS_PATH.length);
+  return container.includes("/") ? null : { container, task: query.get("task"), isRecorded: true };
 }
 
 function answerProblem(error: unknown, response: ServerResponse, { log }: RunDependencies): void {
@@ -142,7 +153,7 @@ function answerProblem(error: unknown, response: ServerResponse, { log }: RunDep
 }
 
 /** @param error the error of the adapter, which makes a URL of the target before it calls the API */
-function refuseTarget(error: unknown, { log }: ApiDependencies): Response {
+function refuseTarget(error: unknown, { log }: ListenerDependencies): Response {
   if (error instanceof RequestError) {
     return problem(null, new Problem("request_invalid", "the request target is not a valid URL"));
   }

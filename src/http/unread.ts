@@ -15,10 +15,20 @@ const UNREAD_MS = 30_000;
 const unread = new FairShare(256 * 2 ** 20);
 /** The owner of each answer to a request with a valid token. */
 const owners = new WeakMap<ServerResponse, string>();
+/** The answers whose unread bytes their writers limit. */
+const selfLimited = new WeakSet<ServerResponse>();
 
 /** Sets the owner whose share of memory an answer uses until the client has read it. */
 export function setOwner(response: ServerResponse, owner: string): void {
   owners.set(response, owner);
+}
+
+/**
+ * Excludes an answer from `holdWrites`, which counts all bytes until the end of the answer. The writer of an endless answer
+ * must limit the unread bytes itself.
+ */
+export function limitsItself(response: ServerResponse): void {
+  selfLimited.add(response);
 }
 
 /**
@@ -62,6 +72,7 @@ export function holdWrites(response: ServerResponse, publicOwner: () => string):
   let bytes = 0;
   let hold: Hold | null = null;
   const count = (chunk: unknown): void => {
+    if (selfLimited.has(response)) return;
     if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) return;
     bytes += chunk.length;
     if (bytes <= BIG_BYTES && isBeingSent(response)) return;

@@ -48,14 +48,34 @@ export class Limiter {
     return this.#read(this.#containerCharge(container, subject));
   }
 
-  /** Returns the use of a container, whatever its limits. */
-  use(container: string): Promise<KeyReading> {
-    return this.#read({ key: containerKey(container), class: "container", limits: NONE });
+  /** Returns the use of each of these containers, whatever its limits. */
+  uses(containers: readonly string[]): Promise<KeyReading[]> {
+    return this.#store.read(
+      containers.map((container) => ({ key: containerKey(container), class: "container", limits: NONE })),
+    );
   }
 
-  /** Returns the names of containers that runs count against: the first `count` after `after`, in order. */
-  async containers(after: string, count: number): Promise<string[]> {
-    const keys = await this.#store.keys(CONTAINER_PREFIX, containerKey(after), count);
+  /** Returns the containers of a list that runs count against. */
+  async counted(containers: readonly string[]): Promise<string[]> {
+    if (containers.length === 0) return [];
+    const uses = await this.uses(containers);
+    return containers.filter((_, at) => uses[at]!.used.some((runs) => runs > 0));
+  }
+
+  /**
+   * Returns the names of containers that runs count against: the first `count` after `after`, in order.
+   *
+   * @param prefixes the beginnings of the names; without it, all names
+   * @param holder the `holder` argument of `nextTurn`
+   */
+  async containers(
+    after: string,
+    count: number,
+    prefixes: readonly string[] = [""],
+    holder?: string,
+  ): Promise<string[]> {
+    if (prefixes.length === 0) return [];
+    const keys = await this.#store.keys(prefixes.map(containerKey), containerKey(after), count, holder);
     return keys.map((key) => key.slice(CONTAINER_PREFIX.length));
   }
 

@@ -57,9 +57,11 @@ export interface LimitStore {
   /** Clears all six windows of a key at once. */
   reset(key: string): Promise<void>;
   /**
-   * Returns the keys that begin with `prefix` and count at least one run: the first `count` after `after`, ordered by UTF-16
-   * code units. Keys that appear or expire during the call may be missing or present.
+   * Returns the keys that begin with one of the prefixes and count at least one run: the first `count` after `after`, ordered by
+   * UTF-16 code units. Keys that appear or expire during the call may be missing or present.
+   *
+   * @param holder the `holder` argument of `nextTurn`
    */
-  keys(prefix: string, after: string, count: number): Promise<string[]>;
+  keys(prefixes: readonly string[], after: string, count: number, holder?: string): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -27,7 +27,11 @@ export interface PolicyStore {
   set(container: string, policy: ContainerPolicy, setBy: string): Promise<void>;
   /** Removes the policy of a container. @returns whether it had a policy. */
   remove(container: string): Promise<boolean>;
-  /** Returns the first `count` containers after `after` that have a policy, sorted by UTF-16 code units. */
-  containers(after: string, count: number): string[];
+  /**
+   * Returns the first `count` containers after `after` that have a policy, sorted by UTF-16 code units.
+   *
+   * @param filter whether a container is included; without it, all are included
+   */
+  containers(after: string, count: number, filter?: (container: string) => boolean): string[];
   close(): Promise<void> | void;
 }

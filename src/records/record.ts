@@ -1,3 +1,4 @@
+import type { TaskPosition } from "../errors.ts";
 import type { LogLevel } from "../wire/messages.ts";
 
 /** How a run ended, or `running`. Every status other than `running`, `ok` and `interrupted` has a code in `error`. */
@@ -34,17 +35,6 @@ export interface ConsoleLine {
   readonly text: string;
 }
 
-/** Where an error was thrown, in the submitted text. */
-export interface ErrorPosition {
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-  /** From 1. */
-  readonly column: number;
-  /** The lines around the position, with a mark under it; null if the text is not available. */
-  readonly frame: string | null;
-}
-
 export interface RecordError {
   /** A code of the error table. */
   readonly code: string;
@@ -52,7 +42,7 @@ export interface RecordError {
   readonly name: string | null;
   readonly message: string;
   readonly hint: string | null;
-  readonly at: ErrorPosition | null;
+  readonly at: TaskPosition | null;
   readonly stack: string | null;
 }
 

@@ -4,7 +4,7 @@ import type { KeptRun, RunEntry, RunRecord } from "./record.ts";
 /** A page of stored runs. */
 export interface StoredPage {
   readonly runs: readonly { readonly entry: RunEntry; readonly startedMs: number }[];
-  /** Where the next page begins; null at the end. Set also if the search stopped early, so a page may be empty. */
+  /** The cursor of the next page; null at the end. Set also if the search stopped early, so a page may be empty. */
   readonly next: Cursor | null;
   /** The runs of the days of the page that the shares left out, in the permitted containers that the query names. */
   readonly omitted: number;

@@ -132,6 +132,7 @@ export async function openConfined(
       seal: () => guest.seal(),
       setPriority: (priority) => guest.setPriority(priority),
       inspect: () => guest.inspect(),
+      measure: () => guest.measure(),
       kill: () => guest.kill(),
     };
   };

@@ -5,8 +5,8 @@ import { setTimeout } from "node:timers/promises";
 
 import type { Cgroup, Cgroups } from "./cgroup/cgroup.ts";
 import type { StartedGuest } from "./local-sandbox.ts";
-import { processStatus } from "./proc.ts";
-import type { GuestExit, GuestStatus, Priority } from "./sandbox.ts";
+import { processStatus, processUse } from "./proc.ts";
+import type { GuestExit, GuestStatus, GuestUse, Priority } from "./sandbox.ts";
 import { killProcess } from "./temp/stale-folders.ts";
 
 /** Descriptors of a guest: indexes of `stdio`. */
@@ -131,6 +131,10 @@ export class GuestChild implements StartedGuest {
 
   async inspect(): Promise<GuestStatus | null> {
     return this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
+  }
+
+  async measure(): Promise<GuestUse | null> {
+    return this.#knownPid === null || this.#gone ? null : processUse(this.#knownPid);
   }
 
   /** Applies the latest priority. Retries after an error: otherwise a guest might keep a low priority without a reason. */

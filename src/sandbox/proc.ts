@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-import type { GuestStatus } from "./sandbox.ts";
+import type { GuestStatus, GuestUse } from "./sandbox.ts";
 
 /** USER_HZ, the unit of times in /proc; 100 on every Linux that Node runs on. */
 const TICK_MS = 10;
@@ -20,6 +20,25 @@ export function processStatus(pid: number): GuestStatus | null {
     const thread = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
     const whole = readFileSync(`/proc/${pid}/stat`, "latin1");
     return parseStat(thread, whole, readFileSync(`/proc/${pid}/status`, "latin1"));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Reads what a process has used. The kernel counts the main thread in nanoseconds (`schedstat`, proc(5)), and all threads in
+ * ticks.
+ *
+ * @returns null if there is no such process.
+ */
+export function processUse(pid: number): GuestUse | null {
+  try {
+    const main = `/proc/${pid}/task/${pid}`;
+    const mainMs = Number(readFileSync(`${main}/schedstat`, "latin1").split(" ", 1)[0]) / 1e6;
+    const mainTicksMs = cpuOf(fieldsOf(readFileSync(`${main}/stat`, "latin1")));
+    const allTicksMs = cpuOf(fieldsOf(readFileSync(`/proc/${pid}/stat`, "latin1")));
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    return { cpuMs: mainMs + allTicksMs - mainTicksMs, memoryPeakBytes: bytesOf(status, PEAK) };
   } catch {
     return null;
   }
@@ -61,6 +80,7 @@ export function parseStat(stat: string, whole: string, status: string): GuestSta
 
 // `\n` and not `^`: the process title comes first, and the kernel does not escape a carriage return in it.
 const PAGE_TABLES = /\nVmPTE:\s+(\d+) kB\n/;
+const PEAK = /\nVmHWM:\s+(\d+) kB\n/;
 const SWAPPED = /\nVmSwap:\s+(\d+) kB\n/;
 
 function bytesOf(status: string, member: RegExp): number {

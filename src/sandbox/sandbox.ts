@@ -61,8 +61,18 @@ export interface GuestHandle {
   setPriority(priority: Priority): void;
   /** Returns what the kernel reports about the process, or null if the process has ended. */
   inspect(): Promise<GuestStatus | null>;
+  /** Returns what the process has used so far, or null if it has ended. More precise than `inspect`, and more work. */
+  measure(): Promise<GuestUse | null>;
   /** Kills the guest immediately. */
   kill(): void;
+}
+
+/** What a process has used since it began. */
+export interface GuestUse {
+  /** The processor time of all threads. The main thread is measured in nanoseconds, others in steps of 10 ms. */
+  readonly cpuMs: number;
+  /** The peak of its resident memory. */
+  readonly memoryPeakBytes: number;
 }
 
 /**

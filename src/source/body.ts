@@ -18,6 +18,8 @@ export interface Submission {
    * the memory.
    */
   data: string | null;
+  /** The options of an envelope, by name; empty for any other body. */
+  options: Readonly<Record<string, unknown>>;
 }
 
 export interface SubmissionLimits {
@@ -29,6 +31,8 @@ export interface SubmissionLimits {
   sha256: string | null;
   /** As of `nextTurn`. */
   holder?: string;
+  /** The names of options that an envelope may contain. */
+  options?: ReadonlySet<string>;
 }
 
 /**
@@ -44,20 +48,21 @@ export async function readSubmission(
   const mediaType = contentType === undefined ? "" : mediaTypeOf(contentType);
   if (mediaType === "application/json") {
     rejectOtherCharsets(contentType!);
-    const { code, modules, data } = await readEnvelope(body, limits.jsonDepth, limits.holder);
+    const { jsonDepth, holder, options: names } = limits;
+    const { code, modules, data, options } = await readEnvelope(body, jsonDepth, holder, names);
     const bytes = Buffer.from(code);
     let size = bytes.length;
     for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);
     rejectTooLarge(size, limits.codeBytes);
     const source = sourceOf(bytes);
     requirePinned(bytes, modules, limits.sha256);
-    return { source, typescript: false, modules, data };
+    return { source, typescript: false, modules, data, options };
   }
   rejectTooLarge(body.length, limits.codeBytes);
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
   const source = sourceOf(body);
   requirePinned(body, null, limits.sha256);
-  return { source, typescript: mediaType === "application/typescript", modules: null, data: null };
+  return { source, typescript: mediaType === "application/typescript", modules: null, data: null, options: {} };
 }
 
 function mediaTypeOf(contentType: string): string {

@@ -10,6 +10,9 @@ const MAX_MODULES = 100;
  */
 const MAX_MEMBERS = 32;
 
+/** The maximum length of an option. It stops an option that takes long to parse. */
+const MAX_OPTION_BYTES = 65_536;
+
 const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
@@ -26,8 +29,12 @@ export class EnvelopeMembers implements JsonVisitor {
   #moduleNames = 0;
   #inModules = false;
 
-  constructor(bytes: Buffer) {
+  readonly #options: ReadonlySet<string>;
+
+  /** @param options the names of further members, whose small values are parsed */
+  constructor(bytes: Buffer, options: ReadonlySet<string>) {
     this.#bytes = bytes;
+    this.#options = options;
   }
 
   /** Whether the JSON is an object. */
@@ -67,11 +74,17 @@ export class EnvelopeMembers implements JsonVisitor {
   get value(): object {
     const members = [...this.#values].map(([name, span]): [string, unknown] => {
       if (name === "code") return [name, this.#text(span)];
+      if (this.#options.has(name)) return [name, this.#small(span)];
       if (name !== "modules") return [name, null];
       return [name, this.#bytes[span.start] === OPEN_BRACE ? this.#moduleTexts() : this.#text(span)];
     });
     // `fromEntries` defines members and does not set them: `__proto__` becomes an ordinary member.
     return Object.fromEntries(members);
+  }
+
+  /** Returns the value of an option; undefined, which no option accepts, if it is too large to parse at once. */
+  #small({ start, end }: Span): unknown {
+    return end - start > MAX_OPTION_BYTES ? undefined : JSON.parse(this.#bytes.toString("utf8", start, end));
   }
 
   #moduleTexts(): object {

@@ -10,22 +10,33 @@ export interface Envelope {
   modules: Record<string, string> | null;
   /** The JSON text as it was sent, or null if absent. */
   data: string | null;
+  /** The members that the caller of `readEnvelope` accepts in addition, by name. They are not checked. */
+  options: Readonly<Record<string, unknown>>;
 }
+
+/** An envelope without options. */
+const NO_OPTIONS: ReadonlySet<string> = new Set();
 
 /**
  * Reads the envelope `{code, data?, modules?}`. A lone surrogate is rejected in code and modules, because these become
  * UTF-8. It is allowed in `data`, which stays the JSON text that was sent.
  *
  * @param holder as of `nextTurn`
+ * @param optionNames the names of further members that are accepted
  * @throws {Problem} `request_invalid` with every fault, or `code_missing` if the only fault is that `code` is absent.
  */
-export async function readEnvelope(body: Buffer, maxDepth: number, holder?: string): Promise<Envelope> {
-  const members = new EnvelopeMembers(body);
+export async function readEnvelope(
+  body: Buffer,
+  maxDepth: number,
+  holder?: string,
+  optionNames: ReadonlySet<string> = NO_OPTIONS,
+): Promise<Envelope> {
+  const members = new EnvelopeMembers(body, optionNames);
   await checkJson(body, maxDepth, holder, members);
   if (!members.isObject) {
     throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", { hint: HINT });
   }
-  const { value } = members;
+  const [value, options] = split(members.value, optionNames);
   const result = ENVELOPE.safeParse(value);
   const faults = result.success ? [] : result.error.issues.flatMap(faultsOf);
   if ("modules" in value && hasProtoMember(value.modules)) {
@@ -33,7 +44,7 @@ export async function readEnvelope(body: Buffer, maxDepth: number, holder?: stri
   }
   if (result.success && faults.length === 0) {
     const { code, modules } = result.data;
-    return { code, modules: modules ?? null, data: members.data };
+    return { code, modules: modules ?? null, data: members.data, options };
   }
   if (faults.length === 1 && !Object.hasOwn(value, "code")) {
     throw new Problem("code_missing", "the body has no member code", { hint: HINT });
@@ -44,6 +55,15 @@ export async function readEnvelope(body: Buffer, maxDepth: number, holder?: stri
     hint: HINT,
     violations: faults.slice(0, MAX_VIOLATIONS),
   });
+}
+
+/** Separates the options from the other members. */
+function split(members: object, optionNames: ReadonlySet<string>): [object, Record<string, unknown>] {
+  const entries = Object.entries(members);
+  return [
+    Object.fromEntries(entries.filter(([name]) => !optionNames.has(name))),
+    Object.fromEntries(entries.filter(([name]) => optionNames.has(name))),
+  ];
 }
 
 /** One fault, as in the example of RFC 9457, section 3: `pointer` is a JSON Pointer in a URI fragment (RFC 6901). */

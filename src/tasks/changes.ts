@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { allowsNoMore } from "../tokens/attenuate.ts";
+import { allowsNoMore, isNoLonger } from "../tokens/attenuate.ts";
 import type { Claims } from "../tokens/claims.ts";
 import type { Definition, TaskChange } from "./definition.ts";
 import { pinOf, type Task } from "./task.ts";
@@ -9,7 +9,8 @@ import { pinOf, type Task } from "./task.ts";
  * Returns the active task if a change keeps its secrets, otherwise null. Different code never gets them. A caller that neither
  * set them nor stands above the token that set them keeps them only if the change extends the task in no way. With other params
  * or another net, the same code could give the secrets away. A task that becomes public, runs more often or lasts longer would
- * use them for other callers.
+ * use them for other callers. A task that shows its errors or keeps its inputs reveals data that only other code could reveal
+ * otherwise, and other code gets no secrets.
  */
 export function taskKeepingSecrets(definition: Definition, active: Task | null, by: Claims): Task | null {
   const { secrets, request } = definition;
@@ -19,15 +20,18 @@ export function taskKeepingSecrets(definition: Definition, active: Task | null, 
 }
 
 function extendsNothing(
-  { public: isPublic, request }: Definition,
-  { public: wasPublic, caller: { claims } }: Task,
+  { public: isPublic, errors, record, request }: Definition,
+  { public: wasPublic, errors: previousErrors, record: previousRecord, caller: { claims } }: Task,
 ): boolean {
   return (
     isDeepStrictEqual(request.params, claims.params) &&
     isDeepStrictEqual(request.net, claims.net) &&
     (wasPublic || !isPublic) &&
+    (previousErrors === "shown" || errors === "hidden") &&
+    (previousRecord === "input" || record === null) &&
     (request.fresh || !claims.fresh) &&
     (claims.exp === null || (request.exp !== null && request.exp <= claims.exp)) &&
+    isNoLonger(request.timeout, claims.timeout) &&
     allowsNoMore(request.limits.token, claims.limits.token) &&
     allowsNoMore(request.limits.container, claims.limits.container)
   );
@@ -47,9 +51,12 @@ export function changesNothing(request: TaskChange, active: Task): boolean {
     [url, pin.url],
     [sha256, pin.sha256],
     [request.public, active.public],
+    [request.errors, active.errors],
+    [request.record, active.record],
     [request.fresh, claims.fresh],
     [request.params, claims.params],
     [request.limits === null ? {} : request.limits, claims.limits],
+    [request.timeout, claims.timeout],
     [request.net, claims.net],
     [request.exp, claims.exp],
   ];

@@ -10,7 +10,7 @@ import type { Payload } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { TokenRequest } from "../tokens/token-request.ts";
 import type { TaskMembers } from "./task-request.ts";
-import { pinOf, type Task } from "./task.ts";
+import { type ErrorVisibility, pinOf, type Task } from "./task.ts";
 
 /** The container and the name of a task. */
 export interface TaskRef {
@@ -41,6 +41,8 @@ export interface Definition extends RequestFaults {
   readonly request: TokenRequest;
   readonly code: string | null;
   readonly public: boolean;
+  readonly errors: ErrorVisibility;
+  readonly record: "input" | null;
   /** The new secrets; null if the request sets none. */
   readonly secrets: Secrets | null;
 }
@@ -59,6 +61,8 @@ export function definitionOf(ref: TaskRef, change: TaskChange, before: Before, b
     request,
     code: change.code,
     public: isPublic,
+    errors: change.errors ?? active?.errors ?? "hidden",
+    record: change.record === undefined ? (active?.record ?? null) : change.record,
     secrets: change.secrets === undefined ? null : request.secrets,
     invalid: [...reported, ...invalid],
     exceeding: [...faultsOfStoring(isPublic, by), ...exceeding],
@@ -130,6 +134,7 @@ function judgeMembers(
     params: change.params === undefined ? claims?.params : change.params,
     secrets,
     limits: change.limits === undefined ? claims && limitsToRequest(claims, by) : (change.limits ?? undefined),
+    timeout: change.timeout === undefined ? (claims?.timeout ?? undefined) : (change.timeout ?? undefined),
     net: change.net === undefined ? (claims?.net ?? undefined) : (change.net ?? undefined),
     fresh: (change.fresh ?? claims?.fresh) || undefined,
     expiresIn,
@@ -139,10 +144,12 @@ function judgeMembers(
   const above = by.admin ? null : { ...by, depth: MAX_DEPTH + 1, can: VERBS };
   const faulty = hasCodeFault(reported) ? ["code"] : [];
   const judged = judgeTokenRequest(JSON.parse(JSON.stringify(members)), nowMs, above, faulty);
+  // An invalid member was not read, so the previous value was judged in its place.
+  const isReported = (fault: MemberFault): boolean => reported.some(({ member }) => member === fault.member);
   return {
     request: endless ? { ...judged.request, exp: null } : judged.request,
     invalid: judged.invalid.map(withTaskMember),
-    exceeding: judged.exceeding.map(withTaskMember),
+    exceeding: judged.exceeding.map(withTaskMember).filter((fault) => !isReported(fault)),
   };
 }
 

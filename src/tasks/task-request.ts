@@ -1,8 +1,10 @@
 import { z } from "zod";
 
 import { type MemberFault, membersProblem, readSound, schemaFaults } from "../members.ts";
+import { timeoutMember } from "../tokens/members.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
+import { ERROR_VISIBILITIES, type ErrorVisibility } from "./task.ts";
 
 /**
  * The members of `PUT /api/tasks/{container}/{name}`. Members with type `unknown` are the same as those of a token, and are
@@ -13,9 +15,12 @@ export interface TaskMembers {
   readonly url?: string;
   readonly sha256?: string;
   readonly public?: boolean;
+  readonly errors?: ErrorVisibility;
+  readonly record?: "input" | null;
   readonly fresh?: boolean;
   readonly net?: unknown;
   readonly limits?: unknown;
+  readonly timeout?: string | null;
   readonly params?: unknown;
   readonly secrets?: unknown;
   readonly exp?: unknown;
@@ -93,9 +98,12 @@ const schema: z.ZodType<TaskMembers> = z.strictObject(
     url: z.exactOptional(z.string("must be a URL, as text")),
     sha256: z.exactOptional(z.string("must be a SHA-256 in 64 hexadecimal digits")),
     public: flag,
+    errors: z.exactOptional(z.enum(ERROR_VISIBILITIES, "must be shown or hidden")),
+    record: z.exactOptional(z.literal(["input", null], "must be input, or null")),
     fresh: flag,
     net: any,
     limits: any,
+    timeout: z.exactOptional(timeoutMember.nullable()),
     params: any,
     secrets: any,
     exp: any,

@@ -5,6 +5,9 @@ import { claimsOf } from "../tokens/payload.ts";
 import type { Owner } from "../tokens/secrets/vault.ts";
 import type { TokenStore } from "../tokens/store.ts";
 
+export const ERROR_VISIBILITIES = ["shown", "hidden"] as const;
+export type ErrorVisibility = (typeof ERROR_VISIBILITIES)[number];
+
 /** A named task: a token that the service stores, with the code that it is pinned to. */
 export interface Task {
   readonly container: string;
@@ -15,6 +18,10 @@ export interface Task {
   readonly caller: Caller;
   /** Whether any caller may run it. */
   readonly public: boolean;
+  /** What a client without a token receives if the public task fails: the error, or only the id of the run. */
+  readonly errors: ErrorVisibility;
+  /** What the records of its runs keep in addition: the input, or nothing. */
+  readonly record: "input" | null;
   /** Whether the code is stored with the task, and not fetched. */
   readonly inline: boolean;
   /** The owner of its secrets. Different code has a different owner, so that no code receives secrets for other code. */
@@ -35,6 +42,9 @@ export interface TaskRecord {
   readonly etag: string;
   readonly payload: Payload;
   readonly public: boolean;
+  /** Absent in tasks that an older version has written, like `record`. */
+  readonly errors?: ErrorVisibility;
+  readonly record?: "input" | null;
   readonly inline: boolean;
   readonly secretsId: string;
   readonly secretsBy: readonly string[];
@@ -46,9 +56,9 @@ export interface TaskRecord {
 
 /** Reads a stored record. @throws {Error} when this version has not written it. */
 export function taskOf(text: string, store: Pick<TokenStore, "issued">): Task {
-  const { payload, secretsId, kids, ...rest } = JSON.parse(text) as TaskRecord;
+  const { payload, secretsId, kids, errors = "hidden", record = null, ...rest } = JSON.parse(text) as TaskRecord;
   const claims = claimsOf(payload);
-  return { ...rest, caller: new Caller(claims, null, kids, store), owner: ownerOf(secretsId, claims) };
+  return { ...rest, errors, record, caller: new Caller(claims, null, kids, store), owner: ownerOf(secretsId, claims) };
 }
 
 /** Returns an owner below the task's token, so that the secrets end with this token and with the tokens above it. */

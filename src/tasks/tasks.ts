@@ -3,9 +3,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { Problem } from "../errors.ts";
 import { refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
-import type { Caller } from "../tokens/caller.ts";
+import { Caller } from "../tokens/caller.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
+import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { Tokens } from "../tokens/token-service.ts";
 import { hasExpired } from "../tokens/token-state.ts";
 import { ByteCache } from "./byte-cache.ts";
@@ -41,6 +42,16 @@ export interface TasksOptions {
 
 /** A condition on the etag of the existing task; null if there is no task. */
 export type Condition = (etag: string | null) => boolean;
+
+/** A task that is not published. */
+export interface DraftTask extends TaskRef {
+  /** The token that the task would run under. It is not stored. */
+  readonly caller: Caller;
+  /** Null if the code is fetched. */
+  readonly code: Buffer | null;
+  /** The secrets in the request, and no others. */
+  readonly secrets: Secrets;
+}
 
 /** The effect of a PUT on a task. */
 export type Change = "made" | "changed" | "none";
@@ -125,20 +136,38 @@ export class Tasks {
     });
   }
 
+  /**
+   * Makes the task that `put` would publish, and publishes nothing.
+   *
+   * @returns the token that the task would run under, its code (null if it is fetched), and the secrets in the request.
+   * @throws {Problem} as `put`
+   */
+  async draft(at: TaskRef, input: unknown, by: Caller, condition: Condition): Promise<DraftTask> {
+    const read = readTaskRequest(input, this.#options.codeLimit);
+    const { definition, before } = await this.#define(at, read, by, condition);
+    const payload = taskPayload(at, definition, before.active, by.claims, this.#nowMs());
+    const caller = new Caller(claimsOf(payload), null, [], this.#tokens.store);
+    const code = definition.code === null ? null : Buffer.from(definition.code);
+    return { ...at, caller, code, secrets: definition.secrets ?? {} };
+  }
+
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when the version is not stored. */
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw new Problem("not_found", "the task has no such version, or it was deleted");
-    const { caller, public: isPublic } = this.#parsed(stored.record);
-    const { net, fresh, params, code } = caller.claims;
+    const { caller, public: isPublic, errors, record } = this.#parsed(stored.record);
+    const { net, fresh, params, code, timeout } = caller.claims;
     const text = stored.code === null ? code : { code: stored.code };
     const members = {
       ...text,
       limits: limitsToRequest(caller.claims, by.claims),
+      timeout,
       net,
       fresh,
       params,
       public: isPublic,
+      errors,
+      record,
     };
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
@@ -193,25 +222,38 @@ export class Tasks {
       check,
     }: { condition: Condition; mayBeUnchanged: boolean; check?: CodeCheck | undefined },
   ): Promise<{ task: Task; change: Change }> {
-    const { vault } = this.#tokens;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const newest = await this.find(at.container, at.name);
-      throwUnless(condition, newest);
-      const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
-      const change = await this.#changeOf(read, active);
-      const definition = definitionOf(at, change, { newest, active }, by.claims, this.#nowMs());
-      const overriding = by.claims.admin ? [] : await overridingSecrets(vault, definition, active, by.claims);
-      const tooLarge = await oversizedSecrets(vault, definition, active, by.claims);
-      refuseFaults(TASK, {
-        invalid: [...definition.invalid, ...tooLarge],
-        exceeding: [...definition.exceeding, ...overriding],
-      });
+      const { definition, change, before } = await this.#define(at, read, by, condition);
+      const { newest, active } = before;
       if (active && mayBeUnchanged && changesNothing(change, active)) return { task: active, change: "none" };
       if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, active }, by);
       if (task) return { task, change: newest ? "changed" : "made" };
     }
     throw contended();
+  }
+
+  /** Computes the task after a change, and checks it. @throws {Problem} with all faults */
+  async #define(
+    at: TaskRef,
+    read: ReadTask,
+    by: Caller,
+    condition: Condition,
+  ): Promise<{ definition: Definition; change: TaskChange; before: Before }> {
+    const { vault } = this.#tokens;
+    const newest = await this.find(at.container, at.name);
+    throwUnless(condition, newest);
+    const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
+    const change = await this.#changeOf(read, active);
+    const before = { newest, active };
+    const definition = definitionOf(at, change, before, by.claims, this.#nowMs());
+    const overriding = by.claims.admin ? [] : await overridingSecrets(vault, definition, active, by.claims);
+    const tooLarge = await oversizedSecrets(vault, definition, active, by.claims);
+    refuseFaults(TASK, {
+      invalid: [...definition.invalid, ...tooLarge],
+      exceeding: [...definition.exceeding, ...overriding],
+    });
+    return { definition, change, before };
   }
 
   async #changeOf({ members, faults }: ReadTask, active: Task | null): Promise<TaskChange> {
@@ -234,6 +276,7 @@ export class Tasks {
     const secretsId = await storeSecrets(vault, definition, claims, staying);
     const record: TaskRecord = {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
+      ...{ errors: definition.errors, record: definition.record },
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
       ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
     };

@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 
 /** Creates ids of runs from a random part for this process and a counter, so that ids are unique on all nodes. */
 export class RunIds {
-  readonly #process: string = randomBytes(6).toString("hex");
+  /** Names this process: the first part of its ids. */
+  readonly process: string = randomBytes(6).toString("hex");
   #count = 0;
 
   next(): string {
-    return `${this.#process}-${(++this.#count).toString(36)}`;
+    return `${this.process}-${(++this.#count).toString(36)}`;
   }
 }

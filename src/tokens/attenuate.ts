@@ -4,6 +4,7 @@ import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import type { MemberFault } from "../members.ts";
+import { parseDuration } from "../units.ts";
 import { type Claims, permitsContainer } from "./claims.ts";
 import type { TokenRequest } from "./token-request.ts";
 
@@ -19,6 +20,7 @@ export function attenuate(above: Claims, request: TokenRequest): TokenRequest {
   return {
     ...request,
     limits: { ...(container && { container }), ...(token && { token }) },
+    timeout: request.timeout ?? above.timeout,
     net: request.net ?? above.net,
     code: request.code ?? above.code,
     params: { ...request.params, ...above.params },
@@ -34,7 +36,7 @@ export function exceeds(above: Claims, request: TokenRequest): MemberFault[] {
 }
 
 function* excessOf(above: Claims, request: TokenRequest): Generator<MemberFault> {
-  const { admin, containers, can, exp, limits, net, code, params, depth } = request;
+  const { admin, containers, can, exp, limits, timeout, net, code, params, depth } = request;
   if (above.depth === 0) yield { member: "depth", detail: "of the calling token is 0, so it cannot issue tokens" };
   else if (depth >= above.depth) {
     yield { member: "depth", detail: `is ${depth}; it may be at most ${above.depth - 1}` };
@@ -52,6 +54,9 @@ function* excessOf(above: Claims, request: TokenRequest): Generator<MemberFault>
   }
   if (limits.container && !isDeepStrictEqual(limits.container, above.limits.container)) {
     yield { member: "limits.container", detail: "is inherited unchanged; leave it out" };
+  }
+  if (timeout !== null && !isNoLonger(timeout, above.timeout)) {
+    yield { member: "timeout", detail: `is longer than the timeout of the calling token, which is ${above.timeout}` };
   }
   if (!isSubset(net, above.net)) yield { member: "net", detail: "has hosts that the calling token may not reach" };
   if (above.code && code && !isDeepStrictEqual(code, above.code)) {
@@ -85,4 +90,10 @@ function hostOf(text: string): string {
 /** Returns whether limits allow no more runs than others in any window. A window without a limit allows all runs. */
 export function allowsNoMore(limits: Limits = {}, others: Limits = {}): boolean {
   return WINDOW_NAMES.every((window) => (limits[window] ?? Infinity) <= (others[window] ?? Infinity));
+}
+
+/** Returns whether a timeout lets runs take no longer than another. Null is no timeout. */
+export function isNoLonger(timeout: string | null, other: string | null): boolean {
+  if (other === null) return true;
+  return timeout !== null && parseDuration(timeout) <= parseDuration(other);
 }

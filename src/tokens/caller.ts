@@ -1,5 +1,6 @@
 import { Problem } from "../errors.ts";
 import { LimitSubject } from "../limits/limit-subject.ts";
+import { parseDuration } from "../units.ts";
 import type { Claims } from "./claims.ts";
 import { type Isolation, isolationOf } from "./isolation.ts";
 import type { VerifyingKey } from "./keys/key-set.ts";
@@ -24,19 +25,22 @@ export class Caller {
   readonly quotaFamily: string | null;
   /** The owner of the memory that requests of the token use. */
   readonly memory: { readonly name: string; readonly isPublic: false };
+  /** The longest that a run of the token may take, in milliseconds; Infinity if only the limits of the operator apply. */
+  readonly timeoutMs: number;
   readonly #store: Pick<TokenStore, "issued">;
   #limitSubject: LimitSubject | null;
   #isolation: { readonly secrets: string | null; readonly group: Isolation } | null = null;
 
   /** @param kids the names of the keys that it depends on in addition to its own */
   constructor(claims: Claims, key: VerifyingKey | null, kids: readonly string[], store: Pick<TokenStore, "issued">) {
-    const { jti, admin, limits, parents } = claims;
+    const { jti, admin, limits, timeout, parents } = claims;
     this.claims = claims;
     this.key = key;
     this.kids = Object.freeze(key === null ? [...kids] : [...new Set([key.kid, ...kids])]);
     this.family = parents.at(-1) ?? jti;
     this.quotaFamily = admin ? null : this.family;
     this.memory = Object.freeze({ name: this.family, isPublic: false });
+    this.timeoutMs = timeout === null ? Infinity : parseDuration(timeout);
     this.#store = store;
     this.#limitSubject = parents.length === 0 ? new LimitSubject(jti, limits) : null;
     Object.freeze(this);

@@ -38,6 +38,8 @@ export interface Claims {
   /** Unix seconds. */
   readonly iat: number;
   readonly limits: TokenLimits;
+  /** The longest that a run may take, as a duration such as `5s`. `null` if only the limits of the operator apply. */
+  readonly timeout: string | null;
   /** A restriction of the operator's egress policy. `null` if the token adds no restriction. */
   readonly net: NetClaim;
   /** `null` if the token may run any code. */

@@ -15,6 +15,9 @@ export interface Isolation {
  * no other token. A token with secrets does not share either. Its guest ends when the secrets are replaced, because its code
  * may have stored the old ones.
  *
+ * A timeout is not part of the group, just as limits are not: the service ends each run by its own deadline, and no code in the
+ * guest takes part in that.
+ *
  * @param secrets the version of the secrets that its runs receive, or null
  */
 export function isolationOf({ jti, code, fresh, net }: Claims, secrets: string | null): Isolation {

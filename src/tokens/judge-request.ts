@@ -15,6 +15,7 @@ import {
   pinMember,
   PINNED_VERBS,
   canMember,
+  timeoutMember,
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
@@ -65,6 +66,7 @@ const DEFAULTS: Omit<TokenRequest, "can" | "exp"> = {
   containers: [],
   nbf: null,
   limits: {},
+  timeout: null,
   net: null,
   code: null,
   params: {},
@@ -84,6 +86,7 @@ interface Members {
   expiresIn?: string;
   nbf?: number;
   limits?: TokenLimits;
+  timeout?: string;
   net?: Exclude<NetClaim, null>;
   code?: Pin;
   params?: Params;
@@ -105,6 +108,7 @@ const schema: z.ZodType<Members> = z.strictObject(
     expiresIn: z.exactOptional(z.string(LIFETIME).refine(isDuration, LIFETIME)),
     nbf: z.exactOptional(unixSecondsMember),
     limits: z.exactOptional(tokenLimitsMember),
+    timeout: z.exactOptional(timeoutMember),
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     params: z.exactOptional(paramsMember),

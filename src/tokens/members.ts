@@ -3,6 +3,7 @@ import { z } from "zod";
 import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { limitsMember } from "../limits/members.ts";
+import { formatDuration, parseDuration } from "../units.ts";
 import { type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "./format.ts";
 
@@ -18,6 +19,12 @@ const CONTAINER = /^(?:[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}\*?|\*)$/;
 const CONTAINERS_SIZE = `needs 1 to ${MAX_CONTAINERS} container names`;
 const VERBS_SIZE = `needs 1 to ${VERBS.length} of ${VERBS.join(", ")}`;
 const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
+
+/** The shortest timeout that a token may set, in milliseconds, as for the settings of the operator. */
+const MIN_TIMEOUT_MS = 10;
+/** The longest timeout in milliseconds: Node's timers have 31 bits, and a longer one would fire at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const TIMEOUT = "must be a duration such as 500ms or 5s, from 10ms to 24d";
 
 const NET = `must be false, or a list of 1 to ${MAX_DESTINATIONS} hosts`;
 const DESTINATION =
@@ -70,6 +77,23 @@ export const tokenLimitsMember: z.ZodType<TokenLimits> = z.strictObject(
   { container: classMember, token: classMember },
   { error: (issue) => (issue.code === "invalid_type" ? "must be an object with container, token or both" : undefined) },
 );
+
+/** Normalizes the spelling, so that equal timeouts are equal texts. */
+export const timeoutMember: z.ZodType<string> = z.unknown().transform((input, context) => {
+  const ms = typeof input === "string" ? durationOf(input) : Number.NaN;
+  if (ms >= MIN_TIMEOUT_MS && ms <= MAX_TIMEOUT_MS) return formatDuration(ms);
+  context.addIssue({ code: "custom", message: TIMEOUT });
+  return z.NEVER;
+});
+
+/** Returns the milliseconds of a duration; NaN if the text is not a duration. */
+function durationOf(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch {
+    return Number.NaN;
+  }
+}
 
 /** Normalizes spelling and order, so that tokens with equal claims can share a guest. */
 export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transform((input, context) => {

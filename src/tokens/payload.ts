@@ -11,6 +11,7 @@ import {
   paramsMember,
   pinMember,
   PINNED_VERBS,
+  timeoutMember,
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
@@ -27,6 +28,7 @@ export interface Payload {
   readonly containers?: readonly string[];
   readonly can?: readonly Verb[];
   readonly limits?: TokenLimits;
+  readonly timeout?: string;
   readonly net?: Exclude<NetClaim, null>;
   readonly code?: Pin;
   readonly params?: Params;
@@ -54,6 +56,7 @@ export function claimsOf(payload: unknown): Claims {
     containers,
     can,
     limits = {},
+    timeout = null,
     net = null,
     code = null,
     params = {},
@@ -73,6 +76,7 @@ export function claimsOf(payload: unknown): Claims {
     nbf,
     iat,
     limits,
+    timeout,
     net,
     code,
     params,
@@ -99,6 +103,7 @@ const schema: z.ZodType<Payload> = z
     containers: z.exactOptional(containersMember),
     can: z.exactOptional(canMember),
     limits: z.exactOptional(tokenLimitsMember),
+    timeout: z.exactOptional(timeoutMember),
     net: z.exactOptional(netMember),
     code: z.exactOptional(pinMember),
     params: z.exactOptional(paramsMember),

@@ -3,6 +3,9 @@ import type { Claims } from "./claims.ts";
 import { quotaExceeded } from "./family-quota.ts";
 import type { Payload } from "./payload.ts";
 
+/** A token, with the tokens above it. */
+export type Lineage = Pick<Claims, "jti" | "parents">;
+
 export interface IssuedToken {
   claims: Claims;
   /** The `jti` of the token that issued it, or a description of the issuer. */
@@ -50,6 +53,8 @@ export interface TokenStore {
   issued(jti: string): Promise<IssuedToken | undefined> | IssuedToken | undefined;
   /** Returns the first `count` tokens after a `jti`, ordered by `jti`. */
   list(after: string, count: number): Promise<IssuedToken[]> | IssuedToken[];
+  /** Returns the first `count` tokens below a token after a `jti`, ordered by `jti`. Its work depends on `count` alone. */
+  listBelow(above: Lineage, after: string, count: number): Promise<IssuedToken[]> | IssuedToken[];
   /**
    * Ends a token and the tokens below it for good. This takes effect at once on this node, and soon after on nodes that share
    * the store.
@@ -87,7 +92,7 @@ export interface TokenStore {
   addUse(uses: ReadonlyMap<string, TokenUse>): Promise<void> | void;
   /** Returns the use of a token; `undefined` if it was never used. */
   use(jti: string): Promise<TokenUse | undefined> | TokenUse | undefined;
-  /** Calls the listener with each new revocation, on this node or another. Tokens below a revoked one are not listed. */
+  /** Calls each listener with each new revocation, on this node or another. Tokens below a revoked one are not listed. */
   onRevoked(listener: (jtis: readonly string[]) => void): void;
   close(): void;
 }
@@ -118,7 +123,7 @@ export function forgetAt(expS: number, leewayS: number): number {
  * @throws {Problem} `store_unavailable` when the record cannot be read.
  */
 export async function isRevokedOnRecord(
-  { jti, parents }: Pick<Claims, "jti" | "parents">,
+  { jti, parents }: Lineage,
   store: Pick<TokenStore, "revocation">,
 ): Promise<boolean> {
   const found = await Promise.all([jti, ...parents].map(async (id) => store.revocation(id)));

@@ -11,6 +11,7 @@ export interface TokenRequest {
   readonly exp: number | null;
   readonly nbf: number | null;
   readonly limits: TokenLimits;
+  readonly timeout: string | null;
   readonly net: NetClaim;
   readonly code: Pin | null;
   readonly params: Params;

@@ -42,7 +42,7 @@ export class Verifier {
   readonly #checked = new Map<string, Checked>();
   /** The checks in progress, by token. */
   readonly #checking = new Map<string, Promise<Caller>>();
-  #onKeysRemoved: (hasLostKey: (caller: Caller) => boolean) => void = () => {};
+  readonly #keyListeners: ((hasLostKey: (caller: Caller) => boolean) => void)[] = [];
 
   constructor(
     keys: Pick<KeyRing, "held">,
@@ -90,9 +90,9 @@ export class Verifier {
     return stateProblem(state, claims, this.#nowMs());
   }
 
-  /** Calls the listener when a key is no longer held, with a function that reports whether a caller depended on the key. */
+  /** Calls each listener when a key is no longer held, with a function that reports whether a caller depended on the key. */
   onKeysRemoved(listener: (hasLostKey: (caller: Caller) => boolean) => void): void {
-    this.#onKeysRemoved = listener;
+    this.#keyListeners.push(listener);
   }
 
   /** Checks a token once if many requests with it arrive before the first check ends. */
@@ -155,7 +155,7 @@ export class Verifier {
       return (key !== null && !this.#keys.has(key)) || !this.#areHeld(kids);
     };
     for (const [signature, { caller }] of this.#checked) if (hasLostKey(caller)) this.#checked.delete(signature);
-    this.#onKeysRemoved(hasLostKey);
+    for (const listener of this.#keyListeners) listener(hasLostKey);
   }
 
   #cache(token: string, caller: Caller): void {

@@ -197,6 +197,17 @@ export interface ErrorMessage {
   [property: string]: unknown;
 }
 
+/** A position in the submitted code, or in the original text that a source map in the code names. */
+export interface PositionMessage {
+  file: string;
+  /** From 1. */
+  line: number;
+  /** From 1. */
+  column: number;
+  /** The lines around the position, with a mark under it; null if the text is not available. */
+  frame: string | null;
+}
+
 /** The failure of a run as the guest reports it. The service decides what the caller receives. */
 export interface FaultMessage {
   code:
@@ -213,6 +224,8 @@ export interface FaultMessage {
   /** The integer `status` or `statusCode` of the task's error, if it has one. */
   status?: number;
   error?: ErrorMessage;
+  /** The submitted code that threw, or that does not parse. */
+  at?: PositionMessage;
   /** Whether the guest asks to be replaced, because the fault also affects later runs. */
   retire?: boolean;
 }

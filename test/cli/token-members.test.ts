@@ -13,6 +13,7 @@ test("the flags of token issue become members of the request, and absent flags a
       can: ["run,limits", "issue"],
       limit: ["container.minute=60", "token.day=1000", "token.hour=5"],
       expires: "12h",
+      timeout: "5s",
       nbf: "1900000000",
       secret: ["KEY=a=b", "EMPTY="],
       param: ["k=v"],
@@ -27,6 +28,7 @@ test("the flags of token issue become members of the request, and absent flags a
       containers: ["acme", "b-*"],
       can: ["run", "limits", "issue"],
       expiresIn: "12h",
+      timeout: "5s",
       nbf: 1_900_000_000,
       limits: { container: { minute: 60 }, token: { day: 1_000, hour: 5 } },
       secrets: { KEY: "a=b", EMPTY: "" },
@@ -67,6 +69,7 @@ test("faults that the service would report are reported together with invalid fl
     container: ["a*b"],
     can: ["run,fly"],
     expires: "soon",
+    timeout: "1ms",
     limit: ["minute=60"],
     depth: "x",
     secret: ["A=1"],
@@ -75,7 +78,15 @@ test("faults that the service would report are reported together with invalid fl
     async () => tokenMembers(flags),
     ({ message }: Error) => {
       const members = message.split("\n").map((line) => line.split(" ", 1)[0]!);
-      assert.deepEqual(members.toSorted(), ["--depth", "--limit", "can.1", "containers.0", "expiresIn", "secrets"]);
+      assert.deepEqual(members.toSorted(), [
+        "--depth",
+        "--limit",
+        "can.1",
+        "containers.0",
+        "expiresIn",
+        "secrets",
+        "timeout",
+      ]);
       return true;
     },
   );

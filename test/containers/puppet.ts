@@ -87,6 +87,10 @@ export class Puppet implements GuestProcess {
     this.sealed++;
   }
 
+  async measure(): Promise<null> {
+    return null;
+  }
+
   async inspect(): Promise<GuestStatus | null> {
     return this.status();
   }

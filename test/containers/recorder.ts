@@ -76,6 +76,8 @@ export class Recorder implements RunListener {
     lateError: (problem) => this.#take(`late error ${problem.message}`),
   };
 
+  usesEgress(): void {}
+
   refused(refusal: Refusal): void {
     this.#take(`refused ${refusal.host} ${refusal.port} ${refusal.reason}`);
   }

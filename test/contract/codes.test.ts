@@ -47,6 +47,17 @@ const run = (text: string, options?: RequestOptions): Promise<Answer> => {
 const runUrl = (url: string): Promise<Answer> =>
   service.request("POST", "/api/run/codes", { query: { task_url: url } });
 
+/** Cancels the run in a container, when it has begun. */
+async function cancelOnly(container: string): Promise<void> {
+  let id: string | undefined;
+  await until(async () => {
+    const { runs } = (await service.request("GET", `/api/runs/${container}`)).json() as { runs: { run: string }[] };
+    id = runs[0]?.run;
+    return id !== undefined;
+  }, "the run is listed");
+  await service.request("DELETE", `/api/runs/${container}/${id}`);
+}
+
 /** Provokes each code of the table. A code that is missing here does not compile. */
 const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   container_invalid: () => service.run("-", "1"),
@@ -80,6 +91,11 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   precondition_failed: () => {
     const options = { json: { code: "1" }, headers: { "if-match": '"x"' } };
     return service.request("PUT", "/api/tasks/codes/task", options);
+  },
+  run_cancelled: async () => {
+    const running = service.run("cancelled", "await new Promise((resolve) => setTimeout(resolve, 10_000))");
+    await cancelOnly("cancelled");
+    return running;
   },
   container_limited: () => twice({ containers: ["codes"], limits: { container: { month: 1 } } }),
   token_limited: () => twice({ containers: ["codes"], limits: { token: { month: 1 } } }),

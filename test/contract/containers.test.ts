@@ -194,6 +194,42 @@ describe("the list of containers", () => {
     for (const name of ["page-B", "page-a", "page-c"]) assert.ok(names.includes(name));
   });
 
+  it("shows a token that may issue only the containers that it permits", async () => {
+    for (const name of ["own-set", "own-other", "other-set", "own"]) await set(name, { limits: { day: 40 } });
+    for (const name of ["own-run", "single", "other-run", "own-other"]) await service.run(name, "1");
+    const listedFor = async (containers: string[], query: Record<string, string> = {}): Promise<string[]> => {
+      const token = await service.issue({ containers, can: ["issue"], depth: 1 });
+      const names: string[] = [];
+      for (let next: string | null = ""; next !== null;) {
+        const cursor = next && { cursor: next };
+        const answer = await service.request("GET", "/api/containers", { query: { ...query, ...cursor }, token });
+        assert.equal(answer.status, 200, answer.text);
+        const page = answer.json() as { containers: Entry[]; next: string | null };
+        for (const each of page.containers) {
+          const { used, ...rest } = (await entry(each.container))!;
+          // The second may have passed since.
+          assert.deepEqual(each, { ...rest, used: { ...used, second: each.used.second } });
+        }
+        names.push(...page.containers.map(({ container }) => container));
+        next = page.next;
+      }
+      return names;
+    };
+    const own = ["own-other", "own-run", "own-set"];
+    for (const limit of ["1", "2", "100"]) {
+      assert.deepEqual(await listedFor(["own-*"], { limit }), own);
+      assert.deepEqual(await listedFor(["single", "own-*", "own-set", "unused", "own-o*"], { limit }), [
+        ...own,
+        "single",
+      ]);
+      assert.deepEqual(await listedFor(["other-set", "single", "unused"], { limit }), ["other-set", "single"]);
+    }
+    const all = (await list({ limit: "1000" })).containers.map(({ container }) => container);
+    assert.deepEqual(await listedFor(["*"], { limit: "1000" }), all);
+    const token = await service.issue({ containers: ["own-*"], can: ["issue"] });
+    assertProblem(await service.request("GET", "/api/containers/own-set", { token }), 403, "token_forbidden");
+  });
+
   for (const query of [
     { limit: "0" },
     { limit: "1001" },
@@ -214,7 +250,7 @@ describe("the list of containers", () => {
 });
 
 describe("the policy and the list", () => {
-  it("are for administrators only", async () => {
+  it("are for administrators, except for the list of a token that may issue", async () => {
     const token = await service.issue({ containers: ["*"], can: ["run", "limits"] });
     for (const [method, target] of [
       ["GET", "/api/containers"],

@@ -91,7 +91,7 @@ describe("other methods and paths", () => {
     }
   }
 
-  const unknown = ["/api", "/api/", "/api/run", "/api/runs/demo", "/api/limits"];
+  const unknown = ["/api", "/api/", "/api/run", "/api/runner/demo", "/api/limits"];
   const misspelt = [
     "/api/limits/container",
     "/api/limits/containers/demo",

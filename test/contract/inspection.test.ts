@@ -52,11 +52,11 @@ function introspect(token: string, by: string | null = service.admin): Promise<A
 }
 
 /** Returns the `jti`s of all pages. */
-async function listed(query: Record<string, string>): Promise<string[]> {
+async function listed(query: Record<string, string>, token = service.admin): Promise<string[]> {
   const seen: string[] = [];
   for (let next: string | null = ""; next !== null;) {
     const search = new URLSearchParams({ ...query, ...(next && { cursor: next }) });
-    const answer = await service.request("GET", `/api/tokens?${search.toString()}`);
+    const answer = await service.request("GET", `/api/tokens?${search.toString()}`, { token });
     assert.equal(answer.status, 200, answer.text);
     const page = answer.json() as { tokens: Inspected[]; next: string | null };
     assert.ok(page.tokens.length <= Number(query["limit"] ?? 100));
@@ -141,9 +141,36 @@ describe("GET /api/tokens", () => {
     }
   });
 
-  it("is for administrators, and rejects unknown queries", async () => {
-    const token = await service.issue({ containers: ["*"] });
-    assertProblem(await service.request("GET", "/api/tokens", { token }), 403, "token_forbidden");
+  it("lists the tokens below a token that may issue, with those of its tasks, and no others", async () => {
+    const above = { containers: ["listed", "listed-*"], can: ["run", "tasks", "issue"], depth: 3 };
+    const head = await service.issue(above);
+    const middle = await below(head, { ...above, depth: 2 });
+    const leaves = [await below(middle, { containers: ["listed-1"] }), await below(middle, { containers: ["listed"] })];
+    await family();
+    const task = await service.request("PUT", "/api/tasks/listed/task", { token: middle, json: { code: "1" } });
+    const taskJti = (task.json() as { jti: string }).jti;
+    const belowMiddle = [...leaves.map(jtiOf), taskJti];
+    for (const limit of ["1", "2", "100"]) {
+      assert.deepEqual(await listed({ limit }, middle), belowMiddle.toSorted());
+      assert.deepEqual(await listed({ limit }, head), [jtiOf(middle), ...belowMiddle].toSorted());
+    }
+    const reaching = await listed({ container: "listed-1" }, head);
+    assert.deepEqual(reaching, [jtiOf(middle), jtiOf(leaves[0]!)].toSorted());
+    // Revoked tokens are listed until they are deleted, and a token whose parent was revoked lists nothing any more.
+    await service.request("DELETE", `/api/tokens/${jtiOf(middle)}`, { token: head });
+    assert.equal((await listed({}, head)).length, 4);
+    assertProblem(await service.request("GET", "/api/tokens", { token: middle }), 403, "token_invalid");
+    assert.deepEqual(await listed({}, await service.issue({ containers: ["*"], can: ["issue"] })), []);
+  });
+
+  it("is for administrators and tokens that may issue, and rejects unknown queries", async () => {
+    for (const can of [
+      ["run", "limits"],
+      ["logs", "tasks"],
+    ]) {
+      const token = await service.issue({ containers: ["*"], can });
+      assertProblem(await service.request("GET", "/api/tokens", { token }), 403, "token_forbidden");
+    }
     for (const search of ["limit=0", "limit=1001", "limit=1&limit=1", "page=2"]) {
       assertProblem(await service.request("GET", `/api/tokens?${search}`), 400, "request_invalid");
     }

@@ -105,6 +105,7 @@ describe("a named task", () => {
       url: null,
       sha256: createHash("sha256").update(ECHO).digest("hex"),
       ...{ public: false, params: {}, limits: {}, net: null, fresh: false, exp: null },
+      ...{ timeout: null, errors: "hidden", record: null },
     });
     const changed = await put("acme/made", { params: { plan: "pro" } });
     assert.equal(changed.status, 200);
@@ -364,6 +365,90 @@ describe("a run of a named task", () => {
   });
 });
 
+describe("a public task that fails", () => {
+  const DETAIL = "the task failed; its owner can read the record of this run";
+  const failures: [string, object, number, string][] = [
+    ["throws", { code: '() => { throw new TypeError("inner text") }' }, 500, "task_threw"],
+    ["passes an error to its callback", { code: '(cb) => cb(new Error("inner text"))' }, 400, "task_error"],
+    [
+      "throws an error with a status",
+      { code: '() => { throw Object.assign(new Error("inner text"), { status: 404 }) }' },
+      404,
+      "task_threw",
+    ],
+    ["returns no JSON", { code: "() => 1n" }, 500, "result_unserializable"],
+    ["has a form that cannot be run", { code: "(a, b, c, d) => 1" }, 400, "code_shape"],
+  ];
+  for (const [what, members, status, code] of failures) {
+    it(`and ${what}, reports only the status, the code and the run to clients without a token`, async () => {
+      await putTask("fails/task", { ...members, public: true });
+      const shown = assertProblem(await run("fails/task", { token: null }), status, code);
+      const { type, title, ...rest } = shown;
+      assert.deepEqual(rest, { status, code, detail: DETAIL, run: shown.run });
+      assert.ok(shown.run);
+      await service.logLine((line) => line.includes(shown.run!) && line.includes(`"code":"${code}"`));
+      await putTask("fails/task", { errors: "shown" });
+      const open = assertProblem(await run("fails/task", { token: null }), status, code);
+      assert.deepEqual([open.type, open.title], [type, title]);
+      assert.notEqual(open.detail, DETAIL);
+      await putTask("fails/task", { errors: "hidden", public: false });
+      // A client with a token receives the details, because it may run any code in the container.
+      assert.equal(assertProblem(await run("fails/task"), status, code).detail, open.detail);
+    });
+  }
+
+  it("reports nothing of its URL or of the code there", async () => {
+    texts.set("/broken", "return 1 +;");
+    const url = `${server.url}/broken`;
+    const broken: [object, string][] = [
+      [{ url }, "code_syntax"],
+      [{ url: "http://127.0.0.1:1/hidden" }, "task_url_forbidden"],
+      [{ url, sha256: createHash("sha256").update("other").digest("hex") }, "code_pinned"],
+    ];
+    for (const [at, [members, code]] of broken.entries()) {
+      await putTask(`fails/url-${at}`, { ...members, public: true });
+      const answer = await run(`fails/url-${at}`, { token: null });
+      const { hint, detail } = assertProblem(answer, 400, code);
+      assert.deepEqual([hint, detail], [undefined, DETAIL]);
+      await putTask(`fails/url-${at}`, { errors: "shown" });
+      assert.notEqual(assertProblem(await run(`fails/url-${at}`, { token: null }), 400, code).detail, DETAIL);
+    }
+  });
+
+  it("still reports faults of the request and limits in full", async () => {
+    await putTask("fails/request", { code: "1", public: true, limits: { token: { day: 1 } } });
+    const json = { headers: { "content-type": "application/json" }, body: "{", token: null };
+    assert.match(assertProblem(await run("fails/request", json), 400, "request_invalid").detail, /JSON/);
+    const query = { task_url: `${server.url}/named` };
+    const pinned = assertProblem(await run("fails/request", { query, token: null }, "GET"), 400, "code_pinned");
+    assert.match(`${pinned.detail} ${pinned.hint}`, /task_url names other code.*Leave task_url out/);
+    assert.equal(await statusOf("fails/request"), 200);
+    const limited = assertProblem(await run("fails/request", { token: null }), 429, "token_limited");
+    assert.match(limited.detail, /1 run a day/);
+  });
+});
+
+describe("the timeout, the errors and the record of a named task", () => {
+  it("are in every answer about the task, and null removes the timeout and the record", async () => {
+    const members = { timeout: "90s", errors: "shown", record: "input" };
+    await putTask("members/task", { code: "1", ...members });
+    assert.partialDeepStrictEqual((await get("members/task")).json(), members);
+    assert.partialDeepStrictEqual((await get("members")).json(), { tasks: [members] });
+    const { jti } = await putTask("members/task", { timeout: null, record: null });
+    const { versions } = (await get("members/task", "/versions")).json() as { versions: Described[] };
+    assert.partialDeepStrictEqual(versions, [{ timeout: null, errors: "shown", record: null }, members]);
+    const token = (await service.request("GET", `/api/tokens/${jti}`)).json() as { claims: Described };
+    assert.equal(token.claims["timeout"], null);
+    assert.partialDeepStrictEqual((await rollBack("members/task", { version: 1 })).json(), members);
+  });
+
+  it("are rejected with all other faults at once", async () => {
+    const json = { code: "1", timeout: "5", errors: true, record: "output" };
+    const { violations } = assertProblem(await put("members/faulty", json), 400, "request_invalid");
+    assert.deepEqual(new Set(violations!.map((each) => each["member"])), new Set(["errors", "record", "timeout"]));
+  });
+});
+
 describe("the limits of a named task", () => {
   it("can be read by administrators and by tokens above with tasks or limits, and by no other token", async () => {
     const issue = async (by: string, claims: object): Promise<{ token: string; jti: string }> => {
@@ -614,7 +699,7 @@ describe("the secrets of a named task", () => {
     const above = { limits: { container: { minute: 1_000 } }, containers: ["secret"], can: ["run", "tasks"] };
     const limited = { token: await service.issue({ ...above, expiresIn: "2h" }) };
     const limits = { token: { day: 100, minute: 90 } };
-    const set = { code: ECHO, limits, fresh: true, expiresIn: "1h", secrets: { KEY: "one" } };
+    const set = { code: ECHO, limits, fresh: true, timeout: "5s", expiresIn: "1h", secrets: { KEY: "one" } };
     const exp = Math.floor(Date.now() / 1_000) + 7_000;
     const opened = [
       { public: true },
@@ -623,6 +708,10 @@ describe("the secrets of a named task", () => {
       { limits: null },
       { fresh: false },
       { exp },
+      { timeout: "6s" },
+      { timeout: null },
+      { errors: "shown" },
+      { record: "input" },
     ];
     for (const changes of opened) {
       await putTask("secret/opened", set);

@@ -35,6 +35,7 @@ export class FuzzedGuest {
       seal: async () => {},
       setPriority: () => {},
       inspect: async () => IDLE,
+      measure: async () => null,
       kill: () => {
         socket.destroy();
         exit({ how: "signal SIGKILL", outOfMemory: false });
@@ -103,6 +104,8 @@ export class FuzzedRun implements RunListener {
 
   // Accepted also after the end of the run, because a lookup of a name takes time.
   refused(): void {}
+
+  usesEgress(): void {}
 
   #answer(what: string, isInOrder: boolean): void {
     this.#hear(what, isInOrder);

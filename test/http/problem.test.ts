@@ -40,6 +40,11 @@ describe("a problem document", () => {
     assert.ok(!("retryAfter" in rest) && !("retryAfterMs" in rest) && !("cause" in rest));
   });
 
+  it("does not contain the position of an error, whose frame is code that the caller may not read", () => {
+    const at = { file: "task.js", line: 3, column: 15, frame: "> 3 | const key = 'value'" };
+    assert.doesNotMatch(problemAnswer(new Problem("task_threw", "no", { at })).body, /"at"|task\.js|value/);
+  });
+
   it("has the status that a task chose in the answer and in the document, and stays the task's fault", () => {
     const problem = new Problem("task_threw", "no", { status: 418 });
     assert.equal(problemAnswer(problem).status, 418);

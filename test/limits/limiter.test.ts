@@ -76,8 +76,16 @@ describe("the limiter", () => {
       await limiter.resetContainer("c");
       assert.deepEqual(await limiter.containers("", 9), ["a", "b"]);
       assert.deepEqual(await limiter.containers("a", 9), ["b"]);
-      assert.deepEqual((await limiter.use("b")).used, [2, 2, 2, 2, 2, 2]);
-      assert.deepEqual((await limiter.use("c")).used, [0, 0, 0, 0, 0, 0]);
+      const uses = await limiter.uses(["b", "c"]);
+      assert.deepEqual(
+        uses.map(({ used }) => used),
+        [
+          [2, 2, 2, 2, 2, 2],
+          [0, 0, 0, 0, 0, 0],
+        ],
+      );
+      assert.deepEqual(await limiter.counted(["c", "b", "unknown", "a"]), ["b", "a"]);
+      assert.deepEqual([await limiter.counted([]), await limiter.containers("", 9, [])], [[], []]);
       assert.deepEqual(await limiter.containers("", 9), ["a", "b"]);
     });
   });
@@ -138,7 +146,7 @@ describe("the limiter", () => {
         },
         read: (charges) => store.read(charges),
         reset: (key) => store.reset(key),
-        keys: (prefix, after, count) => store.keys(prefix, after, count),
+        keys: (prefixes, after, count) => store.keys(prefixes, after, count),
         close: () => store.close(),
       };
       const limiter = new Limiter(counting, { container: {}, token: {} });

@@ -32,7 +32,7 @@ describe("a body of any media type other than JSON", () => {
     for (const type of [undefined, "", "text/plain", "application/x-www-form-urlencoded", "text/json", "a;b=c"]) {
       const submission = await readSubmission(body, type, LIMITS);
       assert.equal(submission.source, body);
-      assert.deepEqual({ ...submission, source: null }, { source: null, typescript: false, modules: null, data: null });
+      assert.deepEqual({ ...submission, source: null }, { source: null, typescript: false, modules: null, data: null, options: {} });
     }
   });
 
@@ -81,6 +81,7 @@ describe("a body of JSON", () => {
         typescript: false,
         modules: { "./lib.ts": "7", "./a/b.js": "" },
         data: '{"a":[1,null]}',
+        options: {},
       });
     }
   });
@@ -91,6 +92,7 @@ describe("a body of JSON", () => {
       typescript: false,
       modules: null,
       data: null,
+      options: {},
     });
   });
 

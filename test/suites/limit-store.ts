@@ -169,12 +169,32 @@ export function limitStoreSuite(subject: string, open: () => Promise<StoreUnderT
       for (const name of ["b", "a", "C", "b2", "_", "b"]) await admitOrFail(store, charge(`c:${name}`, {}));
       await store.reset("c:b2");
       await readOne(store, charge("c:read", { day: 1 }));
-      assert.deepEqual(await store.keys("c:", "c:", 2), ["c:C", "c:_"]);
-      assert.deepEqual(await store.keys("c:", "c:_", 9), ["c:a", "c:b", "c:gone"]);
+      assert.deepEqual(await store.keys(["c:"], "c:", 2), ["c:C", "c:_"]);
+      assert.deepEqual(await store.keys(["c:"], "c:_", 9), ["c:a", "c:b", "c:gone"]);
       await pass(1_000);
-      assert.deepEqual(await store.keys("c:", "c:a", 9), ["c:b"]);
-      assert.deepEqual(await store.keys("c:", "c:b", 9), []);
-      assert.deepEqual(await store.keys("t:", "t:", 9), ["t:b"]);
+      assert.deepEqual(await store.keys(["c:"], "c:a", 9), ["c:b"]);
+      assert.deepEqual(await store.keys(["c:"], "c:b", 9), []);
+      assert.deepEqual(await store.keys(["t:"], "t:", 9), ["t:b"]);
+    });
+
+    promise("lists the keys of several prefixes as one list, each once and in order", async ({ store }) => {
+      for (const name of ["acme", "acme-", "acme-1", "acme-2", "acmf", "b", "b1", "z"]) {
+        await admitOrFail(store, charge(`c:${name}`, {}));
+      }
+      const prefixes = ["c:z", "c:b", "c:acme-1", "c:acme-", "c:nothing"];
+      const all = ["c:acme-", "c:acme-1", "c:acme-2", "c:b", "c:b1", "c:z"];
+      assert.deepEqual(await store.keys(prefixes, "c:", 9), all);
+      for (const size of [1, 2, 4]) {
+        const seen: string[] = [];
+        for (let after = "c:"; ; after = seen.at(-1)!) {
+          const page = await store.keys(prefixes, after, size);
+          if (page.length === 0) break;
+          assert.ok(page.length <= size);
+          seen.push(...page);
+        }
+        assert.deepEqual(seen, all);
+      }
+      assert.deepEqual(await store.keys([], "c:", 9), []);
     });
 
     promise(

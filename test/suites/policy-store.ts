@@ -67,6 +67,10 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
       assert.deepEqual(store.containers("_", 2), ["a", "b"]);
       assert.deepEqual(store.containers("b", 2), ["b-2"]);
       assert.deepEqual(store.containers("b-2", 2), []);
+      assert.deepEqual(
+        store.containers("C", 1, (name) => name.startsWith("b")),
+        ["b"],
+      );
     });
 
     promise("accepts the words of JavaScript as names", async ({ store, reopen }) => {

@@ -75,6 +75,62 @@ export function tokenStoreSuite(subject: string, open: () => Promise<TokenStoreU
       }
     });
 
+    promise(
+      "lists the tokens below a token, of every generation and of no other token, page by page",
+      async (under) => {
+        const [head, middle, other] = [randomUUID(), randomUUID(), randomUUID()];
+        const chains = [
+          [head],
+          [middle, head],
+          [randomUUID(), middle, head],
+          [randomUUID(), randomUUID(), middle, head],
+        ];
+        const below: string[][] = [];
+        for (const parents of [...chains, [other], [randomUUID(), other]]) {
+          const tokens = Array.from({ length: 4 }, () => ({ ...issued(), parents }));
+          const { exp, ...task } = { ...issued(), parents, task: "a/task" };
+          for (const token of [...tokens, { ...task, exp: exp! }]) await under.store.record(token, "me", START_MS);
+          below.push([...tokens, task].map(({ jti }) => jti));
+        }
+        await under.store.record(issued(), "me", START_MS);
+        const lists: [string, readonly string[], string[]][] = [
+          [head, [], below.slice(0, 4).flat()],
+          [middle, [head], below.slice(1, 4).flat()],
+          [other, [], below.slice(4).flat()],
+          [randomUUID(), [], []],
+        ];
+        for (const turn of [() => under.store, under.reopen]) {
+          const store = await turn();
+          for (const [jti, parents, expected] of lists) {
+            const seen: string[] = [];
+            for (let after = ""; ; after = seen.at(-1)!) {
+              const page = await store.listBelow({ jti, parents }, after, 3);
+              if (page.length === 0) break;
+              assert.ok(page.length <= 3);
+              for (const { claims } of page) assert.ok(claims.parents.includes(jti));
+              seen.push(...page.map(({ claims }) => claims.jti));
+            }
+            assert.deepEqual(seen, expected.toSorted());
+          }
+        }
+      },
+    );
+
+    promise("lists a token whose record was deleted below no token", async ({ store }) => {
+      const nowMs = Date.now();
+      const [head, expS] = [randomUUID(), Math.floor(nowMs / 1_000) - 60];
+      const expired = { ...issued(), exp: expS, parents: [randomUUID(), head], params: { text: "\ud800" } };
+      await store.record(expired, "me", nowMs, [], 1);
+      const kept = { ...issued(), parents: [head] };
+      await store.record(kept, "me", nowMs, [], 1);
+      const listed = await store.listBelow({ jti: head, parents: [] }, "", 9);
+      assert.deepEqual(
+        listed.map(({ claims }) => claims.jti),
+        [kept.jti],
+      );
+      assert.deepEqual(await store.listBelow({ jti: expired.parents[0]!, parents: [head] }, "", 9), []);
+    });
+
     promise("reports whether a key has signed a valid token, even when it is opened again", async (under) => {
       const nowMs = Date.now();
       const expS = Math.floor(nowMs / 1_000) + 3_600;
@@ -194,15 +250,17 @@ export function tokenStoreSuite(subject: string, open: () => Promise<TokenStoreU
       assert.equal(listed.filter(({ claims }) => claims.exp === EXP_S).length, 1);
     });
 
-    promise("reports each revocation once, after it is in force", async ({ store }) => {
-      const reported: string[] = [];
-      store.onRevoked((jtis) => {
-        for (const jti of jtis) assert.equal(store.isRevoked(jti), true);
-        reported.push(...jtis);
-      });
+    promise("reports each revocation to each listener once, after it is in force", async ({ store }) => {
+      const reported: string[][] = [[], []];
+      for (const jtisOfListener of reported) {
+        store.onRevoked((jtis) => {
+          for (const jti of jtis) assert.equal(store.isRevoked(jti), true);
+          jtisOfListener.push(...jtis);
+        });
+      }
       const [one, other] = [randomUUID(), randomUUID()];
       for (const jti of [one, one, other]) await store.revoke(jti, "me", START_MS);
-      assert.deepEqual(reported, [one, other]);
+      for (const jtisOfListener of reported) assert.deepEqual(jtisOfListener, [one, other]);
     });
 
     promise("revokes only valid jtis", async ({ store }) => {

@@ -28,8 +28,10 @@ const anyParams = fc.record({ P: fc.nat(1), KEY: fc.nat(1) }, { requiredKeys: []
 const anySecrets = fc.record({ KEY: fc.nat(0), OTHER: fc.nat(0) }, { requiredKeys: [], noNullPrototype: true });
 const tokenLimits = fc.record({ token: fc.record({ minute: fc.integer({ min: 1, max: 6 }) }) });
 
+const anyTimeout = fc.constantFrom("10ms", "999ms", "1s", "1001ms");
+
 const anyHead = fc.record(
-  { limits: tokenLimits, net: anyNet, fresh: fc.constant(true), params: anyParams },
+  { limits: tokenLimits, timeout: anyTimeout, net: anyNet, fresh: fc.constant(true), params: anyParams },
   { requiredKeys: ["limits"], noNullPrototype: true },
 );
 const anyIssue = fc.record({
@@ -43,6 +45,7 @@ const anyIssue = fc.record({
         { weight: 1, arbitrary: fc.subarray(VERBS, { minLength: 1 }) },
       ),
       limits: tokenLimits,
+      timeout: anyTimeout,
       net: anyNet,
       params: anyParams,
       secrets: anySecrets,
@@ -65,6 +68,9 @@ const anyPut = fc.record({
       params: anyParams,
       secrets: anySecrets,
       limits: fc.option(tokenLimits),
+      timeout: fc.option(anyTimeout),
+      errors: fc.constantFrom("shown", "hidden"),
+      record: fc.constantFrom("input", null),
       net: fc.option(anyNet),
       fresh: fc.boolean(),
       exp: fc.option(fc.integer({ min: START_S + 10, max: START_S + 60 })),
@@ -81,6 +87,8 @@ const anyModestPut = fc.record({
     fc.record({ code: fc.constant("1"), secrets: fc.constant({ OTHER: 0 }) }),
     fc.record({ limits: tokenLimits }),
     fc.record({ public: fc.boolean() }),
+    fc.record({ timeout: anyTimeout }),
+    fc.record({ errors: fc.constantFrom("shown", "hidden"), record: fc.constantFrom("input", null) }),
   ),
 });
 const anyRollback = fc.record({
@@ -102,11 +110,14 @@ const anySteps = fc.array(
 );
 type Step = typeof anySteps extends fc.Arbitrary<(infer S)[]> ? S : never;
 
-/** The origin of a secret: its setter, its code, and the params and net under which an entitled caller last kept it. */
+/** What only an entitled caller may change without the loss of the secrets. */
+type Terms = Pick<Claims, "params" | "net"> & { readonly isShown: boolean; readonly isKept: boolean };
+
+/** The origin of a secret: its setter, its code, and the terms under which an entitled caller last kept it. */
 interface Origin {
   readonly by: Claims;
   readonly code: string | null;
-  vetted: Pick<Claims, "params" | "net"> | null;
+  vetted: Terms | null;
 }
 
 /** An administrator, a head token, and the tokens and two tasks that they and their descendants create. */
@@ -167,6 +178,7 @@ class World {
     assert.ok(!isPublic || permitsVerb(above, "run"), context);
     assert.ok(claims.exp !== null && claims.exp <= above.exp!, context);
     assert.deepEqual(claims.limits.container, above.limits.container, context);
+    assert.ok(callerOf(claims).timeoutMs <= callerOf(above).timeoutMs, context);
     for (const host of ["a.example", "b.example", "c.example"]) {
       for (const port of [80, 443]) {
         assert.ok(!isNamed(claims, host, port) || isNamed(above, host, port), `${host}:${port}: ${context}`);
@@ -188,14 +200,19 @@ class World {
     }
   }
 
-  #checkOwn({ caller: { claims } }: Task, keeper: Claims, origin: Origin): void {
+  #checkOwn({ caller: { claims }, errors, record }: Task, keeper: Claims, origin: Origin): void {
     assert.equal(origin.code, claims.code!.sha256, "different code received the secrets");
     const { params, net } = claims;
     const vetting = keeper.admin || [origin.by.jti, ...origin.by.parents].includes(keeper.jti);
-    if (vetting) origin.vetted = { params, net };
+    const [isShown, isKept] = [errors === "shown", record === "input"];
+    if (vetting) origin.vetted = { params, net, isShown, isKept };
     else {
       this.seen.kept++;
-      assert.ok(isDeepStrictEqual(origin.vetted, { params, net }), "secrets stayed after a stranger's change");
+      const { vetted } = origin;
+      const same = isDeepStrictEqual([vetted?.params, vetted?.net], [params, net]);
+      assert.ok(same, "secrets stayed after a stranger's change");
+      assert.ok(vetted?.isShown || !isShown, "a stranger showed the errors of code with secrets");
+      assert.ok(vetted?.isKept || !isKept, "a stranger had the input of code with secrets kept");
     }
   }
 

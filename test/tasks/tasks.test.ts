@@ -4,6 +4,7 @@ import { test, type TestContext } from "node:test";
 
 import { mustBeRunnable } from "../../src/http/run/find-task.ts";
 import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
+import type { Task } from "../../src/tasks/task.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import type { Caller } from "../../src/tokens/caller.ts";
 import { revokeKey, rotateKeys } from "../../src/tokens/keys/key-rotation.ts";
@@ -22,6 +23,10 @@ interface Kept {
   store: SqliteTaskStore;
   tokens: Tokens & { clock: { nowMs: number }; folder: string };
   admin: Caller;
+}
+
+function factsOf({ version, caller, errors, record }: Task): unknown[] {
+  return [version, caller.claims.timeout, errors, record];
 }
 
 async function testTasks(t: TestContext): Promise<Kept> {
@@ -178,6 +183,98 @@ test("an administrator's secrets stay after an administrator's change, and are d
   const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me");
   const changed = await tasks.put(AT, { params: { a: 2 } }, callerOf(claims), always);
   assert.deepEqual(await tokens.vault.own(changed.task.owner), {});
+});
+
+test("timeout, errors and record stay until a request changes them, and a rollback restores them", async (t) => {
+  const { tasks, admin } = await testTasks(t);
+  const put = async (members: object): Promise<unknown[]> =>
+    factsOf((await tasks.put(AT, members, admin, always)).task);
+  assert.deepEqual(await put({ code: "1" }), [1, null, "hidden", null]);
+  assert.deepEqual(await put({ timeout: "5000ms", errors: "shown", record: "input" }), [2, "5s", "shown", "input"]);
+  assert.deepEqual(await put({ params: { a: 1 } }), [3, "5s", "shown", "input"]);
+  assert.deepEqual(await put({ timeout: null, record: null }), [4, null, "shown", null]);
+  assert.deepEqual(await put({ errors: "hidden" }), [5, null, "hidden", null]);
+  assert.deepEqual(factsOf(await tasks.rollBack(AT, 3, undefined, admin, always)), [6, "5s", "shown", "input"]);
+  assert.deepEqual(factsOf(await tasks.rollBack(AT, 1, undefined, admin, always)), [7, null, "hidden", null]);
+  const versions = (await tasks.versions(AT, admin)).map(factsOf);
+  assert.deepEqual(versions.slice(0, 2), [
+    [7, null, "hidden", null],
+    [6, "5s", "shown", "input"],
+  ]);
+});
+
+test("a PUT of the same timeout, errors and record changes nothing", async (t) => {
+  const { tasks, admin } = await testTasks(t);
+  await tasks.put(AT, { code: "1", timeout: "5s", errors: "shown", record: "input" }, admin, always);
+  for (const members of [{ timeout: "5000ms" }, { errors: "shown" }, { record: "input" }]) {
+    assert.equal((await tasks.put(AT, members, admin, always)).change, "none", JSON.stringify(members));
+  }
+  for (const members of [{ timeout: "6s" }, { errors: "hidden" }, { record: null }]) {
+    assert.equal((await tasks.put(AT, members, admin, always)).change, "changed", JSON.stringify(members));
+  }
+});
+
+test("a task that an older version has stored hides its errors, keeps no input and has no timeout", async (t) => {
+  const { tasks, store, admin } = await testTasks(t);
+  const { task } = await tasks.put(AT, { code: "1", public: true, errors: "shown", record: "input" }, admin, always);
+  const { errors, record, ...older } = JSON.parse(store.newest("acme", "task")!) as Record<string, unknown>;
+  assert.deepEqual([errors, record], ["shown", "input"]);
+  const stored = { ...older, version: 2, etag: "older" };
+  const room = { ...ROOM, family: null, familyBytes: 2 ** 20 };
+  const version = { version: 2, etag: "older", record: JSON.stringify(stored), code: "1" };
+  assert.equal(store.put("acme", "task", version, task.etag, room), "stored");
+  assert.deepEqual(factsOf((await tasks.find("acme", "task"))!), [2, null, "hidden", null]);
+  const changed = await tasks.put(AT, { params: { a: 1 } }, admin, always);
+  assert.deepEqual(factsOf(changed.task), [3, null, "hidden", null]);
+});
+
+test("a task inherits the timeout of the token that puts it, and may only have a shorter one", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"], timeout: "5s" }, "me");
+  const by = callerOf(claims);
+  const put = async (members: object): Promise<unknown> => {
+    return (await tasks.put(AT, members, by, always)).task.caller.claims.timeout;
+  };
+  assert.equal(await put({ code: "1" }), "5s");
+  assert.equal(await put({ timeout: "1s" }), "1s");
+  assert.equal(await put({ timeout: null }), "5s");
+  const problem = await problemOf(() => tasks.put(AT, { timeout: "6s" }, by, always));
+  assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*timeout is longer .* which is 5s/);
+  // A member that the request does not name needs the permission too.
+  await tasks.put(AT, { timeout: "10s" }, admin, always);
+  const kept = await problemOf(() => tasks.put(AT, { params: { a: 1 } }, by, always));
+  assert.match(`${kept.code} ${kept.message}`, /token_forbidden.*timeout/);
+  const invalid = await problemOf(() => tasks.put(AT, { timeout: "1ms", errors: "all", record: "output" }, by, always));
+  assert.equal(invalid.code, "request_invalid");
+  assert.deepEqual(invalid.options.violations!.map((each) => (each as { member: string }).member).toSorted(), [
+    "errors",
+    "record",
+    "timeout",
+  ]);
+});
+
+test("secrets are deleted if a token that did not set them shows errors, keeps inputs or lengthens the timeout", async (t) => {
+  const { tasks, tokens, admin } = await testTasks(t);
+  const { claims } = await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me");
+  const set = { code: "1", timeout: "5s", secrets: { KEY: "x" }, errors: "hidden", record: null };
+  const keptBy = async (by: Caller, members: object, before: object = {}): Promise<boolean> => {
+    await tasks.put(AT, { ...set, ...before }, admin, always);
+    const { task } = await tasks.put(AT, members, by, always);
+    return Object.keys(await tokens.vault.own(task.owner)).length > 0;
+  };
+  for (const members of [{ errors: "shown" }, { record: "input" }, { timeout: "6s" }, { timeout: null }]) {
+    assert.equal(await keptBy(callerOf(claims), members), false, JSON.stringify(members));
+    assert.equal(await keptBy(admin, members), true, JSON.stringify(members));
+  }
+  const open = { errors: "shown", record: "input" };
+  for (const members of [
+    { errors: "hidden" },
+    { record: null },
+    { timeout: "4s" },
+    { limits: { token: { day: 9 } } },
+  ]) {
+    assert.equal(await keptBy(callerOf(claims), members, open), true, JSON.stringify(members));
+  }
 });
 
 test("the token of a task is not a credential, even if the service's own key has signed it", async (t) => {

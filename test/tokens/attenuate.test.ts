@@ -17,6 +17,7 @@ const HEAD = {
   can: ALL,
   exp: START_S + 3_600,
   limits: { container: { minute: 60 }, token: { day: 100 } },
+  timeout: "30s",
   net: ["api.example.com", "b.example.com:443", "[::1]:80"],
   depth: 2,
   params: { plan: "free" },
@@ -76,6 +77,18 @@ test("a token may add a pin, and then runs only that code", async (t) => {
   assert.deepEqual((await issue({ containers: ["acme"], code }, callerOf(claims))).claims.code, code);
 });
 
+test("a token may have a shorter timeout than the token above, and a longer one is named with its limit", async (t) => {
+  const { issue } = await testTokens(t);
+  const { claims } = await issue(HEAD, "an administrator");
+  const child = await issue({ containers: ["acme"], timeout: "5s" }, callerOf(claims));
+  assert.equal(child.claims.timeout, "5s");
+  const problem = await problemOf(() => issue({ containers: ["acme"], timeout: "31s" }, callerOf(claims)));
+  assert.match(problem.message, /timeout is longer than the timeout of the calling token, which is 30s/);
+  const unlimited = await issue(asJson({ ...HEAD, timeout: undefined }), "an administrator");
+  const below = await issue({ containers: ["acme"], timeout: "24d" }, callerOf(unlimited.claims));
+  assert.deepEqual([unlimited.claims.timeout, below.claims.timeout], [null, "24d"]);
+});
+
 test("a token inherits params, and may add others", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue({ ...HEAD, params: { plan: "pro", of: { a: [1] } } }, "an administrator");
@@ -98,6 +111,7 @@ const WIDER: [string, object, string[]][] = [
   ["a limit of containers that is lower", { limits: { container: { minute: 59 } } }, ["limits.container"]],
   ["another window", { limits: { container: { minute: 60, day: 9 } } }, ["limits.container"]],
   ["no window", { limits: { container: {} } }, ["limits.container"]],
+  ["a longer timeout", { timeout: "30001ms" }, ["timeout"]],
   ["another place", { net: ["api.example.com", "evil.example.com"] }, ["net"]],
   ["another port", { net: ["b.example.com:80"] }, ["net"]],
   ["all ports", { net: ["b.example.com"] }, ["net"]],
@@ -172,6 +186,7 @@ const NAMES = ["acme", "acme-", "acme-1", "acme-12", "b", "a"];
 const PATTERNS = [...NAMES, "acme-*", "acme-1*", "a*", "b*", "*"];
 const PLACES = ["a.example", "a.example:443", "a.example:80", "b.example:80", "b.example", "::1", "[::1]:80"];
 const anyParams = fc.record({ a: fc.nat(1), b: fc.nat(1), c: fc.nat(1) }, { requiredKeys: [], noNullPrototype: true });
+const anyTimeout = fc.constantFrom("10ms", "999ms", "1s", "1001ms", "2s");
 const anyRequest = fc.record(
   {
     admin: fc.constant(true),
@@ -185,6 +200,7 @@ const anyRequest = fc.record(
       },
       { requiredKeys: [] },
     ),
+    timeout: anyTimeout,
     net: fc.oneof(fc.constant(false), fc.subarray(PLACES, { minLength: 1 })),
     code: fc.constantFrom({ sha256: "a".repeat(64) }, { sha256: "b".repeat(64) }),
     fresh: fc.constant(true),
@@ -199,6 +215,7 @@ const headArbitrary = fc
     {
       limits: fc.record({ token: fc.record({ minute: fc.integer({ min: 1, max: 8 }) }) }),
       depth: fc.integer({ min: 1, max: 4 }),
+      timeout: anyTimeout,
       net: fc.oneof(fc.constant(false), fc.subarray(PLACES, { minLength: 1 })),
       fresh: fc.constant(true),
       params: anyParams,
@@ -213,6 +230,7 @@ const modestRequest = fc.record(
     containers: fc.subarray(["acme-*", "acme-1*", "acme-12", "b"], { minLength: 1 }),
     can: fc.constant(ALL),
     limits: fc.record({ token: fc.record({ minute: fc.integer({ min: 1, max: 9 }) }) }),
+    timeout: anyTimeout,
     net: fc.subarray(PLACES, { minLength: 1 }),
     depth: fc.nat(3),
   },
@@ -310,6 +328,7 @@ function assertWithin(claims: Claims, above: Claims): void {
   assert.ok(claims.exp !== null && claims.exp <= above.exp!, context);
   assert.deepEqual(claims.limits.container, above.limits.container, context);
   assert.ok(claims.depth < above.depth, context);
+  assert.ok(callerOf(claims).timeoutMs <= callerOf(above).timeoutMs, context);
   for (const host of ["a.example", "b.example", "[::1]", "c.example"]) {
     for (const port of [80, 443, 1]) {
       assert.ok(!isNamed(claims, host, port) || isNamed(above, host, port), `${host}:${port}: ${context}`);

@@ -15,6 +15,7 @@ function caller(jti: string, changes: Partial<Claims> = {}): Caller {
     nbf: null,
     iat: 0,
     limits: {},
+    timeout: null,
     net: null,
     code: null,
     params: {},
@@ -41,6 +42,16 @@ test("unpinned code is one group for all tokens, including an administrator's, a
     mine.isolationGroup(null).isolationKey,
     caller(B, { admin: true, can: [] }).isolationGroup(null).isolationKey,
   );
+});
+
+test("a timeout moves a run to no other group, because the service ends each run by itself", () => {
+  const keys = [null, "10ms", "5s"].map((timeout) => caller(A, { timeout }).isolationGroup(null).isolationKey);
+  assert.equal(new Set(keys).size, 1);
+});
+
+test("the timeout of a caller is in milliseconds, and unlimited without a claim", () => {
+  const timeouts = [null, "10ms", "5s", "24d"].map((timeout) => caller(A, { timeout }).timeoutMs);
+  assert.deepEqual(timeouts, [Infinity, 10, 5_000, 24 * 86_400_000]);
 });
 
 test("runs with different net or secrets are in different groups", () => {

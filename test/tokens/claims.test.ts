@@ -12,6 +12,7 @@ const CLAIMS: Claims = {
   nbf: null,
   iat: 0,
   limits: {},
+  timeout: null,
   net: null,
   code: null,
   params: {},

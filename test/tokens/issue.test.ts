@@ -26,6 +26,7 @@ test("a token has the requested members, and defaults for the rest", async (t) =
     nbf: null,
     iat: START_S,
     limits: {},
+    timeout: null,
     net: null,
     code: null,
     params: {},
@@ -73,6 +74,23 @@ test("net is stored in the token with each destination once and in one spelling,
   const none = await tokens.issue({ admin: true, net: false }, "me");
   assert.equal(decodeJwt(none.token)["net"], false);
   assert.equal((await tokens.verifier.verify(none.token)).claims.net, false);
+});
+
+test("a timeout is stored in the token in its shortest spelling", async (t) => {
+  const tokens = await testTokens(t);
+  for (const [given, stored] of [
+    ["5s", "5s"],
+    ["5000ms", "5s"],
+    ["120s", "2m"],
+    ["90s", "90s"],
+    ["10ms", "10ms"],
+    ["2147483647ms", "2147483647ms"],
+  ] as const) {
+    const { token, claims } = await tokens.issue({ containers: ["demo"], timeout: given }, "me");
+    assert.deepEqual([claims.timeout, decodeJwt(token)["timeout"]], [stored, stored]);
+    assert.equal((await tokens.verifier.verify(token)).claims.timeout, stored);
+  }
+  assert.equal("timeout" in decodeJwt((await tokens.issue({ containers: ["demo"] }, "me")).token), false);
 });
 
 test("a pin is stored in the token in one spelling, and fresh if requested", async (t) => {
@@ -241,6 +259,11 @@ const FAULTS: [string, unknown, string[]][] = [
     },
     ["net"],
   ],
+  ["a timeout without a unit", { containers: ["a"], timeout: "5" }, ["timeout"]],
+  ["a timeout as a number", { containers: ["a"], timeout: 5_000 }, ["timeout"]],
+  ["a timeout of nothing", { containers: ["a"], timeout: null }, ["timeout"]],
+  ["a timeout that is too short", { containers: ["a"], timeout: "9ms" }, ["timeout"]],
+  ["a timeout longer than a timer", { containers: ["a"], timeout: "2147483648ms" }, ["timeout"]],
   ["fresh that is not true", { containers: ["a"], fresh: false }, ["fresh"]],
   ["a pin that is none", { containers: ["a"], code: "x" }, ["code"]],
   ["a pin to nothing", { containers: ["a"], code: {} }, ["code"]],

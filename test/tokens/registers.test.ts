@@ -48,6 +48,47 @@ if (!(await missing("redis-server"))) {
     };
   });
 
+  test("the lists of the tokens below a token lose the names of deleted records, without a read", async (t) => {
+    const server = await startRedis();
+    t.after(() => server[Symbol.asyncDispose]());
+    const shared = await openShared({ revocationLag: 2_000 }, await server.link());
+    t.after(() => shared.close());
+    const [nowMs, head, middle] = [Date.now(), randomUUID(), randomUUID()];
+    const record = async (endsInS: number, most?: number): Promise<string> => {
+      const [jti, nowS] = [randomUUID(), Math.floor(nowMs / 1_000)];
+      const times = { iat: nowS, exp: nowS + endsInS };
+      const members = { containers: ["demo"], can: ["run" as const], parents: [middle, head] };
+      await shared.registry.record(
+        { iss: "caisson", aud: "caisson", jti, ...times, ...members },
+        "me",
+        nowMs,
+        [],
+        most,
+      );
+      return jti;
+    };
+    const listed = async (): Promise<string[][]> => {
+      const keys = (await server.client.keys("*tokens:below:*")).toSorted();
+      return Promise.all(keys.map(async (key) => (await server.client.zrange(key, "0", "-1")).toSorted()));
+    };
+    const first = await record(3_600);
+    // Redis deletes the record of this token at once, because the token ended days ago.
+    await record(-3 * 86_400);
+    const last = await record(3_600);
+    const both = [first, last].toSorted();
+    assert.deepEqual(await listed(), [both, both, both, both]);
+    // Ended, but still on record, until the family has too many.
+    const ended = await record(-60, 9);
+    assert.ok((await listed()).every((names) => names.includes(ended)));
+    const newest = await record(3_600, 1).catch(() => null);
+    assert.notEqual(newest, null);
+    const kept = [first, last, newest!].toSorted();
+    assert.deepEqual(await listed(), [kept, kept, kept, kept]);
+    const [key] = await server.client.keys(`*tokens:below:${head}`);
+    const ttlMs = await server.client.pttl(key!);
+    assert.ok(ttlMs > 86_400_000 && ttlMs < 2 * 86_400_000, `${ttlMs}`);
+  });
+
   test("a list of a few tokens does not read a thousand from Redis", async (t) => {
     const server = await startRedis();
     t.after(() => server[Symbol.asyncDispose]());

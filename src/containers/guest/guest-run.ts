@@ -1,3 +1,4 @@
+import type { EgressUse } from "../../egress/budgets.ts";
 import type { Refusal } from "../../egress/faults.ts";
 import type { Problem } from "../../errors.ts";
 import { DATA_BYTES, DATA_FRAME_COST_BYTES, type HeadMessage, WINDOW_BYTES } from "../../wire/messages.ts";
@@ -15,8 +16,10 @@ export class GuestRun {
   readonly listener: RunListener;
   readonly log: RunLog;
   readonly code: Pick<KnownCode, "answersBy">;
-  /** On the clock of `performance.now()`. It moves when the head of a stream arrives. */
+  /** On the clock of `performance.now()`. It moves when the head of a stream arrives, unless the run has its own timeout. */
   deadlineMs: number;
+  /** The timeout of this run, if it is shorter than the limit for all runs; otherwise null. */
+  readonly timeoutMs: number | null;
   /** The body of its request, if it is streamed to the guest. */
   upload: Upload | null = null;
   /** Bytes of the body that the guest may still send. */
@@ -28,18 +31,24 @@ export class GuestRun {
   /** Whether it has its answer, or its client has left. Its `waitUntil` work continues. */
   answered = false;
 
-  constructor(listener: RunListener, deadlineMs: number, code: Pick<KnownCode, "answersBy">) {
+  /** @param timeoutMs the timeout of this run; it applies if it is shorter than `wallMs`. */
+  constructor(
+    listener: RunListener,
+    { nowMs, wallMs, timeoutMs }: { nowMs: number; wallMs: number; timeoutMs: number },
+    code: Pick<KnownCode, "answersBy">,
+  ) {
     this.code = code;
     this.listener = listener;
     this.log = new RunLog(listener.logSink);
-    this.deadlineMs = deadlineMs;
+    this.deadlineMs = nowMs + Math.min(wallMs, timeoutMs);
+    this.timeoutMs = timeoutMs < wallMs ? timeoutMs : null;
   }
 
   /** @param streamMs the maximum time until the end of the stream. */
   head(payload: Buffer, streamMs: number): void {
     if (this.streaming) throw new Error("a second head");
     this.streaming = true;
-    this.deadlineMs = performance.now() + streamMs;
+    if (this.timeoutMs === null) this.deadlineMs = performance.now() + streamMs;
     this.listener.head(parseHead(payload));
   }
 
@@ -71,5 +80,7 @@ export interface RunListener {
   over(): void;
   /** The run asked for a destination that it may not reach. This may follow `over`, because a lookup of a name takes time. */
   refused(refusal: Refusal): void;
+  /** The run has used the network for the first time. The counts change until its end. */
+  usesEgress(use: EgressUse): void;
   readonly logSink: RunLogSink;
 }

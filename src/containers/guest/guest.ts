@@ -113,15 +113,22 @@ export class Guest implements FrameTarget {
    * Sends a run to the guest.
    *
    * @param context creates the run's context as JSON. It is not called for code that never reads its context.
-   * @param body the body of the request if it is not a part of the context. Only the guest may read it, at its own pace.
+   * @param options `timeoutMs`: the timeout of this run; it never exceeds the limit for all runs. `body`: the body of the
+   *   request if it is not a part of the context. Only the guest may read it, at its own pace.
    * @returns the id that `abort`, `grant` and the guest use for the run.
    * @throws {Problem} `sandbox_failed` if the guest has just ended.
    */
-  run(code: Code, context: () => string, listener: RunListener, nowMs: number, body?: RequestBody | null): number {
+  run(
+    code: Code,
+    context: () => string,
+    listener: RunListener,
+    nowMs: number,
+    { timeoutMs = Infinity, body = null }: RunOptions = {},
+  ): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.codes.use(code);
     const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
-    const guestRun = new GuestRun(listener, nowMs + this.limits.wallMs, known);
+    const guestRun = new GuestRun(listener, { nowMs, wallMs: this.limits.wallMs, timeoutMs }, known);
     const id = this.inFlight.add(guestRun);
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
@@ -149,6 +156,30 @@ export class Guest implements FrameTarget {
     this.abort(id, "gone");
     if (guestRun.answered) return;
     this.#conclude(id, guestRun);
+    this.#countAbandoned();
+  }
+
+  /**
+   * Ends a run whose own timeout has passed. As after `abandon`, the task may continue, and the guest keeps taking runs:
+   * otherwise callers with short timeouts would make the service replace guests all the time.
+   */
+  giveUp(id: number, problem: Problem): void {
+    this.abort(id, "deadline");
+    this.fail(id, problem);
+    this.#countAbandoned();
+  }
+
+  /** Ends a run for its caller. Only the end of the guest stops code that keeps running, so the guest takes no new run. */
+  cancel(id: number, problem: Problem): void {
+    if (!this.inFlight.get(id)) return;
+    this.abort(id, "gone");
+    // Replacing a guest costs a start. Callers that cancel all the time wait as after crashes.
+    this.crashedMs ??= performance.now();
+    this.fail(id, problem);
+    this.retire();
+  }
+
+  #countAbandoned(): void {
     if (++this.#abandoned >= MAX_ABANDONED) this.retire();
   }
 
@@ -158,6 +189,11 @@ export class Guest implements FrameTarget {
     if (!guestRun || bytes === 0) return;
     guestRun.window += bytes;
     this.#connection.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
+  }
+
+  /** Returns the listeners of its runs in flight. */
+  *listeners(): Generator<RunListener> {
+    for (const [, { listener }] of this.inFlight) yield listener;
   }
 
   /** Whether it has spent its frame budget, so that the service does not read it. */
@@ -299,6 +335,12 @@ export class Guest implements FrameTarget {
   }
 
   readonly #onProtocolError = (error: Error): void => this.crash(forgeryCause(error, this.inFlight.size));
+}
+
+/** How a run differs from other runs of its code. */
+export interface RunOptions {
+  readonly timeoutMs?: number;
+  readonly body?: RequestBody | null;
 }
 
 function u32(value: number): Buffer {

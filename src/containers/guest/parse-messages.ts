@@ -1,5 +1,5 @@
 import type { ProblemCode } from "../../error-codes.ts";
-import { Problem, type TaskError } from "../../errors.ts";
+import { Problem, type TaskError, type TaskPosition } from "../../errors.ts";
 import { checkHead, HEAD_BYTES } from "../../wire/head.ts";
 import type { HeadMessage } from "../../wire/messages.ts";
 
@@ -22,6 +22,9 @@ const CLAIMABLE: ReadonlySet<string> = new Set<ProblemCode>([
 /** Statuses that a task may not set, because only the service answers with them. */
 const RESERVED_STATUSES: ReadonlySet<number> = new Set([401, 403, 407, 429, 503]);
 const MAX_TEXT = 65_536;
+const MAX_FILE = 255;
+/** Five lines of a hundred characters, their numbers and the mark; a tab or a name takes more room than one character. */
+const MAX_FRAME = 4_096;
 /** The maximum depth of an error. A message may parse and nest too deep to be serialized. Honest guests stay below. */
 const MAX_ERROR_DEPTH = 40;
 
@@ -33,10 +36,12 @@ export function parseFault(payload: Buffer): { problem: Problem; retire: boolean
   const error = fault["error"] === undefined ? undefined : taskError(fault["error"], MAX_ERROR_DEPTH);
   const status = statusOf(fault["status"]);
   const hint = fault["hint"];
+  const at = fault["at"];
   const problem = new Problem(code as ProblemCode, text(fault["detail"]), {
     ...(hint === undefined ? {} : { hint: text(hint) }),
     ...(status === undefined ? {} : { status }),
     ...(error && { error }),
+    ...(at === undefined ? {} : { at: positionOf(at) }),
   });
   return { problem, retire: fault["retire"] === true };
 }
@@ -46,6 +51,16 @@ export function parseHead(payload: Buffer): HeadMessage {
   if (payload.length > HEAD_BYTES) throw new TypeError(`a head of ${payload.length} bytes`);
   const { status, headers } = members(JSON.parse(payload.toString()));
   return checkHead(status, headers);
+}
+
+function positionOf(value: unknown): TaskPosition {
+  const { file, line, column, frame } = members(value);
+  return {
+    file: printable(file, MAX_FILE, /\p{Cc}/u),
+    line: positive(line),
+    column: positive(column),
+    frame: frame === null ? null : printable(frame, MAX_FRAME, /(?!\n)\p{Cc}/u),
+  };
 }
 
 function taskError(value: unknown, depth: number): TaskError {
@@ -73,6 +88,18 @@ function requireShallow(value: unknown, depth: number): void {
 function statusOf(status: unknown): number | undefined {
   if (!Number.isInteger(status) || (status as number) < 400 || (status as number) > 599) return undefined;
   return RESERVED_STATUSES.has(status as number) ? undefined : (status as number);
+}
+
+function positive(value: unknown): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 1) throw new TypeError("a position that is not a number");
+  return value as number;
+}
+
+function printable(value: unknown, max: number, forbidden: RegExp): string {
+  if (typeof value !== "string" || value.length > max || forbidden.test(value)) {
+    throw new TypeError("a position without its text");
+  }
+  return value;
 }
 
 function members(value: unknown): Record<string, unknown> {

@@ -44,6 +44,7 @@ function listenerOf({ resolve, reject }: PromiseWithResolvers<Buffer>): RunListe
     fault: reject,
     over: ignore,
     refused: ignore,
+    usesEgress: ignore,
     logSink: { log: ignore, lateError: ignore },
   };
 }

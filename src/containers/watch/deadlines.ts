@@ -8,10 +8,16 @@ export interface RunDeadlines {
   readonly streamMs: number;
 }
 
-/** Ends each run whose deadline has passed. Its guest takes no new run, because what the run left behind is still there. */
+/**
+ * Ends each run whose deadline has passed. After the limit for all runs its guest takes no new run, because what the run
+ * left behind is still there.
+ */
 export function expireRuns(guest: Guest, nowMs: number, deadlines: RunDeadlines): void {
   for (const [id, guestRun] of guest.inFlight) {
-    if (guestRun.deadlineMs <= nowMs) guest.expire(id, timeoutOf(guestRun, deadlines));
+    if (guestRun.deadlineMs > nowMs) continue;
+    const problem = timeoutOf(guestRun, deadlines);
+    if (guestRun.timeoutMs === null) guest.expire(id, problem);
+    else guest.giveUp(id, problem);
   }
 }
 
@@ -23,9 +29,10 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Prob
     );
   }
   const hint = hintOf(guestRun);
+  const own = guestRun.timeoutMs;
   const what = guestRun.streaming
-    ? `the result was still streaming after ${formatDuration(streamMs)}`
-    : `the task gave no result within ${formatDuration(wallMs)}`;
+    ? `the result was still streaming after ${formatDuration(own ?? streamMs)}`
+    : `the task gave no result within ${formatDuration(own ?? wallMs)}${own === null ? "" : ", the timeout of this run"}`;
   return new Problem("task_timeout", what, hint === null ? {} : { hint });
 }
 

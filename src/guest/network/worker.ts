@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from "node:module";
 import threads from "node:worker_threads";
 
+import { hideOwnFrames } from "../stack-frames.ts";
 import { installNetwork, onThreadFrame } from "./install.ts";
 import { onPort, postFrame, postPort, refPort, unrefPort } from "./port.ts";
 import type { WorkerNetwork } from "./workers.ts";
@@ -13,6 +14,8 @@ syncBuiltinESMExports();
 
 const { port, ids } = network;
 let held = 0;
+
+hideOwnFrames();
 
 installNetwork({
   ids,

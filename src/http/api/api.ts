@@ -3,10 +3,12 @@ import { Hono } from "hono";
 import { asProblem } from "../problem.ts";
 import { parseTarget } from "../target.ts";
 import { serveAudit } from "./audit-routes.ts";
+import { cancelRoute } from "./cancel-route.ts";
 import { serveContainers } from "./container-routes.ts";
 import { serveLimits } from "./limit-routes.ts";
 import { servePublic } from "./public-routes.ts";
 import { type Api, type ApiDependencies, incomingOf, notFound, problem } from "./route.ts";
+import { serveRuns } from "./run-routes.ts";
 import { serveTasks } from "./task-routes.ts";
 import { serveTokens } from "./token-routes.ts";
 import { serveUsage } from "./usage-routes.ts";
@@ -21,6 +23,11 @@ export function makeApi(dependencies: ApiDependencies): Api {
   serveTasks(api, dependencies);
   serveUsage(api, dependencies);
   serveAudit(api, dependencies);
+  serveRuns(api, dependencies, {
+    // The listener passes this method to the path of runs before it comes here.
+    container: { POST: (call) => problem(call, notFound(call.req.path)) },
+    run: { DELETE: cancelRoute(dependencies) },
+  });
   servePublic(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path)));
   api.onError((error, call) => {

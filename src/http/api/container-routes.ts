@@ -1,9 +1,9 @@
-import { Page } from "../../limits/page.ts";
-import { useRecord } from "../../limits/record.ts";
 import { isEmpty, readPolicy } from "../../policies/policy-request.ts";
 import { NO_POLICY } from "../../policies/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import { permitsVerb } from "../../tokens/claims.ts";
 import { containerName } from "../target.ts";
+import { containerPage } from "./container-list.ts";
 import { pageQuery } from "./page-query.ts";
 import { readJson } from "./read-json.ts";
 import {
@@ -18,15 +18,15 @@ import {
   resource,
 } from "./route.ts";
 
-/** Serves the policies and the list of containers, for administrators. */
+/** Serves the policies, for administrators, and the list of containers, for administrators and tokens that may issue. */
 export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   const { policies } = dependencies;
   resource(api, "/api/containers", {
     GET: async (call) => {
-      const { claims } = await authenticate(call, dependencies);
+      const caller = await authenticate(call, dependencies);
       const { after, count } = pageQuery(call);
-      if (!claims.admin) throw forbidden();
-      return json(200, await list(after, count, dependencies));
+      if (!permitsVerb(caller.claims, "issue")) throw forbidden();
+      return json(200, await containerPage(after, count, caller, dependencies));
     },
   });
 
@@ -54,21 +54,4 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
       return json(200, NO_POLICY);
     },
   });
-}
-
-/** Returns a page of the containers that have a policy, counted runs or a live guest. */
-async function list(after: string, count: number, { policies, limiter, containers }: ApiDependencies): Promise<object> {
-  // One entry more than requested shows whether a next page exists.
-  const page = new Page(after, count + 1);
-  for (const name of await limiter.containers(after, count + 1)) page.add(name);
-  for (const name of policies.containers(after, count + 1)) page.add(name);
-  for (const name of containers.names()) page.add(name);
-  const names = page.names();
-  const entries = names.slice(0, count).map(async (container) => ({
-    container,
-    policy: policies.get(container) ?? NO_POLICY,
-    used: useRecord(await limiter.use(container)),
-    ...containers.activity(container),
-  }));
-  return { containers: await Promise.all(entries), next: names.length > count ? names[count - 1]! : null };
 }

@@ -4,6 +4,7 @@ import type { Call } from "./route.ts";
 
 const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 1_000;
+const HINT = "cursor is the member next of the previous page; limit is the number of entries.";
 
 /**
  * Reads which page of a list a request selects.
@@ -16,22 +17,31 @@ export function pageQuery(
   call: Call,
   filters: readonly string[] = [],
 ): { after: string; count: number; query: URLSearchParams } {
-  const { query } = parseTarget(call.env.incoming.url!);
-  for (const name of query.keys()) {
-    if (!["key", "cursor", "limit", ...filters].includes(name)) {
-      throw invalid(`the query contains the unknown parameter ${JSON.stringify(name.slice(0, 100))}`);
-    }
-    if (name !== "key" && query.getAll(name).length > 1) throw invalid(`the query contains ${name} more than once`);
-  }
+  const query = readParameters(call, ["cursor", "limit", ...filters], HINT);
   const limit = query.get("limit") ?? String(DEFAULT_ENTRIES);
   if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MAX_ENTRIES) {
-    throw invalid(`limit must be a whole number from 1 to ${MAX_ENTRIES}`);
+    throw new Problem("request_invalid", `limit must be a whole number from 1 to ${MAX_ENTRIES}`, { hint: HINT });
   }
   return { after: query.get("cursor") ?? "", count: Number(limit), query };
 }
 
-function invalid(detail: string): Problem {
-  return new Problem("request_invalid", detail, {
-    hint: "cursor is the member next of the previous page; limit is the number of entries.",
-  });
+/**
+ * Returns the query of a request.
+ *
+ * @param names the names of the parameters that the query may contain, each once
+ * @throws {Problem} `request_invalid` for any other parameter
+ */
+export function readParameters(call: Call, names: readonly string[], hint?: string): URLSearchParams {
+  const { query } = parseTarget(call.env.incoming.url!);
+  const invalid = (detail: string): Problem => {
+    return new Problem("request_invalid", detail, hint === undefined ? {} : { hint });
+  };
+  for (const name of query.keys()) {
+    if (name === "key") continue;
+    if (!names.includes(name)) {
+      throw invalid(`the query contains the unknown parameter ${JSON.stringify(name.slice(0, 100))}`);
+    }
+    if (query.getAll(name).length > 1) throw invalid(`the query contains ${name} more than once`);
+  }
+  return query;
 }

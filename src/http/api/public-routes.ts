@@ -36,9 +36,10 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
 }
 
 /** Returns what was lost of the records, by their kind. A loss costs no run, so the service stays healthy. */
-function lossesOf({ usage, audit, drain }: ApiDependencies): Record<string, object> {
+function lossesOf({ recordStore, usage, audit, drain }: ApiDependencies): Record<string, object> {
   const losses: Record<string, object> = {};
-  for (const [kind, found] of Object.entries({ usage: usage.losses, audit: audit.losses, logDrain: drain?.losses })) {
+  const all = { history: recordStore.losses, usage: usage.losses, audit: audit.losses, logDrain: drain?.losses };
+  for (const [kind, found] of Object.entries(all)) {
     // Members that are 0, null or an empty list are no loss.
     const lost = Object.entries(found ?? {}).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
     if (lost.length > 0) losses[kind] = Object.fromEntries(lost);

@@ -1,6 +1,7 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context, Hono } from "hono";
 
 import type { Config } from "../../config.ts";
@@ -10,8 +11,10 @@ import type { Limiter } from "../../limits/limiter.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Audit } from "../../records/audit/audit.ts";
 import type { Drain } from "../../records/drain/drain.ts";
+import type { Records } from "../../records/records.ts";
+import type { RecordStore } from "../../records/store.ts";
 import type { Usage } from "../../records/usage/usage.ts";
-import type { Tasks } from "../../tasks/tasks.ts";
+import type { DraftTask, Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
@@ -25,7 +28,7 @@ import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
-import { setOwner } from "../unread.ts";
+import { limitsItself, setOwner } from "../unread.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -38,13 +41,29 @@ export interface ApiDependencies {
   readonly policies: PolicyStore;
   readonly tasks: Tasks;
   readonly containers: ContainerManager;
+  readonly records: Records;
   readonly log: Log;
   readonly usage: Pick<Usage, "read" | "losses">;
   readonly audit: Pick<Audit, "add" | "list" | "losses">;
+  readonly recordStore: Pick<RecordStore, "losses">;
   /** Sends records to a collector; null if the operator named none. */
   readonly drain: Pick<Drain, "losses"> | null;
   readonly runCounts: RunCounts;
   readonly egressCounts: Pick<EgressCounts, "refused">;
+  /**
+   * Runs a task once without publishing it.
+   *
+   * @returns the record of the run, as JSON
+   * @throws {Problem} if the token may not run code in the container, and if the run is not admitted
+   */
+  readonly dryRun: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    draft: DraftTask,
+    by: Caller,
+  ) => Promise<string>;
+  /** Cancels a run. @returns false if the token may not cancel a run with this id, or there is none in flight. */
+  readonly cancel: (container: string, run: string, by: Caller) => boolean;
   /** Returns why the service would refuse all runs now, or null if it accepts runs. */
   readonly trouble: () => string | null;
   /** The isolation level, and the reason why no stronger level is in use. */
@@ -124,6 +143,11 @@ export function lastSegment(call: Call): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** Returns a segment of the path as the client sent it. @param at its index; the segment before the first slash has 0 */
+export function segment(call: Call, at: number): string {
+  return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
+}
+
 export function forbidden(): Problem {
   return new Problem("token_forbidden", "the token does not permit this");
 }
@@ -154,11 +178,29 @@ export function text(status: number, body: string, type: string, cache?: string)
   return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);
 }
 
+/**
+ * Sends the head of an answer without an end, and returns the answer. The handler then returns `STREAMED`. The writer limits
+ * the bytes that the client has not read.
+ */
+export function beginStream(call: Call, type: string, headers: readonly string[]): ServerResponse {
+  const { outgoing } = call.env;
+  limitsItself(outgoing);
+  outgoing.writeHead(200, Object.fromEntries(byName(["Content-Type", type, ...headers, ...COMMON])));
+  outgoing.flushHeaders();
+  return outgoing;
+}
+
+export const STREAMED: Response = RESPONSE_ALREADY_SENT;
+
 function answer(status: number, body: string | null, headers: readonly string[]): Response {
-  // If a name occurs more than once, its last value applies.
-  const byName = new Headers();
-  for (let index = 0; index < headers.length; index += 2) byName.set(headers[index]!, headers[index + 1]!);
-  return new Response(body, { status, headers: byName });
+  return new Response(body, { status, headers: byName(headers) });
+}
+
+/** If a name occurs more than once, its last value applies. */
+function byName(headers: readonly string[]): Headers {
+  const values = new Headers();
+  for (let index = 0; index < headers.length; index += 2) values.set(headers[index]!, headers[index + 1]!);
+  return values;
 }
 
 const COMMON: readonly string[] = [

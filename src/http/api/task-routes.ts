@@ -26,6 +26,7 @@ import {
   jsonText,
   notModified,
   resource,
+  segment,
 } from "./route.ts";
 
 /** How many times longer code may be in JSON, because of its escapes. */
@@ -64,6 +65,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     },
     PUT: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
+      if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
       await issueRate.look(by);
       const members = await readMembers(call, dependencies, by);
       const check = codeCheck(ref, by, dependencies);
@@ -97,6 +99,24 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       return answer(200, task);
     },
   });
+}
+
+/** Runs the task of the request once, and answers with the record. Nothing is published. */
+async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDependencies): Promise<Response> {
+  if (!permitsVerb(by.claims, "run")) throw forbidden();
+  const members = await readMembers(call, dependencies, by);
+  const draft = await dependencies.tasks.draft(ref, members, by, conditionOf(call));
+  const { incoming, outgoing } = call.env;
+  return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
+}
+
+/** @throws {Problem} `request_invalid` if the query has another parameter or value. */
+function isDryRun(call: Call): boolean {
+  const { query } = parseTarget(call.env.incoming.url!);
+  const given = query.getAll("dryRun");
+  if (given.length === 0) return false;
+  if (given.length === 1 && /^(?:true|false)$/.test(given[0]!)) return given[0] === "true";
+  throw new Problem("request_invalid", "dryRun must be true or false, once");
 }
 
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {
@@ -142,11 +162,6 @@ function requireTasksVerb(by: Caller, container: string): void {
 /** The indexes of these segments in `/api/tasks/{container}/{name}`. */
 const CONTAINER = 3;
 const NAME = 4;
-
-/** Returns a segment of the path as the client sent it. Hono would decode it before this code can validate it. */
-function segment(call: Call, at: number): string {
-  return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
-}
 
 /** @throws {Problem} `code_too_large`, `request_invalid` */
 async function readMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
@@ -198,13 +213,15 @@ function quoted({ etag }: Task): string {
 
 /** Returns all members of a task except its code and its secrets. Times are in Unix seconds. */
 function describe({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
-  const { jti, exp, limits, net, fresh, params, code } = caller.claims;
+  const { jti, exp, limits, timeout, net, fresh, params, code } = caller.claims;
   return {
     ...{ container, name, version, etag, jti },
     url: inline ? null : code!.url,
     sha256: code!.sha256 ?? null,
     public: task.public,
-    ...{ params, limits, net, fresh, exp, by },
+    errors: task.errors,
+    record: task.record,
+    ...{ params, limits, timeout, net, fresh, exp, by },
     changedAt: Math.floor(at / 1_000),
   };
 }

@@ -1,6 +1,6 @@
 import { Problem } from "../../errors.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { type Claims, permitsContainer } from "../../tokens/claims.ts";
+import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 import { AUDIENCE, ISSUER } from "../../tokens/format.ts";
 import type { IssuedToken } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
@@ -27,18 +27,23 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 /** The tokens that a list reads in one turn of the event loop. A token takes up to 3 ms. */
 const TOKENS_PER_TURN = 3;
 
-/** Handles `GET /api/tokens`: lists the issued tokens in pages, for administrators. */
+/**
+ * Handles `GET /api/tokens`, which lists tokens in pages: all tokens for administrators, the tokens below for tokens that may
+ * issue.
+ */
 export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
-    const { claims, family } = await authenticate(call, dependencies);
+    const { claims: by, family } = await authenticate(call, dependencies);
     const { after, count, query } = pageQuery(call, ["container"]);
     const containerParam = query.get("container");
     const container = containerParam === null ? null : containerName(containerParam);
-    if (!claims.admin) throw forbidden();
+    if (!permitsVerb(by, "issue")) throw forbidden();
+    const { store } = tokens;
     const page = await listPage<IssuedToken>("tokens", after, count, {
-      read: (cursor, most) => tokens.store.list(cursor, most),
-      entriesPerTurn: TOKENS_PER_TURN,
+      read: (cursor, most) => (by.admin ? store.list(cursor, most) : store.listBelow(by, cursor, most)),
+      // Any tenant can request this list at any time, so its turns are the shortest.
+      entriesPerTurn: by.admin ? TOKENS_PER_TURN : 1,
       holder: family,
       cursorOf: ({ claims: { jti } }) => jti,
       describe: (issued) => describe(issued, tokens),

@@ -3,9 +3,11 @@ import { Readable } from "node:stream";
 import type { RunListener } from "../../containers/guest/guest-run.ts";
 import type { Guest } from "../../containers/guest/guest.ts";
 import type { RunLogSink } from "../../containers/guest/run-log.ts";
+import type { EgressUse } from "../../egress/budgets.ts";
 import type { Refusal } from "../../egress/faults.ts";
 import type { Problem } from "../../errors.ts";
 import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
+import type { RunTrace } from "./run-trace.ts";
 
 /** The outcome of a run: a buffered result, or the head and the streamed body of an answer. */
 export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: AnswerBody };
@@ -24,16 +26,23 @@ export interface RunObserver {
    * Called once, when the guest has finished the run. This is after the outcome for streams and for `waitUntil` work.
    */
   over(): void;
-  /** Called if a stream fails after its head. */
-  broke(problem: Problem): void;
+  /** Called when the guest has sent the head of an answer. */
+  responded(head: HeadMessage): void;
+  /** Called when the guest has sent the whole answer. */
+  succeeded(): void;
+  /** Called if the run fails. @param isCut whether the head of its answer was sent before, so that the answer is cut. */
+  failed(problem: Problem, isCut: boolean): void;
   /** Called if the egress policy refuses a destination to the task. */
   refused(refusal: Refusal): void;
+  /** Called when the run first uses the network. */
+  usesEgress(use: EgressUse): void;
   readonly logSink: RunLogSink;
 }
 
 /** The service's side of a run. Converts the frames of the guest to an outcome. */
 export class Execution implements RunListener {
   readonly outcome: Promise<Outcome>;
+  readonly trace: RunTrace;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (problem: Problem) => void;
   readonly #observer: RunObserver;
@@ -41,7 +50,8 @@ export class Execution implements RunListener {
   #id = 0;
   #body: Body | null = null;
 
-  constructor(observer: RunObserver) {
+  constructor(observer: RunObserver, trace: RunTrace) {
+    this.trace = trace;
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     this.outcome = promise;
     this.#resolve = resolve;
@@ -74,11 +84,18 @@ export class Execution implements RunListener {
     this.#guest?.retire();
   }
 
+  /** Cancels the run for its caller. As after `kill`, the guest takes no new run. */
+  cancel(problem: Problem): void {
+    this.#guest?.cancel(this.#id, problem);
+  }
+
   result(json: Buffer): void {
+    this.#observer.succeeded();
     this.#resolve({ json });
   }
 
   head(head: HeadMessage): void {
+    this.#observer.responded(head);
     this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
     this.#resolve({ head, body: this.#body });
   }
@@ -88,14 +105,16 @@ export class Execution implements RunListener {
   }
 
   end(): void {
+    this.#observer.succeeded();
     this.#body?.finish();
   }
 
   fault(problem: Problem): void {
+    const isCut = this.#body !== null;
+    this.#observer.failed(problem, isCut);
     // After the head no other answer is possible. The body is cut, so that the client sees that it is incomplete.
-    if (!this.#body) return this.#reject(problem);
-    this.#observer.broke(problem);
-    this.#body.destroy(problem);
+    if (this.#body) this.#body.destroy(problem);
+    else this.#reject(problem);
   }
 
   over(): void {
@@ -104,6 +123,10 @@ export class Execution implements RunListener {
 
   refused(refusal: Refusal): void {
     this.#observer.refused(refusal);
+  }
+
+  usesEgress(use: EgressUse): void {
+    this.#observer.usesEgress(use);
   }
 }
 

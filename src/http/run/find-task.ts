@@ -11,6 +11,8 @@ export interface RunTarget {
   readonly container: string;
   /** The name of a task, or null when the request supplies the code. */
   readonly task: string | null;
+  /** Whether the answer is the record of the run. */
+  readonly isRecorded: boolean;
 }
 
 /** Finds the task that a path names. @returns null when there is none, or when no task can have that name. */

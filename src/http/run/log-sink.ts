@@ -1,53 +1,61 @@
 import type { RunLogSink } from "../../containers/guest/run-log.ts";
 import type { Problem } from "../../errors.ts";
+import type { Records } from "../../records/records.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { redactionOf } from "./redactions.ts";
+import type { RecordAnswer } from "./record-answer.ts";
+import type { RunTrace } from "./run-trace.ts";
 
-/**
- * Writes the output and the late errors of a run to the log. It outlives the request, so it keeps only names from it.
- */
+export interface LogSinkParts {
+  readonly log: Log;
+  readonly counts: RunCounts;
+  readonly records: Pick<Records, "printed">;
+  readonly trace: RunTrace;
+  /** The `jti` that the log names. */
+  readonly jti: string;
+  /** The secrets that are redacted in all texts. */
+  readonly secrets: RunSecrets | null;
+  /** The caller that waits for the record; null if there is none. */
+  readonly recorded: Pick<RecordAnswer, "onLine"> | null;
+}
+
+const ERROR_LEVEL = 3;
+
+/** Passes the output and the late errors of a run to its record, to readers that follow the container, and to the log. */
 export class LogFileSink implements RunLogSink {
-  readonly #log: Log;
-  readonly #counts: RunCounts;
-  readonly #names: RunNames;
-  readonly #secrets: RunSecrets | null;
+  readonly #with: LogSinkParts;
   #failed = false;
 
-  /** @param secrets the secrets that are redacted in all written texts */
-  constructor(log: Log, counts: RunCounts, names: RunNames, secrets: RunSecrets | null) {
-    this.#log = log;
-    this.#counts = counts;
-    this.#names = names;
-    this.#secrets = secrets;
+  constructor(parts: LogSinkParts) {
+    this.#with = parts;
   }
 
   log(level: number, text: Buffer): void {
-    const { run, container } = this.#names;
-    const secrets = this.#secrets;
-    // The text is redacted only if it is written, because most services do not log the output of tasks.
-    this.#log.task(run, container, level, () => {
-      return secrets ? redactionOf(secrets).text(text.toString()) : text.toString();
-    });
+    const { log, trace, secrets } = this.#with;
+    // Each text is redacted at most once, and only if it is kept or logged.
+    let shown: string | null = null;
+    const show = (): string => (shown ??= secrets ? redactionOf(secrets).text(text.toString()) : text.toString());
+    this.#keep(level, text.length, show);
+    log.task(trace.run, trace.container, level, show);
   }
 
   lateError(problem: Problem): void {
-    this.#counts.failedUnheard++;
-    const { run, container, jti } = this.#names;
-    this.#log.lateError(
-      run,
-      container,
-      jti,
-      this.#secrets ? redactionOf(this.#secrets).problem(problem) : problem,
-      this.#failed,
-    );
+    const { log, counts, trace, jti, secrets } = this.#with;
+    counts.failedUnheard++;
+    const shown = secrets ? redactionOf(secrets).problem(problem) : problem;
+    const text = `after the answer: ${shown.options.error?.stack ?? shown.message}`;
+    this.#keep(ERROR_LEVEL, Buffer.byteLength(text), () => text);
+    log.lateError(trace.run, trace.container, jti, shown, this.#failed);
     this.#failed = true;
   }
-}
 
-interface RunNames {
-  readonly run: string;
-  readonly container: string;
-  readonly jti: string;
+  #keep(level: number, bytes: number, text: () => string): void {
+    const { records, trace, recorded } = this.#with;
+    const line = trace.print(level, bytes, text);
+    if (!line) return;
+    records.printed(trace.container, trace.run, line);
+    recorded?.onLine?.(line);
+  }
 }

@@ -1,29 +1,60 @@
+import { Problem } from "../../errors.ts";
+import type { HeadMessage } from "../../wire/messages.ts";
 import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
 import { redactionOf } from "./redactions.ts";
+import { allowedHeaders } from "./response-headers.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
+import type { RunTrace } from "./run-trace.ts";
+
+const JSON_TYPE = "application/json";
 
 /**
- * Returns the observer that logs a run, without the secrets of the run.
+ * Returns the observer that logs a run and fills its trace, without the secrets of the run. It outlives the request, so it
+ * keeps only names from it.
  *
  * @param over is called once, when the guest is done with the run.
  */
 export function observeRun(
-  { request, answer, container, subject, secrets }: RunCall,
-  { log, proxies, runCounts }: Pick<RunDependencies, "log" | "proxies" | "runCounts">,
+  { request, answer, container, subject, secrets, recorded }: RunCall,
+  trace: RunTrace,
+  { log, proxies, runCounts, records }: Pick<RunDependencies, "log" | "proxies" | "runCounts" | "records">,
   over: () => void,
 ): RunObserver {
   const { run } = answer;
+  const { jti } = subject;
+  const client = proxies.clientOf(request);
+  let type = JSON_TYPE;
   return {
-    over,
-    broke: (problem) => {
+    over: () => {
+      // Neither an answer nor an error: the client has left.
+      if (trace.status === "running") trace.failed(CLIENT_LEFT);
+      over();
+    },
+    responded: ({ status, headers }: HeadMessage) => {
+      const allowed = allowedHeaders(headers);
+      const shown = secrets ? allowed.map((text) => redactionOf(secrets).text(text)) : allowed;
+      type = contentTypeOf(shown);
+      trace.responded(status, shown);
+    },
+    succeeded: () => trace.succeeded(type),
+    failed: (problem, isCut) => {
       const error = secrets ? redactionOf(secrets).problem(problem) : problem;
-      log.run(run, container, subject.jti, proxies.clientOf(request), error);
+      trace.failed(error);
+      if (isCut) log.run(run, container, jti, client, error);
     },
     refused: (refusal) => {
-      log.refused(run, container, subject.jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
+      log.refused(run, container, jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
     },
-    logSink: new LogFileSink(log, runCounts, { run, container, jti: subject.jti }, secrets),
+    usesEgress: (use) => (trace.egress = use),
+    logSink: new LogFileSink({ log, counts: runCounts, records, trace, jti, secrets, recorded }),
   };
+}
+
+const CLIENT_LEFT = new Problem("run_cancelled", "the client disconnected before it had the whole answer");
+
+function contentTypeOf(headers: readonly string[]): string {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name === "content-type");
+  return at < 0 ? "application/octet-stream" : headers[at + 1]!;
 }

@@ -8,19 +8,11 @@ import { CORS_HEADERS, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { endAnswer } from "../read-body.ts";
-import { holdBytes, holdUnread } from "../unread.ts";
-import { isActing } from "./acting-headers.ts";
+import { holdBytes, holdUnread, holdWrites } from "../unread.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
+import { allowedHeaders } from "./response-headers.ts";
 
-/** The response headers that a task may set. Bad headers are not listed, because that list would never be complete. */
-const ALLOWED =
-  /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-[a-z0-9-]+)$/;
-/** The `x-` headers that set a policy for the origin. The origin is the service's, so a task may not set them. */
-const ORIGIN_POLICIES =
-  /^x-(?:content-security-policy|webkit-csp|permitted-cross-domain-policies|xss-protection|frame-options|ua-compatible|dns-prefetch-control|download-options)/;
-/** The headers that the service sets itself, exactly once. */
-const SET_BY_SERVICE = new Set(["content-length", "x-content-type-options"]);
 const BODILESS = new Set([204, 304]);
 const JSON_TYPE = ["Content-Type", "application/json"];
 /** The sandbox gives a task's page no origin, so that it cannot act in the origin of the service and its console. */
@@ -52,7 +44,7 @@ export class RunAnswer {
   /** Whether the query of the request contains `key`. */
   readonly #hasKey: boolean;
   // The end of each step, on the clock of `performance.now()`; 0 before it.
-  readonly #arrivedMs: number;
+  readonly arrivedMs: number;
   #admittedMs = 0;
   #isCounted = false;
   #sentMs = 0;
@@ -63,7 +55,7 @@ export class RunAnswer {
     this.#owner = owner;
     this.run = run;
     this.#hasKey = hasKey;
-    this.#arrivedMs = arrivedMs;
+    this.arrivedMs = arrivedMs;
   }
 
   get hasUsage(): boolean {
@@ -105,6 +97,35 @@ export class RunAnswer {
     endAnswer(this.#response, body);
   }
 
+  /** @param json the record of the run */
+  sendRecord(json: string): void {
+    const bytes = Buffer.byteLength(json);
+    const headers = this.#headers();
+    headers.push("Cache-Control", "no-store", "Content-Length", String(bytes), ...JSON_TYPE);
+    this.#response.writeHead(200, headers);
+    holdUnread(this.#response, this.#owner, bytes);
+    endAnswer(this.#response, json);
+  }
+
+  /** Sends the head of a stream of events (HTML Living Standard, section 9.2). */
+  openEvents(): void {
+    // Without the last header, nginx would buffer the stream.
+    const type = ["Content-Type", "text/event-stream", "X-Accel-Buffering", "no"];
+    holdWrites(this.#response, () => this.#owner);
+    this.#response.writeHead(200, [...this.#headers(), "Cache-Control", "no-store", ...type]);
+    this.#response.flushHeaders();
+  }
+
+  /** @param data JSON. Its line breaks are only between tokens; as a space, they cannot begin another event. */
+  event(name: string, data: string): void {
+    if (this.#response.destroyed) return;
+    this.#response.write(`event: ${name}\ndata: ${data.replaceAll(/[\r\n]+/g, " ")}\n\n`);
+  }
+
+  endEvents(): void {
+    endAnswer(this.#response, "");
+  }
+
   #sendJson(json: Buffer): void {
     const headers = this.#headers();
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
@@ -131,13 +152,9 @@ export class RunAnswer {
   #sendStream(head: HeadMessage, body: AnswerBody, streamMs: number): void {
     const headers = this.#headers();
     const response = this.#response;
-    let cacheControl = false;
-    for (let index = 0; index < head.headers.length; index += 2) {
-      const name = head.headers[index]!.toLowerCase();
-      if (!ALLOWED.test(name) || isActing(name) || ORIGIN_POLICIES.test(name) || SET_BY_SERVICE.has(name)) continue;
-      cacheControl ||= name === "cache-control";
-      headers.push(name, head.headers[index + 1]!);
-    }
+    const allowed = allowedHeaders(head.headers);
+    headers.push(...allowed);
+    const cacheControl = allowed.some((name, index) => index % 2 === 0 && name === "cache-control");
     if (!cacheControl) headers.push("Cache-Control", "no-store");
     if (head.status > 299) headers.push("Caisson-Fault", "task");
     if (BODILESS.has(head.status)) return this.#sendBodiless(head.status, headers, body);
@@ -193,7 +210,7 @@ export class RunAnswer {
   /** Returns the `Server-Timing` value (W3C), in milliseconds up to the head of the answer. */
   #serverTiming(): string {
     const nowMs = performance.now();
-    const queue = `queue;dur=${((this.#admittedMs || nowMs) - this.#arrivedMs).toFixed(2)}`;
+    const queue = `queue;dur=${((this.#admittedMs || nowMs) - this.arrivedMs).toFixed(2)}`;
     if (this.#admittedMs === 0) return queue;
     const start = `${queue}, start;dur=${((this.#sentMs || nowMs) - this.#admittedMs).toFixed(2)}`;
     if (this.#sentMs === 0) return start;

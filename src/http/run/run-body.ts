@@ -16,6 +16,8 @@ export interface BodyLimits {
 /** A body that a task reads. `release` gives back the memory that it holds. */
 export interface RunBody {
   readonly source: Readable;
+  /** The whole body, if it was read before the run; otherwise null. */
+  readonly bytes: Buffer | null;
   readonly release: () => void;
 }
 
@@ -43,7 +45,7 @@ export async function openRunBody(
   const length = Number(request.headers["content-length"] ?? Infinity);
   if (length > limitBytes || (!isJson && type !== FORM_TYPE)) {
     wantBody(request, response);
-    return { source: request, release: () => {} };
+    return { source: request, bytes: null, release: () => {} };
   }
   const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner });
   try {
@@ -52,7 +54,7 @@ export async function openRunBody(
     release();
     throw error;
   }
-  return { source: Readable.from([bytes]), release };
+  return { source: Readable.from([bytes]), bytes, release };
 }
 
 function tooLarge(): Problem {

@@ -8,7 +8,9 @@ import type { Pin } from "../../tokens/claims.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import type { MemoryOwner } from "../bodies.ts";
 import type { Target } from "../target.ts";
+import type { RecordAnswer } from "./record-answer.ts";
 import type { RunAnswer } from "./run-answer.ts";
+import type { RunTrace } from "./run-trace.ts";
 
 /** A request whose token may run code in its container. */
 export interface RunCall {
@@ -21,6 +23,8 @@ export interface RunCall {
   /** The token of the request; null when a public task runs without a token. */
   readonly bearer: Caller | null;
   readonly task: Task | null;
+  /** The name of a task that is run once and not published, or null. */
+  readonly draft: string | null;
   readonly taskUrl: string | null;
   readonly subject: LimitSubject;
   readonly group: IsolationGroup;
@@ -31,9 +35,15 @@ export interface RunCall {
   /** The secrets that the service passes to this code and to no other. */
   readonly secrets: RunSecrets | null;
   readonly answer: RunAnswer;
+  /** Answers with the record of the run; null for `/api/run`. */
+  readonly recorded: RecordAnswer | null;
+  /** What happened in the run; null before its admission. */
+  trace: RunTrace | null;
 }
 
 /** The tokens that the run is counted for. */
-export function callersOf({ caller, bearer }: RunCall): Caller[] {
-  return bearer === null || bearer === caller ? [caller] : [caller, bearer];
+export function callersOf({ caller, bearer, draft }: RunCall): Caller[] {
+  if (bearer === null || bearer === caller) return [caller];
+  // The token of a draft is never stored.
+  return draft === null ? [caller, bearer] : [bearer];
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Params } from "../../tokens/claims.ts";
 import type { RunContext } from "../../wire/messages.ts";
 import { publicTarget, type Target } from "../target.ts";
+import type { RunCall } from "./run-call.ts";
 
 /** Request headers that a task never receives: credentials, and headers that proxies add. */
 const HIDDEN = /^(?:authorization|cookie|forwarded|proxy-.*|x-forwarded-.*)$/;
@@ -52,4 +53,12 @@ function publicHeaders(headers: IncomingHttpHeaders): Record<string, string> {
 /** Replaces each escape by its character, because a query decoder also reads `%6Bey` as `key`. */
 function unescaped(text: string): string {
   return text.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+/** The target that the task sees. The query of a recorded run belongs to the service, so the task has its own. */
+export function targetOfTask({ target, container, task, draft, recorded }: RunCall): Target {
+  if (!recorded || draft !== null) return target;
+  const path = `/api/run/${container}${task ? `/${task.name}` : ""}`;
+  const { query: search } = recorded.options;
+  return { path, query: new URLSearchParams(search), search };
 }

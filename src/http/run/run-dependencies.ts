@@ -2,6 +2,7 @@ import type { Config } from "../../config.ts";
 import type { ContainerManager } from "../../containers/container-manager.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Sources } from "../../source/fetch.ts";
+import type { Records } from "../../records/records.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
@@ -11,6 +12,7 @@ import type { Authenticator } from "../authenticator.ts";
 import type { Bodies } from "../bodies.ts";
 import type { Proxies } from "../proxies.ts";
 import type { ActiveRuns } from "./active-runs.ts";
+import type { RunTraces } from "./run-traces.ts";
 
 /** The parts of the service that a run passes through. */
 export interface RunDependencies {
@@ -25,6 +27,8 @@ export interface RunDependencies {
   readonly sources: Sources;
   readonly runIds: RunIds;
   readonly runCounts: RunCounts;
+  readonly records: Records;
+  readonly traces: RunTraces;
   readonly log: Log;
   /** Ends runs with their tokens (`--kill-revoked`); null when runs outlive their tokens. */
   readonly running: ActiveRuns | null;

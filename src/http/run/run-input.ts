@@ -3,27 +3,36 @@ import { Problem } from "../../errors.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
 import { isBlank, withoutPreamble } from "../../source/text.ts";
 import { hasBody } from "../read-body.ts";
+import { ENVELOPE_OPTIONS } from "./record-options.ts";
 import { openRunBody } from "./run-body.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 
 /** Code as text, and what the guest must know to compile it. */
-export type CodeText = Omit<Submission, "data">;
+export type CodeText = Omit<Submission, "data" | "options">;
 
 /** What a request supplies to its run. */
 export interface RunInput {
+  /** The options of an envelope, by name. */
+  readonly options: Readonly<Record<string, unknown>>;
   /** `null` when the service fetches the code. */
   readonly code: CodeText | null;
   /** `data` of an envelope as JSON, or null when there is none. */
   readonly data: string | null;
   /** The body of the request, if it is not the code; null when there is none. */
   readonly body: RequestBody | null;
+  /** The beginning of the body, if the task keeps the inputs of its runs; otherwise null. */
+  readonly kept: string | null;
   /** Gives back the memory that the body takes. */
   readonly release: () => void;
 }
 
 /** An envelope may hold data besides its code, and escapes make code longer than it is. */
 const ENVELOPE_FACTOR = 4;
+
+/** The bytes of a body that a record keeps. */
+const MAX_KEPT_BYTES = 64 * 2 ** 10;
+const NO_OPTIONS = Object.freeze({});
 
 type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
 
@@ -46,10 +55,12 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
   const found = await openRunBody(call.request, call.response, limits, bodies, call.memory);
   const body = found && { source: found.source, mostHeld: limits.bytes };
   const release = found ? found.release : nothing;
-  if (!task?.inline) return { code: null, data: null, body, release };
+  const kept = task?.record === "input" && found?.bytes ? found.bytes.toString("utf8", 0, MAX_KEPT_BYTES) : null;
+  if (!task?.inline) return { code: null, data: null, body, options: NO_OPTIONS, kept, release };
   try {
     const source = withoutPreamble(await tasks.codeOf(task));
-    return { code: { source, typescript: false, modules: null }, data: null, body, release };
+    const code = { source, typescript: false, modules: null };
+    return { code, data: null, body, options: NO_OPTIONS, kept, release };
   } catch (error) {
     release();
     throw error;
@@ -58,7 +69,7 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
 
 /** Reads the code of the body, unless the service fetches it. */
 async function readCode(
-  { request, response, taskUrl: url, pin, memory }: RunCall,
+  { request, response, taskUrl: url, pin, memory, recorded }: RunCall,
   { config: { codeLimit, jsonDepthLimit }, bodies }: InputDependencies,
 ): Promise<RunInput> {
   if (!hasBody(request)) return toFetch(url);
@@ -81,8 +92,9 @@ async function readCode(
     }
     const sha256 = pin?.sha256 ?? null;
     const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
-    const { data, ...code } = await readSubmission(bytes, contentType, limits);
-    return { code, data, body: null, release };
+    const accepted = recorded ? { ...limits, options: ENVELOPE_OPTIONS } : limits;
+    const { data, options, ...code } = await readSubmission(bytes, contentType, accepted);
+    return { code, data, body: null, options, kept: null, release };
   } catch (error) {
     release();
     throw error;
@@ -90,7 +102,7 @@ async function readCode(
 }
 
 function toFetch(url: string | null): RunInput {
-  if (url !== null) return { code: null, data: null, body: null, release: nothing };
+  if (url !== null) return { code: null, data: null, body: null, options: NO_OPTIONS, kept: null, release: nothing };
   throw new Problem("code_missing", "the request contains no code", {
     hint: "Send code as the request body, or name it with task_url.",
   });

@@ -2,25 +2,34 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
-import type { Decision } from "../../limits/store.ts";
-import type { Sources } from "../../source/fetch.ts";
+import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { mayHaveSecrets } from "../../tokens/secrets/vault.ts";
 import { clientNetwork } from "../address.ts";
 import type { MemoryOwner } from "../bodies.ts";
 import { readCredential } from "../credential.ts";
+import { asProblem } from "../problem.ts";
 import { discardRest } from "../read-body.ts";
 import { containerName, type Target, taskUrl } from "../target.ts";
+import { dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
+import { fetchCode } from "./fetch-code.ts";
 import { findTask, mustBeRunnable, mustNotHaveEnded, type RunTarget, subjectOfTask } from "./find-task.ts";
+import { hideFault } from "./hide-fault.ts";
+import { limitOr, limitProblem } from "./limit-problem.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { observeRun } from "./observe-run.ts";
+import { RecordAnswer } from "./record-answer.ts";
+import { readQueryOptions } from "./record-options.ts";
+import { viewOf } from "./record-view.ts";
 import { redactionOf } from "./redactions.ts";
 import { RunAnswer } from "./run-answer.ts";
 import { callersOf, type RunCall } from "./run-call.ts";
-import { contextText, runContext } from "./run-context.ts";
+import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
-import { type CodeText, readRunInput, type RunInput } from "./run-input.ts";
+import { readRunInput, type RunInput } from "./run-input.ts";
+import { RunMeter } from "./run-meter.ts";
+import type { RunTrace } from "./run-trace.ts";
 
 /** The story of a run. The order of its steps is a promise: it decides the answer when several things are wrong. */
 export class RunEndpoint {
@@ -34,10 +43,17 @@ export class RunEndpoint {
   async handle(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
     const call = await this.#authorize(request, response, target, path);
     try {
-      call.answer.send(await this.#run(call), this.#with.config.streamLimit);
+      const outcome = await this.#run(call);
+      if (call.recorded) await call.recorded.finish(call.trace!, outcome);
+      else call.answer.send(outcome, this.#with.config.streamLimit);
     } catch (error) {
       await this.#refuse(error, call);
     }
+  }
+
+  /** Runs a task once without publishing it. As `dryRun`. */
+  dryRun(request: IncomingMessage, response: ServerResponse, draft: DraftTask, by: Caller): Promise<string> {
+    return dryRun(request, response, draft, by, this.#with, (call, input) => this.#beginWith(call, input));
   }
 
   async #authorize(
@@ -56,7 +72,9 @@ export class RunEndpoint {
     const bearer = verified instanceof Promise ? await verified : verified;
     if (bearer) tokens.uses.seen(bearer.claims);
     const container = containerName(path.container);
-    const url = taskUrl(target.query);
+    const { resultLimit } = config;
+    const options = path.isRecorded ? readQueryOptions(target.query, resultLimit) : null;
+    const url = options ? null : taskUrl(target.query);
     refuseAsSubresource(request);
     if (bearer) authorize(bearer.claims, container);
     const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
@@ -68,8 +86,12 @@ export class RunEndpoint {
     const subject = counted instanceof Promise ? await counted : counted;
     const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
     const group = caller.isolationGroup(secrets?.version ?? null);
-    const run = { request, response, target, container, caller, bearer, task, taskUrl: url };
-    return { ...run, subject, group, pin: claims.code, memory, secrets, answer };
+    const holder = memory.name;
+    const { accept } = request.headers;
+    const view = viewOf(task, bearer);
+    const recorded = options && new RecordAnswer({ answer, options, view, holder, accept, resultLimit });
+    const run = { request, response, target, container, caller, bearer, task, draft: null, taskUrl: url, recorded };
+    return { ...run, subject, group, pin: claims.code, memory, secrets, answer, trace: null };
   }
 
   async #run(call: RunCall): Promise<Outcome> {
@@ -111,15 +133,18 @@ export class RunEndpoint {
     if (!decision.admitted) throw limitProblem(container, decision);
   }
 
-  async #beginWith(call: RunCall, { code: submitted, data, body }: RunInput): Promise<Execution> {
+  async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
     const { containers, sources, running } = this.#with;
     const { container, group, subject, memory } = call;
+    call.recorded?.accept(options);
     const reservation = containers.reserve(container, group, subject, performance.now(), memory.isPublic);
     // Called when the guest is done with the run or the client has left, and below when the run never begins.
     const release = (): void => containers.release(reservation);
     let begun = false;
     try {
-      await this.#admit(call);
+      const trace = await this.#admit(call);
+      trace.keepInput(kept);
+      call.recorded?.begin();
       const code = submitted ?? (await fetchCode(call, sources));
       const { slot } = reservation;
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
@@ -127,10 +152,15 @@ export class RunEndpoint {
       const over = (): void => {
         release();
         running?.delete(execution);
+        this.#with.traces.ended(trace, guest);
       };
-      const execution = new Execution(observeRun(call, this.#with, over));
+      const execution = new Execution(observeRun(call, trace, this.#with, over), trace);
       const context = (): string => this.#contextOf(call, data);
-      execution.begin(guest, guest.run(codeOf(code), context, execution, call.answer.sent(start), body));
+      const sentMs = call.answer.sent(start);
+      const runOptions = { timeoutMs: timeoutOf(call), body };
+      if (call.recorded) trace.meter = new RunMeter(guest);
+      execution.begin(guest, guest.run(codeOf(code), context, execution, sentMs, runOptions));
+      trace.sent(start, sentMs, guest.inFlight.size - 1);
       if (body) discardRest(call.response);
       begun = true;
       running?.add(execution, callersOf(call));
@@ -141,12 +171,13 @@ export class RunEndpoint {
     }
   }
 
-  async #admit(call: RunCall): Promise<void> {
+  async #admit(call: RunCall): Promise<RunTrace> {
     const { container, subject, answer } = call;
     const decision = await this.#with.limiter.admit(container, subject);
     answer.decided(decision);
     if (!decision.admitted) throw limitProblem(container, decision);
     for (const { claims } of callersOf(call)) this.#with.tokens.uses.ran(claims);
+    return (call.trace = this.#with.traces.admitted(call));
   }
 
   #mustBeInForce({ bearer, task }: RunCall): void {
@@ -156,10 +187,11 @@ export class RunEndpoint {
     if (task) mustNotHaveEnded(task, verifier);
   }
 
-  #contextOf({ request, target, container, caller, secrets, answer }: RunCall, data: string | null): string {
+  #contextOf(call: RunCall, data: string | null): string {
+    const { request, container, caller, secrets, answer } = call;
     const origin = this.#with.proxies.originOf(request);
     const run = { id: answer.run, container, origin, params: caller.claims.params };
-    return contextText(runContext(request, target, run), data, secrets?.json);
+    return contextText(runContext(request, targetOfTask(call), run), data, secrets?.json);
   }
 
   /**
@@ -167,7 +199,7 @@ export class RunEndpoint {
    * fault of a body, and every answer has the rate-limit headers.
    */
   async #refuse(cause: unknown, call: RunCall): Promise<void> {
-    const { request, container, subject, secrets, answer } = call;
+    const { request, container, subject, secrets, answer, trace, recorded } = call;
     let error = cause;
     if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
     // An error that the task throws may hold its secrets.
@@ -176,7 +208,10 @@ export class RunEndpoint {
     const client = proxies.clientOf(request);
     if (answer.isCounted) log.run(answer.run, container, subject.jti, client, error);
     else log.refusedRun(call.memory.name, answer.run, container, subject.jti, client, error);
-    answer.sendProblem(error);
+    if (!trace) this.#with.traces.refused(call, asProblem(error));
+    else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
+    if (trace && recorded) await recorded.fail(trace);
+    else answer.sendProblem(hideFault(error, call));
   }
 
   /** The memory of a request without a token belongs to the network of its client. */
@@ -186,6 +221,11 @@ export class RunEndpoint {
   }
 }
 
+/** The lowest timeout that the tokens of the run and its request set, in milliseconds. */
+function timeoutOf({ caller, bearer, recorded }: RunCall): number {
+  return Math.min(caller.timeoutMs, bearer?.timeoutMs ?? Infinity, recorded?.options.timeoutMs ?? Infinity);
+}
+
 function abandonWithClient(response: ServerResponse, execution: Execution): void {
   if (response.destroyed) return execution.abandon();
   response.on("close", () => {
@@ -193,31 +233,3 @@ function abandonWithClient(response: ServerResponse, execution: Execution): void
   });
 }
 
-/** A refusal by the limits comes before a fault of the request. A store that cannot be reached hides no fault. */
-function limitOr(fault: unknown, refused: unknown): unknown {
-  return refused instanceof Problem && refused.status === 429 ? refused : fault;
-}
-
-/** Fetches the code of a run from its URL. @throws {Problem} as `Sources.fetch`. */
-async function fetchCode({ taskUrl: url, group, pin, response }: RunCall, sources: Sources): Promise<CodeText> {
-  // The run of a client that has left must not hold its slot for as long as a slow server answers.
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
-  const permit = { net: group.net, sha256: pin?.sha256 ?? null };
-  const { bytes, contentType } = await sources.fetch(pin?.url ?? url!, permit, gone.signal);
-  const typescript = contentType?.startsWith("application/typescript") ?? false;
-  return { source: bytes, typescript, modules: null };
-}
-
-/** The 429 of a refused run. It names every violated window; its code is that of the window with the longest wait. */
-function limitProblem(container: string, decision: Decision): Problem {
-  const worst = decision.violations.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a));
-  const subject = worst.class === "container" ? `container "${container}"` : "the token";
-  const runs = worst.limit === 1 ? "run" : "runs";
-  const wait = Math.ceil(decision.retryAfterMs / 1_000);
-  return new Problem(
-    worst.class === "container" ? "container_limited" : "token_limited",
-    `${subject} allows ${worst.limit} ${runs} a ${worst.window}; the next fits in ${wait} s`,
-    { retryAfterMs: decision.retryAfterMs, violations: decision.violations },
-  );
-}

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-
 import { Problem } from "../../errors.ts";
+import { nextTurn } from "../../next-turn.ts";
 import type { CellLog } from "../cell-log.ts";
 import { SteadyClock, systemClock, type Clock } from "../clock.ts";
 import { decide, usageOf } from "../decide.ts";
 import { Page } from "../page.ts";
+import { distinctPrefixes, hasPrefix } from "../prefixes.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 import { LONGEST_MS } from "../windows.ts";
 import { Compactor } from "./embedded/compactor.ts";
@@ -128,13 +128,14 @@ export class EmbeddedLimitStore implements LimitStore {
   }
 
   /** Checks every key, in slices between which other work runs. */
-  async keys(prefix: string, after: string, count: number): Promise<string[]> {
+  async keys(prefixes: readonly string[], after: string, count: number, holder?: string): Promise<string[]> {
     const page = new Page(after, count);
+    const distinct = distinctPrefixes(prefixes);
     const countedSince = this.#clock.now() - LONGEST_MS;
     let checked = 0;
     for (const [key, log] of this.#table.entries()) {
-      if (++checked % KEYS_PER_TURN === 0) await nextTurn();
-      if (log.newest > countedSince && key.startsWith(prefix)) page.add(key);
+      if (checked++ % KEYS_PER_TURN === 0) await nextTurn(holder);
+      if (log.newest > countedSince && hasPrefix(distinct, key)) page.add(key);
     }
     return page.names();
   }

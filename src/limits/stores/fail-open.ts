@@ -29,8 +29,8 @@ export class FailOpenLimitStore implements LimitStore {
     return this.#store.reset(key);
   }
 
-  keys(prefix: string, after: string, count: number): Promise<string[]> {
-    return this.#store.keys(prefix, after, count);
+  keys(prefixes: readonly string[], after: string, count: number, holder?: string): Promise<string[]> {
+    return this.#store.keys(prefixes, after, count, holder);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
 import { ServerTime } from "../../redis/server-time.ts";
 import { conclude } from "../decide.ts";
+import { distinctPrefixes } from "../prefixes.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 import { LimitReply, LimitRequest } from "./redis/protocol.ts";
 import { limitScript, liveScript } from "./redis/script.ts";
@@ -66,9 +67,21 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /** Lists keys of printable ASCII, such as the names of containers and tokens. Other keys are not listed. */
-  async keys(prefix: string, after: string, count: number): Promise<string[]> {
+  async keys(prefixes: readonly string[], after: string, count: number, holder = ""): Promise<string[]> {
     const keys: string[] = [];
-    let from = `(${after}${SEPARATOR}\u{7f}`;
+    for (const prefix of distinctPrefixes(prefixes)) {
+      if (keys.length === count) break;
+      // All keys with this prefix are before the page.
+      if (after > prefix && !after.startsWith(prefix)) continue;
+      const read = (): Promise<string[]> => this.#keysOf(prefix, after, count - keys.length);
+      keys.push(...(await this.#link.readLarge(holder, read)));
+    }
+    return keys;
+  }
+
+  async #keysOf(prefix: string, after: string, count: number): Promise<string[]> {
+    const keys: string[] = [];
+    let from = after < prefix ? `[${prefix}` : `(${after}${SEPARATOR}\u{7f}`;
     while (keys.length < count) {
       const wanted = count - keys.length;
       const range = [from, `[${prefix}\u{7f}`, "BYLEX", "LIMIT", 0, wanted] as const;

@@ -44,10 +44,10 @@ export class RedisPolicyStore implements PolicyStore, Topic {
     return removed;
   }
 
-  containers(after: string, count: number): string[] {
+  containers(after: string, count: number, filter: (container: string) => boolean = () => true): string[] {
     this.#shared.mustBeFresh();
     const page = new Page(after, count);
-    for (const container of this.#policies.keys()) page.add(container);
+    for (const container of this.#policies.keys()) if (filter(container)) page.add(container);
     return page.names();
   }
 

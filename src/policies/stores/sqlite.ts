@@ -40,9 +40,9 @@ export class SqlitePolicyStore implements PolicyStore {
     });
   }
 
-  containers(after: string, count: number): string[] {
+  containers(after: string, count: number, filter: (container: string) => boolean = () => true): string[] {
     const page = new Page(after, count);
-    for (const container of this.#policies.keys()) page.add(container);
+    for (const container of this.#policies.keys()) if (filter(container)) page.add(container);
     return page.names();
   }
 

@@ -1,11 +1,11 @@
-import { type GuestExit, type GuestStatus, PRIORITIES, type Priority, type SandboxFacts } from "../sandbox.ts";
+import { type GuestExit, type GuestStatus, type GuestUse, PRIORITIES, type Priority, type SandboxFacts } from "../sandbox.ts";
 
 /**
  * A request of a service without root to its launcher, over the channel between them. A request has no path, no program and
  * no user: an attacker who controls the service can start and end guests, and nothing else.
  */
 export interface Request {
-  readonly do: "launch" | "seal" | Priority | "inspect" | "kill";
+  readonly do: "launch" | "seal" | Priority | "inspect" | "measure" | "kill";
   /** The guest's number. The service assigns numbers in ascending order. */
   readonly guest: number;
 }
@@ -15,6 +15,7 @@ export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>([
   "seal",
   ...PRIORITIES,
   "inspect",
+  "measure",
   "kill",
 ]);
 
@@ -25,6 +26,7 @@ export type Reply =
   | { readonly is: "refused"; readonly message: string }
   | { readonly is: "sealed"; readonly guest: number; readonly fault: string | null }
   | { readonly is: "inspected"; readonly guest: number; readonly status: GuestStatus | null }
+  | { readonly is: "measured"; readonly guest: number; readonly use: GuestUse | null }
   /** The guest has ended, or could not be started. */
   | { readonly is: "exited"; readonly guest: number; readonly exit: GuestExit };
 

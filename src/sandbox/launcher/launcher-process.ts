@@ -64,6 +64,8 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
       return reply({ is: "sealed", guest: number, fault: guest ? await faultOf(guest.seal()) : "the guest is gone" });
     case "inspect":
       return reply({ is: "inspected", guest: number, status: (await guest?.inspect()) ?? null });
+    case "measure":
+      return reply({ is: "measured", guest: number, use: (await guest?.measure()) ?? null });
     case "kill":
       return guest?.kill();
     default:

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import type { SandboxOptions } from "../local-sandbox.ts";
-import type { GuestExit, GuestProcess, GuestStatus, Priority, Sandbox } from "../sandbox.ts";
+import type { GuestExit, GuestProcess, GuestStatus, GuestUse, Priority, Sandbox } from "../sandbox.ts";
 import { processTag } from "../temp/process-tag.ts";
 import { RUN_FOLDER } from "../temp/run-folder.ts";
 import { GREETING_BYTES, type Reply, type Request } from "./launcher-messages.ts";
@@ -141,6 +141,7 @@ class LaunchedGuest implements GuestProcess {
   readonly #request: (what: Request["do"]) => void;
   readonly #sealed: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #inspections: ((status: GuestStatus | null) => void)[] = [];
+  readonly #measurements: ((use: GuestUse | null) => void)[] = [];
   readonly #connected: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #exited: PromiseWithResolvers<GuestExit> = Promise.withResolvers();
   #socket: Socket | null = null;
@@ -175,6 +176,14 @@ class LaunchedGuest implements GuestProcess {
     });
   }
 
+  measure(): Promise<GuestUse | null> {
+    if (this.#gone) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.#measurements.push(resolve);
+      this.#request("measure");
+    });
+  }
+
   kill(): void {
     if (!this.#gone) this.#request("kill");
   }
@@ -191,11 +200,14 @@ class LaunchedGuest implements GuestProcess {
         return this.#sealed.reject(new Error(reply.fault));
       case "inspected":
         return this.#inspections.shift()?.(reply.status);
+      case "measured":
+        return this.#measurements.shift()?.(reply.use);
       case "exited":
         this.#gone = true;
         this.#connected.reject(new Error(`no process could be started: ${reply.exit.how}`));
         this.#sealed.reject(new Error(reply.exit.how));
         for (const resolve of this.#inspections.splice(0)) resolve(null);
+        for (const resolve of this.#measurements.splice(0)) resolve(null);
         return this.#exited.resolve(reply.exit);
     }
   }

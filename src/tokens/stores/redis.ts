@@ -1,82 +1,36 @@
 import { Problem } from "../../errors.ts";
 import type { Feed, Topic } from "../../redis/feed.ts";
-import { type RedisLink, redisScript } from "../../redis/link.ts";
+import type { RedisLink } from "../../redis/link.ts";
 import { type Claims, isJti } from "../claims.ts";
 import { LEEWAY_S } from "../format.ts";
 import { claimsOf, type Payload } from "../payload.ts";
 import {
   forgetAt,
   type IssuedToken,
+  type Lineage,
   REMEMBERED_MS,
   type Revocation,
   type TokenStore,
   type TokenUse,
   tokensFull,
 } from "../store.ts";
+import { ADD_USE, RECORD } from "./redis-scripts.ts";
 
 const REVOKED = "revoked";
 /** The number of index entries that one read returns. */
 const SCANNED = 1_000;
 
-/**
- * Writes the record and the index together, because a listing removes names without a record from the index, and would never find
- * the token again. Also enforces the quota of the family: the family lists its tokens by their end, each with the keys of its
- * records. Also lists the tokens of each signing key, by the time when their records are deleted.
- */
-const RECORD = redisScript(`
-local jti, record, forget, ends, most, counts = ARGV[1], ARGV[2], ARGV[3], ARGV[5], tonumber(ARGV[6]), ARGV[7]
-if most >= 0 then
-  local family, time = KEYS[4], redis.call("TIME")
-  -- A token that is valid by either of the two clocks is not deleted, and counts.
-  local now = string.format("%.0f", math.min(tonumber(ARGV[4]), time[1] * 1000 + math.floor(time[2] / 1000)))
-  if counts == "1" and redis.call("ZCOUNT", family, "(" .. now, "+inf") >= most then return 0 end
-  local surplus = redis.call("ZCARD", family) + 1 - most
-  if surplus > 0 then
-    for _, ended in ipairs(redis.call("ZRANGEBYSCORE", family, "-inf", "(" .. now, "LIMIT", 0, surplus)) do
-      local old, issued, used = string.match(ended, "^(%S+) (%S+) (%S+)$")
-      redis.call("DEL", issued, used)
-      redis.call("ZREM", KEYS[1], old)
-      redis.call("ZREM", family, ended)
-    end
-  end
-  redis.call("ZADD", family, ends, ARGV[8])
-  local last = redis.call("ZRANGE", family, -1, -1, "WITHSCORES")[2]
-  redis.call("PEXPIREAT", family, string.format("%.0f", tonumber(last) + ${REMEMBERED_MS}))
-end
-redis.call("ZADD", KEYS[1], 0, jti)
-if KEYS[5] then
-  redis.call("ZREMRANGEBYSCORE", KEYS[5], "-inf", "(" .. ARGV[4])
-  redis.call("ZADD", KEYS[5], forget == "" and "+inf" or forget, jti)
-end
-if forget == "" then redis.call("SET", KEYS[2], record)
-else redis.call("SET", KEYS[2], record, "PXAT", forget) end
-return 1
-`);
-
-/** Adds the use of tokens. The keys are the record and the use of each token. The use expires with the record. */
-const ADD_USE = redisScript(`
-for at = 1, #KEYS, 2 do
-  local ttl, use = redis.call("PTTL", KEYS[at]), KEYS[at + 1]
-  if ttl ~= -2 then
-    redis.call("HINCRBY", use, "runs", ARGV[at])
-    local last = tonumber(redis.call("HGET", use, "last") or "0")
-    if tonumber(ARGV[at + 1]) > last then redis.call("HSET", use, "last", ARGV[at + 1]) end
-    if ttl > 0 then redis.call("PEXPIRE", use, ttl) end
-  end
-end
-`);
-
 /** The revocations in the memory of a node. A node never drops one, even if Redis loses it. */
 export class Revocations implements Topic {
   readonly name: string = REVOKED;
   readonly #revoked = new Set<string>();
-  /** Called with new revocations. */
-  onRevoked: (jtis: readonly string[]) => void = () => {};
+  /** Called with new revocations, in order. */
+  readonly listeners: ((jtis: readonly string[]) => void)[] = [];
 
   changed(members: readonly string[]): void {
     const added = members.filter((jti) => !this.#revoked.has(jti));
     for (const jti of added) this.#revoked.add(jti);
-    if (added.length > 0) this.onRevoked(added);
+    if (added.length > 0) for (const listener of this.listeners) listener(added);
   }
 
   has(jti: string): boolean {
@@ -113,7 +67,8 @@ export class RedisTokenStore implements TokenStore {
     if (kid !== undefined) keys.push(this.#signedKey(kid));
     const ends = isCounted ? forgetAt(exp, LEEWAY_S) - REMEMBERED_MS : 0;
     const counts = task === undefined ? 1 : 0;
-    const args = [jti, record, forget, issuedAt, ends, isCounted ? most : -1, counts, this.#familyMember(jti)];
+    const quota = [ends, isCounted ? most : -1, counts, this.#familyMember(jti)];
+    const args = [jti, record, forget, issuedAt, ...quota, this.#belowKey(""), ...(parents ?? [])];
     if ((await this.#link.run(RECORD, keys, args)) === 0) throw tokensFull(most);
   }
 
@@ -122,20 +77,29 @@ export class RedisTokenStore implements TokenStore {
     return typeof text === "string" ? issuedOf(text) : undefined;
   }
 
-  async list(after: string, count: number): Promise<IssuedToken[]> {
+  list(after: string, count: number): Promise<IssuedToken[]> {
+    return this.#page(this.#index, "", after, count);
+  }
+
+  listBelow({ jti, parents }: Lineage, after: string, count: number): Promise<IssuedToken[]> {
+    return this.#page(this.#belowKey(jti), parents.at(-1) ?? jti, after, count);
+  }
+
+  /** @param holder the `holder` argument of `readLarge` */
+  async #page(index: string, holder: string, after: string, count: number): Promise<IssuedToken[]> {
     const found: IssuedToken[] = [];
     let cursor = after;
     // As few as are wanted, because a record may have ten kilobytes. More only while the index has names without a record.
     for (let scanned = count; found.length < count; scanned *= 2) {
       const from = cursor === "" ? "-" : `(${cursor}`;
-      const range = [this.#index, from, "+", "LIMIT", 0, Math.min(scanned, SCANNED)] as const;
+      const range = [index, from, "+", "LIMIT", 0, Math.min(scanned, SCANNED)] as const;
       const jtis = (await this.#link.call("ZRANGEBYLEX", ...range)) as string[];
       if (jtis.length === 0) break;
       cursor = jtis.at(-1)!;
       const keys = jtis.map((jti) => this.#key(jti));
-      const texts = (await this.#link.readLarge("", () => this.#link.call("MGET", ...keys))) as (string | null)[];
+      const texts = (await this.#link.readLarge(holder, () => this.#link.call("MGET", ...keys))) as (string | null)[];
       const gone = jtis.filter((_, at) => texts[at] === null);
-      if (gone.length > 0) await this.#link.call("ZREM", this.#index, ...gone);
+      if (gone.length > 0) await this.#link.call("ZREM", index, ...gone);
       for (const text of texts) if (text !== null) found.push(issuedOf(text));
     }
     return found.slice(0, count);
@@ -165,6 +129,9 @@ export class RedisTokenStore implements TokenStore {
     if (family !== undefined) {
       const [key, member] = [this.#familyKey(family, claims?.task ?? undefined), this.#familyMember(jti)];
       await this.#link.call("ZADD", key, "XX", "LT", forget - REMEMBERED_MS, member);
+    }
+    for (const above of claims?.parents ?? []) {
+      await this.#link.call("ZADD", `${this.#belowKey(above)}:ends`, "XX", "LT", forget, jti);
     }
     for (const key of [this.#key(jti), this.#useKey(jti)]) await this.#link.call("PEXPIREAT", key, forget, "LT");
     const [text] = await this.#feed.values(REVOKED, [jti]);
@@ -218,7 +185,7 @@ export class RedisTokenStore implements TokenStore {
   }
 
   onRevoked(listener: (jtis: readonly string[]) => void): void {
-    this.#revocations.onRevoked = listener;
+    this.#revocations.listeners.push(listener);
   }
 
   /** Does nothing: link and feed are closed by their owner. */
@@ -231,6 +198,11 @@ export class RedisTokenStore implements TokenStore {
   /** Returns the key of the list of tokens that a signing key has signed. */
   #signedKey(kid: string): string {
     return this.#link.key(`tokens:signed:${kid}`);
+  }
+
+  /** Returns the key of the list of tokens below a token. The script appends the `jti`s of the tokens above itself. */
+  #belowKey(jti: string): string {
+    return this.#link.key(`tokens:below:${jti}`);
   }
 
   #useKey(jti: string): string {

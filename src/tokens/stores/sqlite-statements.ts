@@ -1,5 +1,6 @@
 import type { DatabaseDefinition } from "../../database.ts";
 import { FORGET_CLOCK_SCHEMA, FORGET_CLOCK_STATEMENTS } from "../forget-clock.ts";
+import { MAX_DEPTH } from "../format.ts";
 
 /** The topmost token above a token; null for a token of an administrator. */
 const FAMILY = "json_extract(payload, '$.parents[#-1]')";
@@ -7,6 +8,28 @@ const FAMILY = "json_extract(payload, '$.parents[#-1]')";
 const KIND = "json_extract(payload, '$.task') IS NULL";
 /** The key that a token was signed with. For the token of a named task, the key of the token above it. */
 const KEY = "substr(kids, 1, instr(kids || ' ', ' ') - 1)";
+
+/** The positions of `parents`: an index of each finds the tokens below a token, however many tokens there are. */
+const GENERATIONS = Array.from({ length: MAX_DEPTH }, (_, at) => at);
+
+function parentAt(at: number): string {
+  return `json_extract(payload, '$.parents[${at}]')`;
+}
+
+const PARENT_INDEXES = GENERATIONS.map(
+  (at) =>
+    `CREATE INDEX IF NOT EXISTS issued_parent_${at} ON issued (${parentAt(at)}, jti) WHERE ${parentAt(at)} IS NOT NULL;`,
+).join("\n");
+
+/**
+ * The first names below a token by each position. A token has an ancestor at one position only. SQLite would otherwise walk
+ * through all names after the cursor, because it expects to find enough of them soon.
+ */
+const BELOW = GENERATIONS.map(
+  (at) =>
+    `SELECT jti FROM (SELECT jti FROM issued INDEXED BY issued_parent_${at}
+      WHERE ${parentAt(at)} = ?1 AND jti > ?2 ORDER BY jti LIMIT ?3)`,
+).join(" UNION ALL ");
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS issued (
@@ -22,6 +45,7 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS issued_forget_at ON issued (forget_at) WHERE forget_at IS NOT NULL;
   CREATE INDEX IF NOT EXISTS issued_family ON issued (${FAMILY}, ${KIND}, forget_at);
   CREATE INDEX IF NOT EXISTS issued_key ON issued (${KEY}, forget_at);
+  ${PARENT_INDEXES}
   CREATE INDEX IF NOT EXISTS revoked_forget_at ON revoked (forget_at) WHERE forget_at IS NOT NULL;
 `;
 
@@ -40,6 +64,7 @@ const STATEMENTS = {
   retireIssued: "UPDATE issued SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
   retireRevoked: "UPDATE revoked SET forget_at = min(coalesce(forget_at, ?2), ?2) WHERE jti = ?1",
   list: "SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti > ? ORDER BY jti LIMIT ?",
+  listBelow: `SELECT payload, issued_by, issued_at, kids FROM issued WHERE jti IN (${BELOW}) ORDER BY jti LIMIT ?3`,
   revocation: "SELECT revoked_by, revoked_at FROM revoked WHERE jti = ?",
   usesKey: `SELECT 1 FROM issued WHERE ${KEY} = ? AND (forget_at IS NULL OR forget_at > ?)
     AND NOT EXISTS (SELECT 1 FROM revoked

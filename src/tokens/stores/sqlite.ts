@@ -8,6 +8,7 @@ import { claimsOf, type Payload } from "../payload.ts";
 import {
   forgetAt,
   type IssuedToken,
+  type Lineage,
   REMEMBERED_MS,
   type Revocation,
   type TokenStore,
@@ -28,7 +29,7 @@ export class SqliteTokenStore implements TokenStore {
   readonly #revoked: Set<string>;
   /** Revocations that the current change deletes. */
   #forgotten: string[] = [];
-  #onRevoked: (jtis: readonly string[]) => void = () => {};
+  readonly #revokedListeners: ((jtis: readonly string[]) => void)[] = [];
 
   /**
    * @param nowMs Unix milliseconds: records that ended long before are deleted
@@ -89,6 +90,10 @@ export class SqliteTokenStore implements TokenStore {
     return this.#statements.list.all(after, count).map(issuedOf);
   }
 
+  listBelow({ jti }: Lineage, after: string, count: number): IssuedToken[] {
+    return this.#statements.listBelow.all(jti, after, count).map(issuedOf);
+  }
+
   /**
    * Ends a token and the tokens below it at once and for good. The revocation is on disk before this returns.
    *
@@ -109,7 +114,7 @@ export class SqliteTokenStore implements TokenStore {
     });
     // After the disk write: a token that was reported as revoked must not be valid after a restart.
     this.#revoked.add(jti);
-    this.#onRevoked([jti]);
+    for (const listener of this.#revokedListeners) listener([jti]);
     return true;
   }
 
@@ -149,7 +154,7 @@ export class SqliteTokenStore implements TokenStore {
   }
 
   onRevoked(listener: (jtis: readonly string[]) => void): void {
-    this.#onRevoked = listener;
+    this.#revokedListeners.push(listener);
   }
 
   close(): void {

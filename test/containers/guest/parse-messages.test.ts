@@ -40,6 +40,37 @@ describe("a fault of a guest", () => {
     }
   });
 
+  it("has the position of its error", () => {
+    const at = { file: "task.js", line: 3, column: 15, frame: "> 3 | null.x\n    |      ^" };
+    assert.deepEqual(parseFault(json({ ...fault, at: { ...at, more: 1 } })).problem.options, { at });
+    assert.deepEqual(parseFault(json({ ...fault, at: { ...at, frame: null } })).problem.options.at?.frame, null);
+    const longest = { file: "x".repeat(255), line: 2 ** 53 - 1, column: 1, frame: "x".repeat(4_096) };
+    assert.deepEqual(parseFault(json({ ...fault, at: longest })).problem.options.at, longest);
+  });
+
+  it("is refused if its position is not text and numbers within bounds", () => {
+    const at = { file: "task.js", line: 3, column: 15, frame: null };
+    const wrong = [
+      null,
+      1,
+      "task.js:3:15",
+      [],
+      {},
+      ...[undefined, null, 1, {}, ["task.js"], "x".repeat(256), "a\nb", "\u001b[2J", "\u0085"].map((file) => ({
+        ...at,
+        file,
+      })),
+      ...[undefined, null, 0, -1, 1.5, 2 ** 53, "3", [3], true].flatMap((number) => [
+        { ...at, line: number },
+        { ...at, column: number },
+      ]),
+      ...[undefined, 1, {}, ["x"], "x".repeat(4_097), "a\rb", "\u001b[2J", "\0"].map((frame) => ({ ...at, frame })),
+    ];
+    for (const each of wrong) {
+      assert.throws(() => parseFault(json({ ...fault, at: each })), TypeError, JSON.stringify(each)?.slice(0, 80));
+    }
+  });
+
   it("is refused if it nests too deep to be serialized", () => {
     assert.throws(() => parseFault(deep('"cause":{"name":"E","message":"m",', "}")), TypeError);
     assert.throws(() => parseFault(deep('"own":{', "}")), TypeError);

@@ -12,7 +12,9 @@ import { Recorder } from "../recorder.ts";
 function startWith(guest: Guest, source: Readable): Recorder {
   const recorder = new Recorder();
   const code = codeOf({ source: Buffer.from("a"), typescript: false, modules: null });
-  recorder.id = guest.run(code, () => "{}", recorder, performance.now(), { source, mostHeld: 99 });
+  recorder.id = guest.run(code, () => "{}", recorder, performance.now(), {
+    body: { source, mostHeld: 99 },
+  });
   return recorder;
 }
 

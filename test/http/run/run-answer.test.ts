@@ -4,12 +4,22 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { it, type TestContext } from "node:test";
 
 import type { Guest } from "../../../src/containers/guest/guest.ts";
-import { Execution } from "../../../src/http/run/execution.ts";
+import { Execution, type RunObserver } from "../../../src/http/run/execution.ts";
+import type { RunTrace } from "../../../src/http/run/run-trace.ts";
 import { RunAnswer } from "../../../src/http/run/run-answer.ts";
 import { collect, respond } from "../../contract/http.ts";
 import { listening } from "../listening.ts";
 
 const ignore = (): void => {};
+const SILENT: RunObserver = {
+  over: ignore,
+  responded: ignore,
+  succeeded: ignore,
+  failed: ignore,
+  refused: ignore,
+  usesEgress: ignore,
+  logSink: { log: ignore, lateError: ignore },
+};
 /** More bytes than the socket buffers of a connection can contain. */
 const BODY = Buffer.alloc(64 * 2 ** 20);
 
@@ -28,12 +38,7 @@ async function stream(t: TestContext, streamMs: number): Promise<StreamedAnswer>
   const answered = respond(port, "GET", "/", {});
   const response = await requested.promise;
   const closed = once(response, "close");
-  const execution = new Execution({
-    over: ignore,
-    broke: ignore,
-    refused: ignore,
-    logSink: { log: ignore, lateError: ignore },
-  });
+  const execution = new Execution(SILENT, {} as RunTrace);
   execution.begin({ grant: ignore } as unknown as Guest, 1);
   execution.head({ status: 200, headers: [] });
   new RunAnswer(response, "run", "token", false, performance.now()).send(await execution.outcome, streamMs);

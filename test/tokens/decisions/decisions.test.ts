@@ -45,9 +45,11 @@ const anyLimits = fc.record(
 );
 const anyParams = fc.record({ P: fc.nat(1), Q: fc.nat(1) }, { requiredKeys: [], noNullPrototype: true });
 const anyNet = fc.oneof(fc.constant(false as const), fc.subarray([...PLACES], { minLength: 1 }).map(sorted));
+const anyTimeout = fc.constantFrom("10ms", "999ms", "1000ms", "1001ms", "2000ms");
 const others = {
   nbf: fc.integer({ min: START_S, max: START_S + 20 }),
   limits: fc.record({ container: anyLimits, token: anyLimits }, { requiredKeys: [], noNullPrototype: true }),
+  timeout: anyTimeout,
   net: anyNet,
   params: anyParams,
   secretsReadable: fc.constant(true as const),
@@ -73,12 +75,15 @@ const modestRequest: fc.Arbitrary<ModelRequest> = fc
 const adminRequest = fc.constant({ admin: true as const, exp: null });
 const headRequest: fc.Arbitrary<ModelRequest> = fc
   .record(
-    { limits: others.limits, net: anyNet, params: anyParams, fresh: others.fresh },
+    { limits: others.limits, timeout: anyTimeout, net: anyNet, params: anyParams, fresh: others.fresh },
     { requiredKeys: [], noNullPrototype: true },
   )
   .map((more) => ({ ...more, containers: ["acme-*", "b"], can: [...VERBS], exp: START_S + 80, depth: 4 }));
 const taskMembers = fc.record(
-  { limits: others.limits, net: anyNet, params: anyParams, fresh: others.fresh, public: fc.boolean() },
+  {
+    ...{ limits: others.limits, timeout: anyTimeout, net: anyNet, params: anyParams, fresh: others.fresh },
+    public: fc.boolean(),
+  },
   { requiredKeys: [], noNullPrototype: true },
 );
 const actor = fc.oneof(fc.nat(), fc.constant(-1), fc.constant(-1));
@@ -263,6 +268,7 @@ class World {
     for (const name of NAMES) {
       for (const verb of VERBS) assert.equal(this.#service.permits(verified, name, verb), permits(model, name, verb));
     }
+    assert.equal(verified.timeoutMs, model.timeoutMs);
     const top = topOf(model).jti;
     assert.deepEqual(this.#service.families(verified), { memory: top, quota: model.admin ? null : top });
     assert.equal(await this.#service.writesCountedBy(verified), model.admin ? null : `i:${top}`);
@@ -287,6 +293,7 @@ class World {
   ): Promise<{ token: ModelToken; secrets: string | null; run: RunDecisions }[]> {
     const task = (await this.#tasks.find(CONTAINER, name))!;
     assert.deepEqual(this.#service.taskEnd(task), taskEnd(model, this.#state));
+    assert.equal(task.caller.timeoutMs, model.timeoutMs);
     const cause = refusalOf(model, this.#state);
     for (const each of [task, (await this.#tasks.list(CONTAINER, "", 1_000)).find((some) => some.name === name)!]) {
       assertRefusal(this.#service.taskRefusal(each, null), cause);

@@ -19,6 +19,7 @@ export interface ModelRequest {
   readonly exp?: number | null;
   readonly nbf?: number;
   readonly limits?: { readonly container?: ModelLimits; readonly token?: ModelLimits };
+  readonly timeout?: string;
   readonly net?: false | readonly string[];
   readonly code?: { readonly sha256: string };
   readonly params?: Readonly<Record<string, unknown>>;
@@ -35,6 +36,7 @@ export interface ModelToken {
   readonly exp: number | null;
   readonly nbf: number | null;
   readonly limits: { readonly container?: ModelLimits; readonly token?: ModelLimits };
+  readonly timeoutMs: number;
   readonly net: false | null | readonly string[];
   readonly code: object | null;
   readonly params: Readonly<Record<string, unknown>>;
@@ -159,6 +161,7 @@ export function below(
   const { code = null, params = {}, depth = 0 } = request;
   const own: ModelToken = {
     ...{ jti, kid, admin, containers, can, exp, nbf, limits, net, code, params, depth },
+    timeoutMs: msOf(request),
     ...{ fresh: request.fresh ?? false, secretsReadable: request.secretsReadable ?? false, above: [] },
   };
   if (above === null) return { token: own, excess: [] };
@@ -166,6 +169,7 @@ export function below(
   const token: ModelToken = {
     ...own,
     limits: { ...(container && { container }), ...(limits.token && { token: limits.token }) },
+    timeoutMs: Math.min(own.timeoutMs, above.timeoutMs),
     net: net ?? above.net,
     code: code ?? above.code,
     params: { ...params, ...above.params },
@@ -188,11 +192,17 @@ function excess(above: ModelToken, request: ModelRequest): string[] {
   if (above.exp !== null && (exp === null || exp > above.exp)) members.push("exp");
   const mine = limits.container && JSON.stringify(limits.container);
   if (mine !== undefined && mine !== JSON.stringify(above.limits.container)) members.push("limits.container");
+  if (request.timeout !== undefined && msOf(request) > above.timeoutMs) members.push("timeout");
   if (!ENDPOINTS.every((place) => !reaches(net ?? above.net, place) || reaches(above.net, place))) members.push("net");
   for (const [name, value] of Object.entries(params)) {
     if (Object.hasOwn(above.params, name) && above.params[name] !== value) members.push(`params.${name}`);
   }
   return members;
+}
+
+/** The model uses only timeouts in milliseconds. */
+function msOf({ timeout }: ModelRequest): number {
+  return timeout === undefined ? Infinity : Number(timeout.replace("ms", ""));
 }
 
 /** Returns a task's token below the calling token, and the excess. A task only runs, one generation below, at any depth. */

@@ -4,10 +4,12 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import type { Payload } from "../../../src/tokens/payload.ts";
+import { TOKEN_DATABASE } from "../../../src/tokens/stores/sqlite-statements.ts";
 import { SqliteTokenStore } from "../../../src/tokens/stores/sqlite.ts";
 import { problemOf, running, START_S, temporaryFolder } from "../support.ts";
 
@@ -26,6 +28,25 @@ test("only the owner can read the files", async (t) => {
   t.after(() => registry.close());
   registry.record(issuedPayload(null), "me", START_MS);
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
+});
+
+test("the tokens below a token are found by indexes, also in a file of a version without these indexes", async (t) => {
+  const file = join(await temporaryFolder(t), "tokens.sqlite");
+  const earlier = SqliteTokenStore.open(file, START_MS);
+  const parents = [randomUUID(), randomUUID()];
+  earlier.record({ ...issuedPayload(START_S + 60), parents }, "me", START_MS);
+  earlier.close();
+  const database = new DatabaseSync(file);
+  t.after(() => database.close());
+  for (let at = 0; at < 4; at++) database.exec(`DROP INDEX issued_parent_${at}`);
+  const store = SqliteTokenStore.open(file, START_MS);
+  t.after(() => store.close());
+  assert.equal(store.listBelow({ jti: parents[1]!, parents: [] }, "", 9).length, 1);
+  const plan = database.prepare(`EXPLAIN QUERY PLAN ${TOKEN_DATABASE.statements.listBelow}`).all("x", "", 9);
+  const steps = plan.map(({ detail }) => String(detail)).join("\n");
+  for (let at = 0; at < 4; at++) assert.match(steps, new RegExp(`SEARCH issued USING .*INDEX issued_parent_${at} `));
+  assert.match(steps, /SEARCH issued USING PRIMARY KEY \(jti=\?\)/);
+  assert.doesNotMatch(steps, /SCAN issued|TEMP B-TREE FOR ORDER BY/);
 });
 
 test("a revocation applies at once and only once, even after a reopen", async (t) => {

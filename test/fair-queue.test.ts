@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { FairQueue } from "../../src/redis/fair-queue.ts";
+import { FairQueue } from "../src/fair-queue.ts";
 
 it("runs no more work at once than it may, and all of it", async () => {
   const queue = new FairQueue(3);

@@ -1,0 +1,52 @@
+import { Page } from "../../limits/page.ts";
+import { useRecord } from "../../limits/record.ts";
+import { nextTurn } from "../../next-turn.ts";
+import { NO_POLICY } from "../../policies/store.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import { ContainerPatterns } from "../../tokens/container-patterns.ts";
+import type { ApiDependencies } from "./route.ts";
+
+/** The containers whose use the list reads at a time, which takes a Redis about a millisecond. */
+const USES_PER_READ = 100;
+
+/** Returns a page of the permitted containers that have a policy, counted runs or a live guest. */
+export async function containerPage(
+  after: string,
+  count: number,
+  { claims, family }: Caller,
+  dependencies: ApiDependencies,
+): Promise<object> {
+  const { policies, limiter, containers } = dependencies;
+  const permitted = new ContainerPatterns(claims);
+  // One entry more than requested shows whether a next page exists.
+  const page = new Page(after, count + 1);
+  for (const name of await limiter.containers(after, count + 1, permitted.prefixes, family)) page.add(name);
+  for (const name of await limiter.counted([...permitted.names])) page.add(name);
+  for (const name of policies.containers(after, count + 1, (each) => permitted.has(each))) page.add(name);
+  for (const name of containers.names()) if (permitted.has(name)) page.add(name);
+  const names = page.names();
+  const entries = await describe(names.slice(0, count), family, dependencies);
+  return { containers: entries, next: names.length > count ? names[count - 1]! : null };
+}
+
+async function describe(
+  names: readonly string[],
+  holder: string,
+  { policies, limiter, containers }: ApiDependencies,
+): Promise<object[]> {
+  const entries: object[] = [];
+  for (let at = 0; at < names.length; at += USES_PER_READ) {
+    await nextTurn(holder);
+    const some = names.slice(at, at + USES_PER_READ);
+    const uses = await limiter.uses(some);
+    for (const [index, container] of some.entries()) {
+      entries.push({
+        container,
+        policy: policies.get(container) ?? NO_POLICY,
+        used: useRecord(uses[index]!),
+        ...containers.activity(container),
+      });
+    }
+  }
+  return entries;
+}

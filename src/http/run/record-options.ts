@@ -1,0 +1,154 @@
+import { z } from "zod";
+
+import { Problem } from "../../errors.ts";
+import { formatSize, parseDuration, parseSize } from "../../units.ts";
+
+/** The options of a run that is answered with its record. */
+export interface RecordOptions {
+  /** Infinite if the request sets no timeout. */
+  readonly timeoutMs: number;
+  /** The caller's name for the submitted text, or null. */
+  readonly file: string | null;
+  /** The bytes of a result that the record shows as a whole; null for the default. */
+  readonly maxResult: number | null;
+  /** The query that the task receives, without its question mark. */
+  readonly query: string;
+}
+
+const MIN_TIMEOUT_MS = 10;
+/** Node's timers have 31 bits. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const MAX_FILE_CHARS = 255;
+const MAX_QUERY_CHARS = 16_384;
+
+/** The names of options in the query of the request. `task` names the task to run. */
+const IN_QUERY = ["timeout", "file", "maxResult"];
+const OTHERS = ["key", "task"];
+/** The names of options in the envelope. */
+export const ENVELOPE_OPTIONS: ReadonlySet<string> = new Set([...IN_QUERY, "query"]);
+
+const TIMEOUT = `must be a duration such as 500ms or 5s, from ${MIN_TIMEOUT_MS}ms to 24d`;
+const FILE = `must be a name of 1 to ${MAX_FILE_CHARS} characters without control characters`;
+const MAX_RESULT = "must be a size such as 256KiB or 2MiB";
+const QUERY = `must be a query such as "a=1&b=2" of at most ${MAX_QUERY_CHARS} characters, or an object of strings by name`;
+
+const timeout = z.string(TIMEOUT).transform((text, context) => {
+  const milliseconds = attempt(() => parseDuration(text));
+  if (milliseconds !== null && milliseconds >= MIN_TIMEOUT_MS && milliseconds <= MAX_TIMEOUT_MS) return milliseconds;
+  context.addIssue({ code: "custom", message: TIMEOUT });
+  return z.NEVER;
+});
+
+const file = z
+  .string(FILE)
+  .refine((name) => name.length >= 1 && name.length <= MAX_FILE_CHARS && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(name), FILE);
+
+const maxResult = z.string(MAX_RESULT).transform((text, context) => {
+  const bytes = attempt(() => parseSize(text));
+  if (bytes !== null) return bytes;
+  context.addIssue({ code: "custom", message: MAX_RESULT });
+  return z.NEVER;
+});
+
+const query = z.unknown().transform((input, context) => {
+  const text = queryText(input);
+  if (text !== null && text.length <= MAX_QUERY_CHARS) return text;
+  context.addIssue({ code: "custom", message: QUERY });
+  return z.NEVER;
+});
+
+const OPTIONS = z.strictObject({
+  timeout: z.exactOptional(timeout),
+  file: z.exactOptional(file),
+  maxResult: z.exactOptional(maxResult),
+  query: z.exactOptional(query),
+});
+
+/**
+ * Reads the options in the query of the request.
+ *
+ * @param resultLimit the most bytes of a result
+ * @throws {Problem} `request_invalid` for an unknown or repeated name and for an invalid value.
+ */
+export function readQueryOptions(search: URLSearchParams, resultLimit: number): RecordOptions {
+  const given: Record<string, string> = {};
+  for (const [name, value] of search) {
+    if (!IN_QUERY.includes(name) && !OTHERS.includes(name)) {
+      throw new Problem("request_invalid", `the query contains the unknown option ${JSON.stringify(name.slice(0, 100))}`, {
+        hint: `The options are ${[...IN_QUERY, "task"].join(", ")}. The query of the task is the envelope's member query.`,
+      });
+    }
+    if (name !== "key" && search.getAll(name).length > 1) {
+      throw new Problem("request_invalid", `the query contains ${name} more than once`);
+    }
+    if (IN_QUERY.includes(name)) given[name] = value;
+  }
+  return optionsOf(given, resultLimit);
+}
+
+/**
+ * Adds the options in the envelope to those in the query.
+ *
+ * @throws {Problem} `request_invalid` for an invalid value, and for an option that is in both.
+ */
+export function withEnvelopeOptions(
+  inQuery: RecordOptions,
+  members: Readonly<Record<string, unknown>>,
+  resultLimit: number,
+): RecordOptions {
+  const own = optionsOf(members, resultLimit);
+  const both = Object.keys(members).find((name) => isSet(inQuery, name));
+  if (both) throw new Problem("request_invalid", `${both} is in the query and in the envelope; it may be in one of them`);
+  return {
+    timeoutMs: Math.min(inQuery.timeoutMs, own.timeoutMs),
+    file: own.file ?? inQuery.file,
+    maxResult: own.maxResult ?? inQuery.maxResult,
+    query: own.query,
+  };
+}
+
+function isSet({ timeoutMs, file: name, maxResult: bytes }: RecordOptions, option: string): boolean {
+  if (option === "timeout") return timeoutMs !== Infinity;
+  if (option === "file") return name !== null;
+  return option === "maxResult" && bytes !== null;
+}
+
+function optionsOf(given: object, resultLimit: number): RecordOptions {
+  const parsed = OPTIONS.safeParse(given);
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0]!;
+    throw new Problem("request_invalid", `${path.join(".")} ${message}`);
+  }
+  const { data } = parsed;
+  if (data.maxResult !== undefined && data.maxResult > resultLimit) {
+    throw new Problem("request_invalid", `maxResult is more than the ${formatSize(resultLimit)} that a result may have`);
+  }
+  return {
+    timeoutMs: data.timeout ?? Infinity,
+    file: data.file ?? null,
+    maxResult: data.maxResult ?? null,
+    query: data.query ?? "",
+  };
+}
+
+/** Returns the query as text, or null if the value is neither a query nor an object of strings and lists of strings. */
+function queryText(input: unknown): string | null {
+  if (typeof input === "string") return /[\s#]/.test(input) ? null : input.replace(/^\?/, "");
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(input)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (typeof each !== "string" && typeof each !== "number" && typeof each !== "boolean") return null;
+      search.append(name, String(each));
+    }
+  }
+  return search.toString();
+}
+
+function attempt<T>(parse: () => T): T | null {
+  try {
+    return parse();
+  } catch {
+    return null;
+  }
+}

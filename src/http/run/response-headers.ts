@@ -1,0 +1,26 @@
+import { isActing } from "./acting-headers.ts";
+
+/** The response headers that a task may set. Bad headers are not listed, because that list would never be complete. */
+const ALLOWED =
+  /^(?:content-(?!security-policy)[a-z-]+|cache-control|etag|last-modified|expires|vary|location|link|retry-after|x-[a-z0-9-]+)$/;
+/** The `x-` headers that set a policy for the origin. The origin is the service's, so a task may not set them. */
+const ORIGIN_POLICIES =
+  /^x-(?:content-security-policy|webkit-csp|permitted-cross-domain-policies|xss-protection|frame-options|ua-compatible|dns-prefetch-control|download-options)/;
+/** The headers that the service sets itself, exactly once. */
+const SET_BY_SERVICE = new Set(["content-length", "x-content-type-options"]);
+
+/**
+ * Returns the response headers of a task that its client receives.
+ *
+ * @param headers name, value, name, value
+ * @returns the same, with names in lower case
+ */
+export function allowedHeaders(headers: readonly string[]): string[] {
+  const allowed: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index]!.toLowerCase();
+    if (!ALLOWED.test(name) || isActing(name) || ORIGIN_POLICIES.test(name) || SET_BY_SERVICE.has(name)) continue;
+    allowed.push(name, headers[index + 1]!);
+  }
+  return allowed;
+}

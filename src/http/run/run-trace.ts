@@ -1,0 +1,247 @@
+import type { EgressUse } from "../../egress/budgets.ts";
+import type { Problem } from "../../errors.ts";
+import type { KeyUsage } from "../../limits/store.ts";
+import type { EndedRun } from "../../records/ended-run.ts";
+import type { ConsoleLine, GuestStart, KeptRun, RecordError, RunRecord, RunStatus } from "../../records/record.ts";
+import type { UsageCell } from "../../records/usage/usage.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import { LOG_LEVELS } from "../../wire/messages.ts";
+import { limitsOf, type LimitSources } from "./limit-sources.ts";
+import { recordError } from "./record-error.ts";
+import type { MeteredUse, RunMeter } from "./run-meter.ts";
+import { statusOfProblem } from "./run-status.ts";
+
+/** The console lines that the service keeps of one run. The guest may send more; they go to the operator's log only. */
+const MAX_LINES_BYTES = 64 * 2 ** 10;
+/** The approximate memory of a line in addition to its text. */
+const LINE_BYTES = 64;
+/** The approximate memory of a trace without lines and error. */
+const TRACE_BYTES = 512;
+
+const NO_LINES: readonly ConsoleLine[] = [];
+const NO_EGRESS = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
+
+/** The run that a trace is about. */
+export interface TracedRun {
+  readonly run: string;
+  readonly container: string;
+  readonly task: { readonly name: string; readonly version: number | null } | null;
+  readonly bearer: Caller | null;
+  /** The tokens that the run is counted for. */
+  readonly callers: readonly Caller[];
+  readonly traceparent: string | null;
+  /** The caller's name for the submitted text, or null. */
+  readonly file: string | null;
+}
+
+/** The admission of a run. */
+export interface Admission extends LimitSources {
+  /** The name of this node. */
+  readonly node: string;
+  readonly usage: readonly KeyUsage[];
+  /** When the request arrived, on the clock of `performance.now()`. */
+  readonly arrivedMs: number;
+  /** On the same clock. */
+  readonly nowMs: number;
+  readonly unixMs: number;
+}
+
+/** What happened in an admitted run. It outlives the request, so it must not refer to the request. */
+export class RunTrace implements EndedRun {
+  readonly run: string;
+  readonly container: string;
+  readonly task: { readonly name: string; readonly version: number | null } | null;
+  /** The `jti` of the token of the request; null for a public task that was called without a token. */
+  readonly token: string | null;
+  readonly family: string;
+  readonly traceparent: string | null;
+  readonly admission: Admission;
+  status: RunStatus = "running";
+  error: RecordError | null = null;
+  #lines: ConsoleLine[] | null = null;
+  /** What the run counts for. */
+  cell: UsageCell | null = null;
+  droppedLines = 0;
+  droppedBytes = 0;
+  resultType: string | null = null;
+  response: { readonly status: number; readonly headers: readonly string[] } | null = null;
+  start: GuestStart | null = null;
+  /** When the guest received the run, on the same clock; 0 before. */
+  sentMs = 0;
+  endedMs = 0;
+  use: MeteredUse | null = null;
+  /** Set only for runs that are answered with their record. */
+  meter: RunMeter | null = null;
+  concurrentRuns = 0;
+  egress: EgressUse | null = null;
+  #input: string | null = null;
+  #bytes = TRACE_BYTES;
+  #linesBytes = 0;
+  readonly #callers: readonly Caller[];
+  readonly #file: string | null;
+  #measured: Promise<void> | null = null;
+
+  constructor({ run, container, task, bearer, callers, traceparent, file }: TracedRun, admission: Admission) {
+    this.run = run;
+    this.container = container;
+    this.task = task;
+    this.token = bearer && bearer.claims.jti;
+    this.family = (bearer ?? callers[0]!).family;
+    this.traceparent = traceparent;
+    this.#callers = callers;
+    this.#file = file;
+    this.admission = admission;
+  }
+
+  get startedMs(): number {
+    return this.admission.unixMs;
+  }
+
+  /** The beginning of the body of the request, if the task keeps it. */
+  get input(): string | null {
+    return this.#input;
+  }
+
+  keepInput(text: string | null): void {
+    this.#input = text;
+    this.#bytes += text?.length ?? 0;
+  }
+
+  get lines(): readonly ConsoleLine[] {
+    return this.#lines ?? NO_LINES;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isSilent(): boolean {
+    return this.status === "ok" && this.#lines === null;
+  }
+
+  /** @param sentMs when the service sent the run to its guest, on the clock of `performance.now()`. */
+  sent(start: GuestStart, sentMs: number, otherRuns: number): void {
+    this.start = start;
+    this.sentMs = sentMs;
+    this.concurrentRuns = otherRuns;
+  }
+
+  /**
+   * Keeps a line within the bounds.
+   *
+   * @param text returns the text without secrets; called only if the line is kept.
+   * @returns the line, or null if it is dropped.
+   */
+  print(level: number, bytes: number, text: () => string): ConsoleLine | null {
+    // The record of an ended run does not change any more.
+    if (this.endedMs > 0) return null;
+    if (this.#linesBytes + bytes + LINE_BYTES > MAX_LINES_BYTES) {
+      this.droppedLines++;
+      this.droppedBytes += bytes;
+      return null;
+    }
+    const atMs = Math.round((performance.now() - this.sentMs) * 10) / 10;
+    const line = { atMs, level: LOG_LEVELS[level] ?? "info", text: text() };
+    this.#linesBytes += bytes + LINE_BYTES;
+    this.#bytes += bytes + LINE_BYTES;
+    (this.#lines ??= []).push(line);
+    return line;
+  }
+
+  /** @param headers name, value, name, value; without secrets. */
+  responded(status: number, headers: readonly string[]): void {
+    this.response = { status, headers };
+    for (const text of headers) this.#bytes += text.length;
+  }
+
+  /** @param problem the failure, without secrets. The first one decides the status. */
+  failed(problem: Problem): void {
+    if (this.status !== "running") return;
+    this.status = statusOfProblem(problem.code);
+    this.error = recordError(problem, this.#file);
+    this.#bytes += this.error.message.length + (this.error.stack?.length ?? 0) + (this.error.at?.frame?.length ?? 0);
+  }
+
+  /** The service ended before the run, unless the run has a result or failed by itself. */
+  interrupted(): void {
+    if (this.status === "cancelled" || this.status === "failed") this.status = "interrupted";
+  }
+
+  succeeded(resultType: string): void {
+    if (this.status !== "running") return;
+    this.status = "ok";
+    this.resultType = resultType;
+  }
+
+  /** The `jti` of the tokens that the run is counted for, and of the tokens above them. */
+  get lineage(): readonly string[] {
+    const all = this.#callers.flatMap(({ claims: { jti, parents } }) => [jti, ...parents]);
+    return [...new Set(all)];
+  }
+
+  /** Reads what the guest has used until now. */
+  measure(): Promise<void> {
+    this.#measured ??= (async () => {
+      if (this.meter) this.use = await this.meter.read();
+      this.meter = null;
+    })();
+    return this.#measured;
+  }
+
+  kept(): KeptRun {
+    return { record: makeRecord(this), family: this.family, lineage: this.lineage, startedMs: this.startedMs };
+  }
+}
+
+/** Makes the record of a run. It is complete when the run has ended. */
+function makeRecord(trace: RunTrace): RunRecord {
+  const { admission, task, sentMs, endedMs, error } = trace;
+  const endMs = endedMs || performance.now();
+  return {
+    run: trace.run,
+    container: trace.container,
+    task: task?.name ?? null,
+    version: task?.version ?? null,
+    trigger: "call",
+    node: admission.node,
+    token: trace.token,
+    status: trace.status,
+    resultType: trace.resultType,
+    response: trace.response && { status: trace.response.status, headers: pairs(trace.response.headers) },
+    console: trace.lines,
+    dropped: { lines: trace.droppedLines, bytes: trace.droppedBytes },
+    error,
+    hint: error?.hint ?? null,
+    startedAt: new Date(trace.startedMs).toISOString(),
+    ms: {
+      queue: tenths(admission.nowMs - admission.arrivedMs),
+      start: sentMs === 0 ? null : tenths(sentMs - admission.nowMs),
+      run: sentMs === 0 ? null : tenths(endMs - sentMs),
+    },
+    start: trace.start,
+    guest: {
+      cpuMs: trace.use === null || trace.use.cpuMs === null ? null : tenths(trace.use.cpuMs),
+      memoryPeakBytes: trace.use?.memoryPeakBytes ?? null,
+      concurrentRuns: trace.concurrentRuns,
+    },
+    egress: { ...(trace.egress ?? NO_EGRESS) },
+    traceparent: trace.traceparent,
+    limits: limitsOf(admission.usage, admission),
+    ...(trace.input !== null && { input: trace.input }),
+  };
+}
+
+function tenths(milliseconds: number): number {
+  return Math.max(0, Math.round(milliseconds * 10) / 10);
+}
+
+/** @param headers name, value, name, value. A name that occurs again is joined as in RFC 9110, section 5.2. */
+function pairs(headers: readonly string[]): Record<string, string> {
+  const byName = new Map<string, string>();
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index]!.toLowerCase();
+    const known = byName.get(name);
+    byName.set(name, known === undefined ? headers[index + 1]! : `${known}, ${headers[index + 1]!}`);
+  }
+  return Object.fromEntries(byName);
+}

@@ -1,0 +1,116 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+
+import { type Day, nameOf, parseName } from "./day.ts";
+
+/** The endings of the files that SQLite keeps next to a database. */
+const COMPANIONS = ["-wal", "-shm", "-journal"];
+/** The most damaged files of one day that are kept. A disk that damages each new file must not fill up with them. */
+const MOST_SET_ASIDE = 3;
+
+/** Files that are deleted together: the database of a day with its companions, or a file that was set aside. */
+export interface DayFiles {
+  readonly day: Day;
+  readonly isSetAside: boolean;
+  readonly names: string[];
+  bytes: number;
+}
+
+/** The folder with one database for each day. */
+export class DayFolder {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  create(): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+  }
+
+  pathOf(day: Day): string {
+    return path.join(this.#folder, nameOf(day));
+  }
+
+  /** Returns the days that have a database, the newest first. */
+  days(): Day[] {
+    const names = this.#names().map(parseName);
+    return names.flatMap((name) => (name?.ending === "" ? [name.day] : [])).toSorted((a, b) => b - a);
+  }
+
+  /** Returns all files of all days, the oldest day first and damaged files before others. */
+  files(): DayFiles[] {
+    const found = new Map<string, DayFiles>();
+    for (const name of this.#names()) {
+      const parsed = parseName(name);
+      if (!parsed) continue;
+      const { day, ending } = parsed;
+      const isSetAside = ending !== "" && !COMPANIONS.includes(ending);
+      const key = isSetAside ? name : String(day);
+      let files = found.get(key);
+      if (!files) found.set(key, (files = { day, isSetAside, names: [], bytes: 0 }));
+      files.names.push(name);
+      files.bytes += this.#size(name);
+    }
+    return [...found.values()].toSorted((a, b) => a.day - b.day || Number(b.isSetAside) - Number(a.isSetAside));
+  }
+
+  /** Returns the bytes of the database of a day, with its companions. */
+  bytesOf(day: Day): number {
+    const name = nameOf(day);
+    return ["", ...COMPANIONS].reduce((sum, ending) => sum + this.#size(name + ending), 0);
+  }
+
+  /** Identifies the database of a day; null if there is none. Another file of the same name has another identity. */
+  identityOf(day: Day): string | null {
+    const found = statSync(this.pathOf(day), { throwIfNoEntry: false, bigint: true });
+    return found ? `${found.dev}:${found.ino}` : null;
+  }
+
+  /** Returns whether something else than a file has the name of the database of a day. */
+  isForeign(day: Day): boolean {
+    return statSync(this.pathOf(day), { throwIfNoEntry: false })?.isFile() === false;
+  }
+
+  remove({ names }: Pick<DayFiles, "names">): void {
+    for (const name of names) rmSync(path.join(this.#folder, name), { force: true, recursive: true });
+  }
+
+  /** Removes companions without a database. SQLite would add their content to a new database of that name. */
+  removeCompanions(day: Day): void {
+    this.remove({ names: COMPANIONS.map((ending) => nameOf(day) + ending) });
+  }
+
+  /** Renames a damaged database, so that a new one can begin and an operator can look at the old one. */
+  setAside(day: Day): void {
+    const name = nameOf(day);
+    for (let number = 1; number <= MOST_SET_ASIDE; number++) {
+      const other = `${name}.unreadable-${number}`;
+      if (existsSync(path.join(this.#folder, other))) continue;
+      for (const ending of ["", ...COMPANIONS]) this.#rename(name + ending, other + ending);
+      return;
+    }
+    this.remove({ names: ["", ...COMPANIONS].map((ending) => name + ending) });
+  }
+
+  #rename(from: string, to: string): void {
+    try {
+      renameSync(path.join(this.#folder, from), path.join(this.#folder, to));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+
+  #size(name: string): number {
+    return statSync(path.join(this.#folder, name), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import type { RecordConfig } from "../../config/groups/records.ts";
+import type { RunQuery } from "../query.ts";
+import type { KeptRun, RunRecord } from "../record.ts";
+import type { FailureGroup, RecordLosses, RecordStore, StoredPage } from "../store.ts";
+import { type Day, dayOf } from "./day.ts";
+import type { BatchOutcome } from "./messages.ts";
+import { NoStore } from "./no-store.ts";
+import { RecordReader } from "./record-reader.ts";
+import { RecordWriter } from "./record-writer.ts";
+import { Shares } from "./shares.ts";
+import { leastBytesOf, ROW_SIZE, rowOf } from "./stored-row.ts";
+
+/** The most bytes of one record. A longer one would block the service for milliseconds while its JSON is made. */
+const MOST_RECORD_BYTES = 512 * 2 ** 10;
+/** The most families that are known to have used their quota. The writer still checks further ones. */
+const MOST_FULL = 10_000;
+
+export interface RecordStoreOptions extends Pick<RecordConfig, "keepRuns" | "runsSize" | "runsRate" | "familyRuns"> {
+  /** Returns Unix milliseconds: the minutes of the shares. */
+  readonly now?: () => number;
+}
+
+/**
+ * Opens the records of runs on disk: one database for each day in a folder, which is created. Two threads write and read
+ * it. An error of the disk is reported in `losses` and never thrown.
+ */
+export function openRecordStore(folder: string, options: RecordStoreOptions): RecordStore {
+  return options.keepRuns === 0 ? new NoStore(folder) : new DayStore(folder, options);
+}
+
+class DayStore implements RecordStore {
+  readonly #writer: RecordWriter;
+  readonly #reader: RecordReader;
+  readonly #shares: Shares;
+  readonly #now: () => number;
+  /** The families that have used their quota of a day. */
+  readonly #full = new Map<Day, Set<string>>();
+  #dropped = 0;
+  #omitted = 0;
+
+  constructor(folder: string, { keepRuns, runsSize, runsRate, familyRuns, now = Date.now }: RecordStoreOptions) {
+    const settings = { folder, keepRuns, runsSize, familyRuns };
+    this.#writer = new RecordWriter(settings, (day, outcome) => this.#onWritten(day, outcome));
+    this.#reader = new RecordReader(folder);
+    this.#shares = new Shares(runsRate);
+    this.#now = now;
+  }
+
+  add(kept: KeptRun): void {
+    try {
+      this.#add(kept);
+    } catch {
+      // A record that has no JSON. The run has its answer already.
+      this.#dropped += 1;
+    }
+  }
+
+  list(query: RunQuery, reader: string): Promise<StoredPage> {
+    return this.#reader.read(reader, { kind: "list", query, reader });
+  }
+
+  get(container: string, run: string, reader: string): Promise<{ record: RunRecord; lineage: string[] } | null> {
+    return this.#reader.read(reader, { kind: "get", container, run });
+  }
+
+  failures(query: RunQuery, reader: string): Promise<{ groups: FailureGroup[]; complete: boolean }> {
+    return this.#reader.read(reader, { kind: "failures", query });
+  }
+
+  get losses(): RecordLosses {
+    const { dropped, omitted, kept, failure } = this.#writer;
+    // The names of deleted files are not reported for ever.
+    const found = [...this.#reader.unreadable].filter((name) => name >= kept.oldest);
+    return {
+      dropped: this.#dropped + dropped,
+      omitted: this.#omitted + omitted,
+      unreadable: [...kept.setAside, ...found].toSorted(),
+      failure,
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#reader.close()]);
+  }
+
+  #add(kept: KeptRun): void {
+    const { family, startedMs, record } = kept;
+    const { container } = record;
+    const day = dayOf(startedMs);
+    const nowMs = this.#now();
+    const leastBytes = leastBytesOf(record);
+    if (Number.isNaN(day) || !this.#writer.hasRoom(leastBytes)) {
+      this.#dropped += 1;
+    } else if (
+      leastBytes > MOST_RECORD_BYTES ||
+      this.#full.get(day)?.has(family) ||
+      !this.#shares.fits(family, container, leastBytes, nowMs)
+    ) {
+      this.#omit(day, family, container);
+    } else {
+      const row = rowOf(kept);
+      if (this.#shares.take(family, container, row[ROW_SIZE], nowMs)) this.#writer.add(day, row);
+      else this.#omit(day, family, container);
+    }
+  }
+
+  #omit(day: Day, family: string, container: string): void {
+    this.#omitted += 1;
+    this.#writer.omit(day, family, container);
+  }
+
+  #onWritten(day: Day, { full, isNew }: BatchOutcome): void {
+    if (isNew) this.#full.delete(day);
+    if (full.length === 0) return;
+    let families = this.#full.get(day);
+    if (!families) {
+      // Runs end at most a day after their start, so older days get no more records.
+      for (const older of this.#full.keys()) if (older < day - 1) this.#full.delete(older);
+      this.#full.set(day, (families = new Set()));
+    }
+    for (const family of full) if (families.size < MOST_FULL) families.add(family);
+  }
+}

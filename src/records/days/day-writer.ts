@@ -1,0 +1,99 @@
+import { type Day, dayOf, nameOf } from "./day.ts";
+import { DayFile } from "./day-file.ts";
+import { DayFolder } from "./day-folder.ts";
+import type { Batch, BatchOutcome, KeptFiles, WriterSettings } from "./messages.ts";
+import { isExpired, retain } from "./retention.ts";
+import { isDamage } from "./sqlite-fault.ts";
+
+/** The most databases that are open: that of today, and that of yesterday for runs that began before midnight. */
+const MOST_OPEN = 2;
+
+interface OpenDay {
+  readonly file: DayFile;
+  readonly identity: string | null;
+}
+
+/** Writes the records of each day into the database of that day, and deletes old days. Used by the writer thread. */
+export class DayWriter {
+  readonly #settings: WriterSettings;
+  readonly #folder: DayFolder;
+  /** The open databases. The one that was used last is last. */
+  readonly #open = new Map<Day, OpenDay>();
+  /** The bytes of all files, at the latest check. */
+  #bytes = 0;
+
+  constructor(settings: WriterSettings) {
+    this.#settings = settings;
+    this.#folder = new DayFolder(settings.folder);
+  }
+
+  /** @throws {Error} if the batch cannot be written. Nothing of it is written then. */
+  write(batch: Batch, nowMs: number): BatchOutcome {
+    const { day, rows } = batch;
+    const isNew = this.#folder.identityOf(day) === null;
+    if (isNew && isExpired(day, this.#settings.keepRuns, nowMs)) {
+      return { omitted: rows.length, dropped: 0, full: [], isNew: false };
+    }
+    try {
+      return { ...this.#write(batch, nowMs), isNew };
+    } catch (error) {
+      this.#release(day);
+      if (isNew || !(isDamage(error) || this.#folder.isForeign(day))) throw error;
+      this.#folder.setAside(day);
+      return { ...this.#write(batch, nowMs), isNew: true };
+    }
+  }
+
+  /** Deletes old days. */
+  check(nowMs: number): KeptFiles {
+    for (const day of this.#open.keys()) if (day !== dayOf(nowMs)) this.#release(day);
+    const left = this.#retain(nowMs);
+    const setAside = left.filter((files) => files.isSetAside).flatMap(({ names }) => names);
+    return { oldest: left.length > 0 ? nameOf(left[0]!.day) : "", setAside };
+  }
+
+  close(): void {
+    for (const day of this.#open.keys()) this.#release(day);
+  }
+
+  #write(batch: Batch, nowMs: number): Omit<BatchOutcome, "isNew"> {
+    const { day } = batch;
+    const { runsSize, familyRuns } = this.#settings;
+    const file = this.#openDay(day);
+    const before = this.#folder.bytesOf(day);
+    const outcome = file.write(batch, { familyBytes: familyRuns, fileBytes: runsSize - before });
+    this.#bytes += this.#folder.bytesOf(day) - before;
+    if (this.#bytes > runsSize) this.#retain(nowMs);
+    return outcome;
+  }
+
+  #retain(nowMs: number): ReturnType<typeof retain> {
+    const left = retain(this.#folder, this.#settings, nowMs, (day) => this.#release(day));
+    this.#bytes = left.reduce((sum, { bytes }) => sum + bytes, 0);
+    return left;
+  }
+
+  #openDay(day: Day): DayFile {
+    const open = this.#open.get(day);
+    this.#open.delete(day);
+    if (open && open.identity === this.#folder.identityOf(day)) {
+      this.#open.set(day, open);
+      return open.file;
+    }
+    // An operator may delete or replace a file. A write to the open file would then be lost.
+    open?.file.close();
+    for (const [oldest] of this.#open) if (this.#open.size >= MOST_OPEN) this.#release(oldest);
+    this.#folder.create();
+    // They belong to the file that is gone.
+    if (open || this.#folder.identityOf(day) === null) this.#folder.removeCompanions(day);
+    const file = DayFile.open(this.#folder.pathOf(day));
+    this.#open.set(day, { file, identity: this.#folder.identityOf(day) });
+    return file;
+  }
+
+  #release(day: Day): void {
+    const open = this.#open.get(day);
+    this.#open.delete(day);
+    open?.file.close();
+  }
+}

@@ -1,0 +1,103 @@
+import type { Cursor, RunQuery } from "../query.ts";
+import type { RunEntry } from "../record.ts";
+import { DAY_MS, type Day, nameOf } from "./day.ts";
+import type { DayFolder } from "./day-folder.ts";
+import { DayReader } from "./day-reader.ts";
+import { RunFilter } from "./run-filter.ts";
+import { isPassing } from "./sqlite-fault.ts";
+
+/** The most stored runs that one read looks at, whether they match or not. */
+const MOST_LOOKS = 20_000;
+/** The time after which a read ends with what it has found. */
+const READ_MS = 2_000;
+/** A position that comes after all runs of its millisecond. */
+const LAST_RUN = "000000000000-0";
+
+export interface WalkOptions {
+  readonly failedOnly: boolean;
+  /** The family whose omitted runs in containers without a name count too. */
+  readonly reader: string | null;
+}
+
+export interface FoundRun {
+  readonly startedMs: number;
+  readonly run: string;
+  readonly entry: RunEntry;
+  /** The entry as it is stored. */
+  readonly json: string;
+}
+
+/** Walks over the stored runs that match a query, from the newest. It stops early after many looks or a long time. */
+export class Walk {
+  /** Names of the files that could not be read. */
+  readonly unreadable: string[] = [];
+  /** The runs of the days so far that were left out. */
+  omitted = 0;
+  /** The position after which another walk continues; null if this walk has reached the end. */
+  stoppedAt: Cursor | null = null;
+  readonly #folder: DayFolder;
+  readonly #options: WalkOptions;
+  readonly #filter: RunFilter;
+  readonly #after: Cursor;
+  readonly #sinceMs: number;
+  readonly #endMs = performance.now() + READ_MS;
+  #looks = 0;
+
+  constructor(folder: DayFolder, query: RunQuery, options: WalkOptions) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#filter = new RunFilter(query);
+    this.#after = startOf(query);
+    this.#sinceMs = query.sinceMs ?? 0;
+  }
+
+  *runs(): Generator<FoundRun> {
+    for (const day of this.#folder.days()) {
+      if (day * DAY_MS > this.#after.startedMs || (day + 1) * DAY_MS <= this.#sinceMs) continue;
+      if (this.#isSpent) {
+        this.stoppedAt = { startedMs: (day + 1) * DAY_MS, run: LAST_RUN };
+        return;
+      }
+      yield* this.#runsOf(day);
+      if (this.stoppedAt) return;
+    }
+  }
+
+  *#runsOf(day: Day): Generator<FoundRun> {
+    let file: DayReader | null = null;
+    try {
+      file = DayReader.open(this.#folder.pathOf(day));
+      if (!file) return;
+      this.omitted += file.omitted(this.#filter, this.#options.reader);
+      const range = { after: this.#after, sinceMs: this.#sinceMs, failedOnly: this.#options.failedOnly };
+      for (const head of file.heads(this.#filter, range)) {
+        this.#looks += 1;
+        if (this.#filter.matchesHead(head)) {
+          const { entry: json, detail } = file.read(head.id);
+          const { startedMs, run } = head;
+          const entry = JSON.parse(json) as RunEntry;
+          if (this.#filter.matchesText(entry, detail)) yield { startedMs, run, entry, json };
+        }
+        if (this.#isSpent) {
+          this.stoppedAt = { startedMs: head.startedMs, run: head.run };
+          return;
+        }
+      }
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      this.unreadable.push(nameOf(day));
+    } finally {
+      file?.close();
+    }
+  }
+
+  get #isSpent(): boolean {
+    return this.#looks >= MOST_LOOKS || performance.now() >= this.#endMs;
+  }
+}
+
+/** Returns the position after which the runs of a query begin. */
+function startOf({ after, untilMs }: RunQuery): Cursor {
+  const until = { startedMs: untilMs ?? Number.MAX_SAFE_INTEGER, run: "" };
+  return after && after.startedMs < until.startedMs ? after : until;
+}

@@ -1,0 +1,136 @@
+import type { EndedRun } from "./ended-run.ts";
+import { FamilyShares, type Holding } from "./family-shares.ts";
+import { TrimmedRun } from "./trimmed-run.ts";
+
+/** The most runs of a container: more than a developer reads, and few enough to look at all of them in one turn. */
+const RUNS_OF_CONTAINER = 200;
+/** The most bytes of console lines of a container: stops one container whose runs print much. */
+const LINES_OF_CONTAINER = 64 * 2 ** 10;
+/** The approximate memory of a run beyond what `bytes` counts: its objects and its slot. */
+export const RUN_BYTES = 320;
+/** The approximate memory of a container for each of its families. It also bounds the number of names. */
+export const CONTAINER_BYTES = 1_024;
+
+/**
+ * The latest runs of each container, in memory. When the memory is full, the family with the most bytes loses the runs of
+ * its least recently used container. So a family that uses ten thousand names takes nothing from a smaller family.
+ */
+export class RecentRuns {
+  readonly #maxBytes: number;
+  readonly #containers = new Map<string, Container>();
+  readonly #shares = new FamilyShares<Container>();
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The approximate memory of all runs. */
+  get bytes(): number {
+    return this.#shares.bytes;
+  }
+
+  /** Adds a run that has ended. Its `bytes` must not change from now on. */
+  add(run: EndedRun): void {
+    const container = this.#containers.get(run.container) ?? this.#open(run.container);
+    const holding = container.holdings.get(run.family) ?? this.#hold(container, run.family);
+    this.#shares.use(holding);
+    this.#shares.grow(holding, run.bytes + RUN_BYTES);
+    holding.runs += 1;
+    container.runs.push(run);
+    if (container.runs.length > RUNS_OF_CONTAINER) this.#drop(container, container.runs.shift()!);
+    if (!run.isSilent) this.#trimLines(container, run);
+    while (this.#shares.bytes > this.#maxBytes) this.#evict();
+  }
+
+  /** Returns the runs of a container in the order of their ends. The array is valid until the next call of `add`. */
+  of(container: string): readonly EndedRun[] {
+    return this.#containers.get(container)?.runs ?? NO_RUNS;
+  }
+
+  /** Returns a run. Its record may have lost console lines: see `isWhole`. */
+  find(container: string, run: string): EndedRun | null {
+    return this.of(container).findLast((each) => each.run === run) ?? null;
+  }
+
+  /** The names of all containers. */
+  names(): IterableIterator<string> {
+    return this.#containers.keys();
+  }
+
+  #open(name: string): Container {
+    const container: Container = { name, runs: [], lineBytes: 0, holdings: new Map() };
+    this.#containers.set(name, container);
+    return container;
+  }
+
+  #hold(container: Container, family: string): Holding<Container> {
+    const holding = this.#shares.open(family, container);
+    container.holdings.set(family, holding);
+    this.#shares.grow(holding, CONTAINER_BYTES);
+    return holding;
+  }
+
+  /** Releases a run that was taken out of `runs`. */
+  #drop(container: Container, run: EndedRun): void {
+    const holding = container.holdings.get(run.family)!;
+    container.lineBytes -= lineBytesOf(run);
+    this.#shares.grow(holding, -run.bytes - RUN_BYTES);
+    holding.runs -= 1;
+    if (holding.runs > 0) return;
+    this.#shares.grow(holding, -CONTAINER_BYTES);
+    this.#shares.close(holding);
+    container.holdings.delete(run.family);
+    if (container.holdings.size === 0) this.#containers.delete(container.name);
+  }
+
+  /** Removes lines of the oldest runs until the container is within its limit. Their records stay. */
+  #trimLines(container: Container, newest: EndedRun): void {
+    container.lineBytes += lineBytesOf(newest);
+    const { runs } = container;
+    for (let at = 0; container.lineBytes > LINES_OF_CONTAINER && at < runs.length; at++) {
+      const run = runs[at]!;
+      if (lineBytesOf(run) === 0) continue;
+      const trimmed = new TrimmedRun(run, run === newest ? LINES_OF_CONTAINER : 0);
+      runs[at] = trimmed;
+      container.lineBytes += trimmed.lineBytes - lineBytesOf(run);
+      this.#shares.grow(container.holdings.get(run.family)!, trimmed.bytes - run.bytes);
+    }
+  }
+
+  #evict(): void {
+    const { oldest, newest } = this.#shares.largest();
+    // The container in use loses its older half only, because its latest runs are what a developer looks for.
+    const count = oldest === newest ? Math.ceil(oldest.runs / 2) : oldest.runs;
+    const { container, share } = oldest;
+    const dropped: EndedRun[] = [];
+    container.runs = container.runs.filter((run) => {
+      if (dropped.length === count || run.family !== share.family) return true;
+      dropped.push(run);
+      return false;
+    });
+    for (const run of dropped) this.#drop(container, run);
+  }
+}
+
+/** Whether the record of a run of `RecentRuns` still has all its console lines. */
+export function isWhole(run: EndedRun): boolean {
+  return !(run instanceof TrimmedRun) || run.isWhole;
+}
+
+interface Container {
+  readonly name: string;
+  /** In the order of their ends. */
+  runs: EndedRun[];
+  /** The bytes of the runs that may have console lines. */
+  lineBytes: number;
+  /** What each family holds here, by family. */
+  readonly holdings: Map<string, Holding<Container>>;
+}
+
+const NO_RUNS: readonly EndedRun[] = [];
+
+/** Until a run is trimmed, its bytes count as console lines: only its record has the exact figure. */
+function lineBytesOf(run: EndedRun): number {
+  if (run instanceof TrimmedRun) return run.lineBytes;
+  return run.isSilent ? 0 : run.bytes;
+}

@@ -1,0 +1,170 @@
+import { Problem } from "../errors.ts";
+import { eachRun, newestOf } from "./collect.ts";
+import type { Drain } from "./drain/drain.ts";
+import type { EndedRun } from "./ended-run.ts";
+import { FailureGroups } from "./failures.ts";
+import { selectsContainer, selectsRun } from "./match.ts";
+import { byNewest, type Cursor, type RunQuery } from "./query.ts";
+import { isWhole, RecentRuns } from "./recent.ts";
+import { type ConsoleLine, entryOf, type RunEntry, type RunRecord } from "./record.ts";
+import type { FailureGroup, RecordStore, StoredPage } from "./store.ts";
+import { Tail } from "./tail.ts";
+
+export interface RecordsOptions {
+  /** The records on disk; null if none are kept. */
+  readonly store: RecordStore | null;
+  /** Sends the records to a collector; null if the operator named none. */
+  readonly drain?: Pick<Drain, "add"> | null;
+  /** The memory for the latest runs, in bytes. */
+  readonly recentBytes: number;
+  /** Returns the runs in flight, of one container or of all. Their status is `running`. */
+  readonly running: (container: string | null) => readonly EndedRun[];
+}
+
+/**
+ * The source of an answer: memory and disk; memory only, because the service keeps no records on disk; or memory only,
+ * because the disk cannot be read now.
+ */
+export type History = "kept" | "off" | "unavailable";
+
+/** An entry of a page. Its text is made at the last moment, because a page may be cut. */
+export interface ListedRun extends Cursor {
+  readonly entry: () => RunEntry;
+}
+
+export interface RunPage {
+  /** The newest first. A page may be empty although `next` is set. */
+  readonly runs: readonly ListedRun[];
+  readonly next: Cursor | null;
+  /** The runs that are in no answer, because their family or container had used its share of the disk. */
+  readonly omitted: number;
+  readonly history: History;
+}
+
+/** A run, and the `jti`s of its token and of the tokens above it. */
+export interface FoundRun {
+  readonly record: RunRecord;
+  readonly lineage: readonly string[];
+}
+
+export interface Failures {
+  readonly groups: readonly FailureGroup[];
+  /** Whether all failures are counted that the query selects and that the service keeps. */
+  readonly complete: boolean;
+  readonly history: History;
+}
+
+/** All records of runs: of the runs in flight, of the latest runs in memory, and of the runs on disk. */
+export class Records {
+  readonly tail: Tail = new Tail();
+  readonly #recent: RecentRuns;
+  readonly #store: RecordStore | null;
+  readonly #drain: Pick<Drain, "add"> | null;
+  readonly #running: RecordsOptions["running"];
+  /** The containers with a silent run on its way to the disk that ended in this second. */
+  readonly #silent = new Set<string>();
+  #silentSecond = 0;
+
+  constructor({ store, drain = null, recentBytes, running }: RecordsOptions) {
+    this.#drain = drain;
+    this.#recent = new RecentRuns(recentBytes);
+    this.#store = store;
+    this.#running = running;
+  }
+
+  /** Adds a run that has ended. It never throws, and waits for nothing. */
+  ended(run: EndedRun): void {
+    this.#recent.add(run);
+    this.tail.ended(run);
+    if ((this.#store === null && this.#drain === null) || (run.isSilent && !this.#isFirstSilent(run))) return;
+    const kept = run.kept();
+    this.#store?.add(kept);
+    this.#drain?.add(JSON.stringify(kept.record));
+  }
+
+  /** Shows a line of a run in flight to the readers of its container. */
+  printed(container: string, run: string, line: ConsoleLine): void {
+    this.tail.printed(container, run, line);
+  }
+
+  /** @param reader the family of the reader */
+  async list(query: RunQuery, reader: string): Promise<RunPage> {
+    const most = query.count + 1;
+    // In the order in which a run passes from one to the next, so that no run is missed on its way.
+    const running = this.#runningOf(query).filter((run) => selectsRun(query, run));
+    const recent = await newestOf(this.#recent, query, most, reader);
+    const stored = await this.#read((store) => store.list(query, reader));
+    const { runs, next, omitted } = stored.answer ?? EMPTY_PAGE;
+    const found = new Map<string, ListedRun>();
+    for (const { entry, startedMs } of runs) found.set(entry.run, { run: entry.run, startedMs, entry: () => entry });
+    // The record of a run in memory is at least as new as that on disk.
+    for (const ended of [...running, ...recent]) found.set(ended.run, listed(ended));
+    const inOrder = [...found.values()].toSorted(byNewest);
+    // Beyond the end of the page on disk may be runs on disk that are newer than those in memory.
+    const reached = next === null ? inOrder : inOrder.filter((run) => byNewest(run, next) <= 0);
+    const page = reached.slice(0, query.count);
+    const last = page.length < reached.length ? cursorOf(page.at(-1)!) : next;
+    return { runs: page, next: last, omitted, history: stored.history };
+  }
+
+  /**
+   * Returns a run, or null if it is unknown.
+   *
+   * @param reader the family of the reader
+   */
+  async get(container: string, run: string, reader: string): Promise<FoundRun | null> {
+    const flying = this.#running(container).find((each) => each.run === run);
+    const recent = this.#recent.find(container, run);
+    if (recent && isWhole(recent)) return recent.kept();
+    if (flying && !recent) return flying.kept();
+    const { answer } = await this.#read((store) => store.get(container, run, reader));
+    return answer ?? recent?.kept() ?? null;
+  }
+
+  /** @param reader the family of the reader */
+  async failures(query: RunQuery, reader: string): Promise<Failures> {
+    const { answer, history } = await this.#read((store) => store.failures(query, reader));
+    const failures = new FailureGroups(answer?.groups ?? []);
+    await eachRun(this.#recent, query, reader, (run) => failures.add(run, query));
+    const complete = (answer?.complete ?? false) && failures.isComplete;
+    return { groups: failures.list(), complete, history };
+  }
+
+  #runningOf(query: RunQuery): EndedRun[] {
+    return this.#running(query.container).filter(({ container }) => selectsContainer(query, container));
+  }
+
+  /** Reads the disk. A disk that cannot be read costs history, and the memory answers alone. */
+  async #read<T>(read: (store: RecordStore) => Promise<T>): Promise<{ answer: T | null; history: History }> {
+    if (this.#store === null) return { answer: null, history: "off" };
+    try {
+      return { answer: await read(this.#store), history: "kept" };
+    } catch (error) {
+      // A limit of the reader is not a fault of the disk.
+      if (error instanceof Problem && error.fault === "limit") throw error;
+      return { answer: null, history: "unavailable" };
+    }
+  }
+
+  /** Whether a silent run is the first of its container in this second. The others are only in memory. */
+  #isFirstSilent({ container }: EndedRun): boolean {
+    const second = Math.floor(Date.now() / 1_000);
+    if (second !== this.#silentSecond) {
+      this.#silentSecond = second;
+      this.#silent.clear();
+    }
+    if (this.#silent.has(container)) return false;
+    this.#silent.add(container);
+    return true;
+  }
+}
+
+const EMPTY_PAGE: StoredPage = { runs: [], next: null, omitted: 0 };
+
+function cursorOf({ startedMs, run }: ListedRun): Cursor {
+  return { startedMs, run };
+}
+
+function listed(run: EndedRun): ListedRun {
+  return { run: run.run, startedMs: run.startedMs, entry: () => entryOf(run.kept().record) };
+}

@@ -1,0 +1,124 @@
+import { Problem } from "../errors.ts";
+import type { EndedRun } from "./ended-run.ts";
+import { Followed, type TailReader } from "./followed.ts";
+import type { ConsoleLine, RunRecord } from "./record.ts";
+import { visibleRecord } from "./visible.ts";
+
+/** The most readers of a family: stops a customer that takes the places of others. */
+const READERS_OF_FAMILY = 32;
+/** The most readers: each has a connection and up to some hundred kilobytes of unread events. */
+const MAX_READERS = 512;
+/** How long the events of a container are kept for readers that connect again, after the last reader has left. */
+const IDLE_MS = 60_000;
+/** The most containers without readers whose events are kept, of a family and in all. Each takes up to 64 KiB. */
+const IDLE_OF_FAMILY = 8;
+const MAX_IDLE = 128;
+
+/** The live events of containers. An event of a container without readers costs one lookup, and is not kept. */
+export class Tail {
+  readonly #followed = new Map<string, Followed>();
+  readonly #families = new Map<string, number>();
+  /** The containers without readers whose events are kept; the first to lose its last reader is first. */
+  readonly #idle = new Map<string, { readonly family: string; readonly timer: NodeJS.Timeout }>();
+  #readers = 0;
+  #isClosed = false;
+
+  printed(container: string, run: string, line: ConsoleLine): void {
+    if (this.#followed.size === 0) return;
+    const { atMs, level } = line;
+    this.#followed.get(container)?.add("console", { run, atMs, level, text: cut(line.text) });
+  }
+
+  ended(run: EndedRun): void {
+    if (this.#followed.size === 0) return;
+    const followed = this.#followed.get(run.container);
+    if (!followed) return;
+    const { record } = run.kept();
+    const hasSecret = record.task !== null && record.error?.at?.frame;
+    followed.add("record", withoutLines(record), hasSecret ? withoutLines(visibleRecord(record, false)) : null);
+  }
+
+  /**
+   * Sends the events of a container to a reader, beginning with those after `lastEventId`. If some of them are not in memory
+   * any more, the first event is `lost`.
+   *
+   * @returns a function that removes the reader; further calls have no effect
+   * @throws {Problem} `draining`, `container_busy` if the family has too many readers, `overloaded` if all have
+   */
+  follow(container: string, reader: TailReader, lastEventId: string | null): () => void {
+    this.#admit(reader.family);
+    let followed = this.#followed.get(container);
+    if (!followed) this.#followed.set(container, (followed = new Followed()));
+    this.#unmarkIdle(container);
+    followed.join(reader, lastEventId);
+    return () => this.#leave(container, followed, reader);
+  }
+
+  /** Ends all streams, and accepts no reader any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const followed of [...this.#followed.values()]) {
+      followed.flush();
+      for (const reader of [...followed.readers]) reader.stop();
+    }
+    for (const container of [...this.#idle.keys()]) this.#forget(container);
+  }
+
+  #admit(family: string): void {
+    if (this.#isClosed) throw new Problem("draining", "the service is stopping");
+    const readers = this.#families.get(family) ?? 0;
+    if (readers >= READERS_OF_FAMILY) {
+      const detail = `the token family reads ${readers} streams of events, which is the maximum`;
+      throw new Problem("container_busy", detail, { retryAfterMs: 1_000, hint: "Close a stream first." });
+    }
+    if (this.#readers >= MAX_READERS) {
+      const detail = `clients read ${this.#readers} streams of events, which is the maximum`;
+      throw new Problem("overloaded", detail, { retryAfterMs: 1_000 });
+    }
+    this.#readers += 1;
+    this.#families.set(family, readers + 1);
+  }
+
+  #leave(container: string, { readers }: Followed, reader: TailReader): void {
+    if (!readers.delete(reader)) return;
+    const { family } = reader;
+    this.#readers -= 1;
+    const left = this.#families.get(family)! - 1;
+    if (left === 0) this.#families.delete(family);
+    else this.#families.set(family, left);
+    if (readers.size > 0) return;
+    if (this.#isClosed) this.#forget(container);
+    else this.#markIdle(container, family);
+  }
+
+  #markIdle(container: string, family: string): void {
+    const idle = [...this.#idle];
+    const own = idle.filter(([, each]) => each.family === family);
+    if (own.length >= IDLE_OF_FAMILY) this.#forget(own[0]![0]);
+    else if (idle.length >= MAX_IDLE) this.#forget(idle[0]![0]);
+    const timer = setTimeout(() => this.#forget(container), IDLE_MS).unref();
+    this.#idle.set(container, { family, timer });
+  }
+
+  #forget(container: string): void {
+    this.#unmarkIdle(container);
+    this.#followed.delete(container);
+  }
+
+  #unmarkIdle(container: string): void {
+    clearTimeout(this.#idle.get(container)?.timer);
+    this.#idle.delete(container);
+  }
+}
+
+/** The most characters of a text in an event. The record has the whole text. */
+const MAX_TEXT_CHARS = 16_384;
+
+/** Returns a record without its lines, which are separate events, and without its input. */
+function withoutLines({ console: _console, input: _input, error, ...rest }: RunRecord): object {
+  return { ...rest, error: error && { ...error, message: cut(error.message), stack: error.stack && cut(error.stack) } };
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_TEXT_CHARS ? text : `${text.slice(0, MAX_TEXT_CHARS)}…`;
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { RunRecord } from "../../src/records/record.ts";
+import type { RequestOptions } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { jtiOf } from "./record.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
+
+let service: Service;
+
+before(async () => {
+  service = await startService(NO_WALL);
+});
+after(() => service.stop());
+
+const PATH = "/api/tasks/d-tasks/greets";
+
+async function dryRun(json: object, options: RequestOptions = {}): Promise<RunRecord & { result: unknown }> {
+  const answer = await service.request("PUT", `${PATH}?dryRun=true`, { json, ...options });
+  assert.equal(answer.status, 200, answer.text);
+  return (answer.json() as { record: RunRecord & { result: unknown } }).record;
+}
+
+describe("PUT /api/tasks/{container}/{name}?dryRun=true", () => {
+  it("runs the task once, and publishes nothing", async () => {
+    const code = "(context) => { console.log('tried'); return context.params.greeting + ' ' + context.container }";
+    const record = await dryRun({ code, params: { greeting: "hello" } });
+    assert.deepEqual([record.status, record.result], ["ok", "hello d-tasks"]);
+    assert.deepEqual([record.task, record.version], ["greets", null]);
+    assert.equal(record.console[0]!.text, "tried");
+    assertProblem(await service.request("GET", PATH), 404, "not_found");
+    assertProblem(await service.run("d-tasks/greets", "", { json: {} }), 404, "not_found");
+  });
+
+  it("leaves a published task and its version as they are", async () => {
+    const path = "/api/tasks/d-tasks/stays";
+    assert.equal((await service.request("PUT", path, { json: { code: "1" } })).status, 201);
+    const published = (await service.request("GET", path)).text;
+    const answer = await service.request("PUT", `${path}?dryRun=true`, { json: { code: "2" } });
+    assert.equal((answer.json() as { record: { result: unknown } }).record.result, 2);
+    assert.equal((await service.request("GET", path)).text, published);
+  });
+
+  it("answers 200 with the record of a run that failed, with its place", async () => {
+    const threw = await dryRun({ code: "\nthrow new TypeError('not yet')" });
+    assert.deepEqual([threw.status, threw.error!.at!.line], ["threw", 2]);
+    const syntax = await dryRun({ code: "return (" });
+    assert.equal(syntax.status, "syntax");
+  });
+
+  it("gives the task the secrets in the request, and no others", async () => {
+    const path = "/api/tasks/d-tasks/secret";
+    const code = "({ secrets }) => { console.log(secrets?.KEY); return Object.keys(secrets ?? {}) }";
+    const stored = { code, secrets: { KEY: "stored-secret-value" } };
+    assert.equal((await service.request("PUT", path, { json: stored })).status, 201);
+    const tried = await service.request("PUT", `${path}?dryRun=true`, { json: { code } });
+    assert.deepEqual((tried.json() as { record: { result: unknown } }).record.result, []);
+    const own = await dryRun({ code, secrets: { KEY: "secret-in-the-request" } });
+    assert.deepEqual(own.result, ["KEY"]);
+    assert.ok(!own.console[0]!.text.includes("secret-in-the-request"));
+  });
+
+  it("runs in a guest that nothing has used, and that nothing uses later", async () => {
+    const code = "() => (globalThis.uses = (globalThis.uses ?? 0) + 1)";
+    assert.equal((await dryRun({ code })).result, 1);
+    assert.equal((await dryRun({ code })).result, 1);
+  });
+
+  it("reports the faults of the members, and runs nothing", async () => {
+    const answer = await service.request("PUT", `${PATH}?dryRun=true`, { json: { code: "1", timeout: "never" } });
+    assert.match(assertProblem(answer, 400, "request_invalid").detail, /timeout/);
+    const query = await service.request("PUT", `${PATH}?dryRun=maybe`, { json: { code: "1" } });
+    assert.match(assertProblem(query, 400, "request_invalid").detail, /dryRun/);
+  });
+
+  it("needs the verbs tasks and run, and counts for the token", async () => {
+    const json = { code: "1" };
+    const tasks = await service.issue({ containers: ["d-tasks"], can: ["tasks"] });
+    assertProblem(await service.request("PUT", `${PATH}?dryRun=true`, { json, token: tasks }), 403, "token_forbidden");
+    const claims = { containers: ["d-tasks"], can: ["tasks", "run", "limits"], limits: { token: { day: 1 } } };
+    const token = await service.issue(claims);
+    assert.equal((await dryRun(json, { token })).result, 1);
+    const limits = await service.request("GET", `/api/limits/token/${jtiOf(token)}`, { token });
+    assert.equal((limits.json() as { day: number }).day, -1);
+    assertProblem(await service.request("PUT", `${PATH}?dryRun=true`, { json, token }), 429, "token_limited");
+  });
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import type { RunRecord } from "../../src/records/record.ts";
+import { makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+const FAILING = 'console.log("before the fault");\nconst total = null;\nreturn total.length;';
+
+async function logsToken(service: Service, container: string): Promise<string> {
+  return service.issue({ containers: [container], can: ["logs"], expiresIn: "1h" });
+}
+
+async function runsOf(service: Service, container: string, query: Record<string, string> = {}): Promise<RunRecord[]> {
+  const answer = await service.request("GET", `/api/runs/${container}`, { query });
+  assert.equal(answer.status, 200, answer.text);
+  return (answer.json() as { runs: RunRecord[] }).runs;
+}
+
+describe("the history of runs", () => {
+  it("shows a customer the line, the stack and the console of a failure after a restart", async () => {
+    await using home = await makeHome();
+    const first = await startService(NO_WALL, home);
+    const failed = await first.run("h-acme", FAILING);
+    assert.equal(failed.status, 500);
+    const run = failed.headers["caisson-run"]!;
+    const token = await logsToken(first, "h-acme");
+    await first.stop();
+
+    const second = await startService(NO_WALL, home);
+    try {
+      const list = await second.request("GET", "/api/runs/h-acme?status=threw", { token });
+      assert.deepEqual(
+        (list.json() as { runs: RunRecord[] }).runs.map((each) => each.run),
+        [run],
+      );
+      const record = (await second.request("GET", `/api/runs/h-acme/${run}`, { token })).json() as RunRecord;
+      assert.equal(record.error!.name, "TypeError");
+      assert.equal(record.error!.at!.line, 3);
+      assert.match(record.error!.at!.frame!, /return total\.length/);
+      assert.match(record.error!.stack!, /TypeError: /);
+      const console = await second.request("GET", `/api/runs/h-acme/${run}/console`, { token });
+      assert.match(console.text, /before the fault/);
+      const failures = (await second.request("GET", "/api/failures", { token })).json() as {
+        failures: { container: string; count: number; run: string }[];
+      };
+      assert.deepEqual(
+        failures.failures.map(({ container, count, run: last }) => [container, count, last]),
+        [["h-acme", 1, run]],
+      );
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it("survives kill -9, but for the last second", async () => {
+    await using home = await makeHome();
+    const first = await startService(NO_WALL, home);
+    await first.run("h-kill", FAILING);
+    await until(async () => {
+      const { usage } = (await first.request("GET", "/api/usage?by=container")).json() as { usage: object[] };
+      return usage.length > 0;
+    }, "the run is counted on disk");
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await first.kill9();
+    const second = await startService(NO_WALL, home);
+    try {
+      const runs = await runsOf(second, "h-kill");
+      assert.deepEqual(
+        runs.map(({ status }) => status),
+        ["threw"],
+      );
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it("of silent successes, memory has all and the disk a sample", async () => {
+    await using home = await makeHome();
+    const first = await startService(NO_WALL, home);
+    for (let count = 0; count < 20; count++) await first.run("h-silent", "1");
+    assert.equal((await runsOf(first, "h-silent")).length, 20);
+    await first.stop();
+    const second = await startService(NO_WALL, home);
+    try {
+      const kept = (await runsOf(second, "h-silent")).length;
+      assert.ok(kept >= 1 && kept < 20, `${kept} are kept`);
+      const { usage } = (await second.request("GET", "/api/usage?by=container")).json() as {
+        usage: { container: string; runs: Record<string, number> }[];
+      };
+      assert.deepEqual(
+        usage.map(({ container, runs }) => [container, runs]),
+        [["h-silent", { ok: 20 }]],
+      );
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it("is off with --keep-runs 0s, and memory still answers", async () => {
+    const service = await startService([...NO_WALL, "--keep-runs", "0s"]);
+    try {
+      const failed = await service.run("h-off", FAILING);
+      const answer = await service.request("GET", "/api/runs/h-off");
+      const { runs, history } = answer.json() as { runs: RunRecord[]; history: string };
+      assert.deepEqual([runs.map(({ run }) => run), history], [[failed.headers["caisson-run"]], "off"]);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it("counts a run that is in flight when the service stops as interrupted", async () => {
+    await using home = await makeHome();
+    const first = await startService(NO_WALL, home);
+    const answer = first.run("h-cut", "await new Promise(() => setInterval(() => {}, 1_000))").catch(() => null);
+    await until(async () => (await runsOf(first, "h-cut")).length === 1, "the run is listed");
+    await first.kill9();
+    await answer;
+    const second = await startService(NO_WALL, home);
+    try {
+      const { usage } = (await second.request("GET", "/api/usage?by=container")).json() as {
+        usage: { runs: Record<string, number> }[];
+      };
+      // A run that was admitted less than a second before the end may be lost.
+      for (const { runs } of usage) assert.deepEqual(runs, { interrupted: 1 });
+    } finally {
+      await second.stop();
+    }
+  });
+});

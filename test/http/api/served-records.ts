@@ -1,0 +1,62 @@
+import type { IncomingMessage } from "node:http";
+import type { TestContext } from "node:test";
+
+import { getRequestListener } from "@hono/node-server";
+
+import { makeApi } from "../../../src/http/api/api.ts";
+import type { ApiDependencies } from "../../../src/http/api/route.ts";
+import { holdWrites } from "../../../src/http/unread.ts";
+import type { EndedRun } from "../../../src/records/ended-run.ts";
+import { Records } from "../../../src/records/records.ts";
+import { type Answer, request, type RequestOptions, respond } from "../../contract/http.ts";
+import { MemoryRecordStore } from "../../records/memory-store.ts";
+import { testTokens } from "../../tokens/support.ts";
+import { listening } from "../listening.ts";
+
+export interface ServedRecords {
+  readonly records: Records;
+  readonly store: MemoryRecordStore;
+  readonly running: EndedRun[];
+  readonly tokens: Awaited<ReturnType<typeof testTokens>>;
+  readonly port: number;
+  /** The values of the header `X-Name` of the requests whose answers are closed. */
+  readonly closed: readonly string[];
+  /** Issues a token. @returns its text and its `jti` */
+  readonly issue: (claims: object) => Promise<{ token: string; jti: string }>;
+  readonly get: (target: string, token: string, options?: RequestOptions) => Promise<Answer>;
+  /** Returns the response when its head has arrived. */
+  readonly open: (target: string, token: string, options?: RequestOptions) => Promise<IncomingMessage>;
+}
+
+/** Serves the API over HTTP with real tokens and records that a test adds. */
+export async function serveRecords(t: TestContext): Promise<ServedRecords> {
+  const tokens = await testTokens(t);
+  const store = new MemoryRecordStore();
+  const running: EndedRun[] = [];
+  const closed: string[] = [];
+  const runningOf = (container: string | null): EndedRun[] => {
+    return running.filter((run) => container === null || run.container === container);
+  };
+  const records = new Records({ store, recentBytes: 64 * 2 ** 20, running: runningOf });
+  t.after(() => records.tail.close());
+  // The routes of records use no other parts of the service.
+  const dependencies = {
+    ...{ records, tokens, config: { queryKey: true } },
+    authenticator: { verify: (token: string) => tokens.verifier.verify(token) },
+  } as unknown as ApiDependencies;
+  const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });
+  const port = await listening(t, {
+    request: (incoming, response) => {
+      holdWrites(response, () => "public");
+      response.once("close", () => closed.push(String(incoming.headers["x-name"])));
+      incoming.headers.host = "localhost";
+      void api(incoming, response);
+    },
+  });
+  const issue = async (claims: object): Promise<{ token: string; jti: string }> => tokens.issue(claims, "me");
+  return {
+    ...{ records, store, running, tokens, port, closed, issue },
+    get: (target, token, options = {}) => request(port, "GET", target, { token, ...options }),
+    open: (target, token, options = {}) => respond(port, "GET", target, { token, ...options }),
+  };
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { Pending } from "../../../src/records/days/pending.ts";
+import { Shares } from "../../../src/records/days/shares.ts";
+import { ROW_SIZE, rowOf } from "../../../src/records/days/stored-row.ts";
+import { keptRun } from "./kept-runs.ts";
+
+const RATE = 1_000;
+
+it("a family and a container each write their rate in a minute, and again in the next", () => {
+  const shares = new Shares(RATE);
+  assert.equal(shares.take("a", "one", 600, 0), true);
+  assert.equal(shares.take("a", "two", 600, 0), false, "the family has used its share");
+  assert.equal(shares.take("b", "one", 600, 0), false, "the container has used its share");
+  assert.equal(shares.take("a", "two", 400, 59_999), true);
+  assert.equal(shares.take("a", "one", 1_000, 60_000), true);
+  assert.equal(shares.take("a", "one", 1, 60_001), false);
+});
+
+it("a record that is left out takes nothing from the shares", () => {
+  const shares = new Shares(RATE);
+  assert.equal(shares.take("a", "one", 1_001, 0), false);
+  assert.equal(shares.take("a", "one", 1_000, 0), true);
+});
+
+it("10,000 containers of one family get the share of the family, and others keep theirs", () => {
+  const shares = new Shares(RATE);
+  let taken = 0;
+  for (let at = 0; at < 10_000; at++) if (shares.take("loud", `c${at}`, 5, 0)) taken += 5;
+  assert.equal(taken, RATE);
+  assert.equal(shares.take("quiet", "q", RATE, 0), true);
+  assert.equal(shares.take("other", "q", 1, 0), false, "the containers of others are still counted");
+});
+
+it("families beyond the count of one minute share one rate, and counted families keep theirs", () => {
+  const shares = new Shares(RATE);
+  shares.take("first", "c", 10, 0);
+  for (let at = 0; at < 20_000; at++) shares.take(`f${at}`, `c${at}`, 10, 0);
+  assert.equal(shares.take("late", "late", RATE / 2, 0), false);
+  assert.equal(shares.take("first", "c2", RATE - 10, 0), true);
+  assert.equal(shares.take("late", "late", RATE / 2, 60_000), true);
+});
+
+it("10,000 containers of one family do not push the omissions of another family out of the list", () => {
+  const pending = new Pending();
+  for (let at = 0; at < 10_000; at++) pending.omit(1, "loud", `c${at}`);
+  for (let at = 0; at < 3; at++) pending.omit(1, "quiet", "q");
+  const { omissions } = pending.take()!;
+  assert.ok(omissions.length < 1_000);
+  assert.deepEqual(omissions.at(-1), ["quiet", "q", 3]);
+  const ofLoud = omissions.filter(([family]) => family === "loud").map(([, , count]) => count);
+  assert.equal(
+    ofLoud.reduce((a, b) => a + b),
+    10_000,
+  );
+});
+
+it("what waits for the writer is bounded in bytes, and a batch on the way counts until it is released", () => {
+  const pending = new Pending();
+  const row = rowOf(keptRun({ console: [{ atMs: 0, level: "info", text: "x".repeat(100_000) }] }));
+  while (pending.hasRoom(row[ROW_SIZE])) pending.add(1, row);
+  const batch = pending.take()!;
+  assert.ok(batch.rows.length > 1 && batch.rows.length * row[ROW_SIZE] < 2 ** 21);
+  assert.equal(pending.hasRoom(row[ROW_SIZE]), false);
+  pending.release(batch);
+  assert.equal(pending.hasRoom(row[ROW_SIZE]), true);
+});
+
+it("a batch has the rows of one day, and days take turns", () => {
+  const pending = new Pending();
+  const row = rowOf(keptRun());
+  for (let at = 0; at < 3_000; at++) {
+    pending.add(1, row);
+    pending.add(2, row);
+  }
+  pending.omit(3, "f", "c");
+  const days: number[] = [];
+  let rows = 0;
+  for (let batch = pending.take(); batch; batch = pending.take()) {
+    days.push(batch.day);
+    rows += batch.rows.length;
+  }
+  assert.equal(rows, 6_000);
+  assert.deepEqual(days.slice(0, 3), [1, 2, 1]);
+  assert.equal(days.at(-1), 3);
+  assert.equal(pending.isEmpty, true);
+});
