@@ -27,11 +27,12 @@ import type { RunTrace } from "./http/run/run-trace.ts";
 import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
 import type { Audit } from "./records/audit/audit.ts";
-import { openAudit } from "./records/audit/open-audit.ts";
+import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
+import { RecordThreads } from "./records/record-threads.ts";
 import { Records } from "./records/records.ts";
-import { openUsage } from "./records/usage/open-usage.ts";
+import { StoredUsage } from "./records/usage/stored-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
@@ -99,9 +100,10 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
-  const usage = closers.adopt(openUsage(path.join(folder, "runs"), { onFailure }), (open) => open.close());
+  const threads = closers.adopt(new RecordThreads(folder), (open) => open.close());
+  const usage = closers.adopt(new StoredUsage(threads, { onFailure }), (open) => open.close());
   const recordStore = closers.adopt(openRecordStore(path.join(folder, "runs"), config), (open) => open.close());
-  const audit = closers.adopt(openAudit(folder, { onFailure }), (open) => open.close());
+  const audit = closers.adopt(new StoredAudit(threads, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
   const onKeys = keyEvents(log, audit, () => tokens, path.join(folder, ADMIN_TOKEN));
@@ -204,7 +206,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
-  await Promise.all([usage.ready, audit.ready]);
+  await threads.ready;
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
