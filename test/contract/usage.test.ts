@@ -125,26 +125,28 @@ describe("GET /api/usage", () => {
   });
 });
 
+/** Returns what a service has counted by token. */
+async function countedBy(from: Service): Promise<unknown> {
+  const answer = await from.request("GET", "/api/usage", { query: { by: "token", step: "day" } });
+  const { usage: rows } = answer.json() as { usage: UsageRow[] };
+  return rows.map(({ container, token, runs, refused }) => [container, token, runs, refused]);
+}
+
 it("runs over HTTP are counted by outcome at once, and refused requests by code, also after a restart", async () => {
   await using place = await makeHome();
-  const counted = async (from: Service): Promise<unknown> => {
-    const answer = await from.request("GET", "/api/usage", { query: { by: "token", step: "day" } });
-    const { usage: rows } = answer.json() as { usage: UsageRow[] };
-    return rows.map(({ container, token, runs, refused }) => [container, token, runs, refused]);
-  };
   const first = await startService(NO_WALL, place);
   let expected: unknown;
   try {
     const token = await first.issue({ containers: ["counted"], limits: { container: { day: 3 } } });
     for (const code of ["1", "throw new Error('x')", ")", "1"]) await first.run("counted", code, { token });
     expected = [["counted", jtiOf(token), { ok: 1, threw: 1, syntax: 1 }, { container_limited: 1 }]];
-    assert.deepEqual(await counted(first), expected);
+    assert.deepEqual(await countedBy(first), expected);
   } finally {
     await first.stop();
   }
   const second = await startService(NO_WALL, place);
   try {
-    assert.deepEqual(await counted(second), expected);
+    assert.deepEqual(await countedBy(second), expected);
   } finally {
     await second.stop();
   }
