@@ -35,7 +35,8 @@ import { Records } from "./records/records.ts";
 import { StoredUsage } from "./records/usage/stored-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
-import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
+import { giveUpRoot, type Identity, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
+import { reachableFolder } from "./sandbox/reachable-folder.ts";
 import { sandboxOptions } from "./sandbox/sandbox-options.ts";
 import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
@@ -100,9 +101,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
-  const threads = closers.adopt(new RecordThreads(folder), (open) => open.close());
+  const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
+  const history = identity ? await historyFolder(data, identity, log) : folder;
+  const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
   const usage = closers.adopt(new StoredUsage(threads, { onFailure }), (open) => open.close());
-  const recordStore = closers.adopt(openRecordStore(path.join(folder, "runs"), config), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), config), (open) => open.close());
   const audit = closers.adopt(new StoredAudit(threads, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
@@ -207,7 +210,6 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
   await threads.ready;
-  const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
@@ -226,6 +228,17 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       await closers.disposeAsync();
     },
   };
+}
+
+/** Returns the folder of the records of runs, the usage and the audit. They open files after the service has given up root. */
+async function historyFolder(data: string, identity: Identity, log: Log): Promise<string> {
+  const folder = await reachableFolder(data, identity);
+  // A relative path reaches the data folder below any folder.
+  if (folder === data) return ".";
+  log.pino.warn(
+    `records of runs, usage and audit are in ${folder}, because the service's user may not search the folders above ${data}`,
+  );
+  return folder;
 }
 
 function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
