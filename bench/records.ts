@@ -32,7 +32,9 @@ async function compare(what: string, code: string | undefined, budget: string): 
   }
   const [withRecords, without, earlier] = us.map(median);
   const more = withRecords! - without!;
-  console.log(`${what}: ${withRecords!.toFixed(1)} µs of the service a run, ${without!.toFixed(1)} without records on disk`);
+  console.log(
+    `${what}: ${withRecords!.toFixed(1)} µs of the service a run, ${without!.toFixed(1)} without records on disk`,
+  );
   console.log(`  ${more.toFixed(1)} µs or ${((100 * more) / without!).toFixed(0)} % more (budget: ${budget})`);
   if (earlier !== undefined) console.log(`  the other checkout: ${earlier.toFixed(1)} µs`);
   for (const [at, all] of us.entries()) {

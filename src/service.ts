@@ -28,14 +28,16 @@ import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
 import type { Audit } from "./records/audit/audit.ts";
-import { openAudit } from "./records/audit/open-audit.ts";
+import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
+import { RecordThreads } from "./records/record-threads.ts";
 import { Records } from "./records/records.ts";
-import { openUsage } from "./records/usage/open-usage.ts";
+import { StoredUsage } from "./records/usage/stored-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
-import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
+import { giveUpRoot, type Identity, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
+import { reachableFolder } from "./sandbox/reachable-folder.ts";
 import { sandboxOptions } from "./sandbox/sandbox-options.ts";
 import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
@@ -100,9 +102,12 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
-  const usage = closers.adopt(openUsage(path.join(folder, "runs"), { onFailure }), (open) => open.close());
-  const recordStore = closers.adopt(openRecordStore(path.join(folder, "runs"), config), (open) => open.close());
-  const audit = closers.adopt(openAudit(folder, { onFailure }), (open) => open.close());
+  const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
+  const history = identity ? await historyFolder(data, identity, log) : folder;
+  const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
+  const usage = closers.adopt(new StoredUsage(threads, { onFailure }), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), config), (open) => open.close());
+  const audit = closers.adopt(new StoredAudit(threads, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
   const onKeys = keyEvents(log, audit, () => tokens, path.join(folder, ADMIN_TOKEN));
@@ -206,8 +211,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
-  await Promise.all([usage.ready, audit.ready]);
-  const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
+  await threads.ready;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
@@ -228,6 +232,17 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       await closers.disposeAsync();
     },
   };
+}
+
+/** Returns the folder of the records of runs, the usage and the audit. They open files after the service has given up root. */
+async function historyFolder(data: string, identity: Identity, log: Log): Promise<string> {
+  const folder = await reachableFolder(data, identity);
+  // A relative path reaches the data folder below any folder.
+  if (folder === data) return ".";
+  log.pino.warn(
+    `records of runs, usage and audit are in ${folder}, because the service's user may not search the folders above ${data}`,
+  );
+  return folder;
 }
 
 function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile: string): KeyEvents {

@@ -132,6 +132,14 @@ describe("readConfig", () => {
     assert.match(faults({ flags: { tlsCert: "c" } })[0]!, /set together/);
   });
 
+  it("rejects the authorization of a collector without a collector, and shows no credential of its URL", () => {
+    const [fault] = faults({ flags: { logDrain: "stdout", logDrainAuthorization: "file" } });
+    assert.match(fault!, /^--log-drain-authorization needs the URL/);
+    const shown = faults({ flags: { logDrain: "https://me:secret@collector.example/" } });
+    assert.equal(shown.length, 1);
+    assert.ok(!shown[0]!.includes("secret"));
+  });
+
   it("has a unique variable for each setting", () => {
     assert.equal(variableName("wallLimit"), "CAISSON_WALL_LIMIT");
     const names = Object.keys(SETTINGS).map(variableName);

@@ -31,7 +31,7 @@ export function preflightHeaders(methods: string): string[] {
     ...VERSION_HEADERS,
     ...CORS_HEADERS,
     ...["Access-Control-Allow-Methods", methods],
-    ...["Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match"],
+    ...["Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID"],
     ...["Access-Control-Max-Age", "86400"],
     ...["Allow", `${methods}, OPTIONS`],
   ];

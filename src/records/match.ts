@@ -1,14 +1,6 @@
 import type { EndedRun } from "./ended-run.ts";
 import { byNewest, type ContainerPatterns, type RunQuery } from "./query.ts";
-import type { RunRecord, RunStatus } from "./record.ts";
-
-/** Statuses of runs that did not fail. */
-const NOT_FAILED: ReadonlySet<RunStatus> = new Set(["running", "ok", "cancelled", "interrupted"]);
-
-/** Whether the run failed: by its code, by a limit, or by a fault of the service. */
-export function hasFailed({ status }: Pick<EndedRun, "status">): boolean {
-  return !NOT_FAILED.has(status);
-}
+import type { RunRecord } from "./record.ts";
 
 /** Whether a query selects runs of this container. */
 export function selectsContainer({ container, permitted }: RunQuery, name: string): boolean {
@@ -22,7 +14,6 @@ export function selectsRun(query: RunQuery, run: EndedRun): boolean {
   if (untilMs !== null && run.startedMs >= untilMs) return false;
   if (after !== null && byNewest(after, run) >= 0) return false;
   if (statuses !== null && !statuses.includes(run.status)) return false;
-  if (text !== null && run.isSilent) return false;
   if (task === null && text === null) return true;
   const { record } = run.kept();
   return (task === null || record.task === task) && (text === null || contains(record, text.toLowerCase()));
@@ -32,10 +23,9 @@ function permits(patterns: ContainerPatterns, name: string): boolean {
   return patterns.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
 }
 
-function contains({ error, console }: RunRecord, text: string): boolean {
-  if (error !== null) {
-    const { code, name, message, stack } = error;
-    for (const part of [code, name, message, stack]) if (part?.toLowerCase().includes(text)) return true;
-  }
+/** Searches the same texts as the store does. */
+function contains({ task, error, console }: RunRecord, text: string): boolean {
+  for (const part of [task, error?.name, error?.message, error?.code])
+    if (part?.toLowerCase().includes(text)) return true;
   return console.some((line) => line.text.toLowerCase().includes(text));
 }

@@ -14,7 +14,7 @@ export interface RunQuery {
   readonly sinceMs: number | null;
   /** Unix milliseconds: runs that started before it. */
   readonly untilMs: number | null;
-  /** A text in the error or the console, in any case of letters. */
+  /** A text in the error, the console or the name of the task, in any case of letters. */
   readonly text: string | null;
   /** The cursor after which the page begins: `<startedMs>.<run>`. */
   readonly after: Cursor | null;

@@ -1,7 +1,7 @@
 import { Problem } from "../errors.ts";
 import { eachRun, newestOf } from "./collect.ts";
-import type { EndedRun } from "./ended-run.ts";
 import type { Drain } from "./drain/drain.ts";
+import type { EndedRun } from "./ended-run.ts";
 import { FailureGroups } from "./failures.ts";
 import { selectsContainer, selectsRun } from "./match.ts";
 import { byNewest, type Cursor, type RunQuery } from "./query.ts";
@@ -61,13 +61,13 @@ export class Records {
   readonly tail: Tail = new Tail();
   readonly #recent: RecentRuns;
   readonly #store: RecordStore | null;
-  readonly #drain: RecordsOptions["drain"];
+  readonly #drain: Pick<Drain, "add"> | null;
   readonly #running: RecordsOptions["running"];
   /** The containers with a silent run on its way to the disk that ended in this second. */
   readonly #silent = new Set<string>();
   #silentSecond = 0;
 
-  constructor({ store, drain, recentBytes, running }: RecordsOptions) {
+  constructor({ store, drain = null, recentBytes, running }: RecordsOptions) {
     this.#drain = drain;
     this.#recent = new RecentRuns(recentBytes);
     this.#store = store;

@@ -2,25 +2,27 @@ import { parentPort } from "node:worker_threads";
 
 import { READY, type ThreadAnswer, type ThreadFault, type ThreadRequest } from "./request-thread.ts";
 
-/**
- * Fulfils the requests to this thread, one after the other. An error of `fulfil` becomes the fault of the request.
- *
- * @param fulfil receives what the `RequestThread` of this program sends, and returns what it expects.
- */
-export function serveRequests(fulfil: (request: never) => unknown): void {
-  parentPort!.on("message", ({ number, request }: ThreadRequest<never>) => {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    parentPort!.postMessage(answerOf(number, request, fulfil) satisfies ThreadAnswer<unknown>);
+/** Fulfils the requests of one service. An error becomes the fault of the request. */
+type Fulfil = (request: never) => unknown;
+
+/** Fulfils the requests to this thread, one after the other. @param services what the thread does, by name. */
+export function serveRequests(services: Readonly<Record<string, Fulfil>>): void {
+  parentPort!.on("message", ({ number, service, request }: ThreadRequest) => {
+    answer({ number, ...outcomeOf(services[service]!, request as never) });
   });
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  parentPort!.postMessage({ number: READY } satisfies ThreadAnswer<unknown>);
+  answer({ number: READY });
 }
 
-function answerOf(number: number, request: never, fulfil: (request: never) => unknown): ThreadAnswer<unknown> {
+function answer(message: ThreadAnswer): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  parentPort!.postMessage(message);
+}
+
+function outcomeOf(fulfil: Fulfil, request: never): Omit<ThreadAnswer, "number"> {
   try {
-    return { number, reply: fulfil(request) };
+    return { reply: fulfil(request) };
   } catch (error) {
-    return { number, fault: faultOf(error) };
+    return { fault: faultOf(error) };
   }
 }
 

@@ -4,8 +4,8 @@ import { type Cluster, type Redis, ReplyError } from "ioredis";
 
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
-import { redisClient } from "./client.ts";
 import { FairQueue } from "../fair-queue.ts";
+import { redisClient } from "./client.ts";
 
 /** The default time limit of a command, in milliseconds. */
 export const COMMAND_MS = 250;

@@ -60,6 +60,8 @@ describe("other methods and paths", () => {
     "/api/tokens/introspect": ["GET", "HEAD", "PUT", "DELETE"],
     "/api/containers": ["HEAD", "POST", "PUT", "DELETE"],
     "/api/containers/demo": ["HEAD", "POST", "PATCH"],
+    "/api/usage": ["HEAD", "POST", "PUT", "DELETE"],
+    "/api/audit": ["HEAD", "POST", "PUT", "DELETE"],
   };
   const allowed: Record<string, readonly string[]> = {
     "/api/run/demo": ["GET", "POST", "PUT", "PATCH", "DELETE"],
@@ -70,6 +72,8 @@ describe("other methods and paths", () => {
     "/api/tokens/introspect": ["POST"],
     "/api/containers": ["GET"],
     "/api/containers/demo": ["GET", "PUT", "DELETE"],
+    "/api/usage": ["GET"],
+    "/api/audit": ["GET"],
   };
   for (const [path, methods] of Object.entries(paths)) {
     for (const method of methods) {

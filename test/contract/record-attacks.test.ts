@@ -47,7 +47,9 @@ describe("a customer that floods the records with 50 child tokens", () => {
     const victim = await service.issue({ containers: ["victim"], can: ["run", "logs"] });
     const own: string[] = [];
     for (let count = 0; count < 5; count++) {
-      const failed = await service.run("victim", `console.log("run ${count}"); throw new Error("mine")`, { token: victim });
+      const failed = await service.run("victim", `console.log("run ${count}"); throw new Error("mine")`, {
+        token: victim,
+      });
       own.unshift(failed.headers["caisson-run"]!);
     }
     const flooder = await service.issue({ containers: ["flood-*"], can: ["run", "issue", "logs"], depth: 1 });
@@ -75,7 +77,9 @@ describe("a customer that floods the records with 50 child tokens", () => {
     // `test/records/recent.test.ts` has 10,000 names.
     const names = Array.from({ length: 48 }, (_, at) => `names-${at}`);
     for (let at = 0; at < names.length; at += 8) {
-      await Promise.all(names.slice(at, at + 8).map((name) => service.run(name, "throw new Error('x'.repeat(30_000))", { token })));
+      await Promise.all(
+        names.slice(at, at + 8).map((name) => service.run(name, "throw new Error('x'.repeat(30_000))", { token })),
+      );
     }
     assert.deepEqual(await idsOf("names-victim"), [victim.headers["caisson-run"]]);
   });
@@ -87,7 +91,14 @@ describe("a reader without the rights", () => {
     const run = failed.headers["caisson-run"]!;
     const runOnly = await service.issue({ containers: ["rights"], can: ["run"] });
     const elsewhere = await service.issue({ containers: ["elsewhere"], can: ["run", "logs"] });
-    for (const path of [`rights/${run}`, "rights/000000000000-1", `rights/${run}/console`, "rights/events", "rights", "never"]) {
+    for (const path of [
+      `rights/${run}`,
+      "rights/000000000000-1",
+      `rights/${run}/console`,
+      "rights/events",
+      "rights",
+      "never",
+    ]) {
       for (const token of [runOnly, elsewhere]) {
         const answer = await service.request("GET", `/api/runs/${path}`, { token });
         assertProblem(answer, 403, "token_forbidden");
@@ -132,7 +143,12 @@ describe("a reader without the rights", () => {
 });
 
 describe("lines that look like something else", () => {
-  const LINES = ['event: record\ndata: {"run":"forged"}\n\n', "<script>alert(1)</script>", "\r\n\r\nHTTP/1.1 200 OK", "\u2028\u0000\u001B[31m"];
+  const LINES = [
+    'event: record\ndata: {"run":"forged"}\n\n',
+    "<script>alert(1)</script>",
+    "\r\n\r\nHTTP/1.1 200 OK",
+    "\u2028\u0000\u001B[31m",
+  ];
 
   it("stay one line of the console each", async () => {
     const code = `for (const line of ${JSON.stringify(LINES)}) console.log(line)`;

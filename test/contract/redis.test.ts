@@ -168,10 +168,11 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     for (const node of nodes) assert.equal((await node.request("GET", "/api/containers", { token })).status, 200);
   });
 
-  it("store only their keys and a token in their data folders", async () => {
+  it("store only their keys, a token, and what they themselves did in their data folders", async () => {
     for (const { data } of homes) {
       const kept = (await readdir(data)).filter((name) => !["keys.json", "secrets.key"].includes(name));
-      assert.deepEqual(kept.toSorted(byName), ["admin.token", "lock"]);
+      const files = kept.filter((name) => !name.startsWith("audit.sqlite"));
+      assert.deepEqual(files.toSorted(byName), ["admin.token", "lock", "runs"]);
     }
   });
 

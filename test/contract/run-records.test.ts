@@ -9,6 +9,11 @@ import { jtiOf } from "./record.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
+interface Listed {
+  run: string;
+  status: string;
+}
+
 let service: Service;
 
 before(async () => {
@@ -52,12 +57,74 @@ describe("the records of runs", () => {
       assertProblem(await service.request("GET", target, { token: null }), 403, "token_missing");
       assertProblem(await service.request("GET", target, { token }), 403, "token_forbidden");
       assertProblem(await service.request("PUT", target), 405, "method_not_allowed");
-      assert.equal((await service.request("OPTIONS", target, { token: null })).status, 204);
+      const preflight = await service.request("OPTIONS", target, { token: null });
+      assert.equal(preflight.status, 204);
+      assert.match(preflight.headers["access-control-allow-headers"]!, /Last-Event-ID/);
     }
     assertProblem(await service.request("GET", "/api/failures", { token }), 403, "token_forbidden");
     assertProblem(await service.request("POST", "/api/failures"), 405, "method_not_allowed");
     assertProblem(await service.request("GET", "/api/runs?limt=1"), 400, "request_invalid");
     assertProblem(await service.request("GET", "/api/runs/a/b/c"), 404, "not_found");
+  });
+
+  it("are in lists, failures and the stream of events, from the start of the run on", async () => {
+    const token = await service.issue({ containers: ["story"], can: ["run", "logs"] });
+    const read = async <T>(target: string): Promise<T> => {
+      const answer = await service.request("GET", target, { token });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json() as T;
+    };
+    const runsOf = async (search = ""): Promise<Listed[]> => {
+      return (await read<{ runs: Listed[] }>(`/api/runs/story${search}`)).runs;
+    };
+    const stream = await follow(service, "story", token);
+    const waiting = service.run("story", `console.log("begun"); return new Promise((go) => { globalThis.go = go; })`, {
+      token,
+    });
+    await until(() => stream.text().includes("begun"), "the run has begun");
+    const [running] = await runsOf("?status=running");
+    assert.equal(running!.status, "running");
+    const console = await service.request("GET", `/api/runs/story/${running!.run}/console`, { token });
+    assert.match(console.text, /^ *\d+ ms info {2}begun\n$/);
+    const forged = "data: forged\\n\\nevent: record\\rdata: {}\\r\\r\\u2028\\0";
+    await service.run("story", `console.error("${forged}"); throw new RangeError("needle ${forged}")`, { token });
+    await service.run("story", "globalThis.go(7)", { token });
+    assert.equal((await waiting).text, "7");
+    await until(async () => (await runsOf("?status=running")).length === 0, "no run is in flight");
+    const runs = await runsOf();
+    assert.deepEqual(
+      runs.map(({ status }) => status),
+      ["ok", "threw", "ok"],
+    );
+    assert.deepEqual(
+      (await runsOf("?q=NEEDLE")).map(({ run }) => run),
+      [runs[1]!.run],
+    );
+    const { failures } = await read<{ failures: { name: string; count: number; run: string }[] }>("/api/failures");
+    assert.partialDeepStrictEqual(failures, [{ name: "RangeError", count: 1, run: runs[1]!.run }]);
+    await until(() => parseEvents(stream.text()).length === 5, "all events have arrived");
+    assert.deepEqual(
+      parseEvents(stream.text()).map(({ name }) => name),
+      ["console", "console", "record", "record", "record"],
+    );
+    await service.request("DELETE", `/api/tokens/${jtiOf(token)}`);
+    await stream.ended;
+  });
+
+  it("are in memory if none are kept on disk", async () => {
+    const forgetful = await startService([...NO_WALL, "--keep-runs", "0s"]);
+    try {
+      await forgetful.run("demo", `console.log("hi")`);
+      await forgetful.run("demo", "throw new Error('no')");
+      const page = (await forgetful.request("GET", "/api/runs")).json() as { runs: Listed[]; history: string };
+      assert.deepEqual([page.runs.map(({ status }) => status), page.history], [["threw", "ok"], "off"]);
+      const record = await forgetful.request("GET", `/api/runs/demo/${page.runs[1]!.run}`);
+      assert.equal((record.json() as { console: { text: string }[] }).console[0]!.text, "hi");
+      const failures = await forgetful.request("GET", "/api/failures");
+      assert.partialDeepStrictEqual(failures.json(), { complete: false, history: "off", failures: [{ count: 1 }] });
+    } finally {
+      await forgetful.stop();
+    }
   });
 
   it("have a stream of events that ends with its token", async () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { openUsage } from "../../src/records/usage/open-usage.ts";
 import type { UsageRow } from "../../src/records/usage/usage.ts";
+import { openUsage } from "../records/usage/folder.ts";
 import { assertProblem } from "./problem.ts";
+import { jtiOf } from "./record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 const HOUR_MS = 3_600_000;
@@ -14,7 +14,7 @@ let service: Service;
 
 before(async () => {
   home = await makeHome();
-  const counts = openUsage(path.join(home.data, "runs"));
+  const counts = openUsage(home.data);
   const count = (container: string, task: string | null, runs: number): void => {
     for (let run = 0; run < runs; run++) {
       const subject = { container, task, token: "9b2f7c1e-0000-4000-8000-000000000001", family: "f" };
@@ -26,7 +26,7 @@ before(async () => {
   count("acme", "hook", 5);
   count("acme-2", null, 3);
   counts.refused({ container: "acme", task: null, token: null, family: "f" }, "container_limited", Date.now());
-  await counts.close();
+  await counts[Symbol.asyncDispose]();
   service = await startService(NO_WALL, home);
 });
 after(() => leave(service, home));
@@ -123,4 +123,31 @@ describe("GET /api/usage", () => {
   it("refuses a parameter that occurs twice", async () => {
     assertProblem(await service.request("GET", "/api/usage?by=task&by=token"), 400, "request_invalid");
   });
+});
+
+/** Returns what a service has counted by token. */
+async function countedBy(from: Service): Promise<unknown> {
+  const answer = await from.request("GET", "/api/usage", { query: { by: "token", step: "day" } });
+  const { usage: rows } = answer.json() as { usage: UsageRow[] };
+  return rows.map(({ container, token, runs, refused }) => [container, token, runs, refused]);
+}
+
+it("runs over HTTP are counted by outcome at once, and refused requests by code, also after a restart", async () => {
+  await using place = await makeHome();
+  const first = await startService(NO_WALL, place);
+  let expected: unknown;
+  try {
+    const token = await first.issue({ containers: ["counted"], limits: { container: { day: 3 } } });
+    for (const code of ["1", "throw new Error('x')", ")", "1"]) await first.run("counted", code, { token });
+    expected = [["counted", jtiOf(token), { ok: 1, threw: 1, syntax: 1 }, { container_limited: 1 }]];
+    assert.deepEqual(await countedBy(first), expected);
+  } finally {
+    await first.stop();
+  }
+  const second = await startService(NO_WALL, place);
+  try {
+    assert.deepEqual(await countedBy(second), expected);
+  } finally {
+    await second.stop();
+  }
 });

@@ -60,6 +60,39 @@ async function sendChunks(path: string): Promise<Answer> {
 
 const WORST: readonly Worst[] = [
   {
+    name: "a record with the largest result",
+    status: 200,
+    make: async () => {
+      const code = "Array(2 ** 20).fill(12345)";
+      return () => post("/api/runs/worst?maxResult=6MiB", code);
+    },
+  },
+  {
+    name: "a record with the largest result that is not JSON",
+    status: 200,
+    make: async () => {
+      const code = "Buffer.alloc(6 * 2 ** 20 - 1, 255)";
+      return () => post("/api/runs/worst?maxResult=6MiB", code);
+    },
+  },
+  {
+    name: "a record with the maximum of console lines",
+    status: 200,
+    make: async () => {
+      const code = 'for (let line = 0; line < 1_000; line++) console.log("\\u0001"); return 1';
+      return () => post("/api/runs/worst", code);
+    },
+  },
+  {
+    name: "a search in the records of runs that have printed the maximum",
+    status: 200,
+    make: async () => {
+      const code = 'for (let line = 0; line < 60; line++) console.log("\\u0001".repeat(900)); throw new Error("x")';
+      for (let run = 0; run < 40; run++) await post(`/api/run/worst-${run % 4}`, code);
+      return () => service.request("GET", "/api/runs?q=nowhere&limit=1000");
+    },
+  },
+  {
     name: "a task that throws text like its secrets",
     status: 500,
     make: async () => {

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
 import { describe, it } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
 import type { EndedRun } from "../../src/records/ended-run.ts";
-import type { Cursor, RunQuery } from "../../src/records/query.ts";
+import { byNewest, type Cursor, type RunQuery } from "../../src/records/query.ts";
 import type { RunStatus } from "../../src/records/record.ts";
 import { type RunPage, Records } from "../../src/records/records.ts";
+import { until } from "../contract/until.ts";
+import { seeded } from "../seeded.ts";
 import { problemOf } from "../tokens/support.ts";
+import { openStore } from "./days/kept-runs.ts";
 import { MemoryRecordStore } from "./memory-store.ts";
 import { runOf } from "./run-of.ts";
 
@@ -186,6 +190,57 @@ describe("a list of runs", () => {
     assert.deepEqual(page.runs, []);
     assert.ok(turns > 0);
     assert.deepEqual((await records.list(query({ count: 1 }), "reader")).runs[0]!.startedMs, 9_999);
+  });
+});
+
+describe("the records in memory and on disk together", () => {
+  it("are one list and one set of failures, whatever part of them each has", async (t) => {
+    const random = seeded();
+    const { seed } = random;
+    await using opened = await openStore();
+    const { store } = opened;
+    t.after(() => rm(opened.folder, { recursive: true, force: true }));
+    const startMs = Date.now();
+    const runs = Array.from({ length: 400 }, () =>
+      runOf({
+        container: `c${random.below(3)}`,
+        status: STATUSES[random.below(3)]!,
+        startedMs: startMs - random.below(300),
+        task: random.below(2) ? "job" : null,
+        printed: random.below(3) ? [] : ["a line"],
+        error: { name: `Error${random.below(3)}`, message: `message ${random.below(3)}` },
+      }),
+    );
+    const records = new Records({ store, recentBytes: 30_000, running: () => [] });
+    for (const run of runs) records.ended(run);
+    const { run: last, container } = runs.findLast(({ isSilent }) => !isSilent)!;
+    await until(async () => (await store.get(container, last, "reader")) !== null, "the last run is stored");
+    for (const run of runs.slice(0, 40)) records.ended(run);
+    const known = new Set([...(await allPages(records, query({ count: 1_000 })))]);
+    for (const { run, isSilent } of runs) assert.ok(isSilent || known.has(run), seed);
+    const inOrder = runs.filter(({ run }) => known.has(run)).toSorted(byNewest);
+    for (const count of [3, 50]) {
+      assert.deepEqual(
+        await allPages(records, query({ count })),
+        inOrder.map(({ run }) => run),
+        seed,
+      );
+    }
+    const ofJob = inOrder.filter(({ container: name, record }) => name === "c1" && record.task === "job");
+    assert.deepEqual(
+      await allPages(records, query({ container: "c1", task: "job", count: 4 })),
+      ofJob.map(({ run }) => run),
+      seed,
+    );
+    const needles = inOrder.filter(({ record }) => /message 1|a line/.test(JSON.stringify(record)));
+    const seen = new Set([
+      ...(await allPages(records, query({ text: "MESSAGE 1" }))),
+      ...(await allPages(records, query({ text: "A Line" }))),
+    ]);
+    assert.deepEqual([...seen].toSorted(), needles.map(({ run }) => run).toSorted(), seed);
+    const { groups, complete } = await records.failures(query(), "reader");
+    const failed = runs.filter(({ status }) => status !== "ok").length;
+    assert.deepEqual([groups.reduce((sum, { count }) => sum + count, 0), complete], [failed, true], seed);
   });
 });
 

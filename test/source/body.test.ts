@@ -32,7 +32,10 @@ describe("a body of any media type other than JSON", () => {
     for (const type of [undefined, "", "text/plain", "application/x-www-form-urlencoded", "text/json", "a;b=c"]) {
       const submission = await readSubmission(body, type, LIMITS);
       assert.equal(submission.source, body);
-      assert.deepEqual({ ...submission, source: null }, { source: null, typescript: false, modules: null, data: null, options: {} });
+      assert.deepEqual(
+        { ...submission, source: null },
+        { source: null, typescript: false, modules: null, data: null, options: {} },
+      );
     }
   });
 

@@ -7,12 +7,11 @@ import { containerName, taskName } from "../target.ts";
 import { mustRead } from "./may-read.ts";
 import { pageQuery, readParameters } from "./page-query.ts";
 import type { Call } from "./route.ts";
+import { parseTime } from "./time-query.ts";
 
 const FILTERS: readonly string[] = ["task", "status", "since", "until", "q"];
 const FAILURE_FILTERS: readonly string[] = ["container", "task", "since"];
 const MAX_TEXT_CHARS = 200;
-/** RFC 3339, section 5.6. */
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
 
 /**
  * Reads which page of runs a request selects.
@@ -65,11 +64,11 @@ function readStatuses(text: string): RunStatus[] {
 }
 
 function timeOf(text: string, name: string, nowMs: number): number {
-  const ms = TIME.test(text) ? Date.parse(text) : nowMs - durationOf(text);
+  const ms = parseTime(text) ?? nowMs - durationOf(text);
   if (!Number.isNaN(ms)) return ms;
   throw invalid(
     `${name} is ${shown(text)}, which is not a time`,
-    "Send a time such as 2026-11-23T10:00:00Z, or a duration before now, such as 24h. Write + as %2B.",
+    "Send a time such as 2026-11-23T10:00:00Z, or a duration before now, such as 24h.",
   );
 }
 

@@ -49,7 +49,14 @@ export async function dryRun(
   const text = code && { source: withoutPreamble(code), typescript: false, modules: null };
   let outcome: Outcome | null = null;
   try {
-    const execution = await begin(call, { code: text, data: null, body: null, options: {}, kept: null, release: () => {} });
+    const execution = await begin(call, {
+      code: text,
+      data: null,
+      body: null,
+      options: {},
+      kept: null,
+      release: () => {},
+    });
     outcome = await execution.outcome;
   } catch (error) {
     if (!call.trace) throw error;
@@ -61,5 +68,11 @@ export async function dryRun(
 function secretsOf({ secrets }: DraftTask, by: Caller): RunSecrets | null {
   const names = Object.keys(secrets);
   if (names.length === 0) return null;
-  return { json: JSON.stringify(secrets), names, values: Object.values(secrets), version: randomUUID(), family: by.family };
+  return {
+    json: JSON.stringify(secrets),
+    names,
+    values: Object.values(secrets),
+    version: randomUUID(),
+    family: by.family,
+  };
 }

@@ -34,7 +34,8 @@ export function limitsOf(
       const known = limits[keyClass][window];
       const left = Math.max(0, remaining[at]!);
       if (known && known.remaining <= left) continue;
-      const setBy = index === 0 ? originOfContainer(limit, window, sources) : originOfToken(limit, window, index, sources);
+      const setBy =
+        index === 0 ? originOfContainer(limit, window, sources) : originOfToken(limit, window, index, sources);
       limits[keyClass][window] = { limit, remaining: left, resetMs: Math.ceil(resetMs[at]!), setBy };
     }
   }

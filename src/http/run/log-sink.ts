@@ -4,8 +4,8 @@ import type { Records } from "../../records/records.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
-import { redactionOf } from "./redactions.ts";
 import type { RecordAnswer } from "./record-answer.ts";
+import { redactionOf } from "./redactions.ts";
 import type { RunTrace } from "./run-trace.ts";
 
 export interface LogSinkParts {

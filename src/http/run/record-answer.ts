@@ -78,10 +78,8 @@ export class RecordAnswer {
     const text = recordText(record, result);
     if (!this.#wantsEvents) return answer.sendRecord(text);
     const { error, resultType } = record;
-    if (error) answer.event("error", JSON.stringify(error));
-    else answer.event("result", `{"result":${result.json},"resultType":${JSON.stringify(resultType)}${cut(result)}}`);
-    answer.event("record", text);
-    answer.endEvents();
+    const shown = `{"result":${result.json},"resultType":${JSON.stringify(resultType)}${cut(result)}}`;
+    answer.endEvents([error ? ["error", JSON.stringify(error)] : ["result", shown], ["record", text]]);
   }
 }
 

@@ -41,7 +41,10 @@ const timeout = z.string(TIMEOUT).transform((text, context) => {
 
 const file = z
   .string(FILE)
-  .refine((name) => name.length >= 1 && name.length <= MAX_FILE_CHARS && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(name), FILE);
+  .refine(
+    (name) => name.length >= 1 && name.length <= MAX_FILE_CHARS && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(name),
+    FILE,
+  );
 
 const maxResult = z.string(MAX_RESULT).transform((text, context) => {
   const bytes = attempt(() => parseSize(text));
@@ -74,9 +77,13 @@ export function readQueryOptions(search: URLSearchParams, resultLimit: number): 
   const given: Record<string, string> = {};
   for (const [name, value] of search) {
     if (!IN_QUERY.includes(name) && !OTHERS.includes(name)) {
-      throw new Problem("request_invalid", `the query contains the unknown option ${JSON.stringify(name.slice(0, 100))}`, {
-        hint: `The options are ${[...IN_QUERY, "task"].join(", ")}. The query of the task is the envelope's member query.`,
-      });
+      throw new Problem(
+        "request_invalid",
+        `the query contains the unknown option ${JSON.stringify(name.slice(0, 100))}`,
+        {
+          hint: `The options are ${[...IN_QUERY, "task"].join(", ")}. The query of the task is the envelope's member query.`,
+        },
+      );
     }
     if (name !== "key" && search.getAll(name).length > 1) {
       throw new Problem("request_invalid", `the query contains ${name} more than once`);
@@ -98,7 +105,8 @@ export function withEnvelopeOptions(
 ): RecordOptions {
   const own = optionsOf(members, resultLimit);
   const both = Object.keys(members).find((name) => isSet(inQuery, name));
-  if (both) throw new Problem("request_invalid", `${both} is in the query and in the envelope; it may be in one of them`);
+  if (both)
+    throw new Problem("request_invalid", `${both} is in the query and in the envelope; it may be in one of them`);
   return {
     timeoutMs: Math.min(inQuery.timeoutMs, own.timeoutMs),
     file: own.file ?? inQuery.file,
@@ -121,7 +129,10 @@ function optionsOf(given: object, resultLimit: number): RecordOptions {
   }
   const { data } = parsed;
   if (data.maxResult !== undefined && data.maxResult > resultLimit) {
-    throw new Problem("request_invalid", `maxResult is more than the ${formatSize(resultLimit)} that a result may have`);
+    throw new Problem(
+      "request_invalid",
+      `maxResult is more than the ${formatSize(resultLimit)} that a result may have`,
+    );
   }
   return {
     timeoutMs: data.timeout ?? Infinity,

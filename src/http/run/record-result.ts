@@ -56,10 +56,10 @@ async function resultOf(
 ): Promise<RecordResult> {
   const isTruncated = isCut || bytes.length > mostBytes;
   const shown = bytes.subarray(0, mostBytes);
-  if (!isJsonType) return { json: JSON.stringify(shown.toString("base64")), isTruncated };
+  if (!isJsonType) return { json: `"${shown.toString("base64")}"`, isTruncated };
   // The beginning of a JSON text is no JSON, so it is shown as a text.
   if (isTruncated) return { json: JSON.stringify(shown.toString()), isTruncated };
-  return { json: (await checkedJson(shown, holder)) ?? JSON.stringify(shown.toString("base64")), isTruncated };
+  return { json: (await checkedJson(shown, holder)) ?? `"${shown.toString("base64")}"`, isTruncated };
 }
 
 /** Returns the text if it is JSON, otherwise null: a guest can send any bytes, and they become a part of the record. */

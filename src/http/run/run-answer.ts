@@ -8,7 +8,7 @@ import { CORS_HEADERS, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { endAnswer } from "../read-body.ts";
-import { holdBytes, holdUnread, holdWrites } from "../unread.ts";
+import { holdBytes, holdUnread } from "../unread.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
 import { allowedHeaders } from "./response-headers.ts";
@@ -107,23 +107,27 @@ export class RunAnswer {
     endAnswer(this.#response, json);
   }
 
-  /** Sends the head of a stream of events (HTML Living Standard, section 9.2). */
+  /**
+   * Sends the head of a stream of events (HTML Living Standard, section 9.2). The memory of events before the last ones is
+   * that of the console that a record keeps.
+   */
   openEvents(): void {
     // Without the last header, nginx would buffer the stream.
     const type = ["Content-Type", "text/event-stream", "X-Accel-Buffering", "no"];
-    holdWrites(this.#response, () => this.#owner);
     this.#response.writeHead(200, [...this.#headers(), "Cache-Control", "no-store", ...type]);
     this.#response.flushHeaders();
   }
 
-  /** @param data JSON. Its line breaks are only between tokens; as a space, they cannot begin another event. */
+  /** @param data JSON */
   event(name: string, data: string): void {
-    if (this.#response.destroyed) return;
-    this.#response.write(`event: ${name}\ndata: ${data.replaceAll(/[\r\n]+/g, " ")}\n\n`);
+    if (!this.#response.destroyed) this.#response.write(eventText(name, data));
   }
 
-  endEvents(): void {
-    endAnswer(this.#response, "");
+  /** Sends the last events. @param events name and JSON of each */
+  endEvents(events: readonly (readonly [name: string, data: string])[]): void {
+    const text = events.map(([name, data]) => eventText(name, data)).join("");
+    holdUnread(this.#response, this.#owner, Buffer.byteLength(text));
+    endAnswer(this.#response, text);
   }
 
   #sendJson(json: Buffer): void {
@@ -216,4 +220,9 @@ export class RunAnswer {
     if (this.#sentMs === 0) return start;
     return `${start};desc="${this.#start}", run;dur=${(nowMs - this.#sentMs).toFixed(2)}`;
   }
+}
+
+/** @param data JSON. Its line breaks are only between tokens; as spaces, they cannot begin another event. */
+function eventText(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data.replaceAll(/[\r\n]+/g, " ")}\n\n`;
 }

@@ -1,8 +1,8 @@
 import type { Config } from "../../config.ts";
 import type { ContainerManager } from "../../containers/container-manager.ts";
 import type { Limiter } from "../../limits/limiter.ts";
-import type { Sources } from "../../source/fetch.ts";
 import type { Records } from "../../records/records.ts";
+import type { Sources } from "../../source/fetch.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";

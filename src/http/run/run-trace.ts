@@ -18,6 +18,7 @@ const LINE_BYTES = 64;
 /** The approximate memory of a trace without lines and error. */
 const TRACE_BYTES = 512;
 
+const NO_USAGE: readonly KeyUsage[] = [];
 const NO_LINES: readonly ConsoleLine[] = [];
 const NO_EGRESS = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
 
@@ -32,13 +33,13 @@ export interface TracedRun {
   readonly traceparent: string | null;
   /** The caller's name for the submitted text, or null. */
   readonly file: string | null;
+  readonly usage: readonly KeyUsage[];
 }
 
 /** The admission of a run. */
 export interface Admission extends LimitSources {
   /** The name of this node. */
   readonly node: string;
-  readonly usage: readonly KeyUsage[];
   /** When the request arrived, on the clock of `performance.now()`. */
   readonly arrivedMs: number;
   /** On the same clock. */
@@ -56,6 +57,7 @@ export class RunTrace implements EndedRun {
   readonly family: string;
   readonly traceparent: string | null;
   readonly admission: Admission;
+  #usage: readonly KeyUsage[];
   status: RunStatus = "running";
   error: RecordError | null = null;
   #lines: ConsoleLine[] | null = null;
@@ -81,7 +83,7 @@ export class RunTrace implements EndedRun {
   readonly #file: string | null;
   #measured: Promise<void> | null = null;
 
-  constructor({ run, container, task, bearer, callers, traceparent, file }: TracedRun, admission: Admission) {
+  constructor({ run, container, task, bearer, callers, traceparent, file, usage }: TracedRun, admission: Admission) {
     this.run = run;
     this.container = container;
     this.task = task;
@@ -91,6 +93,7 @@ export class RunTrace implements EndedRun {
     this.#callers = callers;
     this.#file = file;
     this.admission = admission;
+    this.#usage = usage;
   }
 
   get startedMs(): number {
@@ -105,6 +108,16 @@ export class RunTrace implements EndedRun {
   keepInput(text: string | null): void {
     this.#input = text;
     this.#bytes += text?.length ?? 0;
+  }
+
+  /** What was left of the limits after the admission. */
+  get usage(): readonly KeyUsage[] {
+    return this.#usage;
+  }
+
+  /** Frees what only the answer and a stored record need. The memory has many runs that nothing reads. */
+  forgetUsage(): void {
+    this.#usage = NO_USAGE;
   }
 
   get lines(): readonly ConsoleLine[] {
@@ -226,7 +239,7 @@ function makeRecord(trace: RunTrace): RunRecord {
     },
     egress: { ...(trace.egress ?? NO_EGRESS) },
     traceparent: trace.traceparent,
-    limits: limitsOf(admission.usage, admission),
+    limits: limitsOf(trace.usage, admission),
     ...(trace.input !== null && { input: trace.input }),
   };
 }

@@ -42,15 +42,19 @@ export class RunTraces {
         run: answer.run,
         container,
         // The task itself has its code, which may be large.
-        task: task ? { name: task.name, version: task.version } : draft === null ? null : { name: draft, version: null },
+        task: task
+          ? { name: task.name, version: task.version }
+          : draft === null
+            ? null
+            : { name: draft, version: null },
         bearer,
         callers: callersOf(call),
         traceparent: traceparentOf(call.request.headers["traceparent"]),
         file: recorded?.options.file ?? null,
+        usage: answer.usage,
       },
       {
         node,
-        usage: answer.usage,
         arrivedMs: answer.arrivedMs,
         nowMs: performance.now(),
         unixMs: Date.now(),
@@ -90,7 +94,10 @@ export class RunTraces {
     const { bytesSent = 0, bytesReceived = 0 } = trace.egress ?? {};
     usage.ended(cell, trace.status, runMs, bytesSent + bytesReceived);
     if (trace.meter) void trace.measure().then(() => records.ended(trace));
-    else records.ended(trace);
+    else {
+      records.ended(trace);
+      if (trace.isSilent) trace.forgetUsage();
+    }
   }
 
   /** Called for an admitted run that no guest received. */

@@ -232,4 +232,3 @@ function abandonWithClient(response: ServerResponse, execution: Execution): void
     if (!response.writableFinished) execution.abandon();
   });
 }
-

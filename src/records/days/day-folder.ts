@@ -8,9 +8,12 @@ const COMPANIONS = ["-wal", "-shm", "-journal"];
 /** The most damaged files of one day that are kept. A disk that damages each new file must not fill up with them. */
 const MOST_SET_ASIDE = 3;
 
-/** Files that are deleted together: the database of a day with its companions, or a file that was set aside. */
+/** Files that are deleted together: a database with its companions. */
 export interface DayFiles {
   readonly day: Day;
+  /** The name of the database. */
+  readonly database: string;
+  /** Whether it is damaged, and another database has its day. */
   readonly isSetAside: boolean;
   readonly names: string[];
   bytes: number;
@@ -26,6 +29,14 @@ export class DayFolder {
 
   create(): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+  }
+
+  /**
+   * Returns whether SQLite, which uses absolute paths, can reach the folder. A service that gave up root may have a folder
+   * below one that is closed to its user, and reaches it by a relative path only.
+   */
+  get isReachable(): boolean {
+    return !existsSync(this.#folder) || existsSync(path.resolve(this.#folder));
   }
 
   pathOf(day: Day): string {
@@ -44,11 +55,13 @@ export class DayFolder {
     for (const name of this.#names()) {
       const parsed = parseName(name);
       if (!parsed) continue;
-      const { day, ending } = parsed;
-      const isSetAside = ending !== "" && !COMPANIONS.includes(ending);
-      const key = isSetAside ? name : String(day);
-      let files = found.get(key);
-      if (!files) found.set(key, (files = { day, isSetAside, names: [], bytes: 0 }));
+      const { day } = parsed;
+      const database = name.replace(/-(?:wal|shm|journal)$/, "");
+      let files = found.get(database);
+      if (!files) {
+        const isSetAside = database !== nameOf(day);
+        found.set(database, (files = { day, database, isSetAside, names: [], bytes: 0 }));
+      }
       files.names.push(name);
       files.bytes += this.#size(name);
     }

@@ -84,7 +84,9 @@ export class DayReader {
   /** @param reader the family whose runs in containers without a name count too; null for none */
   omitted(filter: RunFilter, reader: string | null): number {
     let sum = 0;
-    for (const { family, container, count } of this.#prepare("SELECT family, container, count FROM omitted").iterate()) {
+    for (const { family, container, count } of this.#prepare(
+      "SELECT family, container, count FROM omitted",
+    ).iterate()) {
       const isOfReader = container === "" && family === reader;
       // Only the pattern of all containers matches an empty name.
       if (isOfReader || filter.matchesContainer(String(container))) sum += Number(count);
@@ -115,7 +117,7 @@ export class DayReader {
     for (const pattern of patterns) {
       const isPrefix = pattern.endsWith("*");
       const prefix = isPrefix ? pattern.slice(0, -1) : pattern;
-      for (let from = prefix; ; ) {
+      for (let from = prefix; ;) {
         const name = next.get(from)?.["name"];
         if (typeof name !== "string" || !(isPrefix ? name.startsWith(prefix) : name === prefix)) break;
         found.add(name);

@@ -1,12 +1,15 @@
-import { type Day, dayOf, nameOf } from "./day.ts";
 import { DayFile } from "./day-file.ts";
 import { DayFolder } from "./day-folder.ts";
+import { type Day, dayOf, nameOf } from "./day.ts";
 import type { Batch, BatchOutcome, KeptFiles, WriterSettings } from "./messages.ts";
 import { isExpired, retain } from "./retention.ts";
-import { isDamage } from "./sqlite-fault.ts";
+import { isDamage, StoreFault } from "./sqlite-fault.ts";
 
 /** The most databases that are open: that of today, and that of yesterday for runs that began before midnight. */
 const MOST_OPEN = 2;
+
+const UNREACHABLE =
+  "a folder above the data folder is closed to the user of the service; choose another one with --data";
 
 interface OpenDay {
   readonly file: DayFile;
@@ -38,6 +41,7 @@ export class DayWriter {
       return { ...this.#write(batch, nowMs), isNew };
     } catch (error) {
       this.#release(day);
+      if (!this.#folder.isReachable) throw new StoreFault(UNREACHABLE, { cause: error });
       if (isNew || !(isDamage(error) || this.#folder.isForeign(day))) throw error;
       this.#folder.setAside(day);
       return { ...this.#write(batch, nowMs), isNew: true };
@@ -48,7 +52,7 @@ export class DayWriter {
   check(nowMs: number): KeptFiles {
     for (const day of this.#open.keys()) if (day !== dayOf(nowMs)) this.#release(day);
     const left = this.#retain(nowMs);
-    const setAside = left.filter((files) => files.isSetAside).flatMap(({ names }) => names);
+    const setAside = left.filter(({ isSetAside }) => isSetAside).map(({ database }) => database);
     return { oldest: left.length > 0 ? nameOf(left[0]!.day) : "", setAside };
   }
 

@@ -1,8 +1,8 @@
 import type { RunEntry } from "../record.ts";
-import { nameOf } from "./day.ts";
 import type { DayFolder } from "./day-folder.ts";
-import type { Reply } from "./messages.ts";
 import { DayReader } from "./day-reader.ts";
+import { nameOf } from "./day.ts";
+import type { Reply } from "./messages.ts";
 import { isPassing } from "./sqlite-fault.ts";
 import { recordOf } from "./stored-row.ts";
 

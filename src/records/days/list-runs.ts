@@ -1,13 +1,13 @@
+import { isFailure } from "../failure.ts";
 import type { Cursor, RunQuery } from "../query.ts";
 import type { DayFolder } from "./day-folder.ts";
 import type { Reply } from "./messages.ts";
-import { isFailure } from "./stored-row.ts";
 import { type FoundRun, Walk } from "./walk.ts";
 
 /** The most entries of a page. */
 const MOST_ENTRIES = 1_000;
-/** The most bytes of a page. The thread of the service parses it in some milliseconds. */
-const PAGE_BYTES = 2 ** 20;
+/** The most bytes of a page. The thread of the service parses it in two or three milliseconds. */
+const PAGE_BYTES = 512 * 2 ** 10;
 
 /** Returns a page of stored runs as the JSON of a `StoredPage`. */
 export function listRuns(folder: DayFolder, query: RunQuery, reader: string): Reply {

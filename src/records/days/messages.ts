@@ -62,6 +62,4 @@ export interface Reply {
 }
 
 /** The reply, or why there is none. */
-export type FromReader =
-  | ({ readonly kind: "answer" } & Reply)
-  | { readonly kind: "failed"; readonly reason: string };
+export type FromReader = ({ readonly kind: "answer" } & Reply) | { readonly kind: "failed"; readonly reason: string };

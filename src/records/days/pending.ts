@@ -59,7 +59,8 @@ export class Pending {
       if (pending.count >= MOST_OMISSIONS) return;
       pending.families.set(family, (counts = new Map()));
     }
-    const isListed = counts.has(container) || (counts.size < MOST_OMISSIONS_OF_FAMILY && pending.count < MOST_OMISSIONS);
+    const isListed =
+      counts.has(container) || (counts.size < MOST_OMISSIONS_OF_FAMILY && pending.count < MOST_OMISSIONS);
     const name = isListed ? container : "";
     if (!counts.has(name)) pending.count += 1;
     counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -96,7 +97,9 @@ export class Pending {
     const families = this.#omissions.get(day)?.families;
     this.#omissions.delete(day);
     if (!families) return [];
-    return [...families].flatMap(([family, counts]) => [...counts].map(([name, count]) => [family, name, count] as const));
+    return [...families].flatMap(([family, counts]) =>
+      [...counts].map(([name, count]) => [family, name, count] as const),
+    );
   }
 }
 

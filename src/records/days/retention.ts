@@ -1,5 +1,5 @@
-import { type Day, DAY_MS, dayOf } from "./day.ts";
 import type { DayFiles, DayFolder } from "./day-folder.ts";
+import { type Day, DAY_MS, dayOf } from "./day.ts";
 
 export interface Retention {
   /** Milliseconds after the end of a day until its files are deleted. */

@@ -20,6 +20,11 @@ interface SqliteError {
   readonly code?: string;
 }
 
+/** A fault whose message clients may read. */
+export class StoreFault extends Error {
+  override readonly name = "StoreFault";
+}
+
 /** Returns whether the content of the file caused the error. */
 export function isDamage(error: unknown): boolean {
   return DAMAGED.has(codeOf(error));
@@ -37,6 +42,7 @@ export function isAboutValue(error: unknown): boolean {
 
 /** Describes an error without a path of the host, because clients may read the description. */
 export function reasonOf(error: unknown): string {
+  if (error instanceof StoreFault) return error.message;
   const { errstr, code } = causeOf(error);
   return errstr ?? code ?? (error instanceof Error ? error.name : "unknown");
 }

@@ -1,10 +1,10 @@
+import { isFailure } from "../failure.ts";
 import { type ConsoleLine, entryOf, type KeptRun, type RunEntry, type RunRecord, type RunStatus } from "../record.ts";
 
 /** The bytes that a record takes in addition to its JSON, in the file with its indexes and in the queue. */
 const ROW_BYTES = 256;
 /** The bytes of the JSON of an empty record, at the least. */
 const LEAST_ENTRY_BYTES = 512;
-const UNFAILED: ReadonlySet<RunStatus> = new Set(["running", "ok", "cancelled", "interrupted"]);
 
 /**
  * A record as it is written. A tuple, because copying it to the thread takes a third of the time of an object with
@@ -51,11 +51,6 @@ export function leastBytesOf({ console, error, input }: RunRecord): number {
   let bytes = ROW_BYTES + LEAST_ENTRY_BYTES + (input?.length ?? 0);
   for (const { text } of console) bytes += text.length;
   return bytes + (error ? error.message.length + (error.stack?.length ?? 0) : 0);
-}
-
-/** Returns whether the status is one that the list of failures counts. */
-export function isFailure(status: RunStatus): boolean {
-  return !UNFAILED.has(status);
 }
 
 /** Returns the record of a row. */

@@ -1,17 +1,22 @@
 import type { Cursor, RunQuery } from "../query.ts";
 import type { RunEntry } from "../record.ts";
-import { DAY_MS, type Day, nameOf } from "./day.ts";
 import type { DayFolder } from "./day-folder.ts";
 import { DayReader } from "./day-reader.ts";
+import { DAY_MS, type Day, nameOf } from "./day.ts";
 import { RunFilter } from "./run-filter.ts";
 import { isPassing } from "./sqlite-fault.ts";
 
-/** The most stored runs that one read looks at, whether they match or not. */
-const MOST_LOOKS = 20_000;
-/** The time after which a read ends with what it has found. */
-const READ_MS = 2_000;
-/** A position that comes after all runs of its millisecond. */
-const LAST_RUN = "000000000000-0";
+/** What one read may cost. */
+interface Limits {
+  /** The most stored runs that it looks at, whether they match or not. */
+  readonly looks: number;
+  /** The time after which it ends with what it has found. */
+  readonly ms: number;
+}
+
+const LIMITS: Limits = { looks: 20_000, ms: 2_000 };
+/** The id of a position that comes before all runs of its millisecond. */
+const HIGHEST_RUN = "ffffffffffff-zzzzzzzzzzzz";
 
 export interface WalkOptions {
   readonly failedOnly: boolean;
@@ -40,22 +45,26 @@ export class Walk {
   readonly #filter: RunFilter;
   readonly #after: Cursor;
   readonly #sinceMs: number;
-  readonly #endMs = performance.now() + READ_MS;
-  #looks = 0;
+  readonly #endMs: number;
+  #looksLeft: number;
 
-  constructor(folder: DayFolder, query: RunQuery, options: WalkOptions) {
+  constructor(folder: DayFolder, query: RunQuery, options: WalkOptions, { looks, ms }: Limits = LIMITS) {
     this.#folder = folder;
     this.#options = options;
     this.#filter = new RunFilter(query);
     this.#after = startOf(query);
     this.#sinceMs = query.sinceMs ?? 0;
+    this.#endMs = performance.now() + ms;
+    this.#looksLeft = looks;
   }
 
   *runs(): Generator<FoundRun> {
-    for (const day of this.#folder.days()) {
-      if (day * DAY_MS > this.#after.startedMs || (day + 1) * DAY_MS <= this.#sinceMs) continue;
-      if (this.#isSpent) {
-        this.stoppedAt = { startedMs: (day + 1) * DAY_MS, run: LAST_RUN };
+    const from = this.#after.startedMs;
+    const days = this.#folder.days().filter((day) => day * DAY_MS <= from && (day + 1) * DAY_MS > this.#sinceMs);
+    for (const [at, day] of days.entries()) {
+      // Not before the first day: each walk must bring its reader further.
+      if (at > 0 && this.#isSpent) {
+        this.stoppedAt = { startedMs: (day + 1) * DAY_MS - 1, run: HIGHEST_RUN };
         return;
       }
       yield* this.#runsOf(day);
@@ -71,7 +80,7 @@ export class Walk {
       this.omitted += file.omitted(this.#filter, this.#options.reader);
       const range = { after: this.#after, sinceMs: this.#sinceMs, failedOnly: this.#options.failedOnly };
       for (const head of file.heads(this.#filter, range)) {
-        this.#looks += 1;
+        this.#looksLeft -= 1;
         if (this.#filter.matchesHead(head)) {
           const { entry: json, detail } = file.read(head.id);
           const { startedMs, run } = head;
@@ -92,7 +101,7 @@ export class Walk {
   }
 
   get #isSpent(): boolean {
-    return this.#looks >= MOST_LOOKS || performance.now() >= this.#endMs;
+    return this.#looksLeft <= 0 || performance.now() >= this.#endMs;
   }
 }
 

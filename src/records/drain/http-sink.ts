@@ -39,8 +39,10 @@ export class HttpSink implements DrainSink {
 
   #post(lines: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const request = this.#request(lines, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
-    request.on("error", (error) => reject(withoutPath(error)));
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    const request = this.#request(lines, AbortSignal.any([signal, timeout]));
+    const late = `the collector did not answer in ${TIMEOUT_MS / 1_000} s`;
+    request.on("error", (error) => reject(timeout.aborted ? new DeliveryError(late) : withoutPath(error)));
     request.on("response", (response) => {
       // The body has nothing of interest. A collector that never ends it runs into the timeout, as an error that is ignored.
       response.on("error", () => {}).resume();

@@ -12,6 +12,11 @@ const TEXTS = 5;
 const KEY = "family, at, container, token, task, code";
 const INTEGER_COLUMNS = new Set(COLUMNS.filter((name) => !name.endsWith("_ms")));
 
+/** Returns the path of the counts in a data folder. */
+export function usageFile(folder: string): string {
+  return path.join(folder, "runs", "usage.sqlite");
+}
+
 /** Names the batches of one process, so that a batch that is sent twice is counted once. */
 export interface BatchNumber {
   /** A random name of the process of the service. */

@@ -1,4 +1,11 @@
-import { type GuestExit, type GuestStatus, type GuestUse, PRIORITIES, type Priority, type SandboxFacts } from "../sandbox.ts";
+import {
+  type GuestExit,
+  type GuestStatus,
+  type GuestUse,
+  PRIORITIES,
+  type Priority,
+  type SandboxFacts,
+} from "../sandbox.ts";
 
 /**
  * A request of a service without root to its launcher, over the channel between them. A request has no path, no program and

@@ -66,20 +66,25 @@ describe("GET /api/runs/{container}/events", () => {
     assert.equal(late.events()[0]!.name, "lost");
   });
 
-  it("limits the streams of a family, and refuses the next one with a problem", async (t) => {
+  it("limits the streams of a token with all tokens below it, and refuses the next one with a problem", async (t) => {
     const served = await serveRecords(t);
     const head = await served.tokens.issue({ containers: ["demo"], can: ["logs", "issue"], depth: 1 }, "me");
     const caller = await served.tokens.verifier.verify(head.token);
-    const child = await served.tokens.issue({ containers: ["demo"], can: ["logs"] }, caller);
-    const streams = [];
-    for (let at = 0; at < 32; at++) streams.push(await follow(served, at % 2 ? head.token : child.token));
-    assertProblem(await served.get("/api/runs/demo/events", child.token), 429, "container_busy");
+    const streams: Followed[] = [];
+    for (let at = 0; at < 50; at++) {
+      const child = await served.tokens.issue({ containers: ["demo"], can: ["logs"] }, caller);
+      if (at < 32) streams.push(await follow(served, child.token));
+      else assertProblem(await served.get("/api/runs/demo/events", child.token), 429, "container_busy");
+    }
+    assertProblem(await served.get("/api/runs/demo/events", head.token), 429, "container_busy");
+    const other = await follow(served, (await reader(served)).token);
     streams[0]!.response.destroy();
     await until(async () => {
-      const response = await served.open("/api/runs/demo/events", child.token);
+      const response = await served.open("/api/runs/demo/events", head.token);
       response.destroy();
       return response.statusCode === 200;
     }, "the place is free again");
+    assert.deepEqual(other.events(), []);
   });
 
   it("cuts a client that does not read", async (t) => {

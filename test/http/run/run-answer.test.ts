@@ -5,8 +5,8 @@ import { it, type TestContext } from "node:test";
 
 import type { Guest } from "../../../src/containers/guest/guest.ts";
 import { Execution, type RunObserver } from "../../../src/http/run/execution.ts";
-import type { RunTrace } from "../../../src/http/run/run-trace.ts";
 import { RunAnswer } from "../../../src/http/run/run-answer.ts";
+import type { RunTrace } from "../../../src/http/run/run-trace.ts";
 import { collect, respond } from "../../contract/http.ts";
 import { listening } from "../listening.ts";
 

@@ -6,7 +6,8 @@ import { describe, it, type TestContext } from "node:test";
 
 import { AUDIT_BOUNDS, type AuditBounds, AuditFile } from "../../../src/records/audit/audit-file.ts";
 import { type AuditEvent, type AuditQuery, parseAuditCursor } from "../../../src/records/audit/audit.ts";
-import { openAudit } from "../../../src/records/audit/open-audit.ts";
+import { type AuditOptions, StoredAudit } from "../../../src/records/audit/stored-audit.ts";
+import { RecordThreads } from "../../../src/records/record-threads.ts";
 
 const DAY_MS = 86_400_000;
 const EVENT: AuditEvent = {
@@ -24,6 +25,17 @@ async function newFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
+/** Opens the audit of a data folder until the end of a test, or until it is closed. */
+function openAudit(t: TestContext, folder: string, options?: AuditOptions): StoredAudit {
+  const threads = new RecordThreads(folder);
+  const audit = new StoredAudit(threads, options);
+  t.after(async () => {
+    await audit.close();
+    await threads.close();
+  });
+  return audit;
+}
+
 async function open(t: TestContext, bounds: Partial<AuditBounds> = {}): Promise<AuditFile> {
   const file = AuditFile.open(path.join(await newFolder(t), "audit.sqlite"), { ...AUDIT_BOUNDS, ...bounds });
   t.after(() => file.close());
@@ -36,12 +48,11 @@ const actions = (file: AuditFile): string[] => file.list(ALL).entries.map(({ act
 describe("the audit", () => {
   it("has an entry after it was added, also after a restart, the newest first", async (t) => {
     const folder = await newFolder(t);
-    const first = openAudit(folder, { now: () => 1_000 });
+    const first = openAudit(t, folder, { now: () => 1_000 });
     await first.add(EVENT);
     await first.add({ ...EVENT, action: "token revoked", by: null, family: null, client: null, details: {} });
     await first.close();
-    const second = openAudit(folder, { now: () => 2_000 });
-    t.after(() => second.close());
+    const second = openAudit(t, folder, { now: () => 2_000 });
     await second.add({ ...EVENT, action: "policy set" });
     const { entries, next } = await second.list(ALL);
     assert.deepEqual(
@@ -64,8 +75,7 @@ describe("the audit", () => {
     const file = path.join(folder, "audit.sqlite");
     await mkdir(file);
     const failures: string[] = [];
-    const audit = openAudit(folder, { onFailure: ({ message }) => failures.push(message) });
-    t.after(() => audit.close());
+    const audit = openAudit(t, folder, { onFailure: ({ message }) => failures.push(message) });
     await audit.add(EVENT);
     await audit.add(EVENT);
     assert.equal(audit.losses.lost, 2);
@@ -82,8 +92,7 @@ describe("the audit", () => {
   it("sets a damaged file aside, and begins a new one", async (t) => {
     const folder = await newFolder(t);
     await writeFile(path.join(folder, "audit.sqlite"), "not a database. ".repeat(1_000));
-    const audit = openAudit(folder);
-    t.after(() => audit.close());
+    const audit = openAudit(t, folder);
     await audit.add(EVENT);
     assert.equal((await audit.list(ALL)).entries.length, 1);
     const [name] = audit.losses.setAside;
@@ -91,8 +100,7 @@ describe("the audit", () => {
   });
 
   it("bounds the details of an entry", async (t) => {
-    const audit = openAudit(await newFolder(t));
-    t.after(() => audit.close());
+    const audit = openAudit(t, await newFolder(t));
     await audit.add({ ...EVENT, details: { text: "x".repeat(100_000) } });
     assert.deepEqual((await audit.list(ALL)).entries[0]?.details, { omitted: "100011 characters" });
   });

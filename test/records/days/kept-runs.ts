@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -31,11 +32,17 @@ export const ALL: RunQuery = {
 
 const ADDED_AT_ONCE = 5_000;
 let runs = 0;
+const folders: string[] = [];
 
 export type Made = Partial<RunRecord> & Partial<Pick<KeptRun, "family" | "lineage" | "startedMs">>;
 
 /** Makes the record of a run. Each call has another id. */
-export function keptRun({ family = "family", lineage = ["jti"], startedMs = Date.now(), ...members }: Made = {}): KeptRun {
+export function keptRun({
+  family = "family",
+  lineage = ["jti"],
+  startedMs = Date.now(),
+  ...members
+}: Made = {}): KeptRun {
   const record: RunRecord = {
     run: `0123456789ab-${(runs++).toString(36)}`,
     container: "acme",
@@ -66,13 +73,27 @@ export function keptRun({ family = "family", lineage = ["jti"], startedMs = Date
 /** Makes an error that a task threw at a line of its text. */
 export function thrown(message: string, members: Partial<RecordError> = {}): Pick<RunRecord, "status" | "error"> {
   const at = { file: "task.js", line: 3, column: 7, frame: "> 3 | throw error" };
-  const error = { code: "task_threw", name: "Error", message, hint: null, at, stack: `Error: ${message}\n at task.js:3:7` };
+  const error = {
+    code: "task_threw",
+    name: "Error",
+    message,
+    hint: null,
+    at,
+    stack: `Error: ${message}\n at task.js:3:7`,
+  };
   return { status: "threw", error: { ...error, ...members } };
 }
 
-export function newFolder(): Promise<string> {
-  return mkdtemp(path.join(tmpdir(), "runs-"));
+/** Creates a folder, which is deleted when the process ends. */
+export async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "runs-"));
+  folders.push(folder);
+  return folder;
 }
+
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
 
 /** A store in its own folder. */
 export async function openStore(options: Partial<RecordStoreOptions> = {}): Promise<Opened> {
@@ -95,15 +116,18 @@ export async function addAll(store: RecordStore, all: readonly KeptRun[]): Promi
   for (let at = 0; at < all.length; at += ADDED_AT_ONCE) {
     const part = all.slice(at, at + ADDED_AT_ONCE);
     for (const kept of part) store.add(kept);
-    const { container, run } = part.at(-1)!.record;
-    await until(async () => (await store.get(container, run, "test")) !== null, `run ${run} is stored`);
+    // The runs of a day are written in order, and each day separately.
+    const last = new Map(part.map(({ startedMs, record }) => [Math.floor(startedMs / DAY_MS), record]));
+    for (const { container, run } of last.values()) {
+      await until(async () => (await store.get(container, run, "test")) !== null, `run ${run} is stored`);
+    }
   }
 }
 
 /** Follows the cursors from the first page. @returns the ids of all runs. */
 export async function walkAll(store: RecordStore, query: Partial<RunQuery> = {}): Promise<string[]> {
   const found: string[] = [];
-  for (let after: Cursor | null = null; ; ) {
+  for (let after: Cursor | null = null; ;) {
     const { runs: page, next } = await store.list({ ...ALL, ...query, after }, "test");
     found.push(...page.map(({ entry }) => entry.run));
     if (!next) return found;

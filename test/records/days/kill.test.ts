@@ -32,7 +32,10 @@ async function killAfter(folder: string, prefix: string, ms: number): Promise<Ki
   await pause(ms);
   child.kill("SIGKILL");
   await closed;
-  const lines = text.split("\n").slice(0, -1).map((line) => line.split(" "));
+  const lines = text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => line.split(" "));
   return {
     added: lines.flatMap(([what, at, run]) => (what === "added" ? [{ ms: Number(at), run: run! }] : [])),
     read: lines.flatMap(([what, , run]) => (what === "read" ? [run!] : [])),
@@ -52,10 +55,14 @@ it("loses only the latest records when the process is killed at any moment, and 
     for (const isOld of [true, false]) {
       // Each day has its own file, and its runs are written in the order in which they were added.
       const ofDay = added.filter((_, at) => (at % 4 === 0) === isOld);
-      const first = await firstLost(ofDay.map(({ run }) => run), isStored);
+      const first = await firstLost(
+        ofDay.map(({ run }) => run),
+        isStored,
+      );
       const lostMs = first === ofDay.length ? 0 : added.at(-1)!.ms - ofDay[first]!.ms;
       t.diagnostic(`round ${round}: ${ofDay.length - first} of ${ofDay.length} runs lost, of the last ${lostMs} ms`);
-      for (const { run } of ofDay.slice(first, first + 50)) assert.equal(await isStored(run), false, `${run} after a loss`);
+      for (const { run } of ofDay.slice(first, first + 50))
+        assert.equal(await isStored(run), false, `${run} after a loss`);
     }
     await opened.store.close();
     assert.deepEqual(opened.store.losses.unreadable, []);

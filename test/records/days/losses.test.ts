@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import {
+  appendFileSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 import { it } from "node:test";
 import type { Worker } from "node:worker_threads";
@@ -11,6 +21,8 @@ import { until } from "../../contract/until.ts";
 import { addAll, DAY_MS, keptRun, newFolder, openStore, reopenStore, walkAll } from "./kept-runs.ts";
 
 const NOW = Date.now();
+const UNPRIVILEGED = 65_534;
+const notRoot = process.getuid?.() === 0 ? false : "only root can give up root";
 const TODAY = nameOf(dayOf(NOW));
 const YESTERDAY = nameOf(dayOf(NOW - DAY_MS));
 
@@ -37,7 +49,8 @@ for (const [how, spoil] of [
     assert.deepEqual(await walkAll(again.store), [kept.record.run]);
     await again.store.close();
     assert.equal(again.store.losses.dropped, 0);
-    assert.deepEqual(readdirSync(first.folder), [TODAY, `${TODAY}.unreadable-1`]);
+    const databases = readdirSync(first.folder).filter((name) => !/-(?:wal|shm)$/.test(name));
+    assert.deepEqual(databases, [TODAY, `${TODAY}.unreadable-1`]);
 
     await using last = reopenStore(first.folder);
     await until(() => last.store.losses.unreadable.length > 0, "the damaged file is named");
@@ -53,8 +66,11 @@ it("keeps at most three damaged files of a day", async () => {
     await using opened = reopenStore(folder);
     await addAll(opened.store, [keptRun()]);
   }
-  const names = readdirSync(folder).filter((name) => name.includes("unreadable"));
-  assert.deepEqual(names, [1, 2, 3].map((number) => `${TODAY}.unreadable-${number}`));
+  const names = readdirSync(folder).filter((name) => /unreadable-\d$/.test(name));
+  assert.deepEqual(
+    names,
+    [1, 2, 3].map((number) => `${TODAY}.unreadable-${number}`),
+  );
 });
 
 it("skips an old file that is damaged in all reads, and names it", async () => {
@@ -65,7 +81,10 @@ it("skips an old file that is damaged in all reads, and names it", async () => {
   damage(path.join(first.folder, YESTERDAY));
   await using again = reopenStore(first.folder);
   const { store } = again;
-  assert.deepEqual(await walkAll(store), [runs[0], runs[2]].map((kept) => kept!.record.run));
+  assert.deepEqual(
+    await walkAll(store),
+    [runs[0], runs[2]].map((kept) => kept!.record.run),
+  );
   assert.equal(await store.get("acme", runs[1]!.record.run, "test"), null);
   assert.deepEqual((await store.get("acme", runs[2]!.record.run, "test"))?.record, runs[2]!.record);
   assert.deepEqual(store.losses.unreadable, [YESTERDAY]);
@@ -94,7 +113,10 @@ async function withThreads(): Promise<{ opened: Awaited<ReturnType<typeof openSt
   const watch = (thread: Worker): void => void threads.push(thread);
   process.on("worker", watch);
   const opened = await openStore();
-  return { opened: { ...opened, [Symbol.asyncDispose]: () => (process.off("worker", watch), opened.store.close()) }, threads };
+  return {
+    opened: { ...opened, [Symbol.asyncDispose]: () => (process.off("worker", watch), opened.store.close()) },
+    threads,
+  };
 }
 
 it("starts another writer thread when the thread ends, and loses no record that waits", async () => {
@@ -129,40 +151,89 @@ it("answers store_unavailable when the reader thread ends, and reads again with 
   assert.deepEqual((await store.get("acme", kept.record.run, "test"))?.record, kept.record);
 });
 
+it(
+  "names the cause if the service gave up root and a folder above the data folder is closed to it",
+  { skip: notRoot },
+  async () => {
+    const closed = await newFolder();
+    const data = path.join(closed, "data");
+    mkdirSync(data);
+    chownSync(data, UNPRIVILEGED, UNPRIVILEGED);
+    const child = spawn(
+      process.execPath,
+      [path.join(import.meta.dirname, "closed-folder.ts"), data, `${UNPRIVILEGED}`],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
+    const [output] = await once(child.stdout, "data");
+    assert.match(String(output), /^a folder above the data folder is closed to the user of the service/);
+    await once(child, "close");
+  },
+);
+
 const canMount = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/tmp"]).status === 0;
 const noMount = canMount && process.getuid?.() === 0 ? false : "only root can mount a small file system";
 
-it("costs records and nothing more when the disk is full, and writes again when there is space", { skip: noMount }, async () => {
-  const folder = await newFolder();
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "none", folder]);
-  try {
-    const old = keptRun({ startedMs: NOW - 2 * DAY_MS });
-    const first = reopenStore(folder);
-    await addAll(first.store, [old]);
-    await first.store.close();
-    const { store } = reopenStore(folder);
-    const before = keptRun({ startedMs: NOW - 1_000 });
-    const yesterday = keptRun({ startedMs: NOW - DAY_MS });
-    await addAll(store, [yesterday, before]);
-    fill(path.join(folder, "filler"));
-    const text = "x".repeat(50_000);
-    const full = Array.from({ length: 600 }, () => keptRun({ console: [{ atMs: 0, level: "info", text }] }));
-    for (const kept of full) store.add(kept);
-    assert.ok(store.losses.dropped > 0, "the queue is bounded");
-    await until(() => store.losses.failure !== null, "the failure is reported");
-    assert.equal(store.losses.failure, "database or disk is full");
-    const kept = [before, yesterday, old].map(({ record }) => record.run);
-    assert.deepEqual(await walkAll(store), kept, "the stored records can still be read");
-    execFileSync("mount", ["-o", "remount,size=200m", folder]);
-    await until(() => store.losses.failure === null, "the writer works again", 60_000);
-    await addAll(store, [keptRun()]);
-    const { dropped } = store.losses;
-    assert.equal((await walkAll(store)).length, 4 + full.length - dropped, "what waited is written");
-    await store.close();
-  } finally {
-    execFileSync("umount", [folder]);
-  }
-});
+it(
+  "costs records and nothing more when the disk is full, and writes again when there is space",
+  { skip: noMount },
+  async () => {
+    const folder = await newFolder();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "none", folder]);
+    try {
+      const old = keptRun({ startedMs: NOW - 2 * DAY_MS });
+      const first = reopenStore(folder);
+      await addAll(first.store, [old]);
+      await first.store.close();
+      const { store } = reopenStore(folder);
+      const before = keptRun({ startedMs: NOW - 1_000 });
+      const yesterday = keptRun({ startedMs: NOW - DAY_MS });
+      await addAll(store, [yesterday, before]);
+      fill(path.join(folder, "filler"));
+      const text = "x".repeat(50_000);
+      const full = Array.from({ length: 600 }, () => keptRun({ console: [{ atMs: 0, level: "info", text }] }));
+      for (const kept of full) store.add(kept);
+      assert.ok(store.losses.dropped > 0, "the queue is bounded");
+      await until(() => store.losses.failure !== null, "the failure is reported");
+      assert.equal(store.losses.failure, "database or disk is full");
+      const kept = [before, yesterday, old].map(({ record }) => record.run);
+      assert.deepEqual(await walkAll(store), kept, "the stored records can still be read");
+      execFileSync("mount", ["-o", "remount,size=200m", folder]);
+      await until(() => store.losses.failure === null, "the writer works again", 60_000);
+      await addAll(store, [keptRun()]);
+      const { dropped } = store.losses;
+      assert.equal((await walkAll(store)).length, 4 + full.length - dropped, "what waited is written");
+      await store.close();
+    } finally {
+      execFileSync("umount", [folder]);
+    }
+  },
+);
+
+it(
+  "reads and ends in time when the disk is full at the start, and counts what it could not write",
+  { skip: noMount },
+  async () => {
+    const folder = await newFolder();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", folder]);
+    try {
+      const old = keptRun({ startedMs: NOW - DAY_MS });
+      const first = reopenStore(folder);
+      first.store.add(old);
+      await first.store.close();
+      fill(path.join(folder, "filler"));
+      const { store } = reopenStore(folder);
+      assert.deepEqual(await walkAll(store), [old.record.run]);
+      for (let at = 0; at < 10; at++) store.add(keptRun());
+      await store.close();
+      assert.equal(store.losses.dropped, 10);
+      assert.match(store.losses.failure ?? "", /full|disk I\/O|open/);
+    } finally {
+      execFileSync("umount", [folder]);
+    }
+  },
+);
 
 function fill(file: string): void {
   const chunk = Buffer.alloc(4_096);

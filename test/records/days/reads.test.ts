@@ -85,7 +85,10 @@ it("finds the runs of a pattern among those of more containers than it reads apa
   const all = Array.from({ length: 300 }, (_, at) => keptRun({ container: `c${at}`, startedMs: NOW - at }));
   await addAll(store, all);
   assert.deepEqual(await walkAll(store, { permitted: ["c*"] }), inOrder(all));
-  assert.deepEqual(await walkAll(store, { permitted: ["c29*"] }), inOrder(all.filter(({ record }) => record.container.startsWith("c29"))));
+  assert.deepEqual(
+    await walkAll(store, { permitted: ["c29*"] }),
+    inOrder(all.filter(({ record }) => record.container.startsWith("c29"))),
+  );
 });
 
 it("finds a text in the error, the task and the console in any case, and takes every character as it is", async () => {
@@ -134,7 +137,7 @@ it("gives each run exactly once to a walk, while new runs are written", async ()
   const all = Array.from({ length: 200 }, (_, at) => keptRun({ startedMs: NOW - 1 - Math.floor(at / 3) }));
   await addAll(store, all);
   const found: string[] = [];
-  for (let after: (typeof ALL)["after"] = null; ; ) {
+  for (let after: (typeof ALL)["after"] = null; ;) {
     await addAll(store, [keptRun({ startedMs: NOW + found.length })]);
     const { runs, next } = await store.list({ ...ALL, after, count: 20 }, "test");
     found.push(...runs.map(({ entry }) => entry.run));
@@ -175,7 +178,11 @@ it("groups failures by their cause, the latest cause first, and says whether all
     keptRun({ ...thrown("hidden"), container: "beta", startedMs: NOW - 50 }),
     keptRun({ startedMs: NOW - 10 }),
     keptRun({ status: "cancelled", startedMs: NOW - 10 }),
-    keptRun({ ...thrown("", { at: null, name: null, code: "task_timeout" }), status: "timeout", startedMs: NOW - 5_000 }),
+    keptRun({
+      ...thrown("", { at: null, name: null, code: "task_timeout" }),
+      status: "timeout",
+      startedMs: NOW - 5_000,
+    }),
   ];
   await addAll(store, all);
   const { groups, complete } = await store.failures({ ...ALL, container: "acme" }, "test");

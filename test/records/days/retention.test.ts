@@ -27,9 +27,12 @@ it("deletes whole days that are too old, at the start", async () => {
   writeFileSync(fileOf(folder, 20) + "-wal", "orphan");
   writeFileSync(path.join(folder, "notes.txt"), "of the operator");
   await using again = reopenStore(folder, { keepRuns: 7 * DAY_MS });
-  await until(() => !existsSync(fileOf(folder, 20) + "-wal"), "old days are deleted");
+  await until(() => !existsSync(fileOf(folder, 8)), "old days are deleted");
   // The day of 7 days ago ended less than 7 days ago.
-  assert.deepEqual(await walkAll(again.store), runs.slice(0, 5).map(({ record }) => record.run));
+  assert.deepEqual(
+    await walkAll(again.store),
+    runs.slice(0, 5).map(({ record }) => record.run),
+  );
   assert.deepEqual(
     readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name)),
     [7, 6, 2, 1, 0].map((daysAgo) => path.basename(fileOf(folder, daysAgo))).concat("notes.txt"),
@@ -39,7 +42,8 @@ it("deletes whole days that are too old, at the start", async () => {
 it("stores a run that started on an earlier day with that day, unless the day is too old", async () => {
   const { folder, store } = await openStore({ keepRuns: DAY_MS });
   const late = keptRun({ startedMs: NOW - DAY_MS });
-  await addAll(store, [keptRun({ startedMs: NOW - 5 * DAY_MS }), late]);
+  store.add(keptRun({ startedMs: NOW - 5 * DAY_MS }));
+  await addAll(store, [late]);
   await store.close();
   assert.deepEqual(readdirSync(folder), [path.basename(fileOf(folder, 1))]);
   assert.equal(store.losses.omitted, 1);
@@ -53,7 +57,7 @@ it("deletes the oldest days first until all files have the permitted size, and c
   await store.close();
   writeFileSync(fileOf(folder, 1) + "-wal", Buffer.alloc(MIB));
   await using again = reopenStore(folder, { runsSize: 3 * MIB });
-  await until(() => !existsSync(fileOf(folder, 3)), "old days are deleted");
+  await until(() => !existsSync(fileOf(folder, 2)), "old days are deleted");
   assert.deepEqual(
     [4, 3, 2, 1, 0].filter((daysAgo) => existsSync(fileOf(folder, daysAgo))),
     [1, 0],

@@ -13,7 +13,10 @@ it("writes everything that was added before the end", async () => {
   await store.close();
   assert.deepEqual(store.losses, { dropped: 0, omitted: 0, unreadable: [], failure: null });
   await using again = reopenStore(folder);
-  assert.deepEqual((await walkAll(again.store, { count: 1_000 })).toSorted(), runs.map(({ record }) => record.run).toSorted());
+  assert.deepEqual(
+    (await walkAll(again.store, { count: 1_000 })).toSorted(),
+    runs.map(({ record }) => record.run).toSorted(),
+  );
 });
 
 it("keeps a file for each day, which only its owner can read", async () => {

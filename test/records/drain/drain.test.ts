@@ -27,6 +27,18 @@ async function openTo(target: string, authorization: string | null = null, optio
   return (await openDrain({ logDrain: drainTarget(target), logDrainAuthorization: authorization }, options))!;
 }
 
+function texts(stream: Readable): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (part: string) => (text += part));
+  return () => text;
+}
+
+function mustBeComplete(output: string): void {
+  const lines = output.trimEnd().split("\n");
+  assert.equal(lines.length, 20_000);
+  for (const [at, line] of lines.entries()) assert.equal((JSON.parse(line) as { at: number }).at, at);
+}
+
 describe("the queue of a drain", () => {
   class Sink implements DrainSink {
     readonly batches: string[] = [];
@@ -166,18 +178,6 @@ describe("a drain to the standard output", () => {
   function start(stdout: "pipe" | number, closeMs: number): ChildProcess {
     const words = ["--input-type=module", "--eval", program, String(closeMs)];
     return spawn(process.execPath, words, { stdio: ["pipe", stdout, "pipe"] });
-  }
-
-  function texts(stream: Readable): () => string {
-    let text = "";
-    stream.setEncoding("utf8").on("data", (part: string) => (text += part));
-    return () => text;
-  }
-
-  function mustBeComplete(output: string): void {
-    const lines = output.trimEnd().split("\n");
-    assert.equal(lines.length, 20_000);
-    for (const [at, line] of lines.entries()) assert.equal((JSON.parse(line) as { at: number }).at, at);
   }
 
   it("writes whole lines into a pipe that is slowly read, and does not stop the process", async () => {

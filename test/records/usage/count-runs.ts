@@ -3,8 +3,8 @@
  * counts, `wait` waits to be killed. Prints `<admitted> <flushed>`: the admitted runs, and those that are on the disk for
  * certain.
  */
-import { openUsage } from "../../../src/records/usage/open-usage.ts";
 import type { UsageCell } from "../../../src/records/usage/usage.ts";
+import { openUsage } from "./folder.ts";
 
 const [folder, count, ending] = process.argv.slice(2);
 const usage = openUsage(folder!, { flushMs: 100 });
@@ -30,5 +30,5 @@ while (admitted < total) {
   process.stdout.write(`${admitted} ${flushed}\n`);
   await new Promise((resolve) => void setImmediate(resolve));
 }
-if (ending === "close") await usage.close();
+if (ending === "close") await usage[Symbol.asyncDispose]();
 else process.stdin.resume();

@@ -2,12 +2,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { openUsage, type StoredUsage, type UsageOptions } from "../../../src/records/usage/open-usage.ts";
+import { RecordThreads } from "../../../src/records/record-threads.ts";
+import { StoredUsage, type UsageOptions } from "../../../src/records/usage/stored-usage.ts";
 import type { UsageQuery, UsageRow } from "../../../src/records/usage/usage.ts";
 
-/** A folder of counts that is removed when it is disposed of. */
+/** A data folder that is removed when it is disposed of. */
 export interface UsageFolder extends AsyncDisposable {
   readonly path: string;
+  /** The folder of the counts. */
+  readonly runs: string;
   open(options?: UsageOptions): StoredUsage & AsyncDisposable;
 }
 
@@ -15,12 +18,22 @@ export async function usageFolder(): Promise<UsageFolder> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-usage-"));
   return {
     path: folder,
-    open: (options) => {
-      const usage = openUsage(folder, options);
-      return Object.assign(usage, { [Symbol.asyncDispose]: () => usage.close() });
-    },
+    runs: path.join(folder, "runs"),
+    open: (options) => openUsage(folder, options),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** Opens the counts of a data folder with their own threads, which end when the counts are disposed of. */
+export function openUsage(folder: string, options?: UsageOptions): StoredUsage & AsyncDisposable {
+  const threads = new RecordThreads(folder);
+  const usage = new StoredUsage(threads, options);
+  return Object.assign(usage, {
+    [Symbol.asyncDispose]: async () => {
+      await usage.close();
+      await threads.close();
+    },
+  });
 }
 
 /** Reads everything of the last two days. */

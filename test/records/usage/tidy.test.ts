@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import path from "node:path";
 import { describe, it } from "node:test";
 
 import { UsageCells } from "../../../src/records/usage/cells.ts";
 import { tidy, TIDY_BOUNDS, type TidyBounds } from "../../../src/records/usage/tidy.ts";
-import { UsageFile } from "../../../src/records/usage/usage-file.ts";
+import { UsageFile, usageFile } from "../../../src/records/usage/usage-file.ts";
 import { readUsage, spansOf } from "../../../src/records/usage/usage-reader.ts";
 import { OTHER, type UsageRow } from "../../../src/records/usage/usage.ts";
 import { runsIn, type UsageFolder, usageFolder } from "./folder.ts";
@@ -31,7 +30,7 @@ function write(file: UsageFile, runs: readonly Counted[]): void {
 }
 
 function open(folder: UsageFolder, nowMs: number = START_MS): UsageFile {
-  return UsageFile.open(path.join(folder.path, "usage.sqlite"), "p", nowMs);
+  return UsageFile.open(usageFile(folder.path), "p", nowMs);
 }
 
 function tidyAll(file: UsageFile, nowMs: number, bounds: Partial<TidyBounds> = {}): number {
@@ -42,7 +41,7 @@ function tidyAll(file: UsageFile, nowMs: number, bounds: Partial<TidyBounds> = {
 
 function rows(folder: UsageFolder, step: "hour" | "day", fromMs: number, toMs: number): readonly UsageRow[] {
   const query = { by: "container", step, fromMs, toMs, permitted: ["*"], others: "all" } as const;
-  const found = readUsage(path.join(folder.path, "usage.sqlite"), query);
+  const found = readUsage(usageFile(folder.path), query);
   assert.ok("rows" in found);
   return found.rows;
 }
@@ -126,7 +125,7 @@ describe("the file", () => {
 
   it("makes runs of an earlier process interrupted, but not those of this process", async () => {
     await using folder = await usageFolder();
-    const name = path.join(folder.path, "usage.sqlite");
+    const name = usageFile(folder.path);
     const cells = new UsageCells();
     cells.admitted({ container: "c", task: null, token: null, family: "f" }, START_MS);
     const first = UsageFile.open(name, "first", START_MS);

@@ -5,7 +5,7 @@ import path from "node:path";
 import { describe, it } from "node:test";
 
 import { Problem } from "../../../src/errors.ts";
-import type { StoredUsage } from "../../../src/records/usage/open-usage.ts";
+import type { StoredUsage } from "../../../src/records/usage/stored-usage.ts";
 import { readUsage } from "../../../src/records/usage/usage-reader.ts";
 import { OTHER, type UsageSubject } from "../../../src/records/usage/usage.ts";
 import { until } from "../../contract/until.ts";
@@ -155,7 +155,7 @@ describe("the file of the counts", () => {
     await using folder = await usageFolder();
     await using usage = folder.open();
     count(usage, {});
-    const file = path.join(folder.path, "usage.sqlite");
+    const file = path.join(folder.runs, "usage.sqlite");
     const toMs = Date.now() + 60_000;
     const query = {
       by: "container",
@@ -174,17 +174,16 @@ describe("the file of the counts", () => {
         return false;
       }
     }, "the file has the run");
-    for (const name of await readdir(folder.path)) {
-      assert.equal((await stat(path.join(folder.path, name))).mode & 0o777, 0o600, name);
+    for (const name of await readdir(folder.runs)) {
+      assert.equal((await stat(path.join(folder.runs, name))).mode & 0o777, 0o600, name);
     }
   });
 
   it("keeps all counts of a close, and reads them again", async () => {
     await using folder = await usageFolder();
     for (const runs of [3, 4]) {
-      const usage = folder.open();
+      await using usage = folder.open();
       count(usage, {}, runs);
-      await usage.close();
     }
     await using usage = folder.open();
     assert.equal(runsIn(await readAll(usage), "ok"), 7);
@@ -192,21 +191,22 @@ describe("the file of the counts", () => {
 
   it("that is damaged is set aside, and a new one begins", async () => {
     await using folder = await usageFolder();
-    await writeFile(path.join(folder.path, "usage.sqlite"), "not a database. ".repeat(1_000));
+    await mkdir(folder.runs);
+    await writeFile(path.join(folder.runs, "usage.sqlite"), "not a database. ".repeat(1_000));
     const failures: string[] = [];
     await using usage = folder.open({ onFailure: ({ message }) => failures.push(message) });
     count(usage, {});
     assert.equal(runsIn(await readAll(usage)), 1);
     const [name] = usage.losses.setAside;
     assert.match(name!, /^usage\.sqlite\.damaged-/);
-    assert.ok((await readdir(folder.path)).includes(name!));
+    assert.ok((await readdir(folder.runs)).includes(name!));
     assert.equal(failures.length, 1);
   });
 
   it("that cannot be written loses no count: they wait in memory until it can", async () => {
     await using folder = await usageFolder();
-    const place = path.join(folder.path, "usage.sqlite");
-    await mkdir(place);
+    const place = path.join(folder.runs, "usage.sqlite");
+    await mkdir(place, { recursive: true });
     await using usage = folder.open();
     count(usage, {}, 10);
     await usage.flush();

@@ -1,11 +1,9 @@
-import path from "node:path";
-
 import { Problem } from "../../errors.ts";
-import { RequestThread, ThreadError } from "../request-thread.ts";
-import type { AuditReply, AuditRequest } from "./audit-thread.ts";
+import type { RecordThreads } from "../record-threads.ts";
+import { type Channel, ThreadError } from "../request-thread.ts";
+import type { AuditReply, AuditRequest } from "./audit-writer.ts";
 import type { Audit, AuditEvent, AuditLosses, AuditPage, AuditQuery } from "./audit.ts";
 
-const PROGRAM = path.join(import.meta.dirname, `audit-thread${path.extname(import.meta.filename)}`);
 /** The entries that wait for the disk. The rate of changes bounds them too, but a disk can stop. */
 const MAX_WAITING = 1_000;
 /** How long the answer to a change waits for its entry: longer than a busy disk takes, shorter than a client waits. */
@@ -19,29 +17,21 @@ export interface AuditOptions {
   readonly now?: () => number;
 }
 
-/** Opens the audit in `audit.sqlite` of a folder. Its thread opens the file at the first entry or read. */
-export function openAudit(folder: string, options: AuditOptions = {}): StoredAudit {
-  return new StoredAudit(path.join(folder, "audit.sqlite"), options);
-}
-
 /** Writes entries in another thread. A full or damaged disk costs entries, which are counted, and fails no change. */
 export class StoredAudit implements Audit {
-  readonly #thread: RequestThread<AuditRequest, AuditReply>;
+  readonly #writer: Channel<AuditRequest, AuditReply>;
   readonly #onFailure: (error: Error) => void;
   readonly #now: () => number;
+  #waiting = 0;
   #lost = 0;
   #failure: string | null = null;
   #setAside: string[] = [];
 
-  constructor(file: string, { onFailure = () => {}, now = Date.now }: AuditOptions) {
-    this.#thread = new RequestThread(PROGRAM, { file });
+  /** @param threads must be closed after this. */
+  constructor(threads: RecordThreads, { onFailure = () => {}, now = Date.now }: AuditOptions = {}) {
+    this.#writer = threads.writer("audit");
     this.#onFailure = onFailure;
     this.#now = now;
-  }
-
-  /** Resolves when the program of the thread is loaded. Await it before root is given up. */
-  get ready(): Promise<void> {
-    return this.#thread.ready;
   }
 
   get losses(): AuditLosses {
@@ -49,7 +39,7 @@ export class StoredAudit implements Audit {
   }
 
   async add({ action, by, family, client, details }: AuditEvent): Promise<void> {
-    if (this.#thread.pending >= MAX_WAITING) {
+    if (this.#waiting >= MAX_WAITING) {
       this.#lost++;
       return;
     }
@@ -69,10 +59,10 @@ export class StoredAudit implements Audit {
 
   async close(): Promise<void> {
     await this.#ask({ kind: "close" }).catch(() => {});
-    await this.#thread.close();
   }
 
   async #write(request: AuditRequest): Promise<void> {
+    this.#waiting++;
     try {
       await this.#ask(request);
       this.#failure = null;
@@ -80,11 +70,13 @@ export class StoredAudit implements Audit {
       this.#lost++;
       if (this.#failure === null) this.#onFailure(error as Error);
       this.#failure = `the audit cannot be written: ${error instanceof ThreadError ? error.code : "ERROR"}`;
+    } finally {
+      this.#waiting--;
     }
   }
 
   async #ask(request: AuditRequest): Promise<AuditReply> {
-    const reply = await this.#thread.request(request);
+    const reply = await this.#writer.request(request);
     if (reply.setAside !== null) {
       this.#setAside = [...this.#setAside, reply.setAside];
       const earlier = `${reply.setAside} has the earlier entries, and a new file has begun`;

@@ -1,19 +1,15 @@
-import { randomUUID } from "node:crypto";
-import path from "node:path";
-
 import { Problem } from "../../errors.ts";
 import { nextTurn } from "../../next-turn.ts";
+import type { RecordThreads } from "../record-threads.ts";
 import type { RunStatus } from "../record.ts";
-import { RequestThread, ThreadError } from "../request-thread.ts";
+import { type Channel, ThreadError } from "../request-thread.ts";
 import type { Cell, CellBatch } from "./cell.ts";
 import { UsageCells } from "./cells.ts";
 import { FamilyReads } from "./family-reads.ts";
-import type { ReadReply, ReadRequest } from "./usage-reader-thread.ts";
+import type { ReadReply, ReadRequest } from "./usage-reads.ts";
 import type { WriteReply, WriteRequest } from "./usage-writer.ts";
 import type { Usage, UsageCell, UsageLosses, UsageQuery, UsageRow, UsageSubject } from "./usage.ts";
 
-const WRITER = path.join(import.meta.dirname, `usage-writer-thread${path.extname(import.meta.filename)}`);
-const READER = path.join(import.meta.dirname, `usage-reader-thread${path.extname(import.meta.filename)}`);
 /** A killed process loses at most the counts of this time. A read shows a run after it. */
 const FLUSH_MS = 1_000;
 const TIDY_MS = 60_000;
@@ -27,22 +23,12 @@ export interface UsageOptions {
   readonly now?: () => number;
 }
 
-/**
- * Opens the counts in `usage.sqlite` of a folder. The writer's thread opens the file at the first count or read, when a service
- * that root started has given up root.
- *
- * @param folder is created at the first count. One process may use it at a time.
- */
-export function openUsage(folder: string, options: UsageOptions = {}): StoredUsage {
-  return new StoredUsage(path.join(folder, "usage.sqlite"), options);
-}
-
 /** Counts in memory, and adds the counts to a file in another thread. A fault of the file costs counts, and never a run. */
 export class StoredUsage implements Usage {
   readonly #cells = new UsageCells();
   readonly #reads = new FamilyReads();
-  readonly #writer: RequestThread<WriteRequest, WriteReply>;
-  readonly #reader: RequestThread<ReadRequest, ReadReply>;
+  readonly #writer: Channel<WriteRequest, WriteReply>;
+  readonly #reader: Channel<ReadRequest, ReadReply>;
   readonly #onFailure: (error: Error) => void;
   readonly #now: () => number;
   readonly #timer: NodeJS.Timeout;
@@ -55,18 +41,14 @@ export class StoredUsage implements Usage {
   #failure: string | null = null;
   #setAside: string[] = [];
 
-  constructor(file: string, { onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions) {
-    this.#writer = new RequestThread(WRITER, { file, process: randomUUID() });
-    this.#reader = new RequestThread(READER, { file });
+  /** @param threads must be closed after this. One process may use their folder at a time. */
+  constructor(threads: RecordThreads, { onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions = {}) {
+    this.#writer = threads.writer("usage");
+    this.#reader = threads.reader("usage");
     this.#onFailure = onFailure;
     this.#now = now;
     this.#tidiedMs = now();
     this.#timer = setInterval(() => this.#tick(), flushMs).unref();
-  }
-
-  /** Resolves when the programs of the threads are loaded. Await it before root is given up. */
-  get ready(): Promise<unknown> {
-    return Promise.all([this.#writer.ready, this.#reader.ready]);
   }
 
   admitted(subject: UsageSubject, nowMs: number): UsageCell {
@@ -108,7 +90,6 @@ export class StoredUsage implements Usage {
     // A service that has not started must not create the file.
     if (this.#hasOpened || this.#cells.waiting > 0) await this.flush();
     if (this.#hasOpened) await this.#ask({ kind: "close" });
-    await Promise.all([this.#writer.close(), this.#reader.close()]);
   }
 
   #tick(): void {

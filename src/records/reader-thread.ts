@@ -1,0 +1,11 @@
+import { workerData } from "node:worker_threads";
+
+import type { RecordThreadData } from "./record-threads.ts";
+import { serveRequests } from "./serve-requests.ts";
+import { usageFile } from "./usage/usage-file.ts";
+import { type ReadRequest, UsageReads } from "./usage/usage-reads.ts";
+
+const { folder } = workerData as RecordThreadData;
+const usage = new UsageReads(usageFile(folder));
+
+serveRequests({ usage: (request: ReadRequest) => usage.fulfil(request) });

@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+
+import { type Channel, RequestThread } from "./request-thread.ts";
+
+const EXTENSION = path.extname(import.meta.filename);
+const WRITER = path.join(import.meta.dirname, `writer-thread${EXTENSION}`);
+const READER = path.join(import.meta.dirname, `reader-thread${EXTENSION}`);
+
+/** The `workerData` of both threads. */
+export interface RecordThreadData {
+  /** The data folder. */
+  readonly folder: string;
+  /** A random name of this process. A thread that is started again has the same name. */
+  readonly process: string;
+}
+
+/**
+ * The threads that write and read what runs and changes leave behind. A thread takes about 25 MiB of memory, so all files share a
+ * thread that writes and a thread that reads. They open a file at the first request about it, when a service that root started has
+ * given up root.
+ */
+export class RecordThreads {
+  readonly #writer: RequestThread;
+  readonly #reader: RequestThread;
+
+  /** @param folder the data folder. */
+  constructor(folder: string) {
+    const data: RecordThreadData = { folder, process: randomUUID() };
+    this.#writer = new RequestThread(WRITER, data);
+    this.#reader = new RequestThread(READER, data);
+  }
+
+  /** Resolves when the programs are loaded. The user that the service becomes may not be able to read them. */
+  get ready(): Promise<unknown> {
+    return Promise.all([this.#writer.ready, this.#reader.ready]);
+  }
+
+  /** @param service a name that `writer-thread.ts` serves. */
+  writer<Request, Reply>(service: string): Channel<Request, Reply> {
+    return this.#writer.channel(service);
+  }
+
+  /** @param service a name that `reader-thread.ts` serves. */
+  reader<Request, Reply>(service: string): Channel<Request, Reply> {
+    return this.#reader.channel(service);
+  }
+
+  /** Ends the threads. Each file must be closed before. */
+  async close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#reader.close()]);
+  }
+}

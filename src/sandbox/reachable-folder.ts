@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
+import path from "node:path";
+
+import type { Identity } from "./privilege.ts";
+import { giveFolder, refuseLinks } from "./temp/give-folder.ts";
+
+/** The folder for the state of services (file-hierarchy(7)). */
+const STATE = "/var/lib/caisson";
+
+/**
+ * Returns a folder in which the service's user can open databases after the service has given up root.
+ *
+ * A relative path reaches the data folder also below a folder that is closed to that user, such as `/root`. SQLite makes every
+ * path absolute and looks at each folder on the way, so it can open no file there. Then this is a folder in `/var/lib/caisson`
+ * that belongs to the data folder.
+ *
+ * @param data the data folder, absolute
+ * @returns the data folder, or the other folder, absolute
+ * @throws {Error} if the other folder cannot be created
+ */
+export async function reachableFolder(data: string, identity: Identity): Promise<string> {
+  const place = await realpath(data);
+  if (await maySearchAbove(place, identity)) return data;
+  const folder = path.join(STATE, createHash("sha256").update(place).digest("hex").slice(0, 16));
+  // The user must not choose where root writes, so it gets only the last folder.
+  const created = await mkdir(STATE, { recursive: true });
+  // The mode of `mkdir` depends on the umask.
+  if (created !== undefined) await chmod(STATE, 0o755);
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  await refuseLinks(folder);
+  await giveFolder(folder, identity);
+  return folder;
+}
+
+/** Whether the user may search all folders above a folder. It ignores access control lists. */
+async function maySearchAbove(folder: string, { uid, gid }: Identity): Promise<boolean> {
+  const above = path.dirname(folder);
+  const { mode, uid: owner, gid: group } = await stat(above);
+  const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
+  if ((mode & bit) === 0) return false;
+  return above === path.dirname(above) || maySearchAbove(above, { uid, gid });
+}

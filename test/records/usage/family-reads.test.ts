@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { Problem } from "../../../src/errors.ts";
+import { FamilyReads } from "../../../src/records/usage/family-reads.ts";
+
+it("a family reads one thing at a time, and other families do not wait for it", async () => {
+  const reads = new FamilyReads();
+  const order: string[] = [];
+  const blocked = Promise.withResolvers<void>();
+  const first = reads.run("busy", async () => {
+    order.push("busy 1");
+    await blocked.promise;
+  });
+  const second = reads.run("busy", () => Promise.resolve(order.push("busy 2")));
+  await reads.run("quiet", () => Promise.resolve(order.push("quiet")));
+  assert.deepEqual(order, ["busy 1", "quiet"]);
+  blocked.resolve();
+  await Promise.all([first, second]);
+  assert.deepEqual(order, ["busy 1", "quiet", "busy 2"]);
+});
+
+it("a read that fails does not stop the reads after it", async () => {
+  const reads = new FamilyReads();
+  const failed = reads.run("f", () => Promise.reject(new Error("no")));
+  const next = reads.run("f", () => Promise.resolve("read"));
+  await assert.rejects(failed, /no/);
+  assert.equal(await next, "read");
+});
+
+it("too many waiting reads of a family are refused, and other families read", async () => {
+  const reads = new FamilyReads();
+  const blocked = Promise.withResolvers<void>();
+  const waiting = Array.from({ length: 9 }, () => reads.run("f", () => blocked.promise));
+  await assert.rejects(
+    reads.run("f", () => blocked.promise),
+    (error: unknown) => error instanceof Problem && error.code === "token_limited",
+  );
+  await reads.run("g", () => Promise.resolve());
+  blocked.resolve();
+  await Promise.all(waiting);
+  await reads.run("f", () => Promise.resolve());
+});
