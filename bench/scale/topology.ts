@@ -48,7 +48,17 @@ export async function startTopology(count: number, flags: readonly string[] = []
       const shared = number === 1 ? [] : ["--keys", keys];
       const nodePort = await freePort();
       const place = ["--node-url", `http://127.0.0.1:${nodePort}`, "--node-name", `n${number}`];
-      const words = ["--data", data, "--redis", redis.url, "--trust-proxy", "127.0.0.1/32", ...place, ...shared, ...flags];
+      const words = [
+        "--data",
+        data,
+        "--redis",
+        redis.url,
+        "--trust-proxy",
+        "127.0.0.1/32",
+        ...place,
+        ...shared,
+        ...flags,
+      ];
       const node = new ServiceNode(nodePort, words);
       closers.defer(() => node.end());
       await node.start();

@@ -7,7 +7,7 @@ import { type SharedKeys, signAsNode, verifyFromNode } from "./signature.ts";
 export interface Peer {
   /** The process of the node: the first part of the ids of its runs. */
   readonly process: string;
-  /** Where it is reached; null if it announces no URL, or its announcement is not of a node with the keys of this one. */
+  /** The URL at which other nodes reach it; null if it announces no URL, or its announcement is not of a node with the keys of this one. */
   readonly url: string | null;
   /** Whether it has announced itself lately. A node that is not alive may still have records on its disk. */
   readonly isAlive: boolean;
@@ -41,7 +41,10 @@ export class NodeRegistry {
   readonly #with: RegistryOptions;
   readonly #renewMs: number;
   /** The last announcement of each node, with its verified URL and its local time. */
-  readonly #known = new Map<string, { readonly text: string; readonly url: string | null; readonly announcedMs: number }>();
+  readonly #known = new Map<
+    string,
+    { readonly text: string; readonly url: string | null; readonly announcedMs: number }
+  >();
   #peers: readonly Peer[] = [];
   #further = 0;
   #own: { readonly kid: string; readonly text: string } | null = null;
@@ -114,7 +117,11 @@ export class NodeRegistry {
   async #renew(): Promise<void> {
     const { link, process, url: own } = this.#with;
     const bounds = [REMEMBERED_MS, MAX_PEERS + 1, MAX_TEXT_BYTES];
-    const answer = await link.run(ANNOUNCE, this.#keys(), [process, this.#isAnnounced ? await this.#text() : "", ...bounds]);
+    const answer = await link.run(ANNOUNCE, this.#keys(), [
+      process,
+      this.#isAnnounced ? await this.#text() : "",
+      ...bounds,
+    ]);
     const { total, nodes } = answerSchema.parse(answer);
     const nowMs = performance.now();
     for (const [name, ageMs, text] of nodes) {
@@ -168,9 +175,7 @@ interface Announced {
 
 const claimsSchema = z.object({ process: z.string(), url: z.url({ protocol: /^https?$/ }).nullable() });
 const node = z.tuple([z.string(), z.number(), z.string()]);
-const answerSchema = z
-  .tuple([z.number(), z.array(node)])
-  .transform(([total, nodes]) => ({ total, nodes }));
+const answerSchema = z.tuple([z.number(), z.array(node)]).transform(([total, nodes]) => ({ total, nodes }));
 
 /** Announces a node if it has a text, forgets nodes of long ago, and returns the nodes that were announced last. Times are of Redis. */
 const ANNOUNCE = redisScript(`

@@ -271,9 +271,15 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
   it("sends neither a run that is answered with its record nor a cancellation twice", async (t) => {
     const arrived: string[] = [];
     const port = await proxyTo(t, [await vanishing(t, arrived), await vanishing(t, arrived)]);
-    for (const start of ["POST /api/runs/acme", "DELETE /api/runs/acme/0123456789ab-1", "DELETE /api/runs/x/../acme/1"]) {
+    for (const start of [
+      "POST /api/runs/acme",
+      "DELETE /api/runs/acme/0123456789ab-1",
+      "DELETE /api/runs/x/../acme/1",
+    ]) {
       arrived.length = 0;
-      const answer = await sendRaw(port, [`${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`]);
+      const answer = await sendRaw(port, [
+        `${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      ]);
       assert.match(answer, /^HTTP\/1\.1 502 /);
       assert.equal(arrived.length, 1, start);
     }
@@ -311,7 +317,12 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
       const { text } = await request(port, "POST", `/api/run/demo-${number}?a=${number}`, { body: "1" });
       seen.add(text);
       const runs = `/api/runs/demo-${number}`;
-      for (const target of [`/api/run/demo-${number}/task`, `/api/limits/container/demo-${number}`, runs, `${runs}/events`]) {
+      for (const target of [
+        `/api/run/demo-${number}/task`,
+        `/api/limits/container/demo-${number}`,
+        runs,
+        `${runs}/events`,
+      ]) {
         assert.equal((await request(port, "GET", target, {})).text, text);
       }
       assert.equal((await request(port, "POST", runs, { body: "1" })).text, text);

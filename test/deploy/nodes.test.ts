@@ -44,11 +44,12 @@ describe(
       request(topology.nodes[node]!.port, method, target, { token, ...options });
 
     async function untilBoth(): Promise<void> {
-      const seesBoth = async (): Promise<boolean> => {
-        const pages = await Promise.all([0, 1].map((at) => on(at, "GET", "/api/runs")));
-        return pages.every((page) => isDeepStrictEqual((page.json() as Page).nodes, BOTH));
-      };
       await until(seesBoth, "both nodes ask each other");
+    }
+
+    async function seesBoth(): Promise<boolean> {
+      const pages = await Promise.all([0, 1].map((at) => on(at, "GET", "/api/runs")));
+      return pages.every((page) => isDeepStrictEqual((page.json() as Page).nodes, BOTH));
     }
 
     async function issue(claims: object): Promise<string> {
@@ -81,7 +82,7 @@ describe(
         for (let count = 0; count < 3; count++) made.push(await runOn((at + count) % 2, container, `return ${count}`));
       }
       const seen: Page["runs"] = [];
-      for (let target = "/api/runs?limit=5"; ; ) {
+      for (let target = "/api/runs?limit=5"; ;) {
         const page = (await through("GET", target)).json() as Page;
         assert.deepEqual(page.nodes, BOTH);
         assert.ok(page.runs.length <= 5);
@@ -110,7 +111,9 @@ describe(
         assert.deepEqual([record.node, record.console.length], ["n2", 1]);
         const printed = await on(node, "GET", `/api/runs/own/${run}/console`);
         assert.match(printed.text, /^ *\d+ ms info {2}from n2\n$/);
-        const lines = await on(node, "GET", `/api/runs/own/${run}/console`, { headers: { Accept: "application/x-ndjson" } });
+        const lines = await on(node, "GET", `/api/runs/own/${run}/console`, {
+          headers: { Accept: "application/x-ndjson" },
+        });
         assert.equal((JSON.parse(lines.text) as { run: string }).run, run);
       }
       assertProblem(await on(0, "GET", "/api/runs/own/0123456789ab-1"), 404, "not_found");
@@ -159,7 +162,7 @@ describe(
         await on(at, "PUT", "/api/containers/own", { ...admin, json: { limits: { day: 1_000 + at } } });
       }
       const actions: string[] = [];
-      for (let target = "/api/audit?limit=2"; ; ) {
+      for (let target = "/api/audit?limit=2"; ;) {
         const page = (await through("GET", target, admin)).json() as {
           entries: { at: string; action: string }[];
           next: string | null;

@@ -53,24 +53,26 @@ function pageOf(runs: readonly Run[], { after, count }: RunQuery, looked: number
   };
 }
 
+const emptyPage = (history: History): RunPage => ({ runs: [], next: null, omitted: 0, history });
+
 describe("merged lists of runs", () => {
   it("have each run of each node once, in order, whatever the pages of the nodes are", async () => {
-    const { seed, below } = seeded();
+    const random = seeded();
     for (let round = 0; round < 60; round++) {
-      const nodes = Array.from({ length: 1 + below(3) }, () => {
+      const nodes = Array.from({ length: 1 + random.below(3) }, () => {
         // Few different times, so that runs of several nodes begin in the same millisecond. Only a part is selected.
-        const runs = Array.from({ length: below(14) }, () => runOf({ startedMs: 1_000 + below(6) }));
-        return runs.map((run) => ({ ...run, isSelected: below(2) === 0 })).toSorted(byNewest);
+        const runs = Array.from({ length: random.below(14) }, () => runOf({ startedMs: 1_000 + random.below(6) }));
+        return runs.map((run) => ({ ...run, isSelected: random.below(2) === 0 })).toSorted(byNewest);
       });
-      const count = 1 + below(4);
+      const count = 1 + random.below(4);
       const seen: string[] = [];
       let after: Cursor | null = null;
       for (let pages = 0; ; pages++) {
-        assert.ok(pages < 200, `the walk ends (SEED=${seed})`);
+        assert.ok(pages < 200, `the walk ends (SEED=${random.seed})`);
         const query: RunQuery = { ...QUERY, count, after };
         const page = await merged(
           runPages(query),
-          nodes.map((runs) => pageOf(runs, query, 1 + below(6))),
+          nodes.map((runs) => pageOf(runs, query, 1 + random.below(6))),
         );
         assert.equal(page.omitted, nodes.length);
         assert.ok(page.runs.length <= count);
@@ -82,21 +84,25 @@ describe("merged lists of runs", () => {
       assert.deepEqual(
         seen,
         expected.filter(({ isSelected }) => isSelected).map(({ run }) => run),
-        `SEED=${seed}`,
+        `SEED=${random.seed}`,
       );
     }
   });
 
   it("say which history all nodes have", async () => {
-    const part = (history: History): RunPage => ({ runs: [], next: null, omitted: 0, history });
     const kind = runPages(QUERY);
-    assert.equal((await merged(kind, [part("kept"), part("kept")])).history, "kept");
-    assert.equal((await merged(kind, [part("off"), part("kept")])).history, "off");
-    assert.equal((await merged(kind, [part("kept"), part("unavailable"), part("off")])).history, "unavailable");
+    assert.equal((await merged(kind, [emptyPage("kept"), emptyPage("kept")])).history, "kept");
+    assert.equal((await merged(kind, [emptyPage("off"), emptyPage("kept")])).history, "off");
+    assert.equal(
+      (await merged(kind, [emptyPage("kept"), emptyPage("unavailable"), emptyPage("off")])).history,
+      "unavailable",
+    );
   });
 
   it("are cut on a node whose entries are large, and continue there", async () => {
-    const runs = Array.from({ length: 100 }, (_, at) => runOf({ startedMs: 5_000 - at, record: { hint: "x".repeat(60_000) } }));
+    const runs = Array.from({ length: 100 }, (_, at) =>
+      runOf({ startedMs: 5_000 - at, record: { hint: "x".repeat(60_000) } }),
+    );
     const listed = runs.map((run) => ({ run: run.run, startedMs: run.startedMs, entry: () => run.record }));
     const kind = runPages({ ...QUERY, count: 100 });
     const page = await sent(kind, { runs: listed, next: null, omitted: 0, history: "kept" });
@@ -118,19 +124,21 @@ describe("merged lists of runs", () => {
 
 describe("merged pages of the audit", () => {
   it("have each entry of each node once, also if two nodes give entries of one time the same number", async () => {
-    const { seed, below } = seeded();
+    const random = seeded();
     for (let round = 0; round < 60; round++) {
-      const nodes = Array.from({ length: 1 + below(3) }, (_, node) => {
-        const times = Array.from({ length: below(10) }, () => 1_000 + below(4)).toSorted((a, b) => a - b);
+      const nodes = Array.from({ length: 1 + random.below(3) }, (_, node) => {
+        const times = Array.from({ length: random.below(10) }, () => 1_000 + random.below(4)).toSorted((a, b) => a - b);
         return times.map((atMs, id) => ({ atMs, id, name: `${node}-${id}` })).toReversed();
       });
       const seen: string[] = [];
       let after: AuditCursor | null = null;
-      const count = 1 + below(3);
+      const count = 1 + random.below(3);
       for (let pages = 0; ; pages++) {
-        assert.ok(pages < 200, `the walk ends (SEED=${seed})`);
+        assert.ok(pages < 200, `the walk ends (SEED=${random.seed})`);
         const parts = nodes.map((entries) => {
-          const rest = entries.filter(({ atMs, id }) => !after || atMs < after.atMs || (atMs === after.atMs && id < after.id));
+          const rest = entries.filter(
+            ({ atMs, id }) => !after || atMs < after.atMs || (atMs === after.atMs && id < after.id),
+          );
           const page = rest.slice(0, count);
           const last = page.at(-1);
           return {
@@ -147,21 +155,30 @@ describe("merged pages of the audit", () => {
         after = parseAuditCursor(page.next);
       }
       const all = nodes.flat().map(({ name }) => name);
-      assert.deepEqual(seen.toSorted(), all.toSorted(), `SEED=${seed}`);
+      assert.deepEqual(seen.toSorted(), all.toSorted(), `SEED=${random.seed}`);
     }
   });
 });
 
-describe("merged failures", () => {
-  const group = (changes: Partial<FailureGroup>): FailureGroup => ({
-    ...{ container: "demo", task: null, code: "task_threw", name: "Error", frame: "task.js:1", message: "first" },
-    ...{ count: 1, firstAt: "2026-11-23T10:00:00.000Z", lastAt: "2026-11-23T10:00:00.000Z", run: "00000000cafe-1" },
-    ...changes,
-  });
+const group = (changes: Partial<FailureGroup>): FailureGroup => ({
+  ...{ container: "demo", task: null, code: "task_threw", name: "Error", frame: "task.js:1", message: "first" },
+  ...{ count: 1, firstAt: "2026-11-23T10:00:00.000Z", lastAt: "2026-11-23T10:00:00.000Z", run: "00000000cafe-1" },
+  ...changes,
+});
 
+const failuresFrom = (from: number, complete: boolean): Failures => ({
+  groups: Array.from({ length: 700 }, (_, at) => group({ name: `E${from + at}` })),
+  ...{ complete, history: "kept" },
+});
+
+describe("merged failures", () => {
   it("are one group for each cause, with the run and the message of the latest failure", async () => {
     const later = { lastAt: "2026-11-23T11:00:00.000Z", message: "last", run: "00000000cafe-2" };
-    const first = { groups: [group({ count: 3 }), group({ name: "TypeError" })], complete: true, history: "kept" as const };
+    const first = {
+      groups: [group({ count: 3 }), group({ name: "TypeError" })],
+      complete: true,
+      history: "kept" as const,
+    };
     const second = { groups: [group({ ...later, count: 4 })], complete: true, history: "kept" as const };
     const { groups, complete } = await merged(failureGroups(QUERY), [first, second]);
     assert.deepEqual(groups, [group({ ...later, count: 7 }), group({ name: "TypeError" })]);
@@ -169,31 +186,37 @@ describe("merged failures", () => {
   });
 
   it("are not complete if one part is not, or if there are too many causes", async () => {
-    const part = (from: number, complete: boolean): Failures => ({
-      groups: Array.from({ length: 700 }, (_, at) => group({ name: `E${from + at}` })),
-      ...{ complete, history: "kept" },
-    });
     const kind = failureGroups(QUERY);
-    assert.equal((await merged(kind, [part(0, true), part(0, true)])).complete, true);
-    assert.equal((await merged(kind, [part(0, true), part(0, false)])).complete, false);
-    const { groups, complete } = await merged(kind, [part(0, true), part(700, true)]);
+    assert.equal((await merged(kind, [failuresFrom(0, true), failuresFrom(0, true)])).complete, true);
+    assert.equal((await merged(kind, [failuresFrom(0, true), failuresFrom(0, false)])).complete, false);
+    const { groups, complete } = await merged(kind, [failuresFrom(0, true), failuresFrom(700, true)]);
     assert.deepEqual([groups.length, complete], [1_000, false]);
   });
 });
 
-describe("merged usage", () => {
-  const row = (changes: Partial<UsageRow>): UsageRow => ({
-    ...{ container: "demo", from: "2026-11-23T10:00:00.000Z", runs: { ok: 1 }, refused: {}, durations: { "10": 1 } },
-    ...{ cpuMs: 0.1, runMs: 0.2, egressBytes: 5 },
-    ...changes,
-  });
+const row = (changes: Partial<UsageRow>): UsageRow => ({
+  ...{ container: "demo", from: "2026-11-23T10:00:00.000Z", runs: { ok: 1 }, refused: {}, durations: { "10": 1 } },
+  ...{ cpuMs: 0.1, runMs: 0.2, egressBytes: 5 },
+  ...changes,
+});
 
+describe("merged usage", () => {
   it("sums the rows of one container, token or task and time, in the order of a single node", async () => {
     const later = { from: "2026-11-23T11:00:00.000Z" };
     const first = [row({}), row({ container: "x" }), row(later)];
-    const second = [row({ runs: { ok: 2, threw: 1 }, refused: { overloaded: 4 }, cpuMs: 0.2 }), row({ container: "a", ...later })];
+    const second = [
+      row({ runs: { ok: 2, threw: 1 }, refused: { overloaded: 4 }, cpuMs: 0.2 }),
+      row({ container: "a", ...later }),
+    ];
     assert.deepEqual(await merged(usageRows({ by: "container" }), [first, second]), [
-      row({ runs: { ok: 3, threw: 1 }, refused: { overloaded: 4 }, durations: { "10": 2 }, cpuMs: 0.3, runMs: 0.4, egressBytes: 10 }),
+      row({
+        runs: { ok: 3, threw: 1 },
+        refused: { overloaded: 4 },
+        durations: { "10": 2 },
+        cpuMs: 0.3,
+        runMs: 0.4,
+        egressBytes: 10,
+      }),
       row({ container: "x" }),
       row({ container: "a", ...later }),
       row(later),
@@ -211,7 +234,7 @@ describe("merged usage", () => {
 
   it("sums names that objects have by themselves, and rejects what is no count", async () => {
     const kind = usageRows({ by: "container" });
-    const odd = row({ refused: { constructor: 2, toString: 1 } as Record<string, number> });
+    const odd = row({ refused: { constructor: 2, toString: 1 } });
     const [sum] = await merged(kind, [[odd], [odd]]);
     assert.deepEqual({ ...sum!.refused }, { constructor: 4, toString: 2 });
     for (const bad of [{ runs: { ok: -1 } }, { runs: { ok: "1" } }, { cpuMs: null }, { from: "soon" }, { more: 1 }]) {
@@ -230,7 +253,10 @@ describe("the record of another node", () => {
 
   it("is rejected if it is of another run, or if lines are missing", async () => {
     const { record, run, container } = runOf({ printed: ["one", "two"] });
-    const [head, ...rest] = (await writeRecord(record, "family")).split("\n").slice(0, -1).map((line): unknown => JSON.parse(line));
+    const [head, ...rest] = (await writeRecord(record, "family"))
+      .split("\n")
+      .slice(0, -1)
+      .map((line): unknown => JSON.parse(line));
     assert.throws(() => new RecordReader(container, "00000000cafe-zzz").line(head));
     assert.throws(() => new RecordReader("other", run).line(head));
     const reader = new RecordReader(container, run);

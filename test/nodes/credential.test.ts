@@ -24,6 +24,10 @@ async function twoNodes(t: TestContext) {
   return { tokens, here, there };
 }
 
+function part(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
 const invalid = { code: "token_invalid" };
 
 describe("the credential of a node", () => {
@@ -80,7 +84,6 @@ describe("the credential of a node", () => {
     const { kid, nodeSecret } = tokens.keys.signing;
     const credential = await here.sign(READER, THERE, REQUEST);
     const [head, body, signature] = credential.split(".") as [string, string, string];
-    const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const claims = JSON.parse(Buffer.from(body, "base64url").toString()) as { reader: Reader };
     const asAdmin = part({ ...claims, reader: { ...READER, admin: true } });
     const typ = "caisson-node-request+jwt";
@@ -109,7 +112,11 @@ describe("the credential of a node", () => {
     const there = callerOf(readerOf(by, "192.0.2.7"));
     assert.deepEqual(there.claims.can, ["logs", "tasks"]);
     assert.deepEqual(
-      [permitsContainer(there.claims, "shop-1"), permitsContainer(there.claims, "other"), permitsVerb(there.claims, "run")],
+      [
+        permitsContainer(there.claims, "shop-1"),
+        permitsContainer(there.claims, "other"),
+        permitsVerb(there.claims, "run"),
+      ],
       [true, false, false],
     );
     assert.deepEqual([there.claims.jti, there.family, there.claims.depth], [by.claims.jti, by.family, 0]);

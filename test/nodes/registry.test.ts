@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import type { RedisLink } from "../../src/redis/link.ts";
 import { NodeRegistry } from "../../src/nodes/registry.ts";
 import { type SharedKeys, signAsNode } from "../../src/nodes/signature.ts";
+import type { RedisLink } from "../../src/redis/link.ts";
 import { until } from "../contract/until.ts";
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import { testTokens } from "../tokens/support.ts";
@@ -18,7 +18,7 @@ interface World {
   readonly link: RedisLink;
   readonly keys: SharedKeys;
   /** Starts a node that announces itself. */
-  start(process: string, url: string | null, keys?: SharedKeys): Promise<NodeRegistry>;
+  readonly start: (process: string, url: string | null, keys?: SharedKeys) => Promise<NodeRegistry>;
 }
 
 async function world(t: TestContext): Promise<World> {
@@ -53,7 +53,13 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
     await start(B, null);
     await start(C, urlOf(C), other);
     const { peers } = await start(A, urlOf(A));
-    assert.deepEqual(new Map(peers.map(({ process, url }) => [process, url])), new Map([[B, null], [C, null]]));
+    assert.deepEqual(
+      new Map(peers.map(({ process, url }) => [process, url])),
+      new Map([
+        [B, null],
+        [C, null],
+      ]),
+    );
   });
 
   it("do not ask a stopped node any more, but count it until a node with its URL starts", async (t) => {
@@ -91,7 +97,10 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
     await until(() => a.peers.length === 1, "the node is found");
     await redis.client.flushall();
     await until(async () => (await redis.client.zcard(SEEN)) === 1, "the node has announced itself again");
-    assert.deepEqual(a.peers.map(({ process }) => process), [B]);
+    assert.deepEqual(
+      a.peers.map(({ process }) => process),
+      [B],
+    );
   });
 
   it("ignore what is no announcement, and keep their bounds", async (t) => {
@@ -112,10 +121,12 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
       await redis.client.hset(TEXTS, process, text);
     }
     const a = await start(A, urlOf(A));
-    assert.deepEqual(
-      a.peers.map(({ process, url }) => `${process} ${url}`).toSorted(),
-      ["000000000001 null", "000000000002 null", "000000000003 null", `${B} null`],
-    );
+    assert.deepEqual(a.peers.map(({ process, url }) => `${process} ${url}`).toSorted(), [
+      "000000000001 null",
+      "000000000002 null",
+      "000000000003 null",
+      `${B} null`,
+    ]);
     for (let at = 0; at < 200; at++) await redis.client.zadd(SEEN, nowMs, at.toString(16).padStart(12, "0"));
     await until(() => a.further > 0, "there are more nodes than a read asks");
     assert.ok(a.peers.length <= 16);

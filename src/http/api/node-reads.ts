@@ -9,7 +9,7 @@ import { parseTarget, publicTarget } from "../target.ts";
 import { setOwner } from "../unread.ts";
 import { type ApiDependencies, authenticate, type Call, text } from "./route.ts";
 
-/** The sender of a read: a client with a token, or another node for such a client. */
+/** The sender of a read: a client with a token, or another node for a client. */
 export interface Reading {
   readonly by: Caller;
   readonly reader: Reader;
@@ -89,9 +89,13 @@ export async function askForRun<T>(
   const target = `/api/runs/${encodeURIComponent(container)}/${run}`;
   const { found, silent } = await nodes.askFor(run, reader, { method, target }, newReader);
   if (found !== null || silent === 0) return found;
-  throw new Problem("node_unavailable", `${silent === 1 ? "a node" : `${silent} nodes`} that may have the run did not answer`, {
-    retryAfterMs: 5_000,
-  });
+  throw new Problem(
+    "node_unavailable",
+    `${silent === 1 ? "a node" : `${silent} nodes`} that may have the run did not answer`,
+    {
+      retryAfterMs: 5_000,
+    },
+  );
 }
 
 /** @param lines lines of JSON */

@@ -10,16 +10,7 @@ import { containerName } from "../target.ts";
 import { mustRead, seesTasks } from "./may-read.ts";
 import { answerOfAll, askForRun, authenticateReading, nodeAnswer, type Reading } from "./node-reads.ts";
 import { readParameters } from "./page-query.ts";
-import {
-  type Api,
-  type ApiDependencies,
-  type Call,
-  type Handler,
-  jsonText,
-  resource,
-  segment,
-  text,
-} from "./route.ts";
+import { type Api, type ApiDependencies, type Call, type Handler, jsonText, resource, segment, text } from "./route.ts";
 import { followEvents } from "./run-events.ts";
 import { readFailureQuery, readListQuery } from "./run-query.ts";
 import { consoleNdjson, consoleText, entriesText, recordText } from "./run-texts.ts";

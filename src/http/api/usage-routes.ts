@@ -1,7 +1,7 @@
 import { type MemberFault, refuseFaults } from "../../members.ts";
 import { nextTurn } from "../../next-turn.ts";
 import { usageRows } from "../../nodes/answers/usage.ts";
-import { tooMuch } from "../../records/usage/open-usage.ts";
+import { tooMuch } from "../../records/usage/stored-usage.ts";
 import { READ_BOUNDS } from "../../records/usage/usage-reader.ts";
 import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
-import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { ConsoleLine, RunRecord } from "../../records/record.ts";
+import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { AnswerReader } from "../ask-node.ts";
 import { foreign, writeLines } from "./kind.ts";
 
@@ -63,7 +63,9 @@ export class CancelledReader implements AnswerReader<true> {
   }
 
   line(value: unknown): void {
-    this.#isCancelled = z.object({ run: z.literal(this.#run), status: z.literal("cancelled") }).safeParse(value).success;
+    this.#isCancelled = z
+      .object({ run: z.literal(this.#run), status: z.literal("cancelled") })
+      .safeParse(value).success;
   }
 
   end(): true {

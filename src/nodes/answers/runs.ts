@@ -6,8 +6,8 @@ import { byNewest, type Cursor, parseCursor, type RunQuery } from "../../records
 import type { RunEntry } from "../../records/record.ts";
 import { HISTORIES, type ListedRun, type RunPage } from "../../records/records.ts";
 import type { AnswerReader } from "../ask-node.ts";
-import { type AnswerKind, foreign } from "./kind.ts";
 import { worstHistory } from "./history.ts";
+import { type AnswerKind, foreign } from "./kind.ts";
 
 /** The most characters of the entries of one node. */
 const MAX_PAGE_CHARS = 2 * 2 ** 20;

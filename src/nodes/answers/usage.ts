@@ -58,9 +58,7 @@ async function mergeRows(parts: readonly Rows[], by: UsageQuery["by"], family: s
       rows.set(key, known ? sum(known, each) : each);
     }
   }
-  return [...rows]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, each]) => each);
+  return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }
 
 function sum(a: UsageRow, b: UsageRow): UsageRow {

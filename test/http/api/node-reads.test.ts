@@ -21,7 +21,11 @@ const READER: Reader = {
 async function ask(
   { tokens, port }: ServedRecords,
   target: string,
-  { reader = READER, method = "GET" as const, signed = target }: { reader?: Reader; method?: "GET"; signed?: string } = {},
+  {
+    reader = READER,
+    method = "GET" as const,
+    signed = target,
+  }: { reader?: Reader; method?: "GET"; signed?: string } = {},
 ): Promise<Answer> {
   const credentials = new NodeCredentials(tokens.keys, OTHER, () => tokens.clock.nowMs);
   const credential = await credentials.sign(reader, SELF, { method, target: signed });

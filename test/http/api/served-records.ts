@@ -6,10 +6,10 @@ import { getRequestListener } from "@hono/node-server";
 import { makeApi } from "../../../src/http/api/api.ts";
 import type { ApiDependencies } from "../../../src/http/api/route.ts";
 import { holdWrites } from "../../../src/http/unread.ts";
-import type { EndedRun } from "../../../src/records/ended-run.ts";
 import { NodeCredentials } from "../../../src/nodes/credential.ts";
 import { Nodes } from "../../../src/nodes/nodes.ts";
 import type { Peer } from "../../../src/nodes/registry.ts";
+import type { EndedRun } from "../../../src/records/ended-run.ts";
 import { Records } from "../../../src/records/records.ts";
 import { type Answer, request, type RequestOptions, respond } from "../../contract/http.ts";
 import { MemoryRecordStore } from "../../records/memory-store.ts";
@@ -36,6 +36,8 @@ export const SELF = "5e1f5e1f5e1f";
 /** The client of all requests, as proxies would report it. */
 export const CLIENT = "192.0.2.7";
 
+const nothing = (): Promise<void> => Promise.resolve();
+
 /**
  * Serves the API over HTTP with real tokens and records that a test adds.
  *
@@ -44,7 +46,6 @@ export const CLIENT = "192.0.2.7";
 export async function serveRecords(t: TestContext, peers: readonly Peer[] | null = null): Promise<ServedRecords> {
   const tokens = await testTokens(t);
   const credentials = new NodeCredentials(tokens.keys, SELF, () => tokens.clock.nowMs);
-  const nothing = (): Promise<void> => Promise.resolve();
   const registry = peers && { peers, further: 0, announce: nothing, close: nothing };
   const nodes = registry && new Nodes({ process: SELF, registry, credentials });
   const store = new MemoryRecordStore();
