@@ -1,6 +1,6 @@
 const NEWLINE = 0x0a;
-/** The most bytes of a line: one is parsed in one step. An entry has the message and the headers of a run, of 64 KiB each. */
-const MAX_LINE_BYTES = 512 * 2 ** 10;
+/** The most bytes of a line: one is parsed in one step. Input, headers and message of a run have 64 KiB each, escaped up to sixfold. */
+const MAX_LINE_BYTES = 2 ** 20;
 
 /** Splits bytes into lines. Each line ends with a line feed. */
 export class LineSplitter {

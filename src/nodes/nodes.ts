@@ -9,6 +9,8 @@ import { Turns } from "./turns.ts";
 const ANSWER_MS = 2_500;
 /** How long a node is not asked after a connection to it has failed: a machine that is gone would delay each read. */
 const PAUSE_MS = 5_000;
+/** The time between two reports about one node. */
+const REPORT_MS = 60_000;
 
 /** How many nodes have what an answer is made of, and how many of them have answered. Both count this node. */
 export interface NodeCount {
@@ -21,7 +23,7 @@ export interface NodesOptions {
   readonly process: string;
   readonly registry: Pick<NodeRegistry, "peers" | "further" | "announce" | "close">;
   readonly credentials: NodeCredentials;
-  /** Called when a node does not answer for the first time after it did. For the log of the operator. */
+  /** Called when a node does not answer, at most once a minute for each node. For the log of the operator. */
   readonly onSilent?: (url: string, error: Error) => void;
   readonly answerMs?: number;
 }
@@ -35,8 +37,8 @@ export class Nodes {
   readonly #answerMs: number;
   readonly #turns = new Turns();
   readonly #held = new HeldBytes();
-  /** The nodes that did not answer, and until when they are not asked, by process. */
-  readonly #silent = new Map<string, number>();
+  /** The nodes that did not answer, by process: until when they are not asked, and when that was reported. */
+  readonly #silent = new Map<string, { readonly untilMs: number; readonly reportedMs: number }>();
 
   constructor({ process, registry, credentials, onSilent = () => {}, answerMs = ANSWER_MS }: NodesOptions) {
     this.process = process;
@@ -125,7 +127,6 @@ export class Nodes {
           const authorization = `${SCHEME} ${await this.credentials.sign(by, peer.process, request)}`;
           const question = { ...request, url: peer.url, authorization, family, reader: newReader(), reserve, signal };
           onAnswer(await askNode(question));
-          this.#silent.delete(peer.process);
         } catch (error) {
           silent += 1;
           this.#note(peer, error as Error);
@@ -138,13 +139,20 @@ export class Nodes {
   }
 
   #mayAsk(peer: Peer): peer is ReachablePeer {
-    return isReachable(peer) && (this.#silent.get(peer.process) ?? 0) <= performance.now();
+    return isReachable(peer) && (this.#silent.get(peer.process)?.untilMs ?? 0) <= performance.now();
   }
 
   #note({ process, url }: ReachablePeer, error: Error): void {
-    if (!this.#silent.has(process)) this.#onSilent(url, error);
-    // A client can make an answer late or too large, but no client decides whether a node accepts connections.
-    this.#silent.set(process, error instanceof ConnectionFault ? performance.now() + PAUSE_MS : 0);
+    const nowMs = performance.now();
+    let { reportedMs } = this.#silent.get(process) ?? { reportedMs: -Infinity };
+    // Not each time, because a client can cause as many answers that are late or too large as it likes.
+    if (nowMs - reportedMs >= REPORT_MS) {
+      reportedMs = nowMs;
+      this.#onSilent(url, error);
+    }
+    // No client decides whether a node accepts connections. Other faults are of one answer only.
+    const untilMs = error instanceof ConnectionFault ? nowMs + PAUSE_MS : 0;
+    this.#silent.set(process, { untilMs, reportedMs });
     const known = new Set(this.#registry.peers.map((peer) => peer.process));
     for (const name of this.#silent.keys()) if (!known.has(name)) this.#silent.delete(name);
   }

@@ -12,7 +12,7 @@ const MAX_REASON = 200;
  *
  * @param link null without Redis, and so without other nodes
  * @param process the process of this node: the first part of the ids of its runs
- * @param warn receives a line when a node does not answer for the first time after it did
+ * @param warn receives a line when a node does not answer, at most once a minute for each node
  * @throws {Error} if Redis cannot be used.
  */
 export async function openNodes(

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from "node:timers/promises";
+
 import { z } from "zod";
 
 import { type RedisLink, redisScript } from "../redis/link.ts";
@@ -23,6 +25,9 @@ export interface RegistryOptions {
 }
 
 const RENEW_MS = 2_000;
+/** How long a start waits for a Redis that does not answer, and how often it tries again. */
+const OPEN_MS = 5_000;
+const RETRY_MS = 500;
 /** How many announcements a node may miss before it is not asked any more. */
 const MISSED = 4;
 /** How long a node that is gone counts as a node that did not answer. */
@@ -56,8 +61,16 @@ export class NodeRegistry {
   /** Reads the other nodes. @throws {Error} if Redis cannot be used. */
   static async open(options: RegistryOptions): Promise<NodeRegistry> {
     const registry = new NodeRegistry(options);
-    await registry.#renew();
-    return registry;
+    const giveUpMs = performance.now() + OPEN_MS;
+    for (;;) {
+      try {
+        await registry.#renew();
+        return registry;
+      } catch (error) {
+        if (performance.now() > giveUpMs) throw error;
+        await pause(RETRY_MS);
+      }
+    }
   }
 
   private constructor(options: RegistryOptions) {

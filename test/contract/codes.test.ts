@@ -144,7 +144,9 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     await using redis = await startRedis();
     // A node that has announced itself, but does not announce where it is.
     await redis.client.zadd("caisson:{caisson}:nodes:seen", Date.now(), "0123456789ab");
-    return onOtherService(["--redis", redis.url], (other) => other.request("GET", "/api/runs/codes/0123456789ab-1"));
+    return await onOtherService(["--redis", redis.url], (other) =>
+      other.request("GET", "/api/runs/codes/0123456789ab-1"),
+    );
   },
 };
 

@@ -133,6 +133,19 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
     assert.ok(a.peers.length + a.further >= 190, "none is hidden");
   });
 
+  it("are found also if Redis does not answer at the first attempt", async (t) => {
+    const { link, keys, start } = await world(t);
+    await start(B, urlOf(B));
+    let attempts = 0;
+    const hasty: Pick<RedisLink, "key" | "run"> = {
+      key: (name) => link.key(name),
+      run: (...command) => (++attempts === 1 ? Promise.reject(new Error("too late")) : link.run(...command)),
+    };
+    const a = await NodeRegistry.open({ link: hasty, keys, process: A, url: null });
+    t.after(() => a.close());
+    assert.deepEqual([attempts, a.peers.length], [2, 1]);
+  });
+
   it("keep the nodes that they know while Redis has something else under the key", async (t) => {
     const { redis, link, keys } = await world(t);
     let failures = 0;
