@@ -28,6 +28,19 @@ describe("readConfig", () => {
     assert.ok(Object.isFrozen(config));
   });
 
+  it("accepts a URL of the node that has only a scheme, a host and a port, together with a Redis", () => {
+    const of = (nodeUrl: string): Partial<Sources> => ({ flags: { nodeUrl, redis: "redis://127.0.0.1" } });
+    const urls = { "http://10.0.0.7:7070": null, "https://a1.example/": "https://a1.example", "http://[::1]:7070": null };
+    for (const [url, expected] of Object.entries(urls)) assert.equal(read(of(url)).nodeUrl, expected ?? url);
+    const refused = ["", "a1:7070", "ftp://a1", "http://", "http://u:s3cret@a1", "http://a1/path", "http://a1?", "http://a1#x"];
+    for (const url of refused) {
+      const [fault = ""] = faults(of(url));
+      assert.match(fault, /^--node-url/, url);
+      assert.doesNotMatch(fault, /s3cret/);
+    }
+    assert.deepEqual(faults({ flags: { nodeUrl: "http://a1" } }), ["--node-url needs --redis"]);
+  });
+
   it("prefers flags to variables, and variables to the file", () => {
     const environment = { CAISSON_PORT: "2", CAISSON_POOL: "3" };
     const config = read({ flags: { port: "1" }, environment, file: { port: 4, pool: 5, concurrency: 6 } });

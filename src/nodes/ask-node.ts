@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 
-import { nextTurn } from "../next-turn.ts";
+import { Slices } from "../next-turn.ts";
 import type { NodeRequest } from "./credential.ts";
 import { LineSplitter } from "./line-splitter.ts";
 
@@ -39,11 +39,13 @@ export async function askNode<T>({ reader, family, reserve, ...question }: NodeQ
     if (response.statusCode !== 200) throw new Error(`it answered with status ${response.statusCode}`);
     if (response.headers["content-type"] !== LINES_TYPE) throw new Error("its answer has another type");
     const lines = new LineSplitter();
+    const slices = new Slices(family);
     for await (const chunk of response as AsyncIterable<Buffer>) {
       reserve(chunk.length);
-      // A chunk is at most 64 KiB, so its lines are parsed in about a millisecond.
-      await nextTurn(family);
-      for (const line of lines.add(chunk)) reader.line(JSON.parse(line));
+      for (const line of lines.add(chunk)) {
+        if (slices.hasEnded) await slices.next();
+        reader.line(JSON.parse(line));
+      }
     }
     lines.end();
     return reader.end();

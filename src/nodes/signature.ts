@@ -1,4 +1,6 @@
-import { type JWTPayload, jwtVerify, type JWTVerifyOptions, SignJWT } from "jose";
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+import { decodeProtectedHeader, type JWTPayload, jwtVerify, type JWTVerifyOptions, SignJWT } from "jose";
 
 /**
  * Tokens have another algorithm, another type and another key, so no text is valid as both (RFC 8725, sections 3.1 and 3.11).
@@ -27,11 +29,16 @@ export async function verifyFromNode(
   text: string,
   options: JWTVerifyOptions = {},
 ): Promise<JWTPayload> {
-  const secretOf = ({ kid = "" }: { kid?: string }): Uint8Array => {
-    const key = keys.held.get(kid);
-    if (!key) throw new Error("the key of the signature is unknown here");
-    return key.nodeSecret;
-  };
+  const secret = keys.held.get(decodeProtectedHeader(text).kid ?? "")?.nodeSecret;
+  // Checked here first, because the library takes five times as long. So strangers cause no work that needs a limit.
+  if (!secret || !isSignedWith(secret, text)) throw new Error("the signature is not of a node with these keys");
   const expected = { ...options, algorithms: [ALGORITHM], issuer: ISSUER, typ: type };
-  return (await jwtVerify(text, secretOf, expected)).payload;
+  return (await jwtVerify(text, secret, expected)).payload;
+}
+
+function isSignedWith(secret: Uint8Array, text: string): boolean {
+  const at = text.lastIndexOf(".");
+  const signature = Buffer.from(text.slice(at + 1), "base64url");
+  const expected = createHmac("sha256", secret).update(text.slice(0, at)).digest();
+  return signature.length === expected.length && timingSafeEqual(signature, expected);
 }

@@ -130,7 +130,7 @@ async function ringKeys(stored: readonly StoredKey[]): Promise<RingKey[]> {
 
 /**
  * Derives the secret of nodes from a private key (RFC 5869). Nodes check each other with a symmetric secret, because its check
- * costs microseconds: a stranger who sends false credentials of nodes causes no work that needs a limit.
+ * is much cheaper than a signature: a stranger who sends false credentials of nodes causes no work that needs a limit.
  */
 function nodeSecretOf(privatePart: string): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", Buffer.from(privatePart, "base64url"), "", "caisson node credential", 32));
