@@ -5,7 +5,7 @@ import type { EndedRun } from "./ended-run.ts";
 import { FailureGroups } from "./failures.ts";
 import { selectsContainer, selectsRun } from "./match.ts";
 import { byNewest, type Cursor, type RunQuery } from "./query.ts";
-import { isWhole, RecentRuns } from "./recent.ts";
+import { RecentRuns } from "./recent.ts";
 import { type ConsoleLine, entryOf, type RunEntry, type RunRecord } from "./record.ts";
 import type { FailureGroup, RecordStore, StoredPage } from "./store.ts";
 import { Tail } from "./tail.ts";
@@ -117,7 +117,7 @@ export class Records {
   async get(container: string, run: string, reader: string): Promise<FoundRun | null> {
     const flying = this.#running(container).find((each) => each.run === run);
     const recent = this.#recent.find(container, run);
-    if (recent && isWhole(recent)) return recent.kept();
+    if (recent?.isWhole) return recent.kept();
     if (flying && !recent) return flying.kept();
     const { answer } = await this.#read((store) => store.get(container, run, reader));
     return answer ?? recent?.kept() ?? null;
