@@ -18,6 +18,10 @@ function faults(sources: Partial<Sources>): string[] {
   return [];
 }
 
+function withNodeUrl(nodeUrl: string): Partial<Sources> {
+  return { flags: { nodeUrl, redis: "redis://127.0.0.1" } };
+}
+
 describe("readConfig", () => {
   it("returns the default of every setting, frozen", () => {
     const config = read({});
@@ -29,12 +33,24 @@ describe("readConfig", () => {
   });
 
   it("accepts a URL of the node that has only a scheme, a host and a port, together with a Redis", () => {
-    const of = (nodeUrl: string): Partial<Sources> => ({ flags: { nodeUrl, redis: "redis://127.0.0.1" } });
-    const urls = { "http://10.0.0.7:7070": null, "https://a1.example/": "https://a1.example", "http://[::1]:7070": null };
-    for (const [url, expected] of Object.entries(urls)) assert.equal(read(of(url)).nodeUrl, expected ?? url);
-    const refused = ["", "a1:7070", "ftp://a1", "http://", "http://u:s3cret@a1", "http://a1/path", "http://a1?", "http://a1#x"];
+    const urls = {
+      "http://10.0.0.7:7070": null,
+      "https://a1.example/": "https://a1.example",
+      "http://[::1]:7070": null,
+    };
+    for (const [url, expected] of Object.entries(urls)) assert.equal(read(withNodeUrl(url)).nodeUrl, expected ?? url);
+    const refused = [
+      "",
+      "a1:7070",
+      "ftp://a1",
+      "http://",
+      "http://u:s3cret@a1",
+      "http://a1/path",
+      "http://a1?",
+      "http://a1#x",
+    ];
     for (const url of refused) {
-      const [fault = ""] = faults(of(url));
+      const [fault = ""] = faults(withNodeUrl(url));
       assert.match(fault, /^--node-url/, url);
       assert.doesNotMatch(fault, /s3cret/);
     }

@@ -7,6 +7,7 @@ import type { Reader } from "../../../src/nodes/reader.ts";
 import type { Peer } from "../../../src/nodes/registry.ts";
 import { type Answer, request } from "../../contract/http.ts";
 import { assertProblem } from "../../contract/problem.ts";
+import { until } from "../../contract/until.ts";
 import { runOf } from "../../records/run-of.ts";
 import { listening } from "../listening.ts";
 import { CLIENT, SELF, type ServedRecords, serveRecords } from "./served-records.ts";
@@ -123,5 +124,33 @@ describe("a read that concerns several nodes", () => {
     assertProblem(await get("/api/runs/demo/0123456789ab-1", token), 503, "node_unavailable");
     assertProblem(await get("/api/runs/demo/not-a-run", token), 404, "not_found");
     assertProblem(await get(`/api/runs/demo/${SELF}-1`, token), 404, "not_found");
+  });
+
+  it("counts against its family, however many tokens the family has", async (t) => {
+    const held: (() => void)[] = [];
+    const peer = await listening(t, {
+      request: (_, response) => {
+        held.push(() => response.writeHead(404).end());
+      },
+    });
+    const url = `http://127.0.0.1:${peer}`;
+    const { tokens, issue, get } = await serveRecords(t, [{ process: OTHER, url, isAlive: true }]);
+    const head = await issue({ containers: ["demo"], can: ["logs", "issue"], depth: 1 });
+    const above = await tokens.verifier.verify(head.token);
+    const children = await Promise.all(
+      Array.from({ length: 50 }, () => tokens.issue({ containers: ["demo"], can: ["logs"] }, above)),
+    );
+    let refused = 0;
+    const answers = children.map(async ({ token }) => {
+      const answer = await get("/api/runs", token);
+      if (answer.status !== 200) refused += 1;
+      return answer;
+    });
+    await until(() => held.length === 4 && refused === 34, "four reads run, and twelve wait");
+    const timer = setInterval(() => held.splice(0).forEach((go) => go()), 5);
+    t.after(() => clearInterval(timer));
+    for (const answer of await Promise.all(answers)) {
+      if (answer.status !== 200) assertProblem(answer, 429, "token_limited");
+    }
   });
 });
