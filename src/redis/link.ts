@@ -6,6 +6,7 @@ import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import { redisClient } from "./client.ts";
+import { RedisBusy, Replies } from "./replies.ts";
 
 /** The default time limit of a command, in milliseconds. */
 export const COMMAND_MS = 250;
@@ -40,7 +41,7 @@ type Command = readonly [name: string, ...args: Argument[]];
 /**
  * The connection to Redis for all shared data, with a circuit breaker.
  *
- * An unanswered command or a broken connection opens the breaker. From then on all commands fail at once, and a probe
+ * A silent Redis or a broken connection opens the breaker. From then on all commands fail at once, and a probe
  * each half second detects when Redis answers again. No command is ever sent twice.
  */
 export class RedisLink {
@@ -49,6 +50,7 @@ export class RedisLink {
   readonly #place: RedisPlace;
   readonly #tag: string;
   readonly #onChange: (reason: Error | null) => void;
+  readonly #replies: Replies;
   readonly #largeReads = new FairQueue(MAX_LARGE_READS);
   #lost: Error | null = null;
   #probes = 0;
@@ -74,6 +76,7 @@ export class RedisLink {
   private constructor(place: RedisPlace, options: LinkOptions) {
     this.#place = place;
     this.commandMs = options.commandMs ?? COMMAND_MS;
+    this.#replies = new Replies(this.commandMs);
     this.#client = redisClient(place, options.authority ?? null);
     // In a cluster the part in braces selects the node. All keys of a decision must be on the same node.
     this.#tag = `caisson:{${options.realm}}:`;
@@ -111,7 +114,7 @@ export class RedisLink {
   async call(...[name, ...args]: Command): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
-      return await inTime(this.#client.call(name, ...args), this.commandMs);
+      return await this.#replies.wait(this.#client.call(name, ...args));
     } catch (error) {
       throw this.#failed(error);
     }
@@ -130,13 +133,12 @@ export class RedisLink {
   async #run({ sha, text }: Script, send: (name: string, text: string) => Promise<unknown>): Promise<unknown> {
     if (this.#lost) throw unavailable(this.#lost);
     try {
-      return await inTime(
+      return await this.#replies.wait(
         send("evalsha", sha).catch((error: unknown) => {
           // Redis did not run the script, so it is safe to send it again.
           if (isRefusal(error) && error.message.startsWith("NOSCRIPT") && !this.#lost) return send("eval", text);
           throw error;
         }),
-        this.commandMs,
       );
     } catch (error) {
       throw this.#failed(error);
@@ -178,8 +180,9 @@ export class RedisLink {
     }
   }
 
-  /** Opens the breaker after a missing answer, but not after a refusal. */
+  /** Opens the breaker if Redis is lost, but not if it refused the command or is busy. */
   #failed(error: unknown): Problem {
+    if (error instanceof RedisBusy) return unavailable(error);
     if (!isRefusal(error)) this.#lose(plain(error));
     return unavailable(plain(error));
   }
@@ -195,7 +198,7 @@ export class RedisLink {
   async #probe(): Promise<void> {
     const begunMs = performance.now();
     try {
-      await inTime(this.#client.call("PING"), this.commandMs);
+      await this.#replies.wait(this.#client.call("PING"));
       this.#lost = null;
       if (!this.#closed) this.#onChange(null);
     } catch {
@@ -220,18 +223,6 @@ export interface Script {
 
 export function redisScript(text: string): Script {
   return { text, sha: createHash("sha1").update(text).digest("hex") };
-}
-
-/**
- * Returns the answer if it arrives in time. If the node itself was delayed, the answer may already wait in the socket.
- * So it reads the socket before it reports a timeout, which the client's own time limit does not do.
- */
-function inTime<T>(answer: Promise<T>, commandMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error(`it did not answer in ${commandMs} ms`));
-    const timer = setTimeout(() => setImmediate(late), commandMs);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 /** Whether Redis answered with an error. */

@@ -1,10 +1,14 @@
 import { Problem } from "../../errors.ts";
+import { RedisBusy } from "../../redis/replies.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 
 /** An admission without usage: what is left is unknown. */
 const UNCOUNTED: Decision = Object.freeze({ admitted: true, usage: [], retryAfterMs: 0, violations: [] });
 
-/** A store whose failure does not stop runs: while it is unreachable, runs are admitted and not counted. */
+/**
+ * A store whose failure does not stop runs: while it is unreachable, runs are admitted and not counted. A Redis that is only busy
+ * is not unreachable: a caller can make it busy, and must not pass its limits.
+ */
 export class FailOpenLimitStore implements LimitStore {
   readonly #store: LimitStore;
 
@@ -16,7 +20,8 @@ export class FailOpenLimitStore implements LimitStore {
     try {
       return await this.#store.admit(charges);
     } catch (error) {
-      if (error instanceof Problem && error.code === "store_unavailable") return UNCOUNTED;
+      const isUnavailable = error instanceof Problem && error.code === "store_unavailable";
+      if (isUnavailable && !(error.cause instanceof RedisBusy)) return UNCOUNTED;
       throw error;
     }
   }

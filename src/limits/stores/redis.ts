@@ -1,4 +1,5 @@
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
+import { RedisBusy } from "../../redis/replies.ts";
 import { ServerTime } from "../../redis/server-time.ts";
 import { conclude } from "../decide.ts";
 import { distinctPrefixes } from "../prefixes.ts";
@@ -149,7 +150,7 @@ export class RedisLimitStore implements LimitStore {
     const packed = await this.#link.runPacked(this.#script, keys, [what, deadlineMs, ...args]);
     const reply = new LimitReply(packed as Buffer[]);
     this.#serverTime.observe(reply.serverMs, sentMs, !reply.inTime);
-    if (!reply.inTime) throw unavailable(new Error("Redis received the decision after its deadline"));
+    if (!reply.inTime) throw unavailable(new RedisBusy("Redis received the decision after its deadline"));
     return reply;
   }
 
