@@ -4,6 +4,7 @@ import { networkInterfaces } from "node:os";
 import { isPublicAddress } from "./addresses.ts";
 import { canonicalHost } from "./host.ts";
 import { dnsNames, type NameResolver, notFound, systemNames } from "./names.ts";
+import { sharedNames } from "./shared-names.ts";
 
 /** A checked address. The service connects only to this, because a second DNS query may return another address. */
 export interface CheckedAddress {
@@ -45,6 +46,8 @@ export interface EgressOptions {
   ports?: readonly number[];
   /** Replaces DNS. */
   resolver?: NameResolver;
+  /** Replaces the clock that limits how long the addresses of allowed names are kept. */
+  nowMs?: () => number;
 }
 
 /**
@@ -85,13 +88,15 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
   const allowedNames = new Set([...allowed].map((key) => key.split(" ", 1)[0]!));
   const ports = options.ports ?? WEB_PORTS;
   const ownAddresses = options.ownAddresses ?? interfaceAddresses;
-  const publicNames = dnsNames();
+  const publicNames = options.resolver ?? dnsNames();
+  // Only names of the operator's lists: the allowed destinations and the servers of the service.
+  const trustedNames = sharedNames(options.resolver ?? systemNames, options.nowMs);
   const ownPorts = options.ownPorts ?? (() => []);
   const ownPlaces = options.ownPlaces ?? [];
 
   const addressesOf = async (name: string, trusted: boolean): Promise<readonly string[]> => {
     if (isIP(name) !== 0) return [name];
-    const found = await (options.resolver ?? (trusted ? systemNames : publicNames))(name);
+    const found = await (trusted ? trustedNames : publicNames)(name);
     if (found.length === 0) throw notFound(name);
     return found.slice(0, MAX_CHECKED_ADDRESSES).map(({ address }) => address);
   };
@@ -108,7 +113,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
     if (addresses.some((address) => isThisMachine(address, own))) throw new EgressDenied(host, "self", SELF);
   };
   /**
-   * Resolves the service's servers each time, as the service does when it connects, but only those with the same port.
+   * Resolves the service's servers for each connection, as the service does, but only those with the same port.
    */
   const mustNotBeOwnServer = async (host: string, port: number, addresses: readonly string[]): Promise<void> => {
     for (const server of ownPlaces.filter((each) => each.port === port)) {

@@ -92,12 +92,18 @@ describe("a destination that is not allowed", () => {
 });
 
 describe("a name whose DNS answers change", () => {
-  it("is resolved once for each connection, and the service connects to the checked address", async (t) => {
+  it("is resolved again after a second, and the service connects to the checked address", async (t) => {
     const first = await serveTcp(t, (socket) => socket.end("first"), "127.0.0.2");
     await serveTcp(t, (socket) => socket.end("second"), "127.0.0.3", first.port);
     const names = { "turns.test": [["127.0.0.2"], ["127.0.0.3"]] };
-    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [first.port], names });
-    for (const expected of ["first", "second"]) {
+    let nowMs = 0;
+    const { wire, run, dnsQueries } = await openNetwork(t, { ports: [first.port], names, nowMs: () => nowMs });
+    for (const [expected, atMs] of [
+      ["first", 0],
+      ["first", 999],
+      ["second", 1_000],
+    ] as const) {
+      nowMs = atMs;
       const stream = wire.open(run.id, "turns.test", first.port);
       await stream.ended;
       assert.equal(stream.text, expected);

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
+import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";
 
-import { dnsNames } from "../../src/egress/names.ts";
+import { dnsNames, type NameResolver } from "../../src/egress/names.ts";
 
 const [A, AAAA] = [1, 28];
 const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
 
 /** The answers of a name server by name: addresses as bytes for each record type, or a response code. */
-type Answers = Record<string, { code?: number; [A]?: number[][]; [AAAA]?: number[][] }>;
+type Answers = Record<string, { code?: number; truncated?: boolean; [A]?: number[][]; [AAAA]?: number[][] }>;
 
 /**
  * Starts a name server on loopback with the part of RFC 1035 that these tests need.
@@ -32,7 +33,7 @@ async function serveNames(
     const head = Buffer.from([
       query[0]!,
       query[1]!,
-      0x81,
+      answer.truncated === true ? 0x83 : 0x81,
       0x80 | (answer.code ?? NO_ERROR),
       0,
       1,
@@ -57,6 +58,29 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   let at = 12;
   for (; query[at] !== 0; at += 1 + query[at]!) labels.push(query.toString("latin1", at + 1, at + 1 + query[at]!));
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+/** Returns a replacement of the system's resolver, and the names that it resolved. */
+function systemUnderTest(): { system: NameResolver; asked: string[] } {
+  const asked: string[] = [];
+  return { asked, system: async (name) => (asked.push(name), [{ address: "8.8.4.4" }]) };
+}
+
+/** Returns an address on which nothing listens. */
+async function refusingServer(): Promise<string> {
+  const socket = createSocket("udp4").bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const { port } = socket.address();
+  socket.close();
+  await once(socket, "close");
+  return `127.0.0.1:${port}`;
+}
+
+async function listensOnDnsPort(): Promise<boolean> {
+  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  resolver.setServers(["127.0.0.1"]);
+  const error = await resolver.resolve4("invalid").catch((reason: NodeJS.ErrnoException) => reason);
+  return !("code" in error) || error.code !== "ECONNREFUSED";
 }
 
 describe("names in DNS", () => {
@@ -109,6 +133,28 @@ describe("names in DNS", () => {
     assert.deepEqual(await names("a.localhost"), loopback);
     await assert.rejects(names("nowhere.invalid"), { code: "ENOTFOUND" });
     assert.deepEqual(server.queries, []);
+  });
+
+  it("are never resolved by the system because of an answer", async (t) => {
+    // Nothing listens on TCP at this port. So a truncated answer fails as if the machine had no name server.
+    const server = await serveNames(t, { "cut.test": { truncated: true, [A]: [[8, 8, 8, 8]] } });
+    const { system, asked } = systemUnderTest();
+    await assert.rejects(dnsNames([server.address], system)("cut.test"), { code: "EAI_AGAIN" });
+    assert.deepEqual(asked, []);
+  });
+
+  it("are not resolved by the system if the configured name server refuses queries", async () => {
+    const { system, asked } = systemUnderTest();
+    await assert.rejects(dnsNames([await refusingServer()], system)("some.test"), { code: "EAI_AGAIN" });
+    assert.deepEqual(asked, []);
+  });
+
+  it("are resolved by the system if the machine has no name server", async (t) => {
+    if (await listensOnDnsPort()) return t.skip("this machine has a name server");
+    const { system, asked } = systemUnderTest();
+    // The default of c-ares on a machine without a configuration of name servers.
+    assert.deepEqual(await dnsNames(["127.0.0.1"], system)("some.test"), [{ address: "8.8.4.4" }]);
+    assert.deepEqual(asked, ["some.test"]);
   });
 
   it("are not delayed by names whose servers never answer", async (t) => {

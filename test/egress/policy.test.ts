@@ -204,6 +204,27 @@ describe("an allowed destination", () => {
     }
   });
 
+  it("is resolved once for all callers, so that no caller delays others", async () => {
+    const allow = [{ host: "db.internal", port: 5432 }];
+    const { policy, lookups } = policyOver({ "db.internal": ["10.0.0.5"] }, { allow });
+    const callers = Array.from({ length: 100 }, (_, at) =>
+      at % 2 === 0 ? policy.lookup("db.internal") : policy.resolve("DB.internal", 5432),
+    );
+    for (const found of await Promise.all(callers)) assert.deepEqual(found, [{ address: "10.0.0.5", family: 4 }]);
+    assert.deepEqual(lookups, ["db.internal"]);
+  });
+
+  it("is checked at each connection, also if its address is already known", async () => {
+    const own: string[] = [];
+    const allow = [{ host: "db.internal", port: 7_070 }];
+    const options = { allow, ownAddresses: () => own, ownPorts: () => [7_070] };
+    const { policy, lookups } = policyOver({ "db.internal": ["10.0.0.5"] }, options);
+    await policy.resolve("db.internal", 7_070);
+    own.push("10.0.0.5");
+    await assert.rejects(policy.resolve("db.internal", 7_070), denied("self"));
+    assert.deepEqual(lookups, ["db.internal"]);
+  });
+
   it("must be a host with a port", () => {
     for (const [host, port] of [
       ["*", 80],
