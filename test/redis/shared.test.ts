@@ -205,4 +205,17 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
       assert.equal((await registry.revocation(jti))?.by, "me");
     });
   });
+
+  it("keeps the list of a signing key's tokens if the clock of the node is days ahead", async (t) => {
+    await using server = await startRedis();
+    const nowMs = Date.now();
+    const exp = Math.floor(nowMs / 1_000) + 7 * 86_400;
+    await nodesOn(server, async ({ registry }) => {
+      await registry.record(payload({ exp }) as never, "me", nowMs, ["first"]);
+      const aheadMs = nowMs + 9 * 86_400_000;
+      t.mock.timers.enable({ apis: ["Date"], now: aheadMs });
+      await registry.record(payload({ exp: exp + 9 * 86_400 }) as never, "me", aheadMs, ["first"]);
+      assert.equal(await server.client.zcard("caisson:{test}:tokens:signed:first"), 2);
+    });
+  });
 });

@@ -15,7 +15,7 @@ const REMOVED_AT_ONCE = 32;
 export const RECORD: Script = redisScript(`
 local jti, record, forget, ends, most, counts = ARGV[1], ARGV[2], ARGV[3], ARGV[5], tonumber(ARGV[6]), ARGV[7]
 local below, time = ARGV[9], redis.call("TIME")
--- A token that is valid by either of the two clocks is not deleted, and counts.
+-- A token that is valid by either of the two clocks is not deleted or removed from a list, and counts.
 local now = string.format("%.0f", math.min(tonumber(ARGV[4]), time[1] * 1000 + math.floor(time[2] / 1000)))
 local function removeBelow(above, old)
   redis.call("ZREM", below .. above, old)
@@ -55,7 +55,7 @@ for at = 10, #ARGV do
   end
 end
 if KEYS[5] then
-  redis.call("ZREMRANGEBYSCORE", KEYS[5], "-inf", "(" .. ARGV[4])
+  redis.call("ZREMRANGEBYSCORE", KEYS[5], "-inf", "(" .. now)
   redis.call("ZADD", KEYS[5], forget == "" and "+inf" or forget, jti)
 end
 if forget == "" then redis.call("SET", KEYS[2], record)
