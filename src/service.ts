@@ -18,6 +18,7 @@ import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
+import { ConnectionShare } from "./http/connection-share.ts";
 import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { Proxies } from "./http/proxies.ts";
@@ -185,6 +186,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
     bodies: closers.adopt(new Bodies(), (open) => open.close()),
     proxies,
+    connections: new ConnectionShare(capacity.connectionsOfNetwork, proxies, (...refused) =>
+      log.refusedConnection(...refused),
+    ),
     limiter,
     issueRate,
     policies,
