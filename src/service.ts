@@ -21,6 +21,7 @@ import { Bodies } from "./http/bodies.ts";
 import { ConnectionShare } from "./http/connection-share.ts";
 import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
+import { OpenConnections } from "./http/open-connections.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
 import { cancelRun, runningIn } from "./http/run/find-runs.ts";
@@ -215,6 +216,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
+  const openConnections = new OpenConnections(server);
   await threads.ready;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -232,7 +234,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       await nodes?.close();
       // A stream of events does not end by itself, and the drain waits for all answers.
       records.tail.close();
-      await drained(server, containers);
+      await drained(server, openConnections, containers);
       await closers.disposeAsync();
     },
   };

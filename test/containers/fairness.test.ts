@@ -356,9 +356,11 @@ describe("one network of clients without a token", () => {
     const third = (): Reservation => reservePublic("192.0.2.1");
     assert.throws(third, {
       code: "container_busy",
-      message: /^container "a" has 2 runs of clients without a token in your network, which is the limit of one network$/,
+      message:
+        /^container "a" has 2 runs of clients without a token in your network, which is the limit of one network$/,
     });
-    for (const other of ["192.0.2.2", "2001:db8::/64"]) for (const run of [1, 2]) assert.ok(reservePublic(other), `${run}`);
+    for (const other of ["192.0.2.2", "2001:db8::/64"])
+      for (const run of [1, 2]) assert.ok(reservePublic(other), `${run}`);
     manager.reserve("a", groupNamed("task"), ALICE, 0);
     manager.release(held.pop()!);
     held.push(third());
@@ -371,7 +373,9 @@ describe("one network of clients without a token", () => {
     const reservePublic = (name: string, chain: TokenChain): Reservation =>
       manager.reserve(name, FREE, chain, 0, "192.0.2.1");
     const [first] = [reservePublic("a", left), reservePublic("b", right)];
-    assert.throws(() => reservePublic("c", left), { message: /^the token has 2 runs of clients without a token in your network, / });
+    assert.throws(() => reservePublic("c", left), {
+      message: /^the token has 2 runs of clients without a token in your network, /,
+    });
     manager.reserve("c", FREE, left, 0, "192.0.2.2");
     manager.reserve("c", FREE, BOB, 0, "192.0.2.1");
     manager.release(first);
@@ -385,7 +389,9 @@ describe("one network of clients without a token", () => {
     const held = [reserveFresh("192.0.2.1"), reserveFresh("192.0.2.1")];
     const third = (): Reservation => reserveFresh("192.0.2.1");
     assert.throws(third, { message: /^the token has 2 guests of clients without a token in your network, / });
-    assert.throws(() => manager.reserve("b", FREE, ALICE, 0, "192.0.2.1"), { message: /2 guests of .* in your network/ });
+    assert.throws(() => manager.reserve("b", FREE, ALICE, 0, "192.0.2.1"), {
+      message: /2 guests of .* in your network/,
+    });
     reserveFresh("192.0.2.2");
     for (const each of held) manager.release(each);
     // A second run in a guest that the network already occupies takes no other guest.
