@@ -78,7 +78,7 @@ export class StoredAudit implements Audit {
   async #ask(request: AuditRequest): Promise<AuditReply> {
     const reply = await this.#writer.request(request);
     if (reply.setAside !== null) {
-      this.#setAside = [...this.#setAside, reply.setAside];
+      this.#setAside = [...new Set([...this.#setAside, reply.setAside])];
       const earlier = `${reply.setAside} has the earlier entries, and a new file has begun`;
       this.#onFailure(new Error(`the audit was damaged; ${earlier}`));
     }

@@ -1,8 +1,8 @@
 import type { SQLOutputValue } from "node:sqlite";
 
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
+import { isAboutValue } from "../sqlite-fault.ts";
 import type { Batch, BatchOutcome, Omission } from "./messages.ts";
-import { isAboutValue } from "./sqlite-fault.ts";
 import type { StoredRow } from "./stored-row.ts";
 
 /** The version of the schema. A reader ignores a file without it, which is being created. */

@@ -1,9 +1,9 @@
+import { isDamage, isForeign, StoreFault } from "../sqlite-fault.ts";
 import { DayFile } from "./day-file.ts";
 import { DayFolder } from "./day-folder.ts";
 import { type Day, dayOf, nameOf } from "./day.ts";
 import type { Batch, BatchOutcome, KeptFiles, WriterSettings } from "./messages.ts";
 import { isExpired, retain } from "./retention.ts";
-import { isDamage, StoreFault } from "./sqlite-fault.ts";
 
 /** The most databases that are open: that of today, and that of yesterday for runs that began before midnight. */
 const MOST_OPEN = 2;
@@ -42,7 +42,7 @@ export class DayWriter {
     } catch (error) {
       this.#release(day);
       if (!this.#folder.isReachable) throw new StoreFault(UNREACHABLE, { cause: error });
-      if (isNew || !(isDamage(error) || this.#folder.isForeign(day))) throw error;
+      if (isNew || !(isDamage(error) || isForeign(error) || this.#folder.isNoFile(day))) throw error;
       this.#folder.setAside(day);
       return { ...this.#write(batch, nowMs), isNew: true };
     }

@@ -1,11 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 
+import { reasonOf } from "../sqlite-fault.ts";
 import { DayFolder } from "./day-folder.ts";
 import { findRun } from "./find-run.ts";
 import { groupFailures } from "./group-failures.ts";
 import { listRuns } from "./list-runs.ts";
 import type { FromReader, Reply, ToReader } from "./messages.ts";
-import { reasonOf } from "./sqlite-fault.ts";
 
 /** The thread that `RecordReader` starts. It does one read at a time. */
 const folder = new DayFolder(String(workerData));

@@ -1,10 +1,10 @@
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 
+import { reasonOf } from "../sqlite-fault.ts";
 import type { Day } from "./day.ts";
 import type { Batch, BatchOutcome, FromWriter, KeptFiles, ToWriter, WriterSettings } from "./messages.ts";
 import { Pending } from "./pending.ts";
-import { reasonOf } from "./sqlite-fault.ts";
 import type { StoredRow } from "./stored-row.ts";
 
 const PROGRAM = path.join(import.meta.dirname, `writer-thread${path.extname(import.meta.filename)}`);

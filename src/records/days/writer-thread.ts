@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 
+import { reasonOf } from "../sqlite-fault.ts";
 import { DayWriter } from "./day-writer.ts";
 import type { Batch, FromWriter, ToWriter, WriterSettings } from "./messages.ts";
-import { reasonOf } from "./sqlite-fault.ts";
 
 /** The interval at which old days are deleted. */
 const CHECK_MS = 60_000;
