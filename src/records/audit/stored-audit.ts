@@ -29,7 +29,8 @@ export class StoredAudit implements Audit {
 
   /** @param threads must be closed after this. */
   constructor(threads: RecordThreads, { onFailure = () => {}, now = Date.now }: AuditOptions = {}) {
-    this.#writer = threads.writer("audit");
+    // First, because the answer to a change waits for its entry.
+    this.#writer = threads.writer("audit", true);
     this.#onFailure = onFailure;
     this.#now = now;
   }
