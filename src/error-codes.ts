@@ -249,6 +249,12 @@ export const PROBLEMS = {
     title: "The store is not available",
     help: "Nothing was run or counted: the operator finds the cause, such as a full disk, in the log.",
   },
+  node_unavailable: {
+    status: 503,
+    fault: "service",
+    title: "A node did not answer",
+    help: "The node may have what the request names: try again, or ask the operator whether all nodes work.",
+  },
 } as const;
 
 /** The party at fault, as sent in the header `Caisson-Fault`. */

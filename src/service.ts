@@ -26,6 +26,7 @@ import { cancelRun, runningIn } from "./http/run/find-runs.ts";
 import type { RunTrace } from "./http/run/run-trace.ts";
 import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
+import { openNodes } from "./nodes/open-nodes.ts";
 import type { Audit } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
@@ -89,7 +90,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Started here and awaited below, because it takes longer than any other step.
   const opening = openSandbox({ ...resources, mostGuests: capacity.guests }, lost.resolve);
   // Awaited below; until then, suppress the unhandled-rejection warning.
-  opening.catch(ignore);
+  opening.catch(() => {});
   closers.defer(async () => (await opening.catch(() => null))?.close());
   const data = path.resolve(config.data);
   const isRoot = isPrivileged();
@@ -164,8 +165,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     }),
     (open) => open.close(),
   );
-  const blockMs = config.blockLimit;
-  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs, held });
+  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs: config.blockLimit, held });
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
 
@@ -174,9 +174,10 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const records = new Records({ store: kept, drain, recentBytes: config.recentRuns, running });
   const runIds = new RunIds();
   const traces = closers.adopt(
-    new RunTraces({ config, policies, records, usage, guests, node: runIds.process }),
+    new RunTraces({ config, policies, records, usage, guests, node: config.nodeName ?? runIds.process }),
     (open) => open.close(),
   );
+  const nodes = await openNodes(config, link, tokens.keys, runIds.process, (silent) => log.pino.warn(silent));
   let draining = false;
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
@@ -192,6 +193,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     containers,
     sources: openSources(config, egress.policy),
     records,
+    nodes,
     log,
     usage,
     audit,
@@ -216,6 +218,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
+  await nodes?.announce();
   return {
     url: urlOf(server, config.tlsCert !== null),
     isolation: sandbox.facts,
@@ -224,6 +227,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     stop: async () => {
       draining = true;
       traces.stopping();
+      await nodes?.close();
       // A stream of events does not end by itself, and the drain waits for all answers.
       records.tail.close();
       await drained(server, containers);
@@ -303,8 +307,6 @@ function listeningPorts(server: Server | null): number[] {
   const address = server?.address();
   return typeof address === "object" && address !== null ? [address.port] : [];
 }
-
-function ignore(): void {}
 
 /** Ends all guests, and waits until the kernel has removed them, so that their control groups can be removed too. */
 async function endAll(guests: Set<Guest>): Promise<void> {

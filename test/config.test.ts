@@ -18,6 +18,10 @@ function faults(sources: Partial<Sources>): string[] {
   return [];
 }
 
+function withNodeUrl(nodeUrl: string): Partial<Sources> {
+  return { flags: { nodeUrl, redis: "redis://127.0.0.1" } };
+}
+
 describe("readConfig", () => {
   it("returns the default of every setting, frozen", () => {
     const config = read({});
@@ -26,6 +30,31 @@ describe("readConfig", () => {
       ["127.0.0.1", 7_070, 30_000, 2 ** 28],
     );
     assert.ok(Object.isFrozen(config));
+  });
+
+  it("accepts a URL of the node that has only a scheme, a host and a port, together with a Redis", () => {
+    const urls = {
+      "http://10.0.0.7:7070": null,
+      "https://a1.example/": "https://a1.example",
+      "http://[::1]:7070": null,
+    };
+    for (const [url, expected] of Object.entries(urls)) assert.equal(read(withNodeUrl(url)).nodeUrl, expected ?? url);
+    const refused = [
+      "",
+      "a1:7070",
+      "ftp://a1",
+      "http://",
+      "http://u:s3cret@a1",
+      "http://a1/path",
+      "http://a1?",
+      "http://a1#x",
+    ];
+    for (const url of refused) {
+      const [fault = ""] = faults(withNodeUrl(url));
+      assert.match(fault, /^--node-url/, url);
+      assert.doesNotMatch(fault, /s3cret/);
+    }
+    assert.deepEqual(faults({ flags: { nodeUrl: "http://a1" } }), ["--node-url needs --redis"]);
   });
 
   it("prefers flags to variables, and variables to the file", () => {

@@ -46,8 +46,20 @@ export async function startTopology(count: number, flags: readonly string[] = []
       const data = path.join(folder, `node-${number}`);
       // The first node creates the keys that all nodes sign with.
       const shared = number === 1 ? [] : ["--keys", keys];
-      const words = ["--data", data, "--redis", redis.url, "--trust-proxy", "127.0.0.1/32", ...shared, ...flags];
-      const node = new ServiceNode(await freePort(), words);
+      const nodePort = await freePort();
+      const place = ["--node-url", `http://127.0.0.1:${nodePort}`, "--node-name", `n${number}`];
+      const words = [
+        "--data",
+        data,
+        "--redis",
+        redis.url,
+        "--trust-proxy",
+        "127.0.0.1/32",
+        ...place,
+        ...shared,
+        ...flags,
+      ];
+      const node = new ServiceNode(nodePort, words);
       closers.defer(() => node.end());
       await node.start();
       if (number === 1) await copyFile(path.join(data, "keys.json"), keys);

@@ -55,6 +55,7 @@ function contradictions(config: Config): string[] {
   if (config.logDrainAuthorization !== null && config.logDrain?.kind !== "url") {
     faults.push("--log-drain-authorization needs the URL of a collector in --log-drain");
   }
+  if (config.nodeUrl !== null && config.redis === null) faults.push("--node-url needs --redis");
   const safe =
     isLoopback(config.host) || config.tlsCert !== null || config.trustProxy.length > 0 || config.insecureHttp;
   if (!safe) {

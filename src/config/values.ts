@@ -84,10 +84,27 @@ function cidr(input: string): string {
 
 /** Parses a realm. It is part of each key in Redis, where braces would select the node. */
 export function realm(input: string): string {
+  return plainName(input);
+}
+
+/** Parses the name of a node, which is in every record of its runs. */
+export function nodeName(input: string): string {
+  return plainName(input);
+}
+
+function plainName(input: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(input)) return input;
   throw new TypeError(
     `${JSON.stringify(input)} is not 1 to 64 letters, digits and _.- characters that begin with a letter or digit`,
   );
+}
+
+/** Parses an http or https URL that has only a host and a port. @returns it without a slash at the end */
+export function origin(input: string): string {
+  const url = URL.parse(input);
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  if (url && isHttp && url.href === `${url.origin}/`) return url.origin;
+  throw new TypeError("it is not http://host:port or https://host:port without anything after it");
 }
 
 export function hostPorts(texts: readonly string[]): HostPort[] {

@@ -11,6 +11,7 @@ const EXPOSED = [
   "RateLimit-Policy",
   "Caisson-Run",
   "Caisson-Fault",
+  "Caisson-Nodes",
   "Server-Timing",
   "Caisson-Version",
   "ETag",

@@ -11,7 +11,13 @@ export interface EndedRun {
   readonly startedMs: number;
   /** The approximate memory that it holds: its console lines, its error and its names. */
   readonly bytes: number;
+  /** The part of `bytes` that its console lines take. */
+  readonly lineBytes: number;
   /** Whether it succeeded and printed nothing. */
   readonly isSilent: boolean;
+  /** Whether all console lines that it had at its end are left. */
+  readonly isWhole: boolean;
+  /** Returns the run without its console lines, which its record then counts as dropped. It may be the same object. */
+  withoutLines(): EndedRun;
   kept(): KeptRun;
 }

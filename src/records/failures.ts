@@ -5,7 +5,7 @@ import type { RunQuery } from "./query.ts";
 import type { FailureGroup } from "./store.ts";
 
 /** The most groups of an answer: stops a task that throws an error with a new name in each run. */
-const MAX_GROUPS = 1_000;
+export const MAX_GROUPS = 1_000;
 
 /**
  * Groups of failures by their cause. Begins with the groups of the store, and adds the failed runs in memory that the store

@@ -47,7 +47,7 @@ export class RecentRuns {
     return this.#containers.get(container)?.runs ?? NO_RUNS;
   }
 
-  /** Returns a run. Its record may have lost console lines: see `isWhole`. */
+  /** Returns a run. Its record may have lost console lines: see `isWhole` of the run. */
   find(container: string, run: string): EndedRun | null {
     return this.of(container).findLast((each) => each.run === run) ?? null;
   }
@@ -73,7 +73,7 @@ export class RecentRuns {
   /** Releases a run that was taken out of `runs`. */
   #drop(container: Container, run: EndedRun): void {
     const holding = container.holdings.get(run.family)!;
-    container.lineBytes -= lineBytesOf(run);
+    container.lineBytes -= run.lineBytes;
     this.#shares.grow(holding, -run.bytes - RUN_BYTES);
     holding.runs -= 1;
     if (holding.runs > 0) return;
@@ -85,15 +85,16 @@ export class RecentRuns {
 
   /** Removes lines of the oldest runs until the container is within its limit. Their records stay. */
   #trimLines(container: Container, newest: EndedRun): void {
-    container.lineBytes += lineBytesOf(newest);
+    container.lineBytes += newest.lineBytes;
     const { runs } = container;
     for (let at = 0; container.lineBytes > LINES_OF_CONTAINER && at < runs.length; at++) {
       const run = runs[at]!;
-      if (lineBytesOf(run) === 0) continue;
-      const trimmed = new TrimmedRun(run, run === newest ? LINES_OF_CONTAINER : 0);
+      const { bytes, lineBytes } = run;
+      if (lineBytes === 0) continue;
+      const trimmed = run === newest ? new TrimmedRun(run, LINES_OF_CONTAINER) : run.withoutLines();
       runs[at] = trimmed;
-      container.lineBytes += trimmed.lineBytes - lineBytesOf(run);
-      this.#shares.grow(container.holdings.get(run.family)!, trimmed.bytes - run.bytes);
+      container.lineBytes += trimmed.lineBytes - lineBytes;
+      this.#shares.grow(container.holdings.get(run.family)!, trimmed.bytes - bytes);
     }
   }
 
@@ -112,11 +113,6 @@ export class RecentRuns {
   }
 }
 
-/** Whether the record of a run of `RecentRuns` still has all its console lines. */
-export function isWhole(run: EndedRun): boolean {
-  return !(run instanceof TrimmedRun) || run.isWhole;
-}
-
 interface Container {
   readonly name: string;
   /** In the order of their ends. */
@@ -128,9 +124,3 @@ interface Container {
 }
 
 const NO_RUNS: readonly EndedRun[] = [];
-
-/** Until a run is trimmed, its bytes count as console lines: only its record has the exact figure. */
-function lineBytesOf(run: EndedRun): number {
-  if (run instanceof TrimmedRun) return run.lineBytes;
-  return run.isSilent ? 0 : run.bytes;
-}

@@ -5,7 +5,7 @@ import type { EndedRun } from "./ended-run.ts";
 import { FailureGroups } from "./failures.ts";
 import { selectsContainer, selectsRun } from "./match.ts";
 import { byNewest, type Cursor, type RunQuery } from "./query.ts";
-import { isWhole, RecentRuns } from "./recent.ts";
+import { RecentRuns } from "./recent.ts";
 import { type ConsoleLine, entryOf, type RunEntry, type RunRecord } from "./record.ts";
 import type { FailureGroup, RecordStore, StoredPage } from "./store.ts";
 import { Tail } from "./tail.ts";
@@ -25,7 +25,9 @@ export interface RecordsOptions {
  * The source of an answer: memory and disk; memory only, because the service keeps no records on disk; or memory only,
  * because the disk cannot be read now.
  */
-export type History = "kept" | "off" | "unavailable";
+export type History = (typeof HISTORIES)[number];
+/** From the most history to the least that an operator expects. */
+export const HISTORIES = ["kept", "off", "unavailable"] as const;
 
 /** An entry of a page. Its text is made at the last moment, because a page may be cut. */
 export interface ListedRun extends Cursor {
@@ -115,7 +117,7 @@ export class Records {
   async get(container: string, run: string, reader: string): Promise<FoundRun | null> {
     const flying = this.#running(container).find((each) => each.run === run);
     const recent = this.#recent.find(container, run);
-    if (recent && isWhole(recent)) return recent.kept();
+    if (recent?.isWhole) return recent.kept();
     if (flying && !recent) return flying.kept();
     const { answer } = await this.#read((store) => store.get(container, run, reader));
     return answer ?? recent?.kept() ?? null;

@@ -52,6 +52,10 @@ export class TrimmedRun implements EndedRun {
     };
   }
 
+  withoutLines(): EndedRun {
+    return new TrimmedRun(this, 0);
+  }
+
   kept(): KeptRun {
     return this.#kept;
   }

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import type { Identity } from "./privilege.ts";
@@ -22,17 +22,33 @@ const STATE = "/var/lib/caisson";
 export async function reachableFolder(data: string, identity: Identity): Promise<string> {
   const place = await realpath(data);
   if (await maySearchAbove(place, identity)) return data;
-  const folder = path.join(STATE, createHash("sha256").update(place).digest("hex").slice(0, 16));
+  const folder = path.join(STATE, await idOf(place));
   // The user must not choose where root writes, so it gets only the last folder.
   const created = await mkdir(STATE, { recursive: true });
   // The mode of `mkdir` depends on the umask.
-  if (created !== undefined) await chmod(STATE, 0o755);
+  if (created !== undefined) await chmod(STATE, 0o711);
   await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
+  const { uid: owner } = await stat(folder);
+  // The owner of a data folder could name the folder of another service.
+  if (owner !== 0 && owner !== identity.uid) throw new Error(`${folder} belongs to another service (user id ${owner})`);
   await refuseLinks(folder);
   await giveFolder(folder, identity);
   return folder;
+}
+
+/** Returns the name of a data folder's other folder. A data folder that is deleted and created again gets a new name. */
+async function idOf(data: string): Promise<string> {
+  const file = path.join(data, "history.id");
+  const created = await writeFile(file, randomBytes(8).toString("hex"), { flag: "wx", mode: 0o600 }).catch(
+    (error: NodeJS.ErrnoException) => error,
+  );
+  if (created && created.code !== "EEXIST") throw created;
+  const id = (await readFile(file, "latin1")).trim();
+  // The owner of the data folder may have written it, and root must not follow it to another place.
+  if (/^[0-9a-f]{16}$/.test(id)) return id;
+  throw new Error(`${file} does not contain the name of a folder; delete it`);
 }
 
 /** Whether the user may search all folders above a folder. It ignores access control lists. */

@@ -5,6 +5,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { type ProblemCode, PROBLEMS } from "../../src/error-codes.ts";
+import { missing, startRedis } from "../redis/server.ts";
 import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
 import { type Answer, collect, type RequestOptions } from "./http.ts";
 import { hasPrlimit, limitFiles } from "./limit-files.ts";
@@ -18,6 +19,8 @@ const LIMITS = ["--code-limit", "64KiB", "--family-secrets", "1KiB"];
 const CROWDED = [...NO_WALL, "--concurrency", "1", "--max-containers", "1", "--token-containers", "9"];
 const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "6s"];
 const WAITS = "(context) => new Promise((resolve) => context.signal.addEventListener('abort', resolve))";
+
+const NO_REDIS = await missing("redis-server");
 
 let service: Service;
 let crowded: Service;
@@ -137,6 +140,14 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     await limitFiles(crowded, "unlimited");
     return answer;
   },
+  node_unavailable: async () => {
+    await using redis = await startRedis();
+    // A node that has announced itself, but does not announce where it is.
+    await redis.client.zadd("caisson:{caisson}:nodes:seen", Date.now(), "0123456789ab");
+    return await onOtherService(["--redis", redis.url], (other) =>
+      other.request("GET", "/api/runs/codes/0123456789ab-1"),
+    );
+  },
 };
 
 /** Returns the answer to the second of two runs of a token with these claims. */
@@ -209,6 +220,7 @@ async function untilRefused(ask: () => Promise<Answer>): Promise<Answer> {
 const MISSING: Partial<Record<ProblemCode, string>> = {
   internal_error: "only a bug causes it: test/http/problem.test.ts tests its answer",
   ...(hasPrlimit() ? {} : { store_unavailable: "there is no prlimit" }),
+  ...(NO_REDIS ? { node_unavailable: NO_REDIS } : {}),
 };
 
 describe("every code of the table of errors can be provoked over HTTP", () => {

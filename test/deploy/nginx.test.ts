@@ -268,6 +268,34 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     });
   }
 
+  it("sends neither a run that is answered with its record nor a cancellation twice", async (t) => {
+    const arrived: string[] = [];
+    const port = await proxyTo(t, [await vanishing(t, arrived), await vanishing(t, arrived)]);
+    for (const start of [
+      "POST /api/runs/acme",
+      "DELETE /api/runs/acme/0123456789ab-1",
+      "DELETE /api/runs/x/../acme/1",
+    ]) {
+      arrived.length = 0;
+      const answer = await sendRaw(port, [
+        `${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      ]);
+      assert.match(answer, /^HTTP\/1\.1 502 /);
+      assert.equal(arrived.length, 1, start);
+    }
+    arrived.length = 0;
+    await request(port, "GET", "/api/runs/acme", {});
+    assert.equal(arrived.length, 2, "a read is repeated");
+  });
+
+  it("sends a cancellation to the next node if its node does not listen", async (t) => {
+    const port = await proxied(t, null, named("two"));
+    for (let number = 0; number < 8; number++) {
+      const answer = await request(port, "DELETE", `/api/runs/demo-${number}/0123456789ab-1`, {});
+      assert.deepEqual([answer.status, answer.text], [200, "two"]);
+    }
+  });
+
   describe("sends no run twice if its node takes too long", { concurrency: METHODS.length }, () => {
     for (const method of METHODS) {
       it(method, async (t) => {
@@ -288,11 +316,39 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     for (let number = 0; number < 30; number++) {
       const { text } = await request(port, "POST", `/api/run/demo-${number}?a=${number}`, { body: "1" });
       seen.add(text);
-      for (const target of [`/api/run/demo-${number}/task`, `/api/limits/container/demo-${number}`]) {
+      const runs = `/api/runs/demo-${number}`;
+      for (const target of [
+        `/api/run/demo-${number}/task`,
+        `/api/limits/container/demo-${number}`,
+        runs,
+        `${runs}/events`,
+      ]) {
         assert.equal((await request(port, "GET", target, {})).text, text);
       }
+      assert.equal((await request(port, "POST", runs, { body: "1" })).text, text);
+      assert.equal((await request(port, "DELETE", `${runs}/0123456789ab-1`, {})).text, text);
     }
     assert.equal(seen.size, 3);
+  });
+
+  it("answers others while one address holds more heads than a distribution's nginx has places, and ends these heads", async (t) => {
+    const port = await proxied(t, named("node"));
+    const held: Socket[] = [];
+    t.after(() => {
+      for (const socket of held) socket.destroy();
+    });
+    // In portions, because the queue of a listening socket is short.
+    for (let portion = 0; portion < 34; portion++) {
+      const sockets = Array.from({ length: 250 }, () => connect(port, "127.0.0.1", () => {}));
+      for (const socket of sockets) socket.on("error", () => {}).write("G");
+      held.push(...sockets);
+      await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    }
+    assert.ok(held.filter((socket) => !socket.destroyed).length > 2 * 1_024);
+    assert.equal((await request(port, "GET", "/api/run/anyone", {})).text, "node");
+    const isEnded = (): boolean => held.every((socket) => socket.destroyed || socket.readableEnded || socket.closed);
+    for (const socket of held) socket.resume();
+    await until(isEnded, "nginx has ended the heads");
   });
 
   it("passes on an answer while it is created", async (t) => {

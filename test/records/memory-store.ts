@@ -56,6 +56,9 @@ export class MemoryRecordStore implements RecordStore {
 
 function ended(kept: KeptRun): Parameters<FailureGroups["add"]>[0] {
   const { record, family, startedMs } = kept;
-  const { run, container, status } = record;
-  return { run, container, status, family, startedMs, bytes: 0, isSilent: false, kept: () => kept };
+  const run: Parameters<FailureGroups["add"]>[0] = {
+    ...{ run: record.run, container: record.container, status: record.status, family, startedMs },
+    ...{ bytes: 0, lineBytes: 0, isSilent: false, isWhole: true, withoutLines: () => run, kept: () => kept },
+  };
+  return run;
 }

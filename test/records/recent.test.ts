@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { EndedRun } from "../../src/records/ended-run.ts";
-import { CONTAINER_BYTES, isWhole, RecentRuns, RUN_BYTES } from "../../src/records/recent.ts";
+import { CONTAINER_BYTES, RecentRuns, RUN_BYTES } from "../../src/records/recent.ts";
 import { seeded } from "../seeded.ts";
 import { runOf, type RunOptions } from "./run-of.ts";
 
@@ -57,7 +57,7 @@ describe("the memory of the latest runs", () => {
       assert.deepEqual([console, dropped], [[], { lines: 2, bytes: 10_000 }]);
     }
     assert.deepEqual(
-      recent.of("demo").map((run) => isWhole(run)),
+      recent.of("demo").map(({ isWhole }) => isWhole),
       [...Array.from({ length: 6 }, () => false), ...Array.from({ length: 6 }, () => true)],
     );
     assert.equal(recent.bytes, held(recent));
@@ -79,7 +79,7 @@ describe("the memory of the latest runs", () => {
     const failed = add(recent, { status: "threw", error: { message: "m".repeat(40_000) } });
     add(recent, { printed: ["x".repeat(40_000)] });
     const kept = recent.find("demo", failed.run)!;
-    assert.equal(isWhole(kept), true);
+    assert.equal(kept.isWhole, true);
     assert.deepEqual(kept.kept(), failed.kept());
     assert.equal(recent.bytes, held(recent));
   });

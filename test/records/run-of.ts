@@ -1,5 +1,6 @@
 import type { EndedRun } from "../../src/records/ended-run.ts";
 import type { ConsoleLine, RecordError, RunRecord, RunStatus } from "../../src/records/record.ts";
+import { TrimmedRun } from "../../src/records/trimmed-run.ts";
 
 export interface RunOptions {
   container?: string;
@@ -37,12 +38,16 @@ export function runOf(options: RunOptions = {}): EndedRun & { readonly record: R
     ...options.record,
   };
   const texts = [...printed, error?.message ?? "", error?.stack ?? ""];
-  return {
+  const ended: EndedRun & { readonly record: RunRecord } = {
     ...{ run, container, status, family, startedMs, record },
+    lineBytes: printed.reduce((sum, text) => sum + text.length + 64, 0),
+    isWhole: true,
+    withoutLines: () => new TrimmedRun(ended, 0),
     bytes: texts.reduce((sum, text) => sum + text.length, 64 * printed.length),
     isSilent: status === "ok" && printed.length === 0,
     kept: () => ({ record, family, lineage: [family], startedMs }),
   };
+  return ended;
 }
 
 function errorOf(changes: Partial<RecordError>): RecordError {

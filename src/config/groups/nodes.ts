@@ -1,6 +1,6 @@
 import { redisPlace, type RedisPlace } from "../redis-place.ts";
 import { one, type Settings } from "../setting.ts";
-import { choice, duration, file, realm } from "../values.ts";
+import { choice, duration, file, nodeName, origin, realm } from "../values.ts";
 
 export interface NodeConfig {
   readonly redis: RedisPlace | null;
@@ -9,6 +9,8 @@ export interface NodeConfig {
   readonly realm: string;
   readonly onStoreLoss: "deny" | "allow";
   readonly revocationLag: number;
+  readonly nodeUrl: string | null;
+  readonly nodeName: string | null;
 }
 
 export const NODES: Settings<NodeConfig> = {
@@ -39,5 +41,18 @@ export const NODES: Settings<NodeConfig> = {
     "longest delay with which a node receives changes of tokens and policies; after it, the node refuses all requests: " +
       "stops revoked tokens on a node that is cut off",
     duration(1_000),
+  ),
+  nodeUrl: one<string | null>(
+    "--node-url <url>",
+    null,
+    "http or https URL at which the other nodes on --redis reach this node, and not the proxy in front of them, such as " +
+      "http://10.0.0.7:7070; reads of records then cover all nodes",
+    origin,
+  ),
+  nodeName: one<string | null>(
+    "--node-name <name>",
+    null,
+    "the node in records of runs, such as a1; by default the part of run ids that names the process",
+    nodeName,
   ),
 };

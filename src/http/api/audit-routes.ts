@@ -1,8 +1,11 @@
 import { type MemberFault, refuseFaults } from "../../members.ts";
-import { type AuditQuery, parseAuditCursor } from "../../records/audit/audit.ts";
+import { auditPages } from "../../nodes/answers/audit.ts";
+import { type AuditPage, type AuditQuery, parseAuditCursor } from "../../records/audit/audit.ts";
 import { isJti } from "../../tokens/claims.ts";
+import { answerOfAll, authenticateReading } from "./node-reads.ts";
 import { pageQuery } from "./page-query.ts";
-import { type Api, type ApiDependencies, authenticate, type Call, forbidden, json, resource } from "./route.ts";
+import { type Api, type ApiDependencies, type Call, forbidden, jsonText, resource } from "./route.ts";
+import { entriesText } from "./run-texts.ts";
 import { parseTime, TIME_FORM } from "./time-query.ts";
 
 const FILTERS = ["since", "until", "action", "by"];
@@ -13,10 +16,16 @@ export function serveAudit(api: Api, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
   resource(api, "/api/audit", {
     GET: async (call) => {
-      const { claims } = await authenticate(call, dependencies);
+      const reading = await authenticateReading(call, dependencies);
       const query = readQuery(call);
+      const { claims, family } = reading.by;
       if (!claims.admin) throw forbidden();
-      return json(200, await audit.list(query));
+      const read = (): Promise<AuditPage> => audit.list(query);
+      return answerOfAll(call, dependencies, reading, auditPages(query), read, async ({ entries, next }, nodes) => {
+        // Each node has limited its part. A page may not be cut between entries that no cursor can separate.
+        const { text } = await entriesText(entries, (entry) => entry, family, Infinity);
+        return jsonText(200, `{"entries":${text},${JSON.stringify({ next, nodes }).slice(1)}`);
+      });
     },
   });
 }

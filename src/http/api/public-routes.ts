@@ -29,7 +29,7 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/healthz", { GET: health });
   resource(api, "/readyz", { GET: health });
   resource(api, "/.well-known/jwks.json", {
-    GET: () => text(200, JSON.stringify(tokens.keys.jwks()), JWKS_TYPE, JWKS_CACHE),
+    GET: () => text(200, JSON.stringify(tokens.keys.jwks()), JWKS_TYPE, ["Cache-Control", JWKS_CACHE]),
   });
   const page = errorsPage();
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });

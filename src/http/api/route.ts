@@ -8,6 +8,7 @@ import type { Config } from "../../config.ts";
 import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
+import type { Nodes } from "../../nodes/nodes.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Audit } from "../../records/audit/audit.ts";
 import type { Drain } from "../../records/drain/drain.ts";
@@ -42,6 +43,8 @@ export interface ApiDependencies {
   readonly tasks: Tasks;
   readonly containers: ContainerManager;
   readonly records: Records;
+  /** The other nodes of the service; null without Redis. */
+  readonly nodes: Nodes | null;
   readonly log: Log;
   readonly usage: Pick<Usage, "read" | "losses">;
   readonly audit: Pick<Audit, "add" | "list" | "losses">;
@@ -114,6 +117,9 @@ export async function authenticate(call: Call, { authenticator, config, tokens }
   return caller;
 }
 
+/** The token of a change, and the address of its client, unless that is the client of the request. */
+type Changer = Pick<Caller, "claims" | "quotaFamily"> & { readonly client?: string };
+
 /**
  * Records a change in the log and in the audit: what was changed, which token changed it, and from which client address.
  * Resolves when the entry is on the disk, so that no client receives the answer to a change without an entry. A disk that
@@ -126,11 +132,10 @@ export async function audit(
   call: Call,
   { log, proxies, audit: entries }: ApiDependencies,
   what: string,
-  { claims: { jti: by }, quotaFamily: family }: Pick<Caller, "claims" | "quotaFamily">,
+  { claims: { jti: by }, quotaFamily: family, client = proxies.clientOf(call.env.incoming) }: Changer,
   details: Readonly<Record<string, unknown>>,
   action: string = what,
 ): Promise<void> {
-  const client = proxies.clientOf(call.env.incoming);
   log.audit(what, { ...details, by, client });
   await entries.add({ action, by, family, client, details });
 }
@@ -173,9 +178,9 @@ export function jsonText(status: number, body: string): Response {
   return answer(status, body, ["Content-Type", "application/json", ...COMMON]);
 }
 
-/** @param cache the `Cache-Control` of the answer (RFC 9111) if clients may cache it */
-export function text(status: number, body: string, type: string, cache?: string): Response {
-  return answer(status, body, ["Content-Type", type, ...COMMON, ...(cache ? ["Cache-Control", cache] : [])]);
+/** @param headers further headers, or other values of headers that every answer has */
+export function text(status: number, body: string, type: string, headers: readonly string[] = []): Response {
+  return answer(status, body, ["Content-Type", type, ...COMMON, ...headers]);
 }
 
 /**

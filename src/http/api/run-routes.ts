@@ -1,22 +1,16 @@
 import { Problem } from "../../errors.ts";
+import { failureGroups } from "../../nodes/answers/failures.ts";
+import { RecordReader, writeRecord } from "../../nodes/answers/run.ts";
+import { runPages } from "../../nodes/answers/runs.ts";
 import type { RunQuery } from "../../records/query.ts";
 import type { RunRecord } from "../../records/record.ts";
+import type { Failures, RunPage } from "../../records/records.ts";
 import { visibleRecord } from "../../records/visible.ts";
-import type { Caller } from "../../tokens/caller.ts";
 import { containerName } from "../target.ts";
 import { mustRead, seesTasks } from "./may-read.ts";
+import { answerOfAll, askForRun, authenticateReading, nodeAnswer, type Reading } from "./node-reads.ts";
 import { readParameters } from "./page-query.ts";
-import {
-  type Api,
-  type ApiDependencies,
-  authenticate,
-  type Call,
-  type Handler,
-  jsonText,
-  resource,
-  segment,
-  text,
-} from "./route.ts";
+import { type Api, type ApiDependencies, type Call, type Handler, jsonText, resource, segment, text } from "./route.ts";
 import { followEvents } from "./run-events.ts";
 import { readFailureQuery, readListQuery } from "./run-query.ts";
 import { consoleNdjson, consoleText, entriesText, recordText } from "./run-texts.ts";
@@ -49,33 +43,43 @@ export function serveRuns(api: Api, dependencies: ApiDependencies, methods: RunM
 
 function listRuns(dependencies: ApiDependencies): Handler {
   return async (call) => {
-    const by = await authenticate(call, dependencies);
-    return runPage(readListQuery(call, null, by), by, dependencies);
+    const reading = await authenticateReading(call, dependencies);
+    return runPage(call, readListQuery(call, null, reading.by), reading, dependencies);
   };
 }
 
+/** A container usually runs on one node, but on another while its node is away. So this list asks all nodes, too. */
 function listRunsOfContainer(dependencies: ApiDependencies): Handler {
   return async (call) => {
-    const by = await authenticate(call, dependencies);
+    const reading = await authenticateReading(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
-    return runPage(readListQuery(call, container, by), by, dependencies);
+    return runPage(call, readListQuery(call, container, reading.by), reading, dependencies);
   };
 }
 
-async function runPage(query: RunQuery, { family }: Caller, { records }: ApiDependencies): Promise<Response> {
-  const { runs, next, omitted, history } = await records.list(query, family);
-  const { text: entries, count } = await entriesText(runs, ({ entry }) => entry(), family);
-  const last = count < runs.length ? runs[count - 1]! : next;
-  return listing("runs", entries, { next: last && `${last.startedMs}.${last.run}`, omitted, history });
+function runPage(call: Call, query: RunQuery, reading: Reading, dependencies: ApiDependencies): Promise<Response> {
+  const { family } = reading.by;
+  const read = (): Promise<RunPage> => dependencies.records.list(query, family);
+  return answerOfAll(call, dependencies, reading, runPages(query), read, async (page, nodes) => {
+    const { runs, next, omitted, history } = page;
+    const { text: entries, count } = await entriesText(runs, ({ entry }) => entry(), family);
+    const last = count < runs.length ? runs[count - 1]! : next;
+    return listing("runs", entries, { next: last && `${last.startedMs}.${last.run}`, omitted, history, nodes });
+  });
 }
 
 function listFailures(dependencies: ApiDependencies): Handler {
   return async (call) => {
-    const by = await authenticate(call, dependencies);
-    const query = readFailureQuery(call, by);
-    const { groups, complete, history } = await dependencies.records.failures(query, by.family);
-    const { text: entries, count } = await entriesText(groups, (group) => group, by.family);
-    return listing("failures", entries, { complete: complete && count === groups.length, history });
+    const reading = await authenticateReading(call, dependencies);
+    const { family } = reading.by;
+    const query = readFailureQuery(call, reading.by);
+    const read = (): Promise<Failures> => dependencies.records.failures(query, family);
+    return answerOfAll(call, dependencies, reading, failureGroups(query), read, async (failures, nodes) => {
+      const { groups, history } = failures;
+      const { text: entries, count } = await entriesText(groups, (group) => group, family);
+      const complete = failures.complete && count === groups.length && nodes.answered === nodes.asked;
+      return listing("failures", entries, { complete, history, nodes });
+    });
   };
 }
 
@@ -85,27 +89,35 @@ function listing(name: string, entries: string, more: object): Response {
 
 function getRun(dependencies: ApiDependencies): Handler {
   return async (call) => {
-    const { record, by } = await findRun(call, dependencies);
-    return jsonText(200, await recordText(record, by.family));
+    const { record, reading } = await findRun(call, dependencies);
+    const { family } = reading.by;
+    if (reading.isOfNode) return nodeAnswer(await writeRecord(record, family));
+    return jsonText(200, await recordText(record, family));
   };
 }
 
 function getConsole(dependencies: ApiDependencies): Handler {
   return async (call) => {
-    const { record, by } = await findRun(call, dependencies);
+    const { record, reading } = await findRun(call, dependencies);
+    const { family } = reading.by;
     const { accept = "" } = call.env.incoming.headers;
-    if (NDJSON.test(accept)) return text(200, await consoleNdjson(record, by.family), "application/x-ndjson");
-    return text(200, await consoleText(record, by.family), "text/plain; charset=utf-8");
+    if (NDJSON.test(accept)) return text(200, await consoleNdjson(record, family), "application/x-ndjson");
+    return text(200, await consoleText(record, family), "text/plain; charset=utf-8");
   };
 }
 
-/** Returns the record of a path, as far as the caller may see it. */
-async function findRun(call: Call, dependencies: ApiDependencies): Promise<{ record: RunRecord; by: Caller }> {
-  const by = await authenticate(call, dependencies);
+/** Returns the record of a path, as far as the caller may see it, from this node or from another one. */
+async function findRun(call: Call, dependencies: ApiDependencies): Promise<{ record: RunRecord; reading: Reading }> {
+  const reading = await authenticateReading(call, dependencies);
+  const { by } = reading;
   const container = containerName(segment(call, CONTAINER));
+  const run = segment(call, RUN);
   readParameters(call, []);
   mustRead(by, container);
-  const found = await dependencies.records.get(container, segment(call, RUN), by.family);
-  if (!found) throw new Problem("not_found", "no run with this id is kept here; its record may have been removed");
-  return { record: visibleRecord(found.record, seesTasks(by)), by };
+  const found = await dependencies.records.get(container, run, by.family);
+  const request = { method: "GET", container, run } as const;
+  const record =
+    found?.record ?? (await askForRun(dependencies, reading, request, () => new RecordReader(container, run)));
+  if (!record) throw new Problem("not_found", "no run with this id is kept here; its record may have been removed");
+  return { record: visibleRecord(record, seesTasks(by)), reading };
 }

@@ -1,25 +1,27 @@
 import { Slices } from "../../next-turn.ts";
 import type { ConsoleLine, RunRecord } from "../../records/record.ts";
 
-/** The most characters of the entries of a page: stops pages of errors with long messages. */
+/** The most characters of the entries of a page of runs or failures: stops pages of errors with long messages. */
 const MAX_PAGE_CHARS = 2 * 2 ** 20;
 
 /**
  * Writes the entries of a page as JSON, in slices.
  *
  * @param holder the `holder` argument of `nextTurn`
+ * @param maxChars the characters after which no entry is added
  * @returns the JSON array of the first entries, at least one, and their number. It is lower if the page would be too large.
  */
 export async function entriesText<T>(
   entries: readonly T[],
   describe: (entry: T) => object,
   holder: string,
+  maxChars: number = MAX_PAGE_CHARS,
 ): Promise<{ readonly text: string; readonly count: number }> {
   const slices = new Slices(holder);
   const texts: string[] = [];
   let chars = 0;
   for (const entry of entries) {
-    if (chars > MAX_PAGE_CHARS) break;
+    if (chars > maxChars) break;
     if (slices.hasEnded) await slices.next();
     const text = JSON.stringify(describe(entry));
     texts.push(text);

@@ -1,19 +1,14 @@
 import { type MemberFault, refuseFaults } from "../../members.ts";
 import { nextTurn } from "../../next-turn.ts";
+import { usageRows } from "../../nodes/answers/usage.ts";
+import { tooMuch } from "../../records/usage/stored-usage.ts";
+import { READ_BOUNDS } from "../../records/usage/usage-reader.ts";
 import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
 import { parseTarget } from "../target.ts";
-import {
-  type Api,
-  type ApiDependencies,
-  authenticate,
-  type Call,
-  forbidden,
-  jsonText,
-  resource,
-  text,
-} from "./route.ts";
+import { answerOfAll, authenticateReading } from "./node-reads.ts";
+import { type Api, type ApiDependencies, type Call, forbidden, jsonText, resource, text } from "./route.ts";
 import { parseTime, TIME_FORM } from "./time-query.ts";
 import { CSV_TYPE, csvTable } from "./usage-csv.ts";
 
@@ -29,13 +24,22 @@ export function serveUsage(api: Api, dependencies: ApiDependencies): void {
   const { usage } = dependencies;
   resource(api, "/api/usage", {
     GET: async (call) => {
-      const caller = await authenticate(call, dependencies);
+      const reading = await authenticateReading(call, dependencies);
+      const { by: caller } = reading;
       const range = readQuery(parseTarget(call.env.incoming.url!).query, Date.now());
       if (!permitsVerb(caller.claims, "logs")) throw forbidden();
-      const rows = await usage.read({ ...range, ...visibleTo(caller) }, caller.family);
-      if (!wantsCsv(call)) return jsonText(200, `{"usage":[${await inSlices(rows, JSON.stringify, ",", caller)}]}`);
-      const { head, line } = csvTable(range.by, rows);
-      return text(200, head + (await inSlices(rows, line, "", caller)), CSV_TYPE);
+      const read = (): Promise<readonly UsageRow[]> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
+      return answerOfAll(call, dependencies, reading, usageRows(range), read, async (rows, nodes) => {
+        if (rows.length > READ_BOUNDS.rows) throw tooMuch({ exceeded: "rows", most: READ_BOUNDS.rows });
+        if (!wantsCsv(call)) {
+          const written = await inSlices(rows, JSON.stringify, ",", caller);
+          return jsonText(200, `{"usage":[${written}],"nodes":${JSON.stringify(nodes)}}`);
+        }
+        const { head, line } = csvTable(range.by, rows);
+        // A table has no place for it. The header is a dictionary (RFC 9651, section 3.2).
+        const counts = ["Caisson-Nodes", `asked=${nodes.asked}, answered=${nodes.answered}`];
+        return text(200, head + (await inSlices(rows, line, "", caller)), CSV_TYPE, counts);
+      });
     },
   });
 }

@@ -1,8 +1,8 @@
-import type { ConsoleLine, RunRecord } from "../../records/record.ts";
+import type { ConsoleLine } from "../../records/record.ts";
 import type { Outcome } from "./execution.ts";
 import { type RecordOptions, withEnvelopeOptions } from "./record-options.ts";
 import { NO_RESULT, readResult, type RecordResult } from "./record-result.ts";
-import { type RecordView, visiblePart } from "./record-view.ts";
+import { type RecordView, type VisibleRecord, visiblePart } from "./record-view.ts";
 import type { RunAnswer } from "./run-answer.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -84,10 +84,13 @@ export class RecordAnswer {
 }
 
 /** Returns the record as JSON, with the result after the status. The result is JSON text already. */
-function recordText(record: Omit<RunRecord, "console">, result: RecordResult): string {
-  const { run, container, task, version, trigger, node, token, status, ...rest } = record;
+function recordText(record: VisibleRecord, result: RecordResult): string {
+  const { run, container, task, version, trigger, node, token, status, ...others } = record;
+  const { resultType, response, console, dropped, error, ...rest } = others;
+  // In the order in which a person reads it.
   const first = JSON.stringify({ run, container, task, version, trigger, node, token, status });
-  return `${first.slice(0, -1)},"result":${result.json}${cut(result)},${JSON.stringify(rest).slice(1)}`;
+  const last = JSON.stringify({ resultType, response, console, dropped, error, ...rest });
+  return `${first.slice(0, -1)},"result":${result.json}${cut(result)},${last.slice(1)}`;
 }
 
 function cut({ isTruncated }: RecordResult): string {

@@ -18,6 +18,8 @@ const LINE_BYTES = 64;
 /** The approximate memory of a trace without lines and error. */
 const TRACE_BYTES = 512;
 
+/** The lines of a run that has printed and has lost its lines. */
+const NONE_LEFT: ConsoleLine[] = [];
 const NO_USAGE: readonly KeyUsage[] = [];
 const NO_LINES: readonly ConsoleLine[] = [];
 const NO_EGRESS = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
@@ -61,6 +63,7 @@ export class RunTrace implements EndedRun {
   status: RunStatus = "running";
   error: RecordError | null = null;
   #lines: ConsoleLine[] | null = null;
+  #isTrimmed = false;
   /** What the run counts for. */
   cell: UsageCell | null = null;
   droppedLines = 0;
@@ -122,6 +125,24 @@ export class RunTrace implements EndedRun {
 
   get lines(): readonly ConsoleLine[] {
     return this.#lines ?? NO_LINES;
+  }
+
+  get lineBytes(): number {
+    return this.#linesBytes;
+  }
+
+  get isWhole(): boolean {
+    return !this.#isTrimmed;
+  }
+
+  withoutLines(): this {
+    for (const { text } of this.lines) this.droppedBytes += Buffer.byteLength(text);
+    this.droppedLines += this.lines.length;
+    this.#bytes -= this.#linesBytes;
+    this.#linesBytes = 0;
+    this.#lines = NONE_LEFT;
+    this.#isTrimmed = true;
+    return this;
   }
 
   get bytes(): number {
@@ -188,8 +209,11 @@ export class RunTrace implements EndedRun {
 
   /** The `jti` of the tokens that the run is counted for, and of the tokens above them. */
   get lineage(): readonly string[] {
-    const all = this.#callers.flatMap(({ claims: { jti, parents } }) => [jti, ...parents]);
-    return [...new Set(all)];
+    const [caller, bearer] = this.#callers;
+    const { jti, parents } = caller!.claims;
+    const own = parents.length === 0 ? [jti] : [jti, ...parents];
+    if (!bearer) return own;
+    return [...new Set([...own, bearer.claims.jti, ...bearer.claims.parents])];
   }
 
   /** Reads what the guest has used until now. */

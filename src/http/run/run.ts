@@ -4,26 +4,18 @@ import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { mayHaveSecrets } from "../../tokens/secrets/vault.ts";
-import { clientNetwork } from "../address.ts";
-import type { MemoryOwner } from "../bodies.ts";
-import { readCredential } from "../credential.ts";
 import { asProblem } from "../problem.ts";
 import { discardRest } from "../read-body.ts";
-import { containerName, type Target, taskUrl } from "../target.ts";
+import type { Target } from "../target.ts";
+import { authorizeRun } from "./authorize-run.ts";
 import { dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { fetchCode } from "./fetch-code.ts";
-import { findTask, mustBeRunnable, mustNotHaveEnded, type RunTarget, subjectOfTask } from "./find-task.ts";
+import { mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
-import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { observeRun } from "./observe-run.ts";
-import { RecordAnswer } from "./record-answer.ts";
-import { readQueryOptions } from "./record-options.ts";
-import { viewOf } from "./record-view.ts";
 import { redactionOf } from "./redactions.ts";
-import { RunAnswer } from "./run-answer.ts";
 import { callersOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
@@ -41,7 +33,7 @@ export class RunEndpoint {
 
   /** @throws {Problem} until the request is authorized; after that, the run answers every error itself. */
   async handle(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
-    const call = await this.#authorize(request, response, target, path);
+    const call = await authorizeRun(request, response, target, path, this.#with);
     try {
       const outcome = await this.#run(call);
       if (call.recorded) await call.recorded.finish(call.trace!, outcome);
@@ -54,44 +46,6 @@ export class RunEndpoint {
   /** Runs a task once without publishing it. As `dryRun`. */
   dryRun(request: IncomingMessage, response: ServerResponse, draft: DraftTask, by: Caller): Promise<string> {
     return dryRun(request, response, draft, by, this.#with, (call, input) => this.#beginWith(call, input));
-  }
-
-  async #authorize(
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: Target,
-    path: RunTarget,
-  ): Promise<RunCall> {
-    const arrivedMs = performance.now();
-    const { config, tokens, tasks, authenticator, runIds } = this.#with;
-    const found = path.task === null ? null : await findTask(tasks, path);
-    // A public task runs for every client: the credentials of the request are for the task.
-    const credential = found?.public ? null : readCredential(request, target.query, config.queryKey);
-    // The authenticator answers from its cache without a turn of the event loop.
-    const verified = credential && authenticator.verify(credential.token, request);
-    const bearer = verified instanceof Promise ? await verified : verified;
-    if (bearer) tokens.uses.seen(bearer.claims);
-    const container = containerName(path.container);
-    const { resultLimit } = config;
-    const options = path.isRecorded ? readQueryOptions(target.query, resultLimit) : null;
-    const url = options ? null : taskUrl(target.query);
-    refuseAsSubresource(request);
-    if (bearer) authorize(bearer.claims, container);
-    const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
-    const caller = task?.caller ?? bearer!;
-    const { claims } = caller;
-    const memory = this.#memoryOf(bearer, request);
-    const answer = new RunAnswer(response, runIds.next(), memory.name, target.query.has("key"), arrivedMs);
-    const counted = task ? subjectOfTask(task, bearer) : caller.limitSubject();
-    const subject = counted instanceof Promise ? await counted : counted;
-    const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
-    const group = caller.isolationGroup(secrets?.version ?? null);
-    const holder = memory.name;
-    const { accept } = request.headers;
-    const view = viewOf(task, bearer);
-    const recorded = options && new RecordAnswer({ answer, options, view, holder, accept, resultLimit });
-    const run = { request, response, target, container, caller, bearer, task, draft: null, taskUrl: url, recorded };
-    return { ...run, subject, group, pin: claims.code, memory, secrets, answer, trace: null };
   }
 
   async #run(call: RunCall): Promise<Outcome> {
@@ -212,12 +166,6 @@ export class RunEndpoint {
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
     if (trace && recorded) await recorded.fail(trace);
     else answer.sendProblem(hideFault(error, call));
-  }
-
-  /** The memory of a request without a token belongs to the network of its client. */
-  #memoryOf(bearer: Caller | null, request: IncomingMessage): MemoryOwner {
-    if (bearer) return bearer.memory;
-    return { name: clientNetwork(this.#with.proxies.clientOf(request)), isPublic: true };
   }
 }
 

@@ -79,21 +79,23 @@ export class AuditFile {
     const before = untilMs !== null && untilMs < atMs ? { atMs: untilMs, id: 0 } : { atMs, id };
     const rows = this.#database.statements.page.iterate(before.atMs, before.id, sinceMs ?? 0, this.#bounds.looked + 1);
     const entries: AuditEntry[] = [];
+    const ids: number[] = [];
     let looked = 0;
     let chars = 0;
     let last = "";
     for (const row of rows as Iterable<StoredEntry>) {
       const matches = (action === null || row.action === action) && (by === null || row.by === by);
       const isFull = matches && (entries.length === count || chars > MAX_PAGE_CHARS);
-      if (looked === this.#bounds.looked || isFull) return { entries, next: last };
+      if (looked === this.#bounds.looked || isFull) return { entries, ids, next: last };
       looked++;
       if (matches) {
         entries.push(entryOf(row));
+        ids.push(row.id);
         chars += row.details.length;
       }
       last = `${row.at}.${row.id}`;
     }
-    return { entries, next: null };
+    return { entries, ids, next: null };
   }
 
   close(): void {

@@ -46,6 +46,8 @@ export interface AuditCursor {
 export interface AuditPage {
   /** The newest first. */
   readonly entries: readonly AuditEntry[];
+  /** The number of each entry, which orders entries of the same time. */
+  readonly ids: readonly number[];
   /** The cursor of the next page, or null at the end. A page may be empty and have a next page. */
   readonly next: string | null;
 }

@@ -171,7 +171,8 @@ export class StoredUsage implements Usage {
   }
 }
 
-function tooMuch({ exceeded, most }: { exceeded: "looked" | "rows"; most: number }): Problem {
+/** Returns the problem of a read that exceeds a bound. */
+export function tooMuch({ exceeded, most }: { exceeded: "looked" | "rows"; most: number }): Problem {
   const what = exceeded === "looked" ? "stored counts" : "entries";
   return new Problem("request_invalid", `from and to select more than ${most} ${what}`, {
     hint: "Choose from and to that are closer together, or step=day for shorter answers.",

@@ -1,3 +1,5 @@
+import { hkdfSync } from "node:crypto";
+
 import { type CryptoKey, importJWK } from "jose";
 
 import { ALGORITHM } from "../format.ts";
@@ -18,6 +20,8 @@ export interface PublicJwk {
 interface RingKey extends VerifyingKey {
   readonly published: PublicJwk;
   readonly signing: CryptoKey;
+  /** The secret by which nodes with this key recognize each other. */
+  readonly nodeSecret: Uint8Array;
   /** The Unix milliseconds from which on it signs; `null` if unknown. */
   readonly signsFromMs: number | null;
 }
@@ -84,11 +88,11 @@ export class KeyRing {
   }
 
   /** The key that signs now, and its name. */
-  get signing(): { readonly kid: string; readonly key: CryptoKey } {
+  get signing(): { readonly kid: string; readonly key: CryptoKey; readonly nodeSecret: Uint8Array } {
     const nowMs = this.#nowMs();
-    const { kid, signing } =
+    const { kid, signing, nodeSecret } =
       this.#stored.find(({ signsFromMs }) => (signsFromMs ?? 0) <= nowMs) ?? this.#stored.at(-1)!;
-    return { kid, key: signing };
+    return { kid, key: signing, nodeSecret };
   }
 
   /** The keys that no longer sign, and since when, in Unix milliseconds; `null` if unknown. */
@@ -118,9 +122,18 @@ async function ringKeys(stored: readonly StoredKey[]): Promise<RingKey[]> {
       const fromS = nbf ?? iat;
       const signsFromMs = fromS === undefined ? null : fromS * 1_000;
       const signing = await imported({ ...published, d });
-      return { kid, x, published, signing, signsFromMs, key: await imported(published) };
+      const nodeSecret = nodeSecretOf(d);
+      return { kid, x, published, signing, nodeSecret, signsFromMs, key: await imported(published) };
     }),
   );
+}
+
+/**
+ * Derives the secret of nodes from a private key (RFC 5869). Nodes check each other with a symmetric secret, because its check
+ * is much cheaper than a signature: a stranger who sends false credentials of nodes causes no work that needs a limit.
+ */
+function nodeSecretOf(privatePart: string): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", Buffer.from(privatePart, "base64url"), "", "caisson node credential", 32));
 }
 
 /** Imports an Ed25519 key. */

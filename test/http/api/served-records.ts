@@ -6,6 +6,9 @@ import { getRequestListener } from "@hono/node-server";
 import { makeApi } from "../../../src/http/api/api.ts";
 import type { ApiDependencies } from "../../../src/http/api/route.ts";
 import { holdWrites } from "../../../src/http/unread.ts";
+import { NodeCredentials } from "../../../src/nodes/credential.ts";
+import { Nodes } from "../../../src/nodes/nodes.ts";
+import type { Peer } from "../../../src/nodes/registry.ts";
 import type { EndedRun } from "../../../src/records/ended-run.ts";
 import { Records } from "../../../src/records/records.ts";
 import { type Answer, request, type RequestOptions, respond } from "../../contract/http.ts";
@@ -28,9 +31,23 @@ export interface ServedRecords {
   readonly open: (target: string, token: string, options?: RequestOptions) => Promise<IncomingMessage>;
 }
 
-/** Serves the API over HTTP with real tokens and records that a test adds. */
-export async function serveRecords(t: TestContext): Promise<ServedRecords> {
+/** The process of the node that `serveRecords` serves. */
+export const SELF = "5e1f5e1f5e1f";
+/** The client of all requests, as proxies would report it. */
+export const CLIENT = "192.0.2.7";
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/**
+ * Serves the API over HTTP with real tokens and records that a test adds.
+ *
+ * @param peers the other nodes of the service; null for a service without Redis
+ */
+export async function serveRecords(t: TestContext, peers: readonly Peer[] | null = null): Promise<ServedRecords> {
   const tokens = await testTokens(t);
+  const credentials = new NodeCredentials(tokens.keys, SELF, () => tokens.clock.nowMs);
+  const registry = peers && { peers, further: 0, announce: nothing, close: nothing };
+  const nodes = registry && new Nodes({ process: SELF, registry, credentials });
   const store = new MemoryRecordStore();
   const running: EndedRun[] = [];
   const closed: string[] = [];
@@ -41,7 +58,7 @@ export async function serveRecords(t: TestContext): Promise<ServedRecords> {
   t.after(() => records.tail.close());
   // The routes of records use no other parts of the service.
   const dependencies = {
-    ...{ records, tokens, config: { queryKey: true } },
+    ...{ records, tokens, nodes, config: { queryKey: true }, proxies: { clientOf: () => CLIENT } },
     authenticator: { verify: (token: string) => tokens.verifier.verify(token) },
   } as unknown as ApiDependencies;
   const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });

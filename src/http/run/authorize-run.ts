@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { Caller } from "../../tokens/caller.ts";
+import { mayHaveSecrets } from "../../tokens/secrets/vault.ts";
+import { clientNetwork } from "../address.ts";
+import type { MemoryOwner } from "../bodies.ts";
+import { readCredential } from "../credential.ts";
+import type { Proxies } from "../proxies.ts";
+import { containerName, type Target, taskUrl } from "../target.ts";
+import { findTask, mustBeRunnable, type RunTarget, subjectOfTask } from "./find-task.ts";
+import { authorize, refuseAsSubresource } from "./may-run.ts";
+import { RecordAnswer } from "./record-answer.ts";
+import { readQueryOptions } from "./record-options.ts";
+import { viewOf } from "./record-view.ts";
+import { RunAnswer } from "./run-answer.ts";
+import type { RunCall } from "./run-call.ts";
+import type { RunDependencies } from "./run-dependencies.ts";
+
+type AuthorizeDependencies = Pick<
+  RunDependencies,
+  "config" | "tokens" | "tasks" | "authenticator" | "runIds" | "proxies"
+>;
+
+/**
+ * Step 1: authenticates the caller, reads the head of the request, and authorizes the run.
+ *
+ * @throws {Problem} in the order of these checks
+ */
+export async function authorizeRun(
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: Target,
+  path: RunTarget,
+  dependencies: AuthorizeDependencies,
+): Promise<RunCall> {
+  const arrivedMs = performance.now();
+  const { config, tokens, tasks, authenticator, runIds } = dependencies;
+  const found = path.task === null ? null : await findTask(tasks, path);
+  // A public task runs for every client: the credentials of the request are for the task.
+  const credential = found?.public ? null : readCredential(request, target.query, config.queryKey);
+  // The authenticator answers from its cache without a turn of the event loop.
+  const verified = credential && authenticator.verify(credential.token, request);
+  const bearer = verified instanceof Promise ? await verified : verified;
+  if (bearer) tokens.uses.seen(bearer.claims);
+  const container = containerName(path.container);
+  const { resultLimit } = config;
+  const options = path.isRecorded ? readQueryOptions(target.query, resultLimit) : null;
+  const url = options ? null : taskUrl(target.query);
+  refuseAsSubresource(request);
+  if (bearer) authorize(bearer.claims, container);
+  const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
+  const caller = task?.caller ?? bearer!;
+  const { claims } = caller;
+  const memory = memoryOf(bearer, request, dependencies.proxies);
+  const answer = new RunAnswer(response, runIds.next(), memory.name, target.query.has("key"), arrivedMs);
+  const counted = task ? subjectOfTask(task, bearer) : caller.limitSubject();
+  const subject = counted instanceof Promise ? await counted : counted;
+  const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
+  const group = caller.isolationGroup(secrets?.version ?? null);
+  const holder = memory.name;
+  const { accept } = request.headers;
+  const view = viewOf(task, bearer);
+  const recorded = options && new RecordAnswer({ answer, options, view, holder, accept, resultLimit });
+  const run = { request, response, target, container, caller, bearer, task, draft: null, taskUrl: url, recorded };
+  return { ...run, subject, group, pin: claims.code, memory, secrets, answer, trace: null };
+}
+
+/** The memory of a request without a token belongs to the network of its client. */
+function memoryOf(bearer: Caller | null, request: IncomingMessage, proxies: Proxies): MemoryOwner {
+  if (bearer) return bearer.memory;
+  return { name: clientNetwork(proxies.clientOf(request)), isPublic: true };
+}

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { LINES_TYPE } from "../../../src/nodes/ask-node.ts";
+import { NodeCredentials, SCHEME } from "../../../src/nodes/credential.ts";
+import type { Reader } from "../../../src/nodes/reader.ts";
+import type { Peer } from "../../../src/nodes/registry.ts";
+import { type Answer, request } from "../../contract/http.ts";
+import { assertProblem } from "../../contract/problem.ts";
+import { until } from "../../contract/until.ts";
+import { runOf } from "../../records/run-of.ts";
+import { listening } from "../listening.ts";
+import { CLIENT, SELF, type ServedRecords, serveRecords } from "./served-records.ts";
+
+const OTHER = "0123456789ab";
+const READER: Reader = {
+  ...{ jti: "11111111-1111-4111-8111-111111111111", family: "22222222-2222-4222-8222-222222222222", admin: false },
+  ...{ containers: ["demo"], can: ["logs"], client: CLIENT },
+};
+
+/** Asks the served node as another node does. */
+async function ask(
+  { tokens, port }: ServedRecords,
+  target: string,
+  {
+    reader = READER,
+    method = "GET" as const,
+    signed = target,
+  }: { reader?: Reader; method?: "GET"; signed?: string } = {},
+): Promise<Answer> {
+  const credentials = new NodeCredentials(tokens.keys, OTHER, () => tokens.clock.nowMs);
+  const credential = await credentials.sign(reader, SELF, { method, target: signed });
+  return request(port, method, target, { headers: { Authorization: `${SCHEME} ${credential}` } });
+}
+
+describe("a request of another node", () => {
+  it("is answered with what this node has, for the rights of the reader", async (t) => {
+    const served = await serveRecords(t, []);
+    for (const container of ["demo", "other"]) served.records.ended(runOf({ container, status: "threw" }));
+    for (const target of ["/api/runs", "/api/runs/demo", "/api/failures"]) {
+      const answer = await ask(served, target);
+      assert.deepEqual([answer.status, answer.headers["content-type"]], [200, LINES_TYPE]);
+      const lines = answer.text.split("\n").slice(0, -1);
+      assert.equal(lines.length, 2, answer.text);
+      assert.match(lines[0]!, /"container":"demo"/);
+    }
+    assertProblem(await ask(served, "/api/runs/other"), 403, "token_forbidden");
+    assertProblem(await ask(served, "/api/runs", { reader: { ...READER, can: [] } }), 403, "token_forbidden");
+    assertProblem(await ask(served, "/api/audit"), 403, "token_forbidden");
+    assertProblem(await ask(served, "/api/runs?limit=0"), 400, "request_invalid");
+  });
+
+  it("is refused if its credential is for another request, was used before, or is not of a node", async (t) => {
+    const served = await serveRecords(t, []);
+    const { tokens, port, issue } = served;
+    assertProblem(await ask(served, "/api/runs?limit=5", { signed: "/api/runs" }), 403, "token_invalid");
+    const credentials = new NodeCredentials(tokens.keys, OTHER, () => tokens.clock.nowMs);
+    const send = (target: string, authorization: string): Promise<Answer> =>
+      request(port, "GET", target, { headers: { Authorization: authorization } });
+    const credential = await credentials.sign(READER, SELF, { method: "GET", target: "/api/runs" });
+    assertProblem(await send("/api/runs", `Bearer ${credential}`), 403, "token_invalid");
+    assert.equal((await send("/api/runs", `${SCHEME} ${credential}`)).status, 200);
+    assertProblem(await send("/api/runs", `${SCHEME} ${credential}`), 403, "token_invalid");
+    const { token } = await issue({ admin: true });
+    assertProblem(await send("/api/runs", `${SCHEME} ${token}`), 403, "token_invalid");
+  });
+
+  it("permits nothing but the reads that nodes exchange", async (t) => {
+    const served = await serveRecords(t, []);
+    const reader = { ...READER, admin: true };
+    for (const target of ["/api/tokens", "/api/containers", "/api/tasks/demo", "/api/runs/demo/events"]) {
+      assertProblem(await ask(served, target, { reader }), 403, "token_missing");
+    }
+  });
+
+  it("is refused by a service without other nodes", async (t) => {
+    assertProblem(await ask(await serveRecords(t), "/api/runs"), 403, "token_missing");
+  });
+});
+
+describe("a read that concerns several nodes", () => {
+  it("sends no token to the other nodes, however the client has sent it", async (t) => {
+    const seen: string[] = [];
+    const peers: Peer[] = [];
+    const peer = await listening(t, {
+      request: (incoming, response) => {
+        seen.push(incoming.url!, incoming.headers.authorization!);
+        const lines = `${JSON.stringify({ next: null, omitted: 2, history: "kept" })}\n`;
+        response.setHeader("Content-Type", LINES_TYPE).end(lines);
+      },
+    });
+    peers.push({ process: OTHER, url: `http://127.0.0.1:${peer}`, isAlive: true });
+    const { port, records, issue, get } = await serveRecords(t, peers);
+    const { token } = await issue({ containers: ["demo"], can: ["logs"] });
+    records.ended(runOf());
+    const answers = [
+      await get("/api/runs?limit=5&status=ok", token),
+      await request(port, "GET", `/api/runs?limit=5&key=${token}&status=ok`, {}),
+    ];
+    for (const answer of answers) {
+      const { runs, nodes, omitted } = answer.json() as { runs: object[]; nodes: object; omitted: number };
+      assert.deepEqual([runs.length, nodes, omitted], [1, { asked: 2, answered: 2 }, 2], answer.text);
+    }
+    const [first, firstCredential, second, secondCredential] = seen;
+    assert.deepEqual([first, second], ["/api/runs?limit=5&status=ok", "/api/runs?limit=5&status=ok"]);
+    assert.notEqual(firstCredential, secondCredential);
+    assert.ok(!seen.join().includes(token));
+  });
+
+  it("counts the node itself if it is the only one", async (t) => {
+    const { issue, get } = await serveRecords(t);
+    const { token } = await issue({ containers: ["demo"], can: ["logs"] });
+    for (const target of ["/api/runs", "/api/runs/demo", "/api/failures"]) {
+      assert.deepEqual(((await get(target, token)).json() as { nodes: object }).nodes, { asked: 1, answered: 1 });
+    }
+  });
+
+  it("reports a node without a URL as one that did not answer", async (t) => {
+    const { issue, get } = await serveRecords(t, [{ process: OTHER, url: null, isAlive: true }]);
+    const { token } = await issue({ containers: ["demo"], can: ["logs"] });
+    const answer = await get("/api/failures", token);
+    const { nodes, complete } = answer.json() as { nodes: object; complete: boolean };
+    assert.deepEqual([nodes, complete], [{ asked: 2, answered: 1 }, false]);
+    assertProblem(await get("/api/runs/demo/0123456789ab-1", token), 503, "node_unavailable");
+    assertProblem(await get("/api/runs/demo/not-a-run", token), 404, "not_found");
+    assertProblem(await get(`/api/runs/demo/${SELF}-1`, token), 404, "not_found");
+  });
+
+  it("counts against its family, however many tokens the family has", async (t) => {
+    const held: (() => void)[] = [];
+    const peer = await listening(t, {
+      request: (_, response) => {
+        held.push(() => response.writeHead(404).end());
+      },
+    });
+    const url = `http://127.0.0.1:${peer}`;
+    const { tokens, issue, get } = await serveRecords(t, [{ process: OTHER, url, isAlive: true }]);
+    const head = await issue({ containers: ["demo"], can: ["logs", "issue"], depth: 1 });
+    const above = await tokens.verifier.verify(head.token);
+    const children = await Promise.all(
+      Array.from({ length: 50 }, () => tokens.issue({ containers: ["demo"], can: ["logs"] }, above)),
+    );
+    let refused = 0;
+    const answers = children.map(async ({ token }) => {
+      const answer = await get("/api/runs", token);
+      if (answer.status !== 200) refused += 1;
+      return answer;
+    });
+    await until(() => held.length === 4 && refused === 34, "four reads run, and twelve wait");
+    const timer = setInterval(() => held.splice(0).forEach((go) => go()), 5);
+    t.after(() => clearInterval(timer));
+    for (const answer of await Promise.all(answers)) {
+      if (answer.status !== 200) assertProblem(answer, 429, "token_limited");
+    }
+  });
+});

@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { auditPages } from "../../src/nodes/answers/audit.ts";
+import { failureGroups } from "../../src/nodes/answers/failures.ts";
+import type { AnswerKind } from "../../src/nodes/answers/kind.ts";
+import { RecordReader, writeRecord } from "../../src/nodes/answers/run.ts";
+import { runPages } from "../../src/nodes/answers/runs.ts";
+import { usageRows } from "../../src/nodes/answers/usage.ts";
+import { type AuditCursor, type AuditQuery, parseAuditCursor } from "../../src/records/audit/audit.ts";
+import { byNewest, type Cursor, type RunQuery } from "../../src/records/query.ts";
+import type { Failures, History, RunPage } from "../../src/records/records.ts";
+import type { FailureGroup } from "../../src/records/store.ts";
+import type { UsageRow } from "../../src/records/usage/usage.ts";
+import { runOf } from "../records/run-of.ts";
+import { seeded } from "../seeded.ts";
+
+const QUERY: RunQuery = {
+  ...{ permitted: ["*"], container: null, task: null, statuses: null, sinceMs: null, untilMs: null },
+  ...{ text: null, after: null, count: 3 },
+};
+const AUDIT: AuditQuery = { sinceMs: null, untilMs: null, action: null, by: null, after: null, count: 3 };
+
+/** Passes the part of a node through the lines that it sends. */
+async function sent<T>(kind: AnswerKind<T>, part: T): Promise<T> {
+  const text = await kind.write(part, "family");
+  const reader = kind.newReader();
+  for (const line of text.split("\n").slice(0, -1)) reader.line(JSON.parse(line));
+  return reader.end();
+}
+
+/** Merges the parts of nodes, all but the first as another node reads them. */
+async function merged<T>(kind: AnswerKind<T>, [own, ...others]: readonly T[]): Promise<T> {
+  return kind.merge([own!, ...(await Promise.all(others.map((part) => sent(kind, part))))], "family");
+}
+
+type Run = ReturnType<typeof runOf> & { readonly isSelected: boolean };
+
+/** Returns the page of a node that looks at a few runs. So it may stop before the page is full, also without any run. */
+function pageOf(runs: readonly Run[], { after, count }: RunQuery, looked: number): RunPage {
+  const rest = runs.filter((run) => after === null || byNewest(after, run) < 0);
+  const page: Run[] = [];
+  let last: Run | null = null;
+  for (const run of rest.slice(0, looked)) {
+    if (page.length === count) break;
+    last = run;
+    if (run.isSelected) page.push(run);
+  }
+  return {
+    runs: page.map(({ run, startedMs, record }) => ({ run, startedMs, entry: () => record })),
+    next: last && last !== rest.at(-1) ? { startedMs: last.startedMs, run: last.run } : null,
+    ...{ omitted: 1, history: "kept" },
+  };
+}
+
+const emptyPage = (history: History): RunPage => ({ runs: [], next: null, omitted: 0, history });
+
+describe("merged lists of runs", () => {
+  it("have each run of each node once, in order, whatever the pages of the nodes are", async () => {
+    const random = seeded();
+    for (let round = 0; round < 60; round++) {
+      const nodes = Array.from({ length: 1 + random.below(3) }, () => {
+        // Few different times, so that runs of several nodes begin in the same millisecond. Only a part is selected.
+        const runs = Array.from({ length: random.below(14) }, () => runOf({ startedMs: 1_000 + random.below(6) }));
+        return runs.map((run) => ({ ...run, isSelected: random.below(2) === 0 })).toSorted(byNewest);
+      });
+      const count = 1 + random.below(4);
+      const seen: string[] = [];
+      let after: Cursor | null = null;
+      for (let pages = 0; ; pages++) {
+        assert.ok(pages < 200, `the walk ends (SEED=${random.seed})`);
+        const query: RunQuery = { ...QUERY, count, after };
+        const page = await merged(
+          runPages(query),
+          nodes.map((runs) => pageOf(runs, query, 1 + random.below(6))),
+        );
+        assert.equal(page.omitted, nodes.length);
+        assert.ok(page.runs.length <= count);
+        seen.push(...page.runs.map(({ run }) => run));
+        if (page.next === null) break;
+        after = { startedMs: page.next.startedMs, run: page.next.run };
+      }
+      const expected = nodes.flat().toSorted(byNewest);
+      assert.deepEqual(
+        seen,
+        expected.filter(({ isSelected }) => isSelected).map(({ run }) => run),
+        `SEED=${random.seed}`,
+      );
+    }
+  });
+
+  it("say which history all nodes have", async () => {
+    const kind = runPages(QUERY);
+    assert.equal((await merged(kind, [emptyPage("kept"), emptyPage("kept")])).history, "kept");
+    assert.equal((await merged(kind, [emptyPage("off"), emptyPage("kept")])).history, "off");
+    assert.equal(
+      (await merged(kind, [emptyPage("kept"), emptyPage("unavailable"), emptyPage("off")])).history,
+      "unavailable",
+    );
+  });
+
+  it("are cut on a node whose entries are large, and continue there", async () => {
+    const runs = Array.from({ length: 100 }, (_, at) =>
+      runOf({ startedMs: 5_000 - at, record: { hint: "x".repeat(60_000) } }),
+    );
+    const listed = runs.map((run) => ({ run: run.run, startedMs: run.startedMs, entry: () => run.record }));
+    const kind = runPages({ ...QUERY, count: 100 });
+    const page = await sent(kind, { runs: listed, next: null, omitted: 0, history: "kept" });
+    assert.ok(page.runs.length > 30 && page.runs.length < 50, String(page.runs.length));
+    assert.deepEqual(page.next?.run, page.runs.at(-1)!.run);
+  });
+
+  it("reject a page that does not come after the cursor, which would make a walk endless", () => {
+    const after = { startedMs: 1_000, run: "00000000cafe-5" };
+    const kind = runPages({ ...QUERY, after });
+    const end = { omitted: 0, history: "kept" };
+    for (const next of ["1000.00000000cafe-5", "1001.00000000cafe-1"]) {
+      assert.throws(() => kind.newReader().line({ ...end, next }), next);
+    }
+    assert.throws(() => kind.newReader().line([1_001, { run: "00000000cafe-6", container: "demo" }]));
+    kind.newReader().line({ ...end, next: "999.00000000cafe-5" });
+  });
+});
+
+describe("merged pages of the audit", () => {
+  it("have each entry of each node once, also if two nodes give entries of one time the same number", async () => {
+    const random = seeded();
+    for (let round = 0; round < 60; round++) {
+      const nodes = Array.from({ length: 1 + random.below(3) }, (_, node) => {
+        const times = Array.from({ length: random.below(10) }, () => 1_000 + random.below(4)).toSorted((a, b) => a - b);
+        return times.map((atMs, id) => ({ atMs, id, name: `${node}-${id}` })).toReversed();
+      });
+      const seen: string[] = [];
+      let after: AuditCursor | null = null;
+      const count = 1 + random.below(3);
+      for (let pages = 0; ; pages++) {
+        assert.ok(pages < 200, `the walk ends (SEED=${random.seed})`);
+        const parts = nodes.map((entries) => {
+          const rest = entries.filter(
+            ({ atMs, id }) => !after || atMs < after.atMs || (atMs === after.atMs && id < after.id),
+          );
+          const page = rest.slice(0, count);
+          const last = page.at(-1);
+          return {
+            entries: page.map(({ atMs, name }) => {
+              return { at: new Date(atMs).toISOString(), action: name, by: null, client: null, details: {} };
+            }),
+            ids: page.map(({ id }) => id),
+            next: last && page.length < rest.length ? `${last.atMs}.${last.id}` : null,
+          };
+        });
+        const page = await merged(auditPages({ ...AUDIT, after, count }), parts);
+        seen.push(...page.entries.map(({ action }) => action));
+        if (page.next === null) break;
+        after = parseAuditCursor(page.next);
+      }
+      const all = nodes.flat().map(({ name }) => name);
+      assert.deepEqual(seen.toSorted(), all.toSorted(), `SEED=${random.seed}`);
+    }
+  });
+});
+
+const group = (changes: Partial<FailureGroup>): FailureGroup => ({
+  ...{ container: "demo", task: null, code: "task_threw", name: "Error", frame: "task.js:1", message: "first" },
+  ...{ count: 1, firstAt: "2026-11-23T10:00:00.000Z", lastAt: "2026-11-23T10:00:00.000Z", run: "00000000cafe-1" },
+  ...changes,
+});
+
+const failuresFrom = (from: number, complete: boolean): Failures => ({
+  groups: Array.from({ length: 700 }, (_, at) => group({ name: `E${from + at}` })),
+  ...{ complete, history: "kept" },
+});
+
+describe("merged failures", () => {
+  it("are one group for each cause, with the run and the message of the latest failure", async () => {
+    const later = { lastAt: "2026-11-23T11:00:00.000Z", message: "last", run: "00000000cafe-2" };
+    const first = {
+      groups: [group({ count: 3 }), group({ name: "TypeError" })],
+      complete: true,
+      history: "kept" as const,
+    };
+    const second = { groups: [group({ ...later, count: 4 })], complete: true, history: "kept" as const };
+    const { groups, complete } = await merged(failureGroups(QUERY), [first, second]);
+    assert.deepEqual(groups, [group({ ...later, count: 7 }), group({ name: "TypeError" })]);
+    assert.equal(complete, true);
+  });
+
+  it("are not complete if one part is not, or if there are too many causes", async () => {
+    const kind = failureGroups(QUERY);
+    assert.equal((await merged(kind, [failuresFrom(0, true), failuresFrom(0, true)])).complete, true);
+    assert.equal((await merged(kind, [failuresFrom(0, true), failuresFrom(0, false)])).complete, false);
+    const { groups, complete } = await merged(kind, [failuresFrom(0, true), failuresFrom(700, true)]);
+    assert.deepEqual([groups.length, complete], [1_000, false]);
+  });
+});
+
+const row = (changes: Partial<UsageRow>): UsageRow => ({
+  ...{ container: "demo", from: "2026-11-23T10:00:00.000Z", runs: { ok: 1 }, refused: {}, durations: { "10": 1 } },
+  ...{ cpuMs: 0.1, runMs: 0.2, egressBytes: 5 },
+  ...changes,
+});
+
+describe("merged usage", () => {
+  it("sums the rows of one container, token or task and time, in the order of a single node", async () => {
+    const later = { from: "2026-11-23T11:00:00.000Z" };
+    const first = [row({}), row({ container: "x" }), row(later)];
+    const second = [
+      row({ runs: { ok: 2, threw: 1 }, refused: { overloaded: 4 }, cpuMs: 0.2 }),
+      row({ container: "a", ...later }),
+    ];
+    assert.deepEqual(await merged(usageRows({ by: "container" }), [first, second]), [
+      row({
+        runs: { ok: 3, threw: 1 },
+        refused: { overloaded: 4 },
+        durations: { "10": 2 },
+        cpuMs: 0.3,
+        runMs: 0.4,
+        egressBytes: 10,
+      }),
+      row({ container: "x" }),
+      row({ container: "a", ...later }),
+      row(later),
+    ]);
+    const tasks = [row({ task: null }), row({ task: "b" })];
+    const both = await merged(usageRows({ by: "task" }), [tasks, tasks]);
+    assert.deepEqual(
+      both.map(({ task, runs }) => [task, runs["ok"]]),
+      [
+        [null, 2],
+        ["b", 2],
+      ],
+    );
+  });
+
+  it("sums names that objects have by themselves, and rejects what is no count", async () => {
+    const kind = usageRows({ by: "container" });
+    const odd = row({ refused: { constructor: 2, toString: 1 } });
+    const [sum] = await merged(kind, [[odd], [odd]]);
+    assert.deepEqual({ ...sum!.refused }, { constructor: 4, toString: 2 });
+    for (const bad of [{ runs: { ok: -1 } }, { runs: { ok: "1" } }, { cpuMs: null }, { from: "soon" }, { more: 1 }]) {
+      assert.throws(() => kind.newReader().line({ ...row({}), ...bad }), JSON.stringify(bad));
+    }
+  });
+});
+
+describe("the record of another node", () => {
+  it("arrives with its console as it was", async () => {
+    const { record, run, container } = runOf({ printed: ["one", "two\n\u2028three"], status: "threw", input: "data" });
+    const reader = new RecordReader(container, run);
+    for (const line of (await writeRecord(record, "family")).split("\n").slice(0, -1)) reader.line(JSON.parse(line));
+    assert.deepEqual(reader.end(), record);
+  });
+
+  it("is rejected if it is of another run, or if lines are missing", async () => {
+    const { record, run, container } = runOf({ printed: ["one", "two"] });
+    const [head, ...rest] = (await writeRecord(record, "family"))
+      .split("\n")
+      .slice(0, -1)
+      .map((line): unknown => JSON.parse(line));
+    assert.throws(() => new RecordReader(container, "00000000cafe-zzz").line(head));
+    assert.throws(() => new RecordReader("other", run).line(head));
+    const reader = new RecordReader(container, run);
+    reader.line(head);
+    reader.line(rest[0]);
+    assert.throws(() => reader.end());
+  });
+});
