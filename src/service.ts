@@ -108,7 +108,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const history = identity ? await historyFolder(data, identity, log) : folder;
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
   const usage = closers.adopt(new StoredUsage(threads, { onFailure }), (open) => open.close());
-  const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), config), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), threads, config), (open) =>
+    open.close(),
+  );
   const audit = closers.adopt(new StoredAudit(threads, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
