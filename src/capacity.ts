@@ -12,6 +12,8 @@ export interface Capacity {
   readonly guests: number;
   /** The maximum number of client connections. */
   readonly connections: number;
+  /** The maximum number of connections of one client network. */
+  readonly connectionsOfNetwork: number;
   /** The maximum number of connections of all guests and of `task_url`. */
   readonly egressConnections: number;
 }
@@ -45,6 +47,11 @@ const OWN_DESCRIPTORS = 64;
 /** The maximum number of connections of all guests. Each may buffer some hundred thousand bytes in the service. */
 const MAX_EGRESS_CONNECTIONS = 4_096;
 
+/** One client network has at most this part of the connections, so that it takes several networks to use all of them. */
+const NETWORK_PARTS = 4;
+/** A network always has this many connections: a browser opens 6, and many users may share one address. */
+const LEAST_NETWORK_CONNECTIONS = 64;
+
 /** Computes the share of this machine that a service with these settings uses. */
 export function capacityOf(
   { maxContainers, tokenContainers, pool }: Pick<Config, "maxContainers" | "tokenContainers" | "pool">,
@@ -57,13 +64,15 @@ export function capacityOf(
   // Connections of tasks must leave descriptors for callers and guests.
   const egressConnections = Math.min(MAX_EGRESS_CONNECTIONS, Math.floor(descriptors / 4));
   const others = OWN_DESCRIPTORS + (containers + spares) * GUEST_DESCRIPTORS + egressConnections;
+  // A client needs no token to hold a connection, and without a free descriptor the service can start no guest.
+  const connections = Math.max(Math.floor(descriptors / 2), descriptors - others);
   return {
     containers,
     containersOfFamily: tokenContainers ?? Math.min(CONTAINERS_OF_FAMILY, Math.ceil(containers / 2)),
     spares,
     guests: (containers + spares) * ENDING + PROBES,
-    // A client needs no token to hold a connection, and without a free descriptor the service can start no guest.
-    connections: Math.max(Math.floor(descriptors / 2), descriptors - others),
+    connections,
+    connectionsOfNetwork: Math.max(LEAST_NETWORK_CONNECTIONS, Math.floor(connections / NETWORK_PARTS)),
     egressConnections,
   };
 }

@@ -18,8 +18,10 @@ import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { Problem } from "./errors.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
+import { ConnectionShare } from "./http/connection-share.ts";
 import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
+import { OpenConnections } from "./http/open-connections.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
 import { cancelRun, runningIn } from "./http/run/find-runs.ts";
@@ -106,7 +108,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const history = identity ? await historyFolder(data, identity, log) : folder;
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
   const usage = closers.adopt(new StoredUsage(threads, { onFailure }), (open) => open.close());
-  const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), config), (open) => open.close());
+  const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), threads, config), (open) =>
+    open.close(),
+  );
   const audit = closers.adopt(new StoredAudit(threads, { onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
@@ -185,6 +189,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
     bodies: closers.adopt(new Bodies(), (open) => open.close()),
     proxies,
+    connections: new ConnectionShare(capacity.connectionsOfNetwork, proxies, (...refused) =>
+      log.refusedConnection(...refused),
+    ),
     limiter,
     issueRate,
     policies,
@@ -211,6 +218,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
+  const openConnections = new OpenConnections(server);
   await threads.ready;
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -228,7 +236,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       await nodes?.close();
       // A stream of events does not end by itself, and the drain waits for all answers.
       records.tail.close();
-      await drained(server, containers);
+      await drained(server, openConnections, containers);
       await closers.disposeAsync();
     },
   };

@@ -29,6 +29,13 @@ describe("the capacity of a service", () => {
     assert.deepEqual([few.connections, few.egressConnections], [512, 256]);
     assert.equal(capacityOf(DEFAULTS, { ...MACHINE, descriptors: null }).connections, Infinity);
   });
+
+  it("gives one client network at most a quarter of the connections, and at least 64", () => {
+    const ofNetwork = (descriptors: number | null): number =>
+      capacityOf(DEFAULTS, { ...MACHINE, descriptors }).connectionsOfNetwork;
+    assert.equal(ofNetwork(65_536), Math.floor(capacityOf(DEFAULTS, MACHINE).connections / 4));
+    assert.deepEqual([ofNetwork(1_024), ofNetwork(256), ofNetwork(null)], [128, 64, Infinity]);
+  });
 });
 
 const containers = (freeBytes: number): number => capacityOf(DEFAULTS, { ...MACHINE, freeBytes }).containers;

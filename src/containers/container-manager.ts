@@ -6,14 +6,8 @@ import { chooseEviction, leastRecent, leastRecentOf } from "./eviction.ts";
 import { Container, GuestSlot } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool } from "./pool.ts";
-import {
-  publicProblem,
-  publicShare,
-  type TokenCaps,
-  type TokenChain,
-  type TokenLineage,
-  TokenQuotas,
-} from "./token-quotas.ts";
+import { publicProblem } from "./public-use.ts";
+import { type TokenCaps, type TokenChain, type TokenLineage, TokenQuotas } from "./token-quotas.ts";
 
 export interface ContainerManagerOptions {
   /** The maximum number of runs in flight in each container. */
@@ -36,7 +30,8 @@ export interface ContainerManagerOptions {
 export interface Reservation {
   readonly slot: GuestSlot;
   readonly lineage: TokenLineage;
-  readonly isPublic: boolean;
+  /** The network of a client without a token; null if the client has a token. */
+  readonly network: string | null;
 }
 
 const SWEEP_MS = 1_000;
@@ -90,8 +85,8 @@ export class ContainerManager {
    * Reserves a slot for a run before the run is charged. A refusal changes nothing: other guests are ended to make room
    * only after all other checks have passed.
    *
-   * @param isPublic whether the client sent no token: all these clients together get half of the slots of the container and
-   *   half of the caps of the token
+   * @param network the network of a client without a token; null if the client has a token. All these clients together get
+   *   half of the slots of the container and half of the caps of the token; see `PublicUse` for the share of one network
    * @throws {Problem} `container_busy`, `overloaded`, `draining`.
    */
   reserve(
@@ -99,7 +94,7 @@ export class ContainerManager {
     group: IsolationGroup,
     token: TokenChain,
     nowMs: number,
-    isPublic: boolean = false,
+    network: string | null = null,
   ): Reservation {
     if (this.#draining) throw new Problem("draining", "the service is stopping", BUSY);
     const lineage = this.#quotas.lineageOf(token);
@@ -107,31 +102,31 @@ export class ContainerManager {
     const existing = group.fresh ? undefined : container?.slots.get(group.isolationKey);
     const cold = existing?.isCold ?? true;
     if (cold && this.#pool.full) throw new Problem("overloaded", "too many containers wait to be started", BUSY);
-    if (container) this.#admitTo(container, isPublic);
-    this.#quotas.admitRun(lineage, isPublic);
+    if (container) this.#admitTo(container, network);
+    this.#quotas.admitRun(lineage, network, existing ?? null);
     if (existing && cold) refuseCrashLoop(existing, nowMs);
-    const slot = existing ?? this.#open(name, group, lineage, nowMs, isPublic);
+    const slot = existing ?? this.#open(name, group, lineage, nowMs, network !== null);
     this.#taken++;
     slot.container.taken++;
-    if (isPublic) slot.container.publicTaken++;
+    if (network !== null) slot.container.publicUse.add(network, slot);
     slot.taken++;
     slot.usedMs = nowMs;
     this.#updateOwner(slot, lineage, nowMs);
     for (const load of lineage.members) {
       load.inFlight++;
-      if (isPublic) load.publicInFlight++;
+      if (network !== null) load.publicUse.add(network, slot);
     }
-    return { slot, lineage, isPublic };
+    return { slot, lineage, network };
   }
 
-  release({ slot, lineage, isPublic }: Reservation): void {
+  release({ slot, lineage, network }: Reservation): void {
     this.#taken--;
     slot.container.taken--;
-    if (isPublic) slot.container.publicTaken--;
+    if (network !== null) slot.container.publicUse.remove(network, slot);
     slot.taken--;
     for (const load of lineage.members) {
       load.inFlight--;
-      if (isPublic) load.publicInFlight--;
+      if (network !== null) load.publicUse.remove(network, slot);
     }
     if (slot.group.fresh) this.#remove(slot);
   }
@@ -142,12 +137,11 @@ export class ContainerManager {
     this.#containers.clear();
   }
 
-  #admitTo(container: Container, isPublic: boolean): void {
-    const { name, taken, publicTaken } = container;
+  #admitTo(container: Container, network: string | null): void {
+    const { name, taken, publicUse } = container;
     const { concurrency } = this.#options;
     if (taken >= concurrency) throw concurrencyProblem(container);
-    if (!isPublic || publicTaken < publicShare(concurrency)) return;
-    throw publicProblem(`container "${name}"`, publicTaken, "runs");
+    if (network !== null) publicUse.admitRun(`container "${name}"`, concurrency, network);
   }
 
   /**

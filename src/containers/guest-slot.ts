@@ -3,6 +3,7 @@ import { CrashLoop } from "./crash-loop.ts";
 import type { Guest } from "./guest/guest.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool, Taken } from "./pool.ts";
+import { PublicUse } from "./public-use.ts";
 import type { TokenLineage } from "./token-quotas.ts";
 
 /** A guest is replaced after this many runs or this time, because damage inside it is not visible from outside. */
@@ -19,8 +20,8 @@ export class Container {
   readonly name: string;
   /** The number of reservations of all groups. A run holds its reservation from before its admission until its end. */
   taken = 0;
-  /** The reservations of runs without a token. */
-  publicTaken = 0;
+  /** What the runs of clients without a token use. */
+  readonly publicUse: PublicUse = new PublicUse();
   /** The slots by isolation key, without those of fresh guests, which are never looked up. */
   readonly slots: Map<string, GuestSlot> = new Map();
 

@@ -1,4 +1,5 @@
 import { Problem } from "../errors.ts";
+import { PublicUse, publicShare } from "./public-use.ts";
 
 /** The limits of one token, together with all tokens that descend from it. */
 export interface TokenCaps {
@@ -21,8 +22,8 @@ export interface TokenChain {
 /** What one token uses now. */
 export class TokenLoad {
   inFlight = 0;
-  /** The runs in flight that clients without a token requested. */
-  publicInFlight = 0;
+  /** What the runs in flight of clients without a token use. */
+  readonly publicUse: PublicUse = new PublicUse();
   live = 0;
   /** The live slots that runs without a token opened. */
   publicLive = 0;
@@ -45,20 +46,6 @@ export class TokenLineage {
     this.head = members.at(-1)!;
     this.epoch = epoch;
   }
-}
-
-/**
- * Returns the part of a limit that clients without a token may take together. Otherwise these clients could take the whole
- * limit of the owner of a public task: of its container, and of its token.
- */
-export function publicShare(places: number): number {
-  return Math.max(1, Math.floor(places / 2));
-}
-
-/** Returns the refusal of a run without a token. @param what the unit of the limit, such as "runs" */
-export function publicProblem(subject: string, count: number, what: string): Problem {
-  const message = `${subject} has ${count} ${what} of clients without a token, which is their limit`;
-  return new Problem("container_busy", message, { retryAfterMs: RETRY_MS });
 }
 
 const MINUTE_MS = 60_000;
@@ -85,11 +72,16 @@ export class TokenQuotas {
     return lineage;
   }
 
-  /** @throws {Problem} `container_busy` if the token has its maximum number of runs in flight. */
-  admitRun(lineage: TokenLineage, isPublic: boolean = false): void {
-    for (const { inFlight, publicInFlight } of lineage.members) {
-      if (isPublic && publicInFlight >= publicShare(this.#caps.concurrency)) {
-        throw publicProblem("the token", publicInFlight, "runs");
+  /**
+   * @param network the network of a client without a token; null if the client has a token
+   * @param guest the guest that would get the run; null for a new guest
+   * @throws {Problem} `container_busy` if the token has its maximum of runs in flight, or its maximum for these clients.
+   */
+  admitRun(lineage: TokenLineage, network: string | null = null, guest: object | null = null): void {
+    for (const { inFlight, publicUse } of lineage.members) {
+      if (network !== null) {
+        publicUse.admitRun("the token", this.#caps.concurrency, network);
+        publicUse.admitGuest("the token", this.#caps.containers, network, guest);
       }
       if (inFlight < this.#caps.concurrency) continue;
       throw new Problem("container_busy", `the token has ${inFlight} runs in flight, which is its limit`, {

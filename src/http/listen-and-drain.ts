@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
 import type { Config } from "../config.ts";
+import type { OpenConnections } from "./open-connections.ts";
 
 /** The runs for which the service waits before it stops. */
 export interface RunsInFlight {
@@ -17,7 +18,10 @@ export interface RunsInFlight {
 const DRAIN_MS = 30_000;
 /** The interval between two checks whether they have finished. */
 const DRAIN_STEP_MS = 20;
-/** The time in which clients that are connected when the service begins to stop may still start runs. */
+/**
+ * The time in which clients that are connected when the service begins to stop may still start runs, and the time that a
+ * client has for its TLS handshake and the head of its request while the service stops. An honest client needs a fraction.
+ */
 const LAST_REQUESTS_MS = 2_000;
 
 /** @throws {Error} if the port is in use; the message names the flag to change it */
@@ -42,9 +46,14 @@ export function urlOf(server: Server, secure: boolean): string {
 
 /**
  * Stops accepting connections, serves the clients that are connected, and waits until the clients have read all
- * answers. It also waits for work that a run passed to `waitUntil`, because this work keeps its slot.
+ * answers. Connections without a request under way are ended at once, except those that a client has just opened. It also
+ * waits for work that a run passed to `waitUntil`, because this work keeps its slot.
  */
-export async function drained(server: Server, containers: RunsInFlight): Promise<void> {
+export async function drained(
+  server: Server,
+  connections: Pick<OpenConnections, "endUnused">,
+  containers: RunsInFlight,
+): Promise<void> {
   const closed = once(server, "close");
   const idle = Promise.withResolvers<void>();
   // The kernel resets connections that wait to be accepted when the listener is closed. After two turns of the event
@@ -55,6 +64,7 @@ export async function drained(server: Server, containers: RunsInFlight): Promise
   const sweep = setInterval(() => {
     // A keep-alive connection is idle as soon as its client has read the answer.
     server.closeIdleConnections();
+    connections.endUnused(LAST_REQUESTS_MS);
     if (containers.taken === 0) idle.resolve();
   }, DRAIN_STEP_MS);
   // Connected clients have sent their requests by then. A client that never pauses must not keep the service running.

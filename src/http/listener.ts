@@ -11,6 +11,7 @@ import { clientNetwork } from "./address.ts";
 import { makeApi } from "./api/api.ts";
 import { type ApiDependencies, methodNotAllowed, problem } from "./api/route.ts";
 import { checkRequest } from "./check-request.ts";
+import type { ConnectionShare } from "./connection-share.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { MalformedRequests, MAX_HEADER_BYTES } from "./malformed.ts";
 import { Pipelining } from "./pipelining.ts";
@@ -32,7 +33,8 @@ const HEADERS_TIMEOUT_MS = 15_000;
 /** The interval at which Node checks for connections that exceed this time. */
 const CHECK_MS = 5_000;
 
-type ListenerDependencies = RunDependencies & Omit<ApiDependencies, "dryRun">;
+type ListenerDependencies = RunDependencies &
+  Omit<ApiDependencies, "dryRun"> & { readonly connections: Pick<ConnectionShare, "admits"> };
 
 /** Creates the HTTP server. Requests for runs go directly to the `RunEndpoint`, all other requests to the API. */
 export function createListener(config: Config, dependencies: ListenerDependencies): Server {
@@ -45,7 +47,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   const malformed = new MalformedRequests();
   const pipelining = new Pipelining();
 
-  const { proxies } = dependencies;
+  const { proxies, connections } = dependencies;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     proxies.reportIgnoredHeader(request);
     checkRequest(request, response);
@@ -103,11 +105,16 @@ export function createListener(config: Config, dependencies: ListenerDependencie
         handshakeTimeout: HEADERS_TIMEOUT_MS,
       })
     : createServer(options);
-  const recordPeer = (socket: Socket): void => proxies.recordPeer(socket);
   return server
-    .on("connection", recordPeer)
-    .on("secureConnection", recordPeer)
-    .on(withTls ? "secureConnection" : "connection", (socket: Socket) => pipelining.attach(socket))
+    .on("connection", (socket: Socket) => {
+      proxies.recordPeer(socket);
+      if (!connections.admits(socket)) socket.destroy();
+      else if (!withTls) pipelining.attach(socket);
+    })
+    .on("secureConnection", (socket: Socket) => {
+      proxies.recordPeer(socket);
+      pipelining.attach(socket);
+    })
     .on("request", handle)
     .on("checkContinue", (request, response) => {
       expectBody(response);

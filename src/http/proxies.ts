@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv6, type Socket } from "node:net";
 
-import { canonicalAddress } from "./address.ts";
+import { canonicalAddress, clientNetwork } from "./address.ts";
 import { forwardedForHops, forwardedHops, type Hop } from "./forwarded.ts";
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/;
@@ -74,6 +74,12 @@ export class Proxies {
   /** Records the address of a connection for the log, because Node does not return it after the close. */
   recordPeer(socket: Socket): void {
     this.#peerAt(socket);
+  }
+
+  /** Returns the client network at the other end of a connection, or null if that is a trusted proxy. */
+  networkOf(socket: Socket): string | null {
+    const { address, trusted } = this.#peerAt(socket);
+    return trusted ? null : clientNetwork(address);
   }
 
   /** Reports, once, that a request contains a forwarding header that is ignored. */

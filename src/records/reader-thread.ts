@@ -1,5 +1,7 @@
 import { workerData } from "node:worker_threads";
 
+import type { ReadRequest as RunsRequest } from "./days/messages.ts";
+import { readRuns } from "./days/read-runs.ts";
 import type { RecordThreadData } from "./record-threads.ts";
 import { serveRequests } from "./serve-requests.ts";
 import { usageFile } from "./usage/usage-file.ts";
@@ -8,4 +10,7 @@ import { type ReadRequest, UsageReads } from "./usage/usage-reads.ts";
 const { folder } = workerData as RecordThreadData;
 const usage = new UsageReads(usageFile(folder));
 
-serveRequests({ usage: (request: ReadRequest) => usage.fulfil(request) });
+serveRequests({
+  usage: (request: ReadRequest) => usage.fulfil(request),
+  runs: (request: RunsRequest) => readRuns(request),
+});

@@ -6,6 +6,8 @@ import { type Channel, RequestThread } from "./request-thread.ts";
 const EXTENSION = path.extname(import.meta.filename);
 const WRITER = path.join(import.meta.dirname, `writer-thread${EXTENSION}`);
 const READER = path.join(import.meta.dirname, `reader-thread${EXTENSION}`);
+/** The time after which a read is given up. Each read ends long before, unless the disk does not answer. */
+const READ_MS = 15_000;
 
 /** The `workerData` of both threads. */
 export interface RecordThreadData {
@@ -16,9 +18,9 @@ export interface RecordThreadData {
 }
 
 /**
- * The threads that write and read what runs and changes leave behind. A thread takes about 25 MiB of memory, so all files share a
- * thread that writes and a thread that reads. They open a file at the first request about it, when a service that root started has
- * given up root.
+ * The threads that write and read what runs and changes leave behind. A thread takes 11 to 25 MiB of memory, so all files share
+ * a thread that writes and a thread that reads. They open a file at the first request about it, when a service that root
+ * started has given up root.
  */
 export class RecordThreads {
   readonly #writer: RequestThread;
@@ -27,8 +29,9 @@ export class RecordThreads {
   /** @param folder the data folder. */
   constructor(folder: string) {
     const data: RecordThreadData = { folder, process: randomUUID() };
-    this.#writer = new RequestThread(WRITER, data);
-    this.#reader = new RequestThread(READER, data);
+    // Without a bound: a writer that waits for a slow disk must not begin again.
+    this.#writer = new RequestThread(WRITER, { data });
+    this.#reader = new RequestThread(READER, { data, mostMs: READ_MS });
   }
 
   /** Resolves when the programs are loaded. The user that the service becomes may not be able to read them. */
@@ -36,9 +39,12 @@ export class RecordThreads {
     return Promise.all([this.#writer.ready, this.#reader.ready]);
   }
 
-  /** @param service a name that `writer-thread.ts` serves. */
-  writer<Request, Reply>(service: string): Channel<Request, Reply> {
-    return this.#writer.channel(service);
+  /**
+   * @param service a name that `writer-thread.ts` serves.
+   * @param isUrgent whether its requests are done before those of other services.
+   */
+  writer<Request, Reply>(service: string, isUrgent: boolean = false): Channel<Request, Reply> {
+    return this.#writer.channel(service, isUrgent);
   }
 
   /** @param service a name that `reader-thread.ts` serves. */

@@ -1,18 +1,18 @@
+import { getCompileCacheDir } from "node:module";
+import path from "node:path";
 import { Worker } from "node:worker_threads";
 
 /** A message to a thread that `RequestThread` starts. */
 export interface ThreadRequest {
-  readonly number: number;
   readonly service: string;
   readonly request: unknown;
 }
 
-/** The answer of the thread. It has a reply or a fault. */
-export interface ThreadAnswer {
-  readonly number: number;
-  readonly reply?: unknown;
-  readonly fault?: ThreadFault;
-}
+/** The message of the thread when it has loaded its program. */
+export const READY = "ready";
+
+/** A message of the thread. Each request has one answer. */
+export type ThreadAnswer = typeof READY | { readonly reply: unknown } | { readonly fault: ThreadFault };
 
 /** One of the services of a thread. */
 export interface Channel<Request, Reply> {
@@ -25,10 +25,13 @@ export interface ThreadFault {
   readonly code: string;
 }
 
+/** The code of the error of a request that may be done or not, because its thread has ended. */
+export const THREAD_LOST = "THREAD_LOST";
+
 /** The error of a request that the thread could not fulfil. */
 export class ThreadError extends Error {
   override readonly name = "ThreadError";
-  /** A code of SQLite or of the system without a path, such as `ENOSPC`. */
+  /** The cause without a path, such as `ENOSPC` or `database or disk is full`. */
   readonly code: string;
 
   constructor({ message, code }: ThreadFault) {
@@ -37,78 +40,175 @@ export class ThreadError extends Error {
   }
 }
 
-/** The number of the message by which a thread reports that it has loaded its program. */
-export const READY = 0;
+/** The most memory of a thread. A request that needs more costs the thread, and not the service. */
+const HEAP_MB = 256;
+/** The most memory of new objects. More would make collections rarer, which a thread in the background does not need. */
+const NEW_OBJECTS_MB = 8;
+
+export interface ThreadOptions {
+  /** The `workerData` of the thread. */
+  readonly data: unknown;
+  /** The time that a request may take. The default waits for ever. */
+  readonly mostMs?: number;
+}
+
+interface Job {
+  readonly message: ThreadRequest;
+  readonly answer: PromiseWithResolvers<unknown>;
+}
 
 /**
- * A thread that fulfils requests in their order. After it was lost, the next request starts it again: a lost thread costs its
- * pending requests, and never the service.
+ * A thread that fulfils one request after the other: urgent requests first, and the others in their order. The next request
+ * starts a lost thread again. A lost thread costs the request that it had, and never the service: the others wait here and
+ * go to the next thread.
  */
 export class RequestThread {
   readonly #program: string;
-  readonly #data: unknown;
-  readonly #pending: Map<number, PromiseWithResolvers<unknown>> = new Map();
+  readonly #options: ThreadOptions;
   readonly #ready = Promise.withResolvers<void>();
-  #thread: Worker | null;
-  #requests = READY;
+  readonly #urgent: Job[] = [];
+  readonly #waiting: Job[] = [];
+  /** The request that the thread has. */
+  #current: Job | null = null;
+  #thread: Worker | null = null;
+  #isLoaded = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Why no thread takes requests, or null. */
+  #closed: ThreadFault | null = null;
 
-  /** @param data the `workerData` of the thread. */
-  constructor(program: string, data: unknown) {
+  constructor(program: string, options: ThreadOptions) {
     this.#program = program;
-    this.#data = data;
-    this.#thread = this.#start();
+    this.#options = options;
+    // At once, because a service that gives up root may not read its program after it.
+    this.#start();
   }
 
-  /** Resolves when the program is loaded or lost. A service that gives up root may not read its program after it. */
+  /** Resolves when the program is loaded or lost. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
-  /** @param service a name that the program of the thread serves. */
-  channel<Request, Reply>(service: string): Channel<Request, Reply> {
-    return { request: (request) => this.#request(service, request) as Promise<Reply> };
+  /**
+   * @param service a name that the program of the thread serves.
+   * @param isUrgent whether its requests are done before those of other services.
+   */
+  channel<Request, Reply>(service: string, isUrgent: boolean = false): Channel<Request, Reply> {
+    const jobs = isUrgent ? this.#urgent : this.#waiting;
+    return { request: (request) => this.#request(jobs, { service, request }) as Promise<Reply> };
   }
 
+  /** Ends the thread. Requests that are not done fail. */
   async close(): Promise<void> {
+    this.#closed = { message: "the thread has ended", code: THREAD_LOST };
     await this.#thread?.terminate();
+    this.#failAll(this.#closed);
   }
 
-  #request(service: string, request: unknown): Promise<unknown> {
-    const number = ++this.#requests;
+  #request(jobs: Job[], message: ThreadRequest): Promise<unknown> {
     const answer = Promise.withResolvers<unknown>();
-    const thread = (this.#thread ??= this.#start());
-    this.#pending.set(number, answer);
-    // The process must not end before the reply, but an idle thread does not keep it alive.
-    thread.ref();
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    thread.postMessage({ number, service, request } satisfies ThreadRequest);
+    jobs.push({ message, answer });
+    this.#next();
     return answer.promise;
   }
 
-  #start(): Worker {
-    const thread = new Worker(this.#program, { workerData: this.#data });
-    const lost = (message: string): void => this.#lose(thread, { message, code: "THREAD_LOST" });
-    thread.on("message", (answer: ThreadAnswer) => this.#settle(thread, answer));
-    thread.on("error", (error) => lost(error instanceof Error ? error.message : String(error)));
-    thread.on("exit", () => lost("the thread has ended"));
-    return thread;
+  #next(): void {
+    if (this.#closed) return this.#failAll(this.#closed);
+    if (this.#current) return;
+    this.#current = this.#urgent.shift() ?? this.#waiting.shift() ?? null;
+    if (!this.#current) return this.#thread?.unref();
+    const thread = this.#thread ?? this.#start();
+    // `start` has failed all requests.
+    if (!thread) return;
+    // The process must not end before the reply, but an idle thread does not keep it alive.
+    thread.ref();
+    const { mostMs } = this.#options;
+    if (mostMs !== undefined) this.#timer = setTimeout(() => this.#giveUp(thread), mostMs).unref();
+    try {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      thread.postMessage(this.#current.message);
+    } catch (error) {
+      // A value that cannot be copied.
+      this.#takeCurrent()?.reject(error);
+      this.#next();
+    }
   }
 
-  #settle(thread: Worker, { number, reply, fault }: ThreadAnswer): void {
-    const pending = this.#pending.get(number);
-    this.#pending.delete(number);
-    if (this.#pending.size === 0) thread.unref();
-    if (number === READY) return this.#ready.resolve();
-    if (fault) pending?.reject(new ThreadError(fault));
-    else pending?.resolve(reply);
+  #start(): Worker | null {
+    this.#isLoaded = false;
+    try {
+      const thread = new Worker(this.#program, {
+        workerData: this.#options.data,
+        resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: NEW_OBJECTS_MB },
+        env: { ...process.env, ...compileCache() },
+      });
+      thread.on("message", (answer: ThreadAnswer) => this.#receive(thread, answer));
+      thread.on("error", (error) => this.#lose(thread, error instanceof Error ? error.message : String(error)));
+      thread.on("exit", () => this.#lose(thread, "the thread has ended"));
+      return (this.#thread = thread);
+    } catch (error) {
+      this.#ready.resolve();
+      this.#failAll({ message: `the thread cannot be started: ${String(error)}`, code: THREAD_LOST });
+      return null;
+    }
   }
 
-  #lose(thread: Worker, fault: ThreadFault): void {
+  #receive(thread: Worker, answer: ThreadAnswer): void {
+    if (this.#thread !== thread || this.#closed) return;
+    if (answer === READY) {
+      this.#isLoaded = true;
+      this.#ready.resolve();
+      if (!this.#current) thread.unref();
+      return;
+    }
+    const current = this.#takeCurrent();
+    if ("fault" in answer) current?.reject(new ThreadError(answer.fault));
+    else current?.resolve(answer.reply);
+    this.#next();
+  }
+
+  #lose(thread: Worker, message: string): void {
     if (this.#thread !== thread) return;
     this.#thread = null;
     this.#ready.resolve();
-    const pending = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const { reject } of pending) reject(new ThreadError(fault));
+    const fault = { message, code: THREAD_LOST };
+    // A thread that waited for the disk has ended at last, and another one may work.
+    if (this.#closed === GIVEN_UP) this.#closed = null;
+    // Each of the others would start another thread that cannot load its program.
+    if (!this.#isLoaded) return this.#failAll(fault);
+    this.#takeCurrent()?.reject(new ThreadError(fault));
+    this.#next();
   }
+
+  /** Ends a thread that takes too long. Until it has ended no other one starts, so that they do not become many. */
+  #giveUp(thread: Worker): void {
+    this.#closed ??= GIVEN_UP;
+    this.#failAll(this.#closed);
+    void thread.terminate();
+  }
+
+  #takeCurrent(): PromiseWithResolvers<unknown> | undefined {
+    clearTimeout(this.#timer);
+    const answer = this.#current?.answer;
+    this.#current = null;
+    return answer;
+  }
+
+  #failAll(fault: ThreadFault): void {
+    this.#takeCurrent()?.reject(new ThreadError(fault));
+    for (const { answer } of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) {
+      answer.reject(new ThreadError(fault));
+    }
+  }
+}
+
+const GIVEN_UP: ThreadFault = { message: "the disk does not answer", code: "the disk does not answer" };
+
+/**
+ * The cache of compiled modules, if the process has one. A thread that finds its program there does not load the program that
+ * strips types, which takes 14 MiB.
+ */
+function compileCache(): NodeJS.ProcessEnv {
+  const folder = getCompileCacheDir();
+  // The folder of this version of Node is in it.
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(folder) };
 }

@@ -226,6 +226,9 @@ export class Tasks {
       const { definition, change, before } = await this.#define(at, read, by, condition);
       const { newest, active } = before;
       if (active && mayBeUnchanged && changesNothing(change, active)) return { task: active, change: "none" };
+      // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
+      // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
+      await this.#options.admitIssue(by);
       if (check && read.members.code !== undefined) await check(read.members.code);
       const task = await this.#write(at, definition, { newest, active }, by);
       if (task) return { task, change: newest ? "changed" : "made" };
@@ -268,8 +271,6 @@ export class Tasks {
     const payload = taskPayload(at, definition, active, by.claims, this.#nowMs());
     const claims = claimsOf(payload);
     const { vault, store: tokenStore } = this.#tokens;
-    // Each change writes up to the code limit to disk, and each new task leaves a token in the store.
-    await this.#options.admitIssue(by);
     const { jti: byJti, admin } = by.claims;
     const kids = admin ? [] : by.kids;
     const staying = taskKeepingSecrets(definition, active, by.claims);

@@ -6,6 +6,7 @@ import { LOG_LEVELS } from "../wire/messages.ts";
 import { LineShare } from "./line-share.ts";
 
 const REFUSALS_PER_MINUTE = 10;
+const ALL = "all";
 
 /** The service's log: JSON lines on stderr. No line contains a token, because no function here receives one. */
 export interface Log {
@@ -18,6 +19,11 @@ export interface Log {
    * it as `leftOut`.
    */
   refusedRun(family: string, run: string, container: string, jti: string, client: string, error: unknown): void;
+  /**
+   * Logs that a connection of a client network was closed because the network has its share of connections: at most one line a
+   * minute for each network, and ten for all networks.
+   */
+  refusedConnection(network: string, open: number): void;
   /** Logs a line that a task wrote to its console. @param text called only if the line is logged. */
   task(run: string, container: string, level: number, text: () => string): void;
   /** Logs a failure that is not in the answer of its run. @param again whether the run has logged a failure before. */
@@ -33,6 +39,8 @@ export function openLog(level: Config["logLevel"]): Log {
   const refusals = new LineShare(REFUSALS_PER_MINUTE);
   // Apart from the others, which must not hide it. A caller who sends more bodies than fit causes any number of these.
   const overloads = new LineShare(REFUSALS_PER_MINUTE);
+  const crowds = new LineShare(1);
+  const allCrowds = new LineShare(REFUSALS_PER_MINUTE);
   const failed: Log["run"] = (run, container, jti, client, error) => {
     if (!(error instanceof Problem)) return logger.error({ run, container, jti, client, err: error }, "run failed");
     const { code, status } = error;
@@ -54,6 +62,16 @@ export function openLog(level: Config["logLevel"]): Log {
       const names = { run, container, jti, client, code, status };
       const atLevel = leftOut === null ? "debug" : isOverload ? "error" : "info";
       logger[atLevel](leftOut ? { ...names, leftOut } : names, error.message);
+    },
+    refusedConnection: (network, open) => {
+      const nowMs = performance.now();
+      const leftOut = crowds.admit(network, nowMs);
+      if (leftOut === null || allCrowds.admit(ALL, nowMs) === null) return;
+      logger.warn(
+        leftOut ? { client: network, leftOut } : { client: network },
+        `new connections are closed: the network of the client has ${open} open, which is its share; ` +
+          "if it is a proxy, name it with --trust-proxy",
+      );
     },
     // At debug for every level of the task, because a task must not fill the log of the service.
     task: (run, container, taskLevel, text) => {

@@ -286,21 +286,22 @@ describe("a container whose guests die at once, again and again", () => {
 describe("clients without a token", () => {
   it("get at most half of the places of a container, so that its owner can still use it", (t) => {
     const manager = makeManager(t, { concurrency: 5 });
-    const reservePublic = (): Reservation => manager.reserve("a", groupNamed("task"), ALICE, 0, true);
-    const [first] = [reservePublic(), reservePublic()];
-    assert.throws(reservePublic, { code: "container_busy", message: /"a" has 2 runs of clients without a token/ });
+    const reservePublic = from(manager, "a", groupNamed("task"));
+    const [first] = [reservePublic("192.0.2.1"), reservePublic("192.0.2.2")];
+    const third = (): Reservation => reservePublic("192.0.2.3");
+    assert.throws(third, { code: "container_busy", message: /"a" has 2 runs of clients without a token/ });
     const own = [1, 2, 3].map((atMs) => manager.reserve("a", FREE, ALICE, atMs));
     assert.throws(() => manager.reserve("a", FREE, ALICE, 4), { message: /"a" has 5 runs in flight/ });
     manager.release(own[0]!);
-    assert.throws(reservePublic, { message: /"a" has 2 runs of clients without a token/ });
+    assert.throws(third, { message: /"a" has 2 runs of clients without a token/ });
     manager.release(first);
-    manager.release(reservePublic());
+    manager.release(third());
   });
 
   it("get at most half of the runs of a token, in all its containers together", (t) => {
     const manager = makeManager(t, { caps: { ...NO_CAPS, concurrency: 4 } });
     const below = token("below", "alice");
-    const reservePublic = (name: string): Reservation => manager.reserve(name, FREE, below, 0, true);
+    const reservePublic = (name: string): Reservation => manager.reserve(name, FREE, below, 0, `network of ${name}`);
     const [first] = [reservePublic("a"), reservePublic("b")];
     assert.throws(() => reservePublic("c"), { code: "container_busy", message: /the token has 2 runs of clients/ });
     manager.reserve("d", FREE, ALICE, 0);
@@ -311,25 +312,117 @@ describe("clients without a token", () => {
   it("get at most half of the guests of a token; an idle one makes room for the next", async (t) => {
     const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 4 } });
     const fresh = groupNamed("task", { fresh: true });
-    const reservePublic = (name: string, group: IsolationGroup): Reservation =>
-      manager.reserve(name, group, ALICE, 0, true);
-    const idle = reservePublic("a", FREE);
+    const idle = manager.reserve("a", FREE, ALICE, 0, "192.0.2.1");
     const { guest } = await idle.slot.arrive();
     manager.release(idle);
-    reservePublic("a", fresh);
-    const second = reservePublic("a", fresh);
+    const reserveFresh = from(manager, "a", fresh);
+    reserveFresh("192.0.2.1");
+    const second = reserveFresh("192.0.2.2");
     assert.equal(guest.ended, true);
-    assert.throws(() => reservePublic("a", fresh), { code: "container_busy", message: /2 guests .* without a token/ });
+    const third = (): Reservation => reserveFresh("192.0.2.3");
+    assert.throws(third, { code: "container_busy", message: /2 guests .* without a token/ });
     manager.reserve("b", FREE, ALICE, 0);
     manager.reserve("c", FREE, ALICE, 0);
     assert.throws(() => manager.reserve("d", FREE, ALICE, 0), { message: /4 containers alive, all at work/ });
     manager.release(second);
-    reservePublic("a", fresh);
+    third();
+  });
+
+  it("occupy at most half of the guests of a token, also if the token opened these guests", (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 4 } });
+    for (const name of ["a", "b", "c", "d"]) manager.release(manager.reserve(name, FREE, ALICE, 0));
+    const reservePublic = (name: string): Reservation => manager.reserve(name, FREE, ALICE, 1, `network of ${name}`);
+    const [first] = [reservePublic("a"), reservePublic("b")];
+    const third = (): Reservation => reservePublic("c");
+    assert.throws(third, { code: "container_busy", message: /2 guests .* without a token/ });
+    // Another run in the same guest occupies no other guest.
+    manager.release(manager.reserve("b", FREE, ALICE, 1, "192.0.2.9"));
+    manager.release(first);
+    manager.release(third());
   });
 
   it("get one place if there is only one", (t) => {
     const manager = makeManager(t, { concurrency: 1, caps: { containers: 1, concurrency: 1, newContainers: 9 } });
-    manager.release(manager.reserve("a", FREE, ALICE, 0, true));
+    manager.release(manager.reserve("a", FREE, ALICE, 0, "192.0.2.1"));
     manager.release(manager.reserve("a", FREE, ALICE, 0));
   });
 });
+
+describe("one network of clients without a token", () => {
+  it("gets at most a quarter of what these clients get of a container, so that other networks still get in", (t) => {
+    const manager = makeManager(t, { concurrency: 16 });
+    const reservePublic = from(manager, "a", groupNamed("task"));
+    const held = [reservePublic("192.0.2.1"), reservePublic("192.0.2.1")];
+    const third = (): Reservation => reservePublic("192.0.2.1");
+    assert.throws(third, {
+      code: "container_busy",
+      message:
+        /^container "a" has 2 runs of clients without a token in your network, which is the limit of one network$/,
+    });
+    for (const other of ["192.0.2.2", "2001:db8::/64"])
+      for (const run of [1, 2]) assert.ok(reservePublic(other), `${run}`);
+    manager.reserve("a", groupNamed("task"), ALICE, 0);
+    manager.release(held.pop()!);
+    held.push(third());
+    assert.throws(third, { code: "container_busy" });
+  });
+
+  it("gets at most a quarter of what these clients get of a token, in all containers of its family together", (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, concurrency: 16 } });
+    const [left, right] = [token("left", "alice"), token("right", "alice")];
+    const reservePublic = (name: string, chain: TokenChain): Reservation =>
+      manager.reserve(name, FREE, chain, 0, "192.0.2.1");
+    const [first] = [reservePublic("a", left), reservePublic("b", right)];
+    assert.throws(() => reservePublic("c", left), {
+      message: /^the token has 2 runs of clients without a token in your network, /,
+    });
+    manager.reserve("c", FREE, left, 0, "192.0.2.2");
+    manager.reserve("c", FREE, BOB, 0, "192.0.2.1");
+    manager.release(first);
+    reservePublic("c", left);
+  });
+
+  it("occupies at most half of the guests that these clients get of a token", (t) => {
+    const manager = makeManager(t, { caps: { ...NO_CAPS, containers: 8 } });
+    const fresh = groupNamed("task", { fresh: true });
+    const reserveFresh = from(manager, "a", fresh);
+    const held = [reserveFresh("192.0.2.1"), reserveFresh("192.0.2.1")];
+    const third = (): Reservation => reserveFresh("192.0.2.1");
+    assert.throws(third, { message: /^the token has 2 guests of clients without a token in your network, / });
+    assert.throws(() => manager.reserve("b", FREE, ALICE, 0, "192.0.2.1"), {
+      message: /2 guests of .* in your network/,
+    });
+    reserveFresh("192.0.2.2");
+    for (const each of held) manager.release(each);
+    // A second run in a guest that the network already occupies takes no other guest.
+    for (let run = 0; run < 4; run++) manager.reserve("b", FREE, ALICE, 0, "192.0.2.1");
+  });
+
+  it("is forgotten with its last run, after refusals too", (t) => {
+    const manager = makeManager(t, { concurrency: 16, caps: { ...NO_CAPS, containers: 4, concurrency: 12 } });
+    const names = ["a", "b", "c", "d", "e"];
+    for (const name of names) manager.release(manager.reserve(name, FREE, ALICE, 0));
+    const held: Reservation[] = [];
+    let refused = 0;
+    for (let at = 0; at < 2_000; at++) {
+      if (held.length > 0 && at % 3 === 0) manager.release(held.splice(at % held.length, 1)[0]!);
+      try {
+        held.push(manager.reserve(names[at % 5]!, at % 7 ? FREE : FRESH, ALICE, 0, `network ${at % 11}`));
+      } catch (error) {
+        assert.equal((error as { code: string }).code, "container_busy");
+        refused++;
+      }
+    }
+    assert.ok(refused > 100, `${refused} were refused`);
+    const [{ lineage }] = held as [Reservation];
+    for (const each of held) manager.release(each);
+    const uses = [lineage.head.publicUse, ...held.map(({ slot }) => slot.container.publicUse)];
+    for (const { runs, guests, networks } of uses) assert.deepEqual([runs, guests, networks], [0, 0, 0]);
+    assert.equal(lineage.head.inFlight, 0);
+  });
+});
+
+/** Returns a function that reserves a slot for a run of a network without a token. */
+function from(manager: ContainerManager, name: string, group: IsolationGroup): (network: string) => Reservation {
+  return (network) => manager.reserve(name, group, ALICE, 0, network);
+}

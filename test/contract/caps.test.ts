@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
 import { isLong } from "../long.ts";
@@ -160,11 +161,11 @@ describe("the caps of one token", () => {
     const json = { code: WAITS_FOR_ITS_CALLER, public: true };
     assert.equal((await service.request("PUT", "/api/tasks/open/task", { token: owner, json })).status, 201);
     const leaving = new AbortController();
-    const runPublic = (): Promise<Answer> =>
-      service.request("POST", "/api/run/open/task", { token: null, signal: leaving.signal });
+    const runPublic = (from: string): Promise<Answer> =>
+      service.request("POST", "/api/run/open/task", { token: null, from, signal: leaving.signal });
     const answers: Answer[] = [];
-    const held = [1, 2, 3, 4].map(async () => {
-      const answer = await runPublic().catch(() => null);
+    const held = ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"].map(async (from) => {
+      const answer = await runPublic(from).catch(() => null);
       if (answer) answers.push(answer);
     });
     await until(() => answers.length === 2, "two of four runs are rejected");
@@ -172,6 +173,34 @@ describe("the caps of one token", () => {
     assert.equal((await service.run("open", "6 * 7", { token: owner })).text, "42");
     leaving.abort();
     await Promise.all(held);
+  });
+
+  it("leave a slot for each other network, if one network sends runs without a token that do not end", async () => {
+    const owner = await service.issue({ containers: ["hook"], can: ["run", "tasks"] });
+    // The body of an attacker never ends, and the run waits for it.
+    const code = "export default { fetch: async (request) => new Response(await request.text()) }";
+    const json = { code, public: true };
+    assert.equal((await service.request("PUT", "/api/tasks/hook/task", { token: owner, json })).status, 201);
+    const head = "POST /api/run/hook/task HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n";
+    const answers: string[] = [];
+    const sockets = Array.from({ length: 8 }, () => {
+      const socket = connect({ port: service.port, host: "127.0.0.1" });
+      socket.on("error", () => {}).on("data", (text) => answers.push(String(text)));
+      socket.write(head);
+      return socket;
+    });
+    await until(() => answers.length === 7, "all but one are rejected");
+    for (const answer of answers) assert.match(answer, /429 [^]*"code":"container_busy"/);
+    for (const from of ["127.0.0.2", "127.0.0.3"]) {
+      const answer = await service.request("POST", "/api/run/hook/task", { token: null, from, body: "served" });
+      assert.deepEqual([answer.status, answer.text], [200, "served"]);
+    }
+    const own = await service.request("POST", "/api/run/hook/task", { token: null, body: "mine" });
+    busy(own, /1 runs of clients without a token in your network/);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => {
+      return (await service.request("POST", "/api/run/hook/task", { token: null, body: "" })).status === 200;
+    }, "the network has its slot back");
   });
 });
 

@@ -17,6 +17,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** The host of the service; default: loopback. */
   host?: string;
+  /** The address of the client, such as `127.0.0.2`; default: that of the route to the service. */
+  from?: string;
   /** The maximum number of bytes of the head of an answer; default: 16 KiB, the default of Node. */
   maxHeaderSize?: number;
   /** The maximum milliseconds without bytes from the service; default: half a minute. */
@@ -68,6 +70,7 @@ export function respond(
       headers,
       agent: false,
       ...(signal && { signal }),
+      ...(options.from !== undefined && { localAddress: options.from }),
       ...(options.maxHeaderSize !== undefined && { maxHeaderSize: options.maxHeaderSize }),
     },
     resolve,

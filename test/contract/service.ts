@@ -51,6 +51,8 @@ export interface Home extends AsyncDisposable {
   readonly uid?: number;
   /** Whether the service gets a separate process group, as a shell in a terminal starts it. */
   readonly detached?: boolean;
+  /** The number of file descriptors that the service may have. */
+  readonly descriptors?: number;
   /** The options of Node for the service. */
   readonly nodeOptions?: string;
 }
@@ -92,7 +94,7 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
     throw new Error(`the service ended with ${child.exitCode} before it served: ${output.stderr}`);
   }
 
-  const url = /serves at (http:\/\/\S+)/.exec(output.stdout)![1]!;
+  const url = /serves at (https?:\/\/\S+)/.exec(output.stdout)![1]!;
   const admin = (await readFile(path.join(place.data, "admin.token"), "utf8")).trim();
   const port = Number(new URL(url).port);
   const send: Service["request"] = (method, target, options = {}) => {
@@ -161,7 +163,11 @@ export async function makeHome(): Promise<Home> {
 /** Starts the command line on a home. The first argument is the verb. */
 export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
-  return spawn("scripts/node", ["src/main.ts", ...words, "--data", home.data], {
+  const command = ["scripts/node", "src/main.ts", ...words, "--data", home.data];
+  const limited =
+    home.descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${home.descriptors} && exec "$@"`, "sh"];
+  const [file, ...args] = [...limited, ...command] as [string, ...string[]];
+  return spawn(file, args, {
     cwd: ROOT,
     env: {
       ...Object.fromEntries(inherited),

@@ -331,6 +331,26 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     assert.equal(seen.size, 3);
   });
 
+  it("answers others while one address holds more heads than a distribution's nginx has places, and ends these heads", async (t) => {
+    const port = await proxied(t, named("node"));
+    const held: Socket[] = [];
+    t.after(() => {
+      for (const socket of held) socket.destroy();
+    });
+    // In portions, because the queue of a listening socket is short.
+    for (let portion = 0; portion < 34; portion++) {
+      const sockets = Array.from({ length: 250 }, () => connect(port, "127.0.0.1", () => {}));
+      for (const socket of sockets) socket.on("error", () => {}).write("G");
+      held.push(...sockets);
+      await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    }
+    assert.ok(held.filter((socket) => !socket.destroyed).length > 2 * 1_024);
+    assert.equal((await request(port, "GET", "/api/run/anyone", {})).text, "node");
+    const isEnded = (): boolean => held.every((socket) => socket.destroyed || socket.readableEnded || socket.closed);
+    for (const socket of held) socket.resume();
+    await until(isEnded, "nginx has ended the heads");
+  });
+
   it("passes on an answer while it is created", async (t) => {
     const first = Promise.withResolvers<void>();
     const port = await proxied(t, (_, response) => {

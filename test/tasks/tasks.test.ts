@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
+import { Problem } from "../../src/errors.ts";
 import { mustBeRunnable } from "../../src/http/run/find-task.ts";
 import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
 import type { Task } from "../../src/tasks/task.ts";
@@ -305,4 +306,31 @@ test("a task ends with the key that signed the token above it, and is created ag
   assert.deepEqual(await ended(), { expired: false, revoked: true });
   await tasks.put(AT, { code: "1", public: true }, admin, always);
   mustBeRunnable(await tasks.find("acme", "task"), null, tokens.verifier);
+});
+
+test("a PUT with code counts once against the rate, before its code is checked, also if the check rejects it", async (t) => {
+  const { store, tokens, admin } = await testTasks(t);
+  const steps: string[] = [];
+  const admitIssue = (): Promise<void> => {
+    if (steps.includes("full")) return Promise.reject(new Problem("token_limited", "the rate is used up"));
+    steps.push("count");
+    return Promise.resolve();
+  };
+  const tasks = new Tasks(store, tokens, { ...OPTIONS, admitIssue, nowMs: () => tokens.clock.nowMs });
+  const check = (code: string): Promise<void> => {
+    steps.push("check");
+    return code === ")" ? Promise.reject(new Problem("code_syntax", "not code")) : Promise.resolve();
+  };
+  const put = (members: object): Promise<unknown> => tasks.put(AT, members, admin, always, check);
+  await put({ code: "1" });
+  assert.deepEqual(steps.splice(0), ["count", "check"]);
+  await put({ code: "1" });
+  assert.deepEqual(steps.splice(0), []);
+  await put({ params: { a: 1 } });
+  assert.deepEqual(steps.splice(0), ["count"]);
+  assert.equal((await problemOf(() => put({ code: ")" }))).code, "code_syntax");
+  assert.deepEqual(steps.splice(0), ["count", "check"]);
+  steps.push("full");
+  assert.equal((await problemOf(() => put({ code: ")" }))).code, "token_limited");
+  assert.deepEqual(steps, ["full"]);
 });

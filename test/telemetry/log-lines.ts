@@ -26,6 +26,9 @@ switch (what) {
     log.refusedRun("family-1", "r-12", "demo", "jti-1", "192.0.2.7", new Problem("token_limited", "of the limits"));
     break;
   }
+  case "connections":
+    for (let at = 0; at < 1_000; at++) log.refusedConnection(`192.0.2.${at % 20}`, 64);
+    break;
   case "task":
     log.task("r-1", "demo", 3, () => 'two\nlines "and quotes"');
     log.task("r-1", "demo", 255, () => "a level that a guest made up");

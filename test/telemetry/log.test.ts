@@ -85,3 +85,12 @@ it("an action of an administrator is logged with its object", () => {
   const [line] = lines("info", "audit");
   assert.deepEqual([line!["msg"], line!["container"], line!["by"]], ["limits reset", "demo", "jti-1"]);
 });
+
+it("refused connections have one line a minute for each network, ten for all networks, and name the fix", () => {
+  const logged = lines("info", "connections");
+  assert.deepEqual(
+    logged.map(({ client }) => client),
+    Array.from({ length: 10 }, (_, at) => `192.0.2.${at}`),
+  );
+  assert.match(String(logged[0]!["msg"]), /has 64 open, which is its share; .*--trust-proxy$/);
+});

@@ -91,7 +91,8 @@ export class RunEndpoint {
     const { containers, sources, running } = this.#with;
     const { container, group, subject, memory } = call;
     call.recorded?.accept(options);
-    const reservation = containers.reserve(container, group, subject, performance.now(), memory.isPublic);
+    const network = memory.isPublic ? memory.name : null;
+    const reservation = containers.reserve(container, group, subject, performance.now(), network);
     // Called when the guest is done with the run or the client has left, and below when the run never begins.
     const release = (): void => containers.release(reservation);
     let begun = false;

@@ -1,4 +1,5 @@
-import { isDamage, setAside } from "../damaged-file.ts";
+import { setAside } from "../set-aside.ts";
+import { isDamage } from "../sqlite-fault.ts";
 import { AuditFile, type AuditRow } from "./audit-file.ts";
 import type { AuditPage, AuditQuery } from "./audit.ts";
 
@@ -29,8 +30,8 @@ export class AuditWriter {
       return { page: this.#fulfil(request), setAside: null };
     } catch (error) {
       this.#closeQuietly();
-      if (!isDamaged(error) || request.kind === "close") throw error;
-      const name = setAside(this.#path, Date.now());
+      if (!isDamage(error) || request.kind === "close") throw error;
+      const name = setAside(this.#path);
       return { page: this.#fulfil(request), setAside: name };
     }
   }
@@ -55,9 +56,4 @@ export class AuditWriter {
     }
     this.#file = null;
   }
-}
-
-/** Whether SQLite reported damage, also during the open, whose error has the error of SQLite as its cause. */
-function isDamaged(error: unknown): boolean {
-  return isDamage(error) || (error instanceof Error && error.cause instanceof Error && isDamage(error.cause));
 }

@@ -29,7 +29,8 @@ export class StoredAudit implements Audit {
 
   /** @param threads must be closed after this. */
   constructor(threads: RecordThreads, { onFailure = () => {}, now = Date.now }: AuditOptions = {}) {
-    this.#writer = threads.writer("audit");
+    // First, because the answer to a change waits for its entry.
+    this.#writer = threads.writer("audit", true);
     this.#onFailure = onFailure;
     this.#now = now;
   }
@@ -78,7 +79,7 @@ export class StoredAudit implements Audit {
   async #ask(request: AuditRequest): Promise<AuditReply> {
     const reply = await this.#writer.request(request);
     if (reply.setAside !== null) {
-      this.#setAside = [...this.#setAside, reply.setAside];
+      this.#setAside = [...new Set([...this.#setAside, reply.setAside])];
       const earlier = `${reply.setAside} has the earlier entries, and a new file has begun`;
       this.#onFailure(new Error(`the audit was damaged; ${earlier}`));
     }

@@ -1,8 +1,8 @@
 import type { SQLOutputValue } from "node:sqlite";
 
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
+import { isAboutValue } from "../sqlite-fault.ts";
 import type { Batch, BatchOutcome, Omission } from "./messages.ts";
-import { isAboutValue } from "./sqlite-fault.ts";
 import type { StoredRow } from "./stored-row.ts";
 
 /** The version of the schema. A reader ignores a file without it, which is being created. */
@@ -64,6 +64,8 @@ export interface Room {
   readonly familyBytes: number;
   /** The bytes until the file has its largest size. */
   readonly fileBytes: number;
+  /** The time of `performance.now()` at which the batch ends early. */
+  readonly endMs: number;
 }
 
 /** The database of a day, open for its only writer. */
@@ -90,7 +92,11 @@ export class DayFile {
       const usage = new FamilyUsage(this.#statements, room);
       const omitted: Omission[] = [];
       let dropped = 0;
+      let done = 0;
       for (const row of rows) {
+        // Not before the first row: each batch must bring its rows further.
+        if (done > 0 && performance.now() > room.endMs) break;
+        done += 1;
         const [, , container, , , , , , , family, bytes] = row;
         if (usage.fits(family, bytes)) {
           const added = this.#add(row);
@@ -100,7 +106,7 @@ export class DayFile {
       }
       usage.save();
       for (const omission of [...omissions, ...omitted]) this.#omit(omission);
-      return { omitted: omitted.length, dropped, full: [...usage.full] };
+      return { rows: done, omitted: omitted.length, dropped, full: [...usage.full] };
     });
   }
 

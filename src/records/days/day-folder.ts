@@ -1,12 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 
+import { COMPANIONS, setAside } from "../set-aside.ts";
 import { type Day, nameOf, parseName } from "./day.ts";
-
-/** The endings of the files that SQLite keeps next to a database. */
-const COMPANIONS = ["-wal", "-shm", "-journal"];
-/** The most damaged files of one day that are kept. A disk that damages each new file must not fill up with them. */
-const MOST_SET_ASIDE = 3;
 
 /** Files that are deleted together: a database with its companions. */
 export interface DayFiles {
@@ -81,7 +77,7 @@ export class DayFolder {
   }
 
   /** Returns whether something else than a file has the name of the database of a day. */
-  isForeign(day: Day): boolean {
+  isNoFile(day: Day): boolean {
     return statSync(this.pathOf(day), { throwIfNoEntry: false })?.isFile() === false;
   }
 
@@ -96,22 +92,7 @@ export class DayFolder {
 
   /** Renames a damaged database, so that a new one can begin and an operator can look at the old one. */
   setAside(day: Day): void {
-    const name = nameOf(day);
-    for (let number = 1; number <= MOST_SET_ASIDE; number++) {
-      const other = `${name}.unreadable-${number}`;
-      if (existsSync(path.join(this.#folder, other))) continue;
-      for (const ending of ["", ...COMPANIONS]) this.#rename(name + ending, other + ending);
-      return;
-    }
-    this.remove({ names: ["", ...COMPANIONS].map((ending) => name + ending) });
-  }
-
-  #rename(from: string, to: string): void {
-    try {
-      renameSync(path.join(this.#folder, from), path.join(this.#folder, to));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
+    setAside(this.pathOf(day));
   }
 
   #size(name: string): number {

@@ -3,9 +3,9 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 
 import { byNewest, type Cursor } from "../query.ts";
+import { isDamage } from "../sqlite-fault.ts";
 import { SCHEMA_VERSION } from "./day-file.ts";
 import type { RunFilter, RunHead } from "./run-filter.ts";
-import { isDamage } from "./sqlite-fault.ts";
 
 /** The milliseconds that a read waits while the writer creates or recovers a database. */
 const BUSY_TIMEOUT_MS = 1_000;

@@ -1,5 +1,6 @@
 import type { RecordConfig } from "../../config/groups/records.ts";
 import type { RunQuery } from "../query.ts";
+import type { RecordThreads } from "../record-threads.ts";
 import type { KeptRun, RunRecord } from "../record.ts";
 import type { FailureGroup, RecordLosses, RecordStore, StoredPage } from "../store.ts";
 import { type Day, dayOf } from "./day.ts";
@@ -21,11 +22,13 @@ export interface RecordStoreOptions extends Pick<RecordConfig, "keepRuns" | "run
 }
 
 /**
- * Opens the records of runs on disk: one database for each day in a folder, which is created. Two threads write and read
- * it. An error of the disk is reported in `losses` and never thrown.
+ * Opens the records of runs on disk: one database for each day in a folder, which is created. An error of the disk is
+ * reported in `losses` and never thrown.
+ *
+ * @param threads must be closed after this.
  */
-export function openRecordStore(folder: string, options: RecordStoreOptions): RecordStore {
-  return options.keepRuns === 0 ? new NoStore(folder) : new DayStore(folder, options);
+export function openRecordStore(folder: string, threads: RecordThreads, options: RecordStoreOptions): RecordStore {
+  return options.keepRuns === 0 ? new NoStore(folder) : new DayStore(folder, threads, options);
 }
 
 class DayStore implements RecordStore {
@@ -38,10 +41,14 @@ class DayStore implements RecordStore {
   #dropped = 0;
   #omitted = 0;
 
-  constructor(folder: string, { keepRuns, runsSize, runsRate, familyRuns, now = Date.now }: RecordStoreOptions) {
+  constructor(
+    folder: string,
+    threads: RecordThreads,
+    { keepRuns, runsSize, runsRate, familyRuns, now = Date.now }: RecordStoreOptions,
+  ) {
     const settings = { folder, keepRuns, runsSize, familyRuns };
-    this.#writer = new RecordWriter(settings, (day, outcome) => this.#onWritten(day, outcome));
-    this.#reader = new RecordReader(folder);
+    this.#writer = new RecordWriter(threads, settings, (day, outcome) => this.#onWritten(day, outcome));
+    this.#reader = new RecordReader(threads, folder);
     this.#shares = new Shares(runsRate);
     this.#now = now;
   }
@@ -80,7 +87,8 @@ class DayStore implements RecordStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#writer.close(), this.#reader.close()]);
+    this.#reader.close();
+    await this.#writer.close();
   }
 
   #add(kept: KeptRun): void {

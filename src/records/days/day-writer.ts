@@ -1,12 +1,14 @@
+import { isDamage, isForeign, StoreFault } from "../sqlite-fault.ts";
 import { DayFile } from "./day-file.ts";
 import { DayFolder } from "./day-folder.ts";
 import { type Day, dayOf, nameOf } from "./day.ts";
-import type { Batch, BatchOutcome, KeptFiles, WriterSettings } from "./messages.ts";
-import { isExpired, retain } from "./retention.ts";
-import { isDamage, StoreFault } from "./sqlite-fault.ts";
+import type { Batch, BatchOutcome, Check, WriterSettings } from "./messages.ts";
+import { isExpired, retain, type Retained } from "./retention.ts";
 
 /** The most databases that are open: that of today, and that of yesterday for runs that began before midnight. */
 const MOST_OPEN = 2;
+/** The time that a batch takes at most, apart from its last row. Counts and the audit wait for the same thread. */
+const BATCH_MS = 100;
 
 const UNREACHABLE =
   "a folder above the data folder is closed to the user of the service; choose another one with --data";
@@ -35,25 +37,25 @@ export class DayWriter {
     const { day, rows } = batch;
     const isNew = this.#folder.identityOf(day) === null;
     if (isNew && isExpired(day, this.#settings.keepRuns, nowMs)) {
-      return { omitted: rows.length, dropped: 0, full: [], isNew: false };
+      return { rows: rows.length, omitted: rows.length, dropped: 0, full: [], isNew: false };
     }
     try {
       return { ...this.#write(batch, nowMs), isNew };
     } catch (error) {
       this.#release(day);
       if (!this.#folder.isReachable) throw new StoreFault(UNREACHABLE, { cause: error });
-      if (isNew || !(isDamage(error) || this.#folder.isForeign(day))) throw error;
+      if (isNew || !(isDamage(error) || isForeign(error) || this.#folder.isNoFile(day))) throw error;
       this.#folder.setAside(day);
       return { ...this.#write(batch, nowMs), isNew: true };
     }
   }
 
-  /** Deletes old days. */
-  check(nowMs: number): KeptFiles {
+  /** Does one step of the deletion of old days. */
+  check(nowMs: number): Check {
     for (const day of this.#open.keys()) if (day !== dayOf(nowMs)) this.#release(day);
-    const left = this.#retain(nowMs);
-    const setAside = left.filter(({ isSetAside }) => isSetAside).map(({ database }) => database);
-    return { oldest: left.length > 0 ? nameOf(left[0]!.day) : "", setAside };
+    const { files, more } = this.#retain(nowMs);
+    const setAside = files.filter(({ isSetAside }) => isSetAside).map(({ database }) => database);
+    return { kept: { oldest: files.length > 0 ? nameOf(files[0]!.day) : "", setAside }, more };
   }
 
   close(): void {
@@ -65,16 +67,17 @@ export class DayWriter {
     const { runsSize, familyRuns } = this.#settings;
     const file = this.#openDay(day);
     const before = this.#folder.bytesOf(day);
-    const outcome = file.write(batch, { familyBytes: familyRuns, fileBytes: runsSize - before });
+    const endMs = performance.now() + BATCH_MS;
+    const outcome = file.write(batch, { familyBytes: familyRuns, fileBytes: runsSize - before, endMs });
     this.#bytes += this.#folder.bytesOf(day) - before;
     if (this.#bytes > runsSize) this.#retain(nowMs);
     return outcome;
   }
 
-  #retain(nowMs: number): ReturnType<typeof retain> {
-    const left = retain(this.#folder, this.#settings, nowMs, (day) => this.#release(day));
-    this.#bytes = left.reduce((sum, { bytes }) => sum + bytes, 0);
-    return left;
+  #retain(nowMs: number): Retained {
+    const retained = retain(this.#folder, this.#settings, nowMs, (day) => this.#release(day));
+    this.#bytes = retained.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    return retained;
   }
 
   #openDay(day: Day): DayFile {

@@ -1,9 +1,9 @@
 import type { RunEntry } from "../record.ts";
+import { isPassing } from "../sqlite-fault.ts";
 import type { DayFolder } from "./day-folder.ts";
 import { DayReader } from "./day-reader.ts";
 import { nameOf } from "./day.ts";
 import type { Reply } from "./messages.ts";
-import { isPassing } from "./sqlite-fault.ts";
 import { recordOf } from "./stored-row.ts";
 
 /** Returns the record and the lineage of a run as JSON, or `null`. Looks through all days, because its id names none. */

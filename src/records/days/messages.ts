@@ -3,7 +3,7 @@ import type { Day } from "./day.ts";
 import type { Retention } from "./retention.ts";
 import type { StoredRow } from "./stored-row.ts";
 
-/** What the writer thread is started with. */
+/** They go with each request, so that a thread that was started again has them. */
 export interface WriterSettings extends Retention {
   readonly folder: string;
   /** The most bytes of a family in the file of a day. */
@@ -20,10 +20,15 @@ export interface Batch {
   readonly omissions: readonly Omission[];
 }
 
-export type ToWriter = { readonly kind: "batch"; readonly batch: Batch } | { readonly kind: "close" };
+export interface WriteRequest {
+  readonly settings: WriterSettings;
+  readonly batch: Batch;
+}
 
 /** What became of the rows of a batch. */
 export interface BatchOutcome {
+  /** The rows that are done with. A batch that takes long ends early, and its other rows are sent again. */
+  readonly rows: number;
   /** The rows that a quota left out. */
   readonly omitted: number;
   /** The rows that the file cannot take. */
@@ -41,15 +46,19 @@ export interface KeptFiles {
   readonly setAside: readonly string[];
 }
 
-/** The writer answers each batch. The other messages are about its regular checks. */
-export type FromWriter =
-  | { readonly kind: "written"; readonly outcome: BatchOutcome }
-  | { readonly kind: "failed"; readonly reason: string }
-  | { readonly kind: "checked"; readonly reason: null; readonly kept: KeptFiles }
-  | { readonly kind: "checked"; readonly reason: string };
+/** The answer to a check. */
+export interface Check {
+  readonly kept: KeptFiles;
+  /** Whether another check would delete more. */
+  readonly more: boolean;
+}
 
-/** The reader thread does one read at a time. */
-export type ToReader =
+export interface ReadRequest {
+  readonly folder: string;
+  readonly question: Question;
+}
+
+export type Question =
   | { readonly kind: "list"; readonly query: RunQuery; readonly reader: string }
   | { readonly kind: "failures"; readonly query: RunQuery }
   | { readonly kind: "get"; readonly container: string; readonly run: string };
@@ -60,6 +69,3 @@ export interface Reply {
   /** Names of the files that could not be read. */
   readonly unreadable: readonly string[];
 }
-
-/** The reply, or why there is none. */
-export type FromReader = ({ readonly kind: "answer" } & Reply) | { readonly kind: "failed"; readonly reason: string };

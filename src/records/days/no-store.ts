@@ -1,6 +1,6 @@
+import { reasonOf } from "../sqlite-fault.ts";
 import type { RecordLosses, RecordStore, StoredPage } from "../store.ts";
 import { DayFolder } from "./day-folder.ts";
-import { reasonOf } from "./sqlite-fault.ts";
 
 /** A store that keeps nothing, for `--keep-runs 0s`. It deletes what was kept before. */
 export class NoStore implements RecordStore {

@@ -78,8 +78,8 @@ export class Pending {
     return { day, rows, omissions: this.#takeOmissions(day) };
   }
 
-  /** Releases the bytes of a batch that is written or given up. */
-  release({ rows }: Batch): void {
+  /** Releases the bytes of rows that are written or given up. */
+  release(rows: readonly StoredRow[]): void {
     for (const row of rows) this.#bytes -= row[ROW_SIZE];
   }
 

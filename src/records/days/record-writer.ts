@@ -1,15 +1,14 @@
-import path from "node:path";
-import { Worker } from "node:worker_threads";
-
+import type { RecordThreads } from "../record-threads.ts";
+import { type Channel, THREAD_LOST, type ThreadError } from "../request-thread.ts";
 import type { Day } from "./day.ts";
-import type { Batch, BatchOutcome, FromWriter, KeptFiles, ToWriter, WriterSettings } from "./messages.ts";
+import type { Batch, BatchOutcome, Check, KeptFiles, WriteRequest, WriterSettings } from "./messages.ts";
 import { Pending } from "./pending.ts";
-import { reasonOf } from "./sqlite-fault.ts";
 import type { StoredRow } from "./stored-row.ts";
 
-const PROGRAM = path.join(import.meta.dirname, `writer-thread${path.extname(import.meta.filename)}`);
 /** The interval of the batches. A process that is killed loses the records of about this time. */
 const BATCH_MS = 250;
+/** The interval at which old days are deleted. */
+const CHECK_MS = 60_000;
 /** The first and the longest pause after a failure. Each failure doubles the pause. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
@@ -20,13 +19,14 @@ const SLOW_MS = 10_000;
 /** The time in which the last batches must be written. */
 const CLOSE_MS = 5_000;
 
+/** The batch that the thread has, or that is to be sent again. */
 interface SentBatch {
   readonly batch: Batch;
-  sentMs: number;
-  lostThreads: number;
+  readonly sentMs: number;
+  readonly lostThreads: number;
 }
 
-/** Hands records to the writer thread. Nothing that happens to the thread or the disk reaches the caller. */
+/** Hands records to the thread that writes. Nothing that happens to the thread or the disk reaches the caller. */
 export class RecordWriter {
   /** Rows that were lost: the queue was full, or the writer had failed. */
   dropped = 0;
@@ -35,29 +35,38 @@ export class RecordWriter {
   /** The names of files, at the latest check. */
   kept: KeptFiles = { oldest: "", setAside: [] };
   readonly #settings: WriterSettings;
+  readonly #writes: Channel<WriteRequest, BatchOutcome>;
+  readonly #checks: Channel<WriterSettings, Check>;
+  readonly #closes: Channel<null, void>;
   readonly #onWritten: (day: Day, outcome: BatchOutcome) => void;
   readonly #pending = new Pending();
-  #thread: Worker | null = null;
-  /** The batch that the thread has, or that is to be sent again. */
+  readonly #checkTimer: NodeJS.Timeout;
   #sent: SentBatch | null = null;
-  #isWaiting = false;
-  /** The days whose rows were waiting at the latest interval and are not sent yet. */
-  #daysLeft = 0;
+  /** What sends batches now, or null. */
+  #sending: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #failure: string | null = null;
   #pauseMs = 0;
-  #closing: PromiseWithResolvers<void> | null = null;
+  #closing: Promise<void> | null = null;
 
-  constructor(settings: WriterSettings, onWritten: (day: Day, outcome: BatchOutcome) => void) {
+  constructor(
+    threads: Pick<RecordThreads, "writer">,
+    settings: WriterSettings,
+    onWritten: (day: Day, outcome: BatchOutcome) => void,
+  ) {
     this.#settings = settings;
+    this.#writes = threads.writer("runs");
+    this.#checks = threads.writer("oldRuns");
+    this.#closes = threads.writer("closeRuns");
     this.#onWritten = onWritten;
+    this.#checkTimer = setInterval(() => void this.#check(), CHECK_MS).unref();
     // At once, because old days are deleted at the start.
-    this.#start();
+    void this.#check();
   }
 
   /** Why nothing is written, or null while the writer works. */
   get failure(): string | null {
-    const isSlow = this.#isWaiting && performance.now() - this.#sent!.sentMs > SLOW_MS;
+    const isSlow = this.#sending !== null && this.#sent && performance.now() - this.#sent.sentMs > SLOW_MS;
     return this.#failure ?? (isSlow ? "the disk does not answer" : null);
   }
 
@@ -67,136 +76,113 @@ export class RecordWriter {
 
   add(day: Day, row: StoredRow): void {
     this.#pending.add(day, row);
-    this.#schedule(BATCH_MS);
+    this.#schedule();
   }
 
   omit(day: Day, family: string, container: string): void {
     this.#pending.omit(day, family, container);
-    this.#schedule(BATCH_MS);
+    this.#schedule();
   }
 
-  /** Writes what is waiting, and ends the thread. */
+  /** Writes what is waiting, and closes the files. */
   close(): Promise<void> {
-    if (this.#closing) return this.#closing.promise;
-    const closing = (this.#closing = Promise.withResolvers<void>());
-    const timer = setTimeout(() => {
-      this.#giveUp();
-      void this.#thread?.terminate();
-      closing.resolve();
-    }, CLOSE_MS);
-    this.#cancel();
-    if (!this.#isWaiting) this.#send();
-    return closing.promise.finally(() => clearTimeout(timer));
+    return (this.#closing ??= this.#close());
   }
 
-  #schedule(ms: number): void {
-    if (this.#isWaiting || this.#closing) return;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.#daysLeft = this.#pending.days;
-      this.#send();
-    }, this.#pauseMs || ms).unref();
-  }
-
-  #cancel(): void {
+  async #close(): Promise<void> {
+    clearInterval(this.#checkTimer);
     clearTimeout(this.#timer ?? undefined);
-    this.#timer = null;
-  }
-
-  #send(): void {
-    if (!this.#thread) this.#start();
-    const batch = this.#sent?.batch ?? this.#pending.take();
-    if (!this.#thread) return this.#failed();
-    if (!batch) {
-      if (this.#closing) this.#post({ kind: "close" });
-      return;
-    }
-    this.#sent ??= { batch, sentMs: 0, lostThreads: 0 };
-    this.#sent.sentMs = performance.now();
-    this.#isWaiting = true;
-    this.#post({ kind: "batch", batch });
-  }
-
-  #post(message: ToWriter): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#thread!.postMessage(message);
-  }
-
-  #start(): void {
-    try {
-      const thread = new Worker(PROGRAM, { workerData: this.#settings });
-      this.#thread = thread;
-      thread.unref();
-      thread.on("message", (message: FromWriter) => this.#receive(message));
-      thread.on("error", (error) => this.#fail(`the writer thread failed: ${reasonOf(error)}`));
-      thread.on("exit", () => this.#lose(thread));
-    } catch (error) {
-      this.#fail(`the writer thread cannot be started: ${reasonOf(error)}`);
-    }
-  }
-
-  #receive(message: FromWriter): void {
-    if (message.kind === "checked") {
-      if (message.reason === null) this.kept = message.kept;
-      // A batch that waits to be sent again shows best whether the writer works.
-      if (message.reason !== null || this.#sent === null) this.#failure = message.reason;
-      return;
-    }
-    // An answer that arrives after the batch was given up.
-    if (!this.#sent) return;
-    this.#isWaiting = false;
-    if (message.kind === "failed") {
-      this.#fail(message.reason);
-      return this.#failed();
-    }
-    const { batch } = this.#sent;
-    const { outcome } = message;
-    this.#sent = null;
-    this.#failure = null;
-    this.#pauseMs = 0;
-    this.#pending.release(batch);
-    this.omitted += outcome.omitted;
-    this.dropped += outcome.dropped;
-    this.#onWritten(batch.day, outcome);
-    this.#daysLeft -= 1;
-    if (this.#closing || this.#pending.isLong || this.#daysLeft > 0) this.#send();
-    else if (!this.#pending.isEmpty) this.#schedule(BATCH_MS);
-  }
-
-  #fail(reason: string): void {
-    this.#failure = reason;
-  }
-
-  /** Tries again after a pause. The batch that failed is kept, and new records wait as long as the queue has room. */
-  #failed(): void {
-    if (this.#closing) {
-      this.#giveUp();
-      if (this.#thread) this.#post({ kind: "close" });
-      else this.#closing.resolve();
-      return;
-    }
-    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2 || FIRST_PAUSE_MS);
-    this.#schedule(this.#pauseMs);
-  }
-
-  #lose(thread: Worker): void {
-    if (this.#thread !== thread) return;
-    this.#thread = null;
-    this.#isWaiting = false;
-    if (this.#closing && this.#sent === null && this.#pending.isEmpty) return this.#closing.resolve();
-    this.#failure ??= "the writer thread ended";
-    if (this.#sent && ++this.#sent.lostThreads >= MOST_LOST_THREADS) this.#giveUpBatch(this.#sent.batch);
-    this.#failed();
-  }
-
-  #giveUp(): void {
-    if (this.#sent) this.#giveUpBatch(this.#sent.batch);
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, CLOSE_MS);
+    await Promise.race([this.#writeRest(), late.promise]);
+    clearTimeout(timer);
+    if (this.#sent) this.#giveUp(this.#sent.batch);
     this.dropped += this.#pending.clear();
   }
 
-  #giveUpBatch(batch: Batch): void {
-    this.#sent = null;
-    this.#pending.release(batch);
-    this.dropped += batch.rows.length;
+  async #writeRest(): Promise<void> {
+    await this.#sending;
+    await this.#send();
+    // A failure of a batch is reported already.
+    await this.#closes.request(null).catch(() => {});
   }
+
+  #schedule(): void {
+    if (this.#sending || this.#closing) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#sending = this.#send().finally(() => {
+        this.#sending = null;
+        if (this.#sent || !this.#pending.isEmpty) this.#schedule();
+      });
+    }, this.#pauseMs || BATCH_MS).unref();
+  }
+
+  /** Sends batches until less than a batch waits, or all while the store is being closed. Ends at a failure. */
+  async #send(): Promise<void> {
+    for (let daysLeft = this.#pending.days; ; daysLeft -= 1) {
+      const batch = this.#sent?.batch ?? this.#pending.take();
+      if (!batch || !(await this.#write(batch))) return;
+      if (!(this.#sent || this.#closing || this.#pending.isLong || daysLeft > 1)) return;
+    }
+  }
+
+  /** @returns whether the thread has taken the batch, or a part of it. */
+  async #write(batch: Batch): Promise<boolean> {
+    const sent: SentBatch = { batch, sentMs: performance.now(), lostThreads: this.#sent?.lostThreads ?? 0 };
+    this.#sent = sent;
+    try {
+      const outcome = await this.#writes.request({ settings: this.#settings, batch });
+      // The answer can arrive after the batch was given up.
+      if (this.#sent === sent) this.#written(batch, outcome);
+      return true;
+    } catch (error) {
+      if (this.#sent === sent) this.#failed(sent, error as ThreadError);
+      return false;
+    }
+  }
+
+  #written(batch: Batch, outcome: BatchOutcome): void {
+    const rows = batch.rows.slice(outcome.rows);
+    this.#sent = rows.length === 0 ? null : { batch: { ...batch, rows, omissions: [] }, sentMs: 0, lostThreads: 0 };
+    this.#failure = null;
+    this.#pauseMs = 0;
+    this.#pending.release(batch.rows.slice(0, outcome.rows));
+    this.omitted += outcome.omitted;
+    this.dropped += outcome.dropped;
+    this.#onWritten(batch.day, outcome);
+  }
+
+  /** Keeps the batch, which is sent again after a pause. New records wait as long as the queue has room. */
+  #failed(sent: SentBatch, error: ThreadError): void {
+    this.#failure = reasonOf(error);
+    this.#sent = { ...sent, lostThreads: sent.lostThreads + (error.code === THREAD_LOST ? 1 : 0) };
+    if (this.#sent.lostThreads >= MOST_LOST_THREADS) this.#giveUp(sent.batch);
+    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2 || FIRST_PAUSE_MS);
+  }
+
+  #giveUp({ rows }: Batch): void {
+    this.#sent = null;
+    this.#pending.release(rows);
+    this.dropped += rows.length;
+  }
+
+  /** Deletes old days, one step after the other, so that other requests come in between. */
+  async #check(): Promise<void> {
+    try {
+      for (let more = true; more && !this.#closing;) {
+        const check = await this.#checks.request(this.#settings);
+        this.kept = check.kept;
+        more = check.more;
+      }
+      // A batch that waits to be sent again shows best whether the writer works.
+      if (this.#sent === null) this.#failure = null;
+    } catch (error) {
+      this.#failure = reasonOf(error as ThreadError);
+    }
+  }
+}
+
+function reasonOf({ code }: ThreadError): string {
+  return code === THREAD_LOST ? "the writer thread ended" : code;
 }

@@ -1,10 +1,10 @@
 import type { Cursor, RunQuery } from "../query.ts";
 import type { RunEntry } from "../record.ts";
+import { isPassing } from "../sqlite-fault.ts";
 import type { DayFolder } from "./day-folder.ts";
 import { DayReader } from "./day-reader.ts";
 import { DAY_MS, type Day, nameOf } from "./day.ts";
 import { RunFilter } from "./run-filter.ts";
-import { isPassing } from "./sqlite-fault.ts";
 
 /** What one read may cost. */
 interface Limits {

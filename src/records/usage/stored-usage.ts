@@ -143,7 +143,7 @@ export class StoredUsage implements Usage {
   }
 
   #reportSetAside(name: string): void {
-    this.#setAside = [...this.#setAside, name];
+    this.#setAside = [...new Set([...this.#setAside, name])];
     this.#onFailure(
       new Error(`the counts of usage were damaged; ${name} has the earlier counts, and a new file has begun`),
     );

@@ -1,10 +1,12 @@
+import { randomUUID } from "node:crypto";
+
 import { readUsage, type UsageFound } from "./usage-reader.ts";
 import type { UsageQuery, UsageRow } from "./usage.ts";
 
-export type ReadRequest = { readonly query: UsageQuery } | { readonly rest: number };
+export type ReadRequest = { readonly query: UsageQuery } | { readonly rest: string };
 
 /** A part of what a read found. `rest` names the other rows, or is null if there are none. */
-export type ReadReply = UsageFound & { readonly rest: number | null };
+export type ReadReply = UsageFound & { readonly rest: string | null };
 
 /** The rows of a message. The main thread copies a message in one turn of its event loop. */
 const ROWS_AT_ONCE = 250;
@@ -13,17 +15,17 @@ const ROWS_AT_ONCE = 250;
 export class UsageReads {
   readonly #file: string;
   /** The rows that were found and not sent yet. A family has one read at a time. */
-  readonly #rests: Map<number, readonly UsageRow[]> = new Map();
-  #reads = 0;
+  readonly #rests: Map<string, readonly UsageRow[]> = new Map();
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** @throws the error of SQLite. */
+  /** @throws the error of SQLite, or if the rest was in a thread that is lost. */
   fulfil(request: ReadRequest): ReadReply {
     if ("rest" in request) {
-      const rows = this.#rests.get(request.rest) ?? [];
+      const rows = this.#rests.get(request.rest);
+      if (!rows) throw new Error("the rest of the read is lost");
       this.#rests.delete(request.rest);
       return this.#part(rows);
     }
@@ -33,7 +35,8 @@ export class UsageReads {
 
   #part(rows: readonly UsageRow[]): ReadReply {
     if (rows.length <= ROWS_AT_ONCE) return { rows, rest: null };
-    const rest = ++this.#reads;
+    // Random, because a thread that was started again must not take it for the rest of another read.
+    const rest = randomUUID();
     this.#rests.set(rest, rows.slice(ROWS_AT_ONCE));
     return { rows: rows.slice(0, ROWS_AT_ONCE), rest };
   }

@@ -1,4 +1,5 @@
-import { isDamage, setAside } from "../damaged-file.ts";
+import { setAside } from "../set-aside.ts";
+import { isDamage } from "../sqlite-fault.ts";
 import type { CellBatch } from "./cell.ts";
 import { tidy } from "./tidy.ts";
 import { type BatchNumber, UsageFile } from "./usage-file.ts";
@@ -35,7 +36,7 @@ export class UsageWriter {
     } catch (error) {
       this.#closeQuietly();
       if (!isDamage(error) || request.kind === "close") throw error;
-      const name = setAside(this.#path, request.nowMs);
+      const name = setAside(this.#path);
       return { setAside: name, more: this.#fulfil(request) };
     }
   }

@@ -5,6 +5,7 @@ import path from "node:path";
 
 import { openRecordStore, type RecordStoreOptions } from "../../../src/records/days/day-store.ts";
 import type { Cursor, RunQuery } from "../../../src/records/query.ts";
+import { RecordThreads } from "../../../src/records/record-threads.ts";
 import type { KeptRun, RecordError, RunRecord } from "../../../src/records/record.ts";
 import type { RecordStore } from "../../../src/records/store.ts";
 import { until } from "../../contract/until.ts";
@@ -106,7 +107,14 @@ export interface Opened extends AsyncDisposable {
 }
 
 export function reopenStore(folder: string, options: Partial<RecordStoreOptions> = {}): Opened {
-  const store = openRecordStore(folder, { ...OPTIONS, ...options });
+  // With its own threads, which have no file of usage or audit to open.
+  const threads = new RecordThreads(folder);
+  const store = openRecordStore(folder, threads, { ...OPTIONS, ...options });
+  const close = store.close.bind(store);
+  store.close = async () => {
+    await close();
+    await threads.close();
+  };
   return { folder, store, [Symbol.asyncDispose]: () => store.close() };
 }
 

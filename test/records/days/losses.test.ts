@@ -17,6 +17,7 @@ import { it } from "node:test";
 import type { Worker } from "node:worker_threads";
 
 import { dayOf, nameOf } from "../../../src/records/days/day.ts";
+import type { ThreadRequest } from "../../../src/records/request-thread.ts";
 import { until } from "../../contract/until.ts";
 import { addAll, DAY_MS, keptRun, newFolder, openStore, reopenStore, walkAll } from "./kept-runs.ts";
 
@@ -119,23 +120,49 @@ async function withThreads(): Promise<{ opened: Awaited<ReturnType<typeof openSt
   };
 }
 
+/** Ends a thread as soon as it has a batch. */
+function endAtBatch(thread: Worker): void {
+  const post = thread.postMessage.bind(thread);
+  thread.postMessage = (message: ThreadRequest) => {
+    post(message);
+    if (message.service === "runs") void thread.terminate();
+  };
+}
+
 it("starts another writer thread when the thread ends, and loses no record that waits", async () => {
   const { opened, threads } = await withThreads();
   await using _ = opened;
   const { store } = opened;
   const first = keptRun();
   await addAll(store, [first]);
-  // The first thread is the writer; reads start the second.
+  // The first thread is the writer.
   const lost = once(threads[0]!, "exit");
+  endAtBatch(threads[0]!);
   const waiting = Array.from({ length: 5_000 }, () => keptRun());
   for (const kept of waiting) store.add(kept);
-  await threads[0]!.terminate();
   await lost;
   assert.match(store.losses.failure ?? "", /the writer thread ended/);
   await addAll(store, [keptRun()]);
   assert.equal((await walkAll(store, { count: 1_000 })).length, 5_002);
   assert.equal(store.losses.dropped, 0);
   assert.equal(store.losses.failure, null);
+});
+
+it("drops a batch over which three threads have ended, and writes the next one", async () => {
+  const { opened, threads } = await withThreads();
+  await using _ = opened;
+  const { store } = opened;
+  await addAll(store, [keptRun()]);
+  endAtBatch(threads[0]!);
+  // The second thread is the reader. A thread gets its request before this process is told of it.
+  const endNext = (thread: Worker): void => void (threads.length <= 4 && thread.terminate());
+  process.on("worker", endNext);
+  store.add(keptRun());
+  await until(() => store.losses.dropped > 0, "the batch is dropped");
+  process.off("worker", endNext);
+  assert.equal(threads.length, 4);
+  await addAll(store, [keptRun()]);
+  assert.deepEqual([store.losses.dropped, store.losses.failure], [1, null]);
 });
 
 it("answers store_unavailable when the reader thread ends, and reads again with another thread", async () => {

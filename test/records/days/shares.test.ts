@@ -63,7 +63,7 @@ it("what waits for the writer is bounded in bytes, and a batch on the way counts
   const batch = pending.take()!;
   assert.ok(batch.rows.length > 1 && batch.rows.length * row[ROW_SIZE] < 2 ** 21);
   assert.equal(pending.hasRoom(row[ROW_SIZE]), false);
-  pending.release(batch);
+  pending.release(batch.rows);
   assert.equal(pending.hasRoom(row[ROW_SIZE]), true);
 });
 

@@ -198,7 +198,7 @@ describe("the file of the counts", () => {
     count(usage, {});
     assert.equal(runsIn(await readAll(usage)), 1);
     const [name] = usage.losses.setAside;
-    assert.match(name!, /^usage\.sqlite\.damaged-/);
+    assert.match(name!, /^usage\.sqlite\.unreadable-1$/);
     assert.ok((await readdir(folder.runs)).includes(name!));
     assert.equal(failures.length, 1);
   });

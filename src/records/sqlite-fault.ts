@@ -9,8 +9,8 @@ const TOO_BIG = 18;
 const FORMAT = 24;
 const NOT_A_DATABASE = 26;
 
-/** Codes of a file with foreign or damaged content. `ERROR` is a table or a column that is missing. */
-const DAMAGED: ReadonlySet<number> = new Set([ERROR, CORRUPT, FORMAT, NOT_A_DATABASE]);
+/** Codes of a file that cannot be read as a database. */
+const DAMAGED: ReadonlySet<number> = new Set([CORRUPT, FORMAT, NOT_A_DATABASE]);
 /** Codes that say nothing about the file, so that a later try can succeed. */
 const PASSING: ReadonlySet<number> = new Set([BUSY, LOCKED, NO_MEMORY, PROTOCOL]);
 
@@ -25,9 +25,14 @@ export class StoreFault extends Error {
   override readonly name = "StoreFault";
 }
 
-/** Returns whether the content of the file caused the error. */
+/** Returns whether the error means that the file is damaged. */
 export function isDamage(error: unknown): boolean {
   return DAMAGED.has(codeOf(error));
+}
+
+/** Returns whether the error can mean that the file is the database of another program: a table or a column is missing. */
+export function isForeign(error: unknown): boolean {
+  return codeOf(error) === ERROR;
 }
 
 /** Returns whether the error passes without a change of the file. */
