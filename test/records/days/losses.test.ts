@@ -154,13 +154,17 @@ it("drops a batch over which three threads have ended, and writes the next one",
   const { store } = opened;
   await addAll(store, [keptRun()]);
   endAtBatch(threads[0]!);
-  // The second thread is the reader. A thread gets its request before this process is told of it.
-  const endNext = (thread: Worker): void => void (threads.length <= 4 && thread.terminate());
+  // A thread gets its request before this process is told of it. A request other than the batch may come first.
+  const endNext = (thread: Worker): void => void (store.losses.dropped === 0 && thread.terminate());
   process.on("worker", endNext);
-  store.add(keptRun());
-  await until(() => store.losses.dropped > 0, "the batch is dropped");
-  process.off("worker", endNext);
-  assert.equal(threads.length, 4);
+  try {
+    store.add(keptRun());
+    await until(() => store.losses.dropped > 0, "the batch is dropped");
+  } finally {
+    process.off("worker", endNext);
+  }
+  // The second thread is the reader.
+  assert.ok(threads.length >= 4, `${threads.length} threads`);
   await addAll(store, [keptRun()]);
   assert.deepEqual([store.losses.dropped, store.losses.failure], [1, null]);
 });
