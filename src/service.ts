@@ -39,7 +39,7 @@ import { StoredUsage } from "./records/usage/stored-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import { giveUpRoot, type Identity, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
-import { reachableFolder } from "./sandbox/reachable-folder.ts";
+import { isReadable, reachableFolder } from "./sandbox/reachable-folder.ts";
 import { sandboxOptions } from "./sandbox/sandbox-options.ts";
 import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
@@ -219,7 +219,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
   const openConnections = new OpenConnections(server);
-  await threads.ready;
+  if (identity && !(await isReadable(import.meta.filename, identity))) await threads.load();
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.

@@ -34,9 +34,9 @@ export class RecordThreads {
     this.#reader = new RequestThread(READER, { data, mostMs: READ_MS });
   }
 
-  /** Resolves when the programs are loaded. The user that the service becomes may not be able to read them. */
-  get ready(): Promise<unknown> {
-    return Promise.all([this.#writer.ready, this.#reader.ready]);
+  /** Starts the threads before their first requests, for a service that cannot read their programs later. */
+  async load(): Promise<void> {
+    await Promise.all([this.#writer.load(), this.#reader.load()]);
   }
 
   /**

@@ -79,12 +79,11 @@ export class RequestThread {
   constructor(program: string, options: ThreadOptions) {
     this.#program = program;
     this.#options = options;
-    // At once, because a service that gives up root may not read its program after it.
-    this.#start();
   }
 
-  /** Resolves when the program is loaded or lost. */
-  get ready(): Promise<void> {
+  /** Starts the thread before its first request. Resolves when the program is loaded or lost. */
+  load(): Promise<void> {
+    if (!this.#thread && !this.#closed) this.#start();
     return this.#ready.promise;
   }
 

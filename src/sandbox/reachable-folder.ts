@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Stats } from "node:fs";
 import { chmod, mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -38,6 +39,12 @@ export async function reachableFolder(data: string, identity: Identity): Promise
   return folder;
 }
 
+/** Whether the user can read a file. It ignores access control lists. */
+export async function isReadable(file: string, identity: Identity): Promise<boolean> {
+  const place = await realpath(file);
+  return isPermitted(await stat(place), 4, identity) && (await maySearchAbove(place, identity));
+}
+
 /** Returns the name of a data folder's other folder. A data folder that is deleted and created again gets a new name. */
 async function idOf(data: string): Promise<string> {
   const file = path.join(data, "history.id");
@@ -52,10 +59,14 @@ async function idOf(data: string): Promise<string> {
 }
 
 /** Whether the user may search all folders above a folder. It ignores access control lists. */
-async function maySearchAbove(folder: string, { uid, gid }: Identity): Promise<boolean> {
+async function maySearchAbove(folder: string, identity: Identity): Promise<boolean> {
   const above = path.dirname(folder);
-  const { mode, uid: owner, gid: group } = await stat(above);
-  const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
-  if ((mode & bit) === 0) return false;
-  return above === path.dirname(above) || maySearchAbove(above, { uid, gid });
+  if (!isPermitted(await stat(above), 1, identity)) return false;
+  return above === path.dirname(above) || maySearchAbove(above, identity);
+}
+
+/** @param right a bit of the mode: 4 to read, 1 to search */
+function isPermitted({ mode, uid: owner, gid: group }: Stats, right: number, { uid, gid }: Identity): boolean {
+  const shift = owner === uid ? 6 : group === gid ? 3 : 0;
+  return ((mode >> shift) & right) !== 0;
 }

@@ -36,7 +36,7 @@ async function start(t: TestContext, mostMs?: number): Promise<RequestThread> {
 
 it("a thread fulfils the requests to each of its services", async (t) => {
   const thread = await start(t);
-  await thread.ready;
+  await thread.load();
   const double = thread.channel<number, number>("double");
   const replies = await Promise.all([1, 2, 3].map((number) => double.request(number)));
   assert.deepEqual(replies, [2, 4, 6]);
@@ -73,7 +73,7 @@ it("a thread that was lost fails its request, and another thread fulfils those t
 it("a thread that is lost while it has no request is started again by the next one", async (t) => {
   const threads = watchThreads(t);
   const thread = await start(t);
-  await thread.ready;
+  await thread.load();
   // The answer arrives, or the error of the thread does before it.
   await thread
     .channel("crash")
@@ -91,7 +91,7 @@ it("a program that cannot be loaded fails all requests with one thread, and late
   const requests = [1, 2, 3].map((number) => thread.channel("double").request(number));
   for (const result of await Promise.allSettled(requests)) assert.equal(result.status, "rejected");
   assert.equal(threads.length, 1);
-  await thread.ready;
+  await thread.load();
   await assert.rejects(thread.channel("double").request(1), { code: "THREAD_LOST" });
   assert.equal(threads.length, 2);
 });

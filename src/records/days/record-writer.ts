@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+
 import type { RecordThreads } from "../record-threads.ts";
 import { type Channel, THREAD_LOST, type ThreadError } from "../request-thread.ts";
 import type { Day } from "./day.ts";
@@ -60,8 +62,8 @@ export class RecordWriter {
     this.#closes = threads.writer("closeRuns");
     this.#onWritten = onWritten;
     this.#checkTimer = setInterval(() => void this.#check(), CHECK_MS).unref();
-    // At once, because old days are deleted at the start.
-    void this.#check();
+    // Old days are deleted at the start. A new folder has none, and the thread starts with the first batch.
+    if (existsSync(settings.folder)) void this.#check();
   }
 
   /** Why nothing is written, or null while the writer works. */
