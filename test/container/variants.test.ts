@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { Ended } from "../cli/command.ts";
+import { isLong } from "../long.ts";
+import { seeded } from "../seeded.ts";
 import { type Container, endOf, runContainer, served } from "./container.ts";
 import { buildImage, type Image } from "./image.ts";
 import type { RunFlags } from "./oci.ts";
@@ -20,7 +22,16 @@ let image: Image;
 /** Each test uses one processor for one to three seconds. */
 const AT_ONCE = 3;
 
-describe("other containers and kernels", { skip: whyNoContainer(), concurrency: AT_ONCE }, () => {
+const random = seeded();
+const SEED = `SEED=${random.seed}`;
+
+/** A short run makes about a third of these tests. */
+function itIfDrawn(title: string, test: () => Promise<void>): void {
+  const isDrawn = isLong || random.below(3) === 0;
+  it(title, { skip: !isDrawn && `not drawn; LONG=1 makes all of them (${SEED})` }, test);
+}
+
+describe(`other containers and kernels (${SEED})`, { skip: whyNoContainer(), concurrency: AT_ONCE }, () => {
   before(() => {
     image = buildImage();
   });
@@ -31,14 +42,17 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
   })) {
     const refused = Object.fromEntries(LANDLOCK.map((name) => [name, errno]));
 
-    it(`with ${why}: root gives each guest a root and a user, and the doctor reports what is missing`, async () => {
-      const { code, isolation, layers } = await diagnosis({ refused });
-      assert.deepEqual([code, isolation], [0, "confined"]);
-      assert.match(layers.get("sandbox")!.proof, /no Landlock/);
-      assert.match(await answer({ refused }), /^42 confined$/);
-    });
+    itIfDrawn(
+      `with ${why}: root gives each guest a root and a user, and the doctor reports what is missing`,
+      async () => {
+        const { code, isolation, layers } = await diagnosis({ refused });
+        assert.deepEqual([code, isolation], [0, "confined"]);
+        assert.match(layers.get("sandbox")!.proof, /no Landlock/);
+        assert.match(await answer({ refused }), /^42 confined$/);
+      },
+    );
 
-    it(`with ${why}: a start as a user reports what is missing, and does not serve`, async () => {
+    itIfDrawn(`with ${why}: a start as a user reports what is missing, and does not serve`, async () => {
       const { code, stdout, stderr } = await ended({ user: 1_000, refused });
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(stderr, /^caisson: .*guests cannot be confined: this kernel has no Landlock/s);
@@ -46,7 +60,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
     });
   }
 
-  it("with a filter that refuses filters: the start reports that, and does not serve", async () => {
+  itIfDrawn("with a filter that refuses filters: the start reports that, and does not serve", async () => {
     for (const refused of [{ seccomp: EPERM }, { seccomp: ENOSYS }] satisfies Refusals[]) {
       const { code, stdout, stderr } = await ended({ refused });
       assert.deepEqual([code, stdout], [1, ""]);
@@ -55,7 +69,7 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
     }
   });
 
-  it("that was killed and is started again: serves with the same token, and leaves no old files", async () => {
+  itIfDrawn("that was killed and is started again: serves with the same token, and leaves no old files", async () => {
     // The service is process 1 each time, so by its number the killed process would seem to live.
     let container = runContainer(image);
     try {
@@ -73,16 +87,19 @@ describe("other containers and kernels", { skip: whyNoContainer(), concurrency: 
     }
   });
 
-  it("with --security-opt no-new-privileges: nothing changes", async () => {
+  itIfDrawn("with --security-opt no-new-privileges: nothing changes", async () => {
     assert.equal(await answer({ noNewPrivileges: true }), "42 confined");
   });
 
-  it("with --read-only and a temporary folder: serves if that allows execution, otherwise reports what to set", async () => {
-    assert.equal(await answer({ readOnly: "exec" }), "42 confined");
-    const { code, stdout, stderr } = await ended({ readOnly: "noexec" });
-    assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^caisson: .*noexec.*TMPDIR/s);
-  });
+  itIfDrawn(
+    "with --read-only and a temporary folder: serves if that allows execution, otherwise reports what to set",
+    async () => {
+      assert.equal(await answer({ readOnly: "exec" }), "42 confined");
+      const { code, stdout, stderr } = await ended({ readOnly: "noexec" });
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, /^caisson: .*noexec.*TMPDIR/s);
+    },
+  );
 });
 
 /** Returns the answer of a run, and the isolation level. */
