@@ -13,7 +13,7 @@ import { cut, frameOf, honestFrame, honestOpen, mutatedFrame } from "./mutations
 
 /** Long enough for many guests on a busy machine. */
 const WHILE = { timeout: isLong ? 3_600_000 : 300_000 };
-const FRAMES = isLong ? 1_000_000 : 40_000;
+const FRAMES = isLong ? 1_000_000 : 20_000;
 const BATCHES_A_GUEST = 20;
 const MAX_MUTATED = 4;
 const MAX_HONEST = 3;

@@ -11,7 +11,7 @@ import { play } from "./play.ts";
 import { withRestarts } from "./restarting.ts";
 import { scenario } from "./scenario.ts";
 
-const SCENARIOS = isLong ? 2_000_000 : 10_000;
+const SCENARIOS = isLong ? 2_000_000 : 5_000;
 const RESTARTED = isLong ? 20_000 : 500;
 const CROWDED = isLong ? 5_000 : 125;
 
