@@ -4,20 +4,10 @@ import { it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
 import type { Guest } from "../../../src/containers/guest/guest.ts";
-import { Execution, type RunObserver } from "../../../src/http/run/execution.ts";
+import { Execution } from "../../../src/http/run/execution.ts";
 import type { RunTrace } from "../../../src/http/run/run-trace.ts";
 import { DATA_FRAME_COST_BYTES } from "../../../src/wire/messages.ts";
-
-const ignore = (): void => {};
-const SILENT: RunObserver = {
-  over: ignore,
-  responded: ignore,
-  succeeded: ignore,
-  failed: ignore,
-  refused: ignore,
-  usesEgress: ignore,
-  logSink: { log: ignore, lateError: ignore },
-};
+import { SILENT } from "./silent-observer.ts";
 
 /** Creates a run whose head has arrived. Returns its body, and the number of bytes granted to its guest. */
 async function streaming(): Promise<{ execution: Execution; body: Readable; granted: () => number }> {

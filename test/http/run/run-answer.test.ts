@@ -4,22 +4,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { it, type TestContext } from "node:test";
 
 import type { Guest } from "../../../src/containers/guest/guest.ts";
-import { Execution, type RunObserver } from "../../../src/http/run/execution.ts";
+import { Execution } from "../../../src/http/run/execution.ts";
 import { RunAnswer } from "../../../src/http/run/run-answer.ts";
 import type { RunTrace } from "../../../src/http/run/run-trace.ts";
 import { collect, respond } from "../../contract/http.ts";
 import { listening } from "../listening.ts";
+import { SILENT } from "./silent-observer.ts";
 
 const ignore = (): void => {};
-const SILENT: RunObserver = {
-  over: ignore,
-  responded: ignore,
-  succeeded: ignore,
-  failed: ignore,
-  refused: ignore,
-  usesEgress: ignore,
-  logSink: { log: ignore, lateError: ignore },
-};
 /** More bytes than the socket buffers of a connection can contain. */
 const BODY = Buffer.alloc(64 * 2 ** 20);
 
