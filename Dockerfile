@@ -10,6 +10,14 @@ COPY package.json package-lock.json .npmrc ./
 # With the Node that package.json pins: that one runs the service and its guests, not the one of this stage.
 RUN npm ci --omit=dev --loglevel=error
 
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json package-lock.json ./
+COPY scripts/node scripts/build.ts scripts/
+COPY src src
+RUN scripts/node scripts/build.ts
+
 # Debian's slim image: its libc is the one that Node's builds are tested with, and it has the shell and the ldd by which
 # the service finds Node's libraries. npm and its Node stay behind in the other stage.
 FROM debian:bookworm-slim
@@ -21,9 +29,9 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./
 COPY scripts/node scripts/
-COPY src src
-# What the start of a container's root would strip and compile, this one has: see src/main.ts.
-RUN scripts/node src/main.ts --version
+COPY --from=build /app/dist dist
+# What the start of a container's root would compile, this one has: see src/main.ts.
+RUN scripts/node dist/main.js --version
 # Open to whoever the container is run as; what the service makes in it is its own alone.
 RUN install -d -m 1777 /data
 VOLUME /data
@@ -32,6 +40,6 @@ VOLUME /data
 ENV CAISSON_DATA=/data/caisson CAISSON_HOST=0.0.0.0 CAISSON_INSECURE_HTTP=true
 EXPOSE 7070
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["scripts/node", "src/main.ts", "health"]
-ENTRYPOINT ["scripts/node", "src/main.ts"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["scripts/node", "dist/main.js", "health"]
+ENTRYPOINT ["scripts/node", "dist/main.js"]
 CMD ["serve"]

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -44,7 +45,8 @@ async function start(
 ): Promise<MeasuredService> {
   const data = await mkdtemp(path.join(tmpdir(), "caisson-bench-"));
   const startedMs = performance.now();
-  const main = path.join(checkout, "src/main.ts");
+  const built = path.join(checkout, "dist/main.js");
+  const main = existsSync(built) ? built : path.join(checkout, "src/main.ts");
   const child = run([...options, main, "serve", "--port", "0", "--data", data, "--log-level", "warn", ...flags]);
   const banner = await lineFrom(child, /^curl .*/);
   return {

@@ -2,7 +2,7 @@
  * Runs the named tests, or all tests, in two passes: most files in parallel, and then each file alone that other files
  * would disturb. Prints the slowest files, and the counts in the last line.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
@@ -56,6 +56,9 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
+// The tests start the service from its build.
+const { status } = spawnSync(process.execPath, [path.join(import.meta.dirname, "build.ts")], { stdio: "inherit" });
+if (status !== 0) process.exit(1);
 const durations = readDurations();
 const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };

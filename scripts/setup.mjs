@@ -10,6 +10,7 @@ const purpose = process.argv[process.argv.indexOf("--for") + 1];
 
 installDependencies();
 checkRuntime();
+run(path.join(root, "scripts/node"), ["scripts/build.ts"]);
 if (process.platform === "linux") {
   installProgram("bwrap", "bubblewrap");
   if (purpose === "bench") installProgram("wrk", "wrk");

@@ -92,7 +92,7 @@ class ServiceNode implements Node {
   }
 
   async start(): Promise<void> {
-    const words = ["src/main.ts", "serve", "--port", String(this.port), "--log-level", "error", ...this.#words];
+    const words = ["dist/main.js", "serve", "--port", String(this.port), "--log-level", "error", ...this.#words];
     const child = spawn("scripts/node", words, { cwd: ROOT, stdio: ["ignore", "ignore", "pipe"] });
     child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
     this.#child = child;

@@ -24,7 +24,7 @@ export async function command(
   input?: string,
 ): Promise<Ended> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
-  const child = spawn("scripts/node", ["src/main.ts", ...args], {
+  const child = spawn("scripts/node", ["dist/main.js", ...args], {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), ...settings },
     stdio: ["pipe", "pipe", "pipe"],

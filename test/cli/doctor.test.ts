@@ -251,7 +251,7 @@ describe("doctor with invalid settings", () => {
 /** Runs the command line as root of a user namespace that has all ids and may not create namespaces. */
 async function withoutNamespaces(args: readonly string[]): Promise<{ code: number | null; output: string }> {
   // Only a program that starts after the ids are mapped has the rights of root there.
-  const forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec scripts/node src/main.ts "$@"';
+  const forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec scripts/node dist/main.js "$@"';
   const script = `read go; exec sh -c '${forbid}' sh "$@"`;
   const child = spawn("unshare", ["--user", "sh", "-c", `echo made; ${script}`, "sh", ...args], {
     cwd: ROOT,

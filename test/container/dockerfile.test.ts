@@ -51,7 +51,7 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
 
   it("contains the service and its runtime dependencies, and no development files", () => {
     const app = path.join(image.rootfs, "app");
-    assert.deepEqual(readdirSync(app).toSorted(), ["node_modules", "package.json", "scripts", "src"]);
+    assert.deepEqual(readdirSync(app).toSorted(), ["dist", "node_modules", "package.json", "scripts"]);
     for (const name of Object.keys(packageJson.devDependencies))
       assert.ok(!existsSync(path.join(app, "node_modules", name)));
     for (const name of Object.keys(packageJson.dependencies))

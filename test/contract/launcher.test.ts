@@ -24,7 +24,7 @@ async function processesOf(home: Home): Promise<Record<"service" | "launcher" | 
     const environment = await readFile(`${folder}/environ`, "utf8").catch(() => "");
     const kind = command.includes("launcher-process")
       ? "launcher"
-      : command.includes("main.ts\0serve")
+      : command.includes("main.js\0serve")
         ? "service"
         : "wrapper";
     if (!command.includes(home.tmp) && !(kind === "service" && environment.includes(home.tmp))) continue;

@@ -17,7 +17,7 @@ describe("a start whose folder for temporary files does not permit execution", {
   for (const isolation of ["auto", "namespaces", "confined"]) {
     it(`is rejected with the fix, with --isolation ${isolation}`, async () => {
       await using home = await makeHome();
-      const script = 'mount -t tmpfs -o noexec,mode=1777 none "$TMPDIR" && exec scripts/node src/main.ts serve "$@"';
+      const script = 'mount -t tmpfs -o noexec,mode=1777 none "$TMPDIR" && exec scripts/node dist/main.js serve "$@"';
       const args = [...UNSHARE, "sh", "-c", script, "sh", "--port", "0", "--data", home.data, "--isolation", isolation];
       const child = spawn("unshare", args, {
         cwd: ROOT,

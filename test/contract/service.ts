@@ -11,6 +11,8 @@ import { until } from "./until.ts";
 const ROOT = path.join(import.meta.dirname, "../..");
 const START_MS = 60_000;
 const STOP_MS = 10_000;
+/** The characters of the log that a failed wait for a line shows. */
+const SHOWN_LOG = 4_000;
 
 /** A service that is started in the way an operator starts it, with the actions that a test needs. */
 export interface Service {
@@ -119,7 +121,11 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
     stderr: () => output.stderr,
     logLine: async (matches) => {
       const find = (): string | undefined => output.stderr.split("\n").find(matches);
-      await until(() => find() !== undefined, "the log has the line");
+      try {
+        await until(() => find() !== undefined, "the log has the line");
+      } catch (error) {
+        throw new Error(`the log does not have the line: ${output.stderr.slice(-SHOWN_LOG)}`, { cause: error });
+      }
       return find()!;
     },
     stop: async () => {
@@ -163,7 +169,7 @@ export async function makeHome(): Promise<Home> {
 /** Starts the command line on a home. The first argument is the verb. */
 export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
-  const command = ["scripts/node", "src/main.ts", ...words, "--data", home.data];
+  const command = ["scripts/node", "dist/main.js", ...words, "--data", home.data];
   const limited =
     home.descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${home.descriptors} && exec "$@"`, "sh"];
   const [file, ...args] = [...limited, ...command] as [string, ...string[]];

@@ -1,23 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, open, writeFile } from "node:fs/promises";
+import { chmod, mkdir, open, readFile, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
 import { SEAL, sealLibrary } from "../plan/seal.ts";
 import type { Architecture } from "../seccomp/system-calls.ts";
-import { bundle, toCommonJs, toScript } from "./bundle.ts";
+import { cachedFile } from "./cached-file.ts";
+import { programTexts } from "./program-texts.ts";
 
-const SOURCE = path.join(import.meta.dirname, "../..");
 /** The module type of the .js files in each folder. Node reads it from the nearest package.json, which is one of these. */
 const PARTS = { guest: "commonjs", "guest/network": "module" };
-/** The file that Node starts. It is CommonJS: an ES module would take 4 ms more of about 60 ms of processor time. */
-const MAIN = { name: "guest/main.js", source: "guest/load.ts" };
-/** The program that the main file runs. */
-const PROGRAM = { name: "guest/program.js", source: "guest/main.ts" };
-/** The file that each worker thread of a task loads first. */
-const WORKER = { name: "guest/network/worker.js", source: "guest/network/worker.ts" };
+const MAIN = "guest/main.js";
 /** V8's code cache of the program. V8 writes different bytes each time, with the same meaning. */
 export const CACHE = "guest/program.cache";
 /** The maximum time to create the cache, in milliseconds. It takes 100 ms; a busy machine needs longer. */
@@ -29,25 +24,24 @@ const CACHE_MS = 15_000;
  * @throws {Error} if Node cannot be started.
  */
 export async function makeProgram(folder: string): Promise<void> {
-  const make = async ({ name, source }: typeof MAIN, format: (bundled: string) => string): Promise<void> => {
-    await makeFile(path.join(folder, name), format(await bundle(path.join(SOURCE, source))));
-  };
   for (const [part, type] of Object.entries(PARTS)) {
     await makeFolder(path.join(folder, part));
     await makeFile(path.join(folder, part, "package.json"), `${JSON.stringify({ type })}\n`);
   }
-  await make(MAIN, toCommonJs);
-  await make(PROGRAM, toScript);
-  await make(WORKER, (module) => module);
+  const texts = await programTexts();
+  await makeFile(path.join(folder, MAIN), texts.main);
+  await makeFile(path.join(folder, "guest/program.js"), texts.program);
+  await makeFile(path.join(folder, "guest/network/worker.js"), texts.worker);
   await makeFile(path.join(folder, SEAL), sealLibrary(process.arch as Architecture));
-  await makeCache(folder);
+  const compile = (): Promise<Buffer> => compileProgram(folder);
+  await makeFile(path.join(folder, CACHE), await cachedFile("compiled", texts.main + texts.program, compile));
 }
 
-/** Starts a guest that compiles the program. It runs no submitted code, so it needs no sandbox. */
-async function makeCache(folder: string): Promise<void> {
+/** Starts a guest that compiles the program. It runs no submitted code, so it needs no sandbox. @returns V8's code cache */
+async function compileProgram(folder: string): Promise<Buffer> {
   await makeFile(path.join(folder, CACHE), "");
-  await using file = await open(path.join(folder, CACHE), "w");
-  const args = ["--no-addons", path.join(folder, MAIN.name), "cache"];
+  await using file = await open(path.join(folder, CACHE), "r+");
+  const args = ["--no-addons", path.join(folder, MAIN), "cache"];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", file.fd, "pipe", "pipe"],
     env: {},
@@ -59,7 +53,7 @@ async function makeCache(folder: string): Promise<void> {
   socket.once("data", () => socket.destroy()).on("error", () => {});
   const stderr = text(child.stderr!);
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
-  if (code === 0) return;
+  if (code === 0) return await readFile(path.join(folder, CACHE));
   const cause = /^\w*Error: .*/m.exec(await stderr)?.[0] ?? signal ?? `exit code ${code}`;
   throw new Error(`the program of the guests cannot be compiled into ${folder}: ${cause}`);
 }
