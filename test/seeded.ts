@@ -1,5 +1,7 @@
 import { createHash, randomInt } from "node:crypto";
 
+import { isLong } from "./long.ts";
+
 export interface Seeded {
   /** The seed, for the report of a failed test. */
   readonly seed: string;
@@ -16,4 +18,18 @@ export function seeded(seed: string = process.env["SEED"] ?? String(randomInt(2 
     return digest.readUInt32LE() % bound;
   };
   return { seed, below, pick: (list) => list[below(list.length)]! };
+}
+
+/**
+ * Returns some random elements of a list, in its order, and prints the seed. In a long run it returns the whole list.
+ *
+ * @param what what the elements are, for the printed line
+ */
+export function drawn<T>(what: string, list: readonly T[], count: number): readonly T[] {
+  if (isLong || list.length <= count) return list;
+  const random = seeded();
+  const left = [...list];
+  while (left.length > count) left.splice(random.below(left.length), 1);
+  console.log(`SEED=${random.seed} selects ${count} of ${list.length} ${what}; npm run test:long takes all`);
+  return left;
 }

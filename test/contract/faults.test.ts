@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { drawn } from "../seeded.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
@@ -73,7 +74,7 @@ describe("a task that blocks", () => {
     "blocks in a getter of its result": "({ get a() { for (;;); } })",
     "blocks in toJSON": "({ toJSON() { for (;;); } })",
   };
-  for (const [what, code] of Object.entries(blocking)) {
+  for (const [what, code] of drawn("ways to block", Object.entries(blocking), 3)) {
     it(`is ended, and the error names the reason: ${what}`, async () => {
       assertProblem(
         await harm(`block-${what.replaceAll(/[^a-z]/g, "-")}`, code, unhurried, FAR_MS),
@@ -107,13 +108,14 @@ describe("a task that is never done", { concurrency: 4 }, () => {
     assert.equal((await service.run("waits", "6 * 7")).text, "42");
   });
 
-  for (const [code, hint] of [
+  const never = [
     ["(cb) => {}", /^cb was never called/],
     ["(req, res) => { req.method }", /^cb was never called.*three parameters, \(context, req, res\)/],
     ["(context, req, res) => {}", /^res\.end\(\) was never called/],
     ["(context, req, res) => { res.write('half') }", null],
     ["setInterval(() => {}, 5); await new Promise(() => {})", null],
-  ] as const) {
+  ] as const;
+  for (const [code, hint] of drawn("tasks that are never done", never, 3)) {
     it(`is ended by its deadline, and the hint names what is missing: ${code}`, async () => {
       const answer = await harm(`late-${code.length}`, code);
       if (answer.status === 200) return assert.equal(answer.complete, false);

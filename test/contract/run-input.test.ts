@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 
 const MIB = 2 ** 20;
 
@@ -13,7 +13,7 @@ let code: CodeServer;
 
 before(async () => {
   code = await serveCode((_, response) => response.end("(context) => context.query"));
-  service = await startService(["--egress-allow", code.address]);
+  service = await startService([...NO_WALL, "--egress-allow", code.address]);
 });
 after(async () => {
   await service.stop();

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
 import { altered } from "./jwt.ts";
-import { caisson, type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { NO_WALL, caisson, type Home, leave, makeHome, type Service, startService } from "./service.ts";
 
 let home: Home;
 let service: Service;
@@ -86,7 +86,7 @@ describe("the command line", () => {
   });
 
   it("switches off the query key with --no-query-key", async () => {
-    const strict = await startService(["--no-query-key"]);
+    const strict = await startService([...NO_WALL, "--no-query-key"]);
     try {
       const answer = await strict.request("POST", "/api/run/a", {
         token: null,

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 

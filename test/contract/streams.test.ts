@@ -8,7 +8,7 @@ import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
 
 import { type Answer, collect, respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
@@ -27,7 +27,7 @@ before(async () => {
   await once(compressingServer, "listening");
   const { port } = compressingServer.address() as AddressInfo;
   origin = `http://127.0.0.1:${port}`;
-  service = await startService(["--egress-allow", `127.0.0.1:${port}`]);
+  service = await startService([...NO_WALL, "--egress-allow", `127.0.0.1:${port}`]);
 });
 after(async () => {
   compressingServer.close();
@@ -193,7 +193,7 @@ describe("a stream", () => {
   });
 
   it("ends with --stream-limit, cut and not complete, and the container still answers", async () => {
-    const brief = await startService(["--stream-limit", "1s"]);
+    const brief = await startService([...NO_WALL, "--stream-limit", "1s"]);
     try {
       const code = "new Response(new ReadableStream({ start(c) { c.enqueue('on and on') } }))";
       const answer = await brief.run("endless", code);

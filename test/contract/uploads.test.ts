@@ -8,7 +8,7 @@ import { isLong } from "../long.ts";
 import { type CodeServer, serveCode } from "./code-server.ts";
 import { collect, type RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { pause, until } from "./until.ts";
 
 const MIB = 2 ** 20;
@@ -21,7 +21,7 @@ const texts = new Map<string, string>();
 before(async () => {
   server = await serveCode((request, response) => void response.end(texts.get(request.url!)));
   const flags = ["--egress-allow", server.address, "--token-containers", "100", "--log-level", "debug"];
-  service = await startService(flags);
+  service = await startService([...NO_WALL, ...flags]);
 });
 after(async () => {
   await service.stop();
