@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 
+const ROOT = path.join(import.meta.dirname, "..");
+
 /** A server under measurement, in a separate process. */
 export interface Measured extends AsyncDisposable {
   readonly url: string;
@@ -30,7 +32,7 @@ export function startService(...flags: string[]): Promise<MeasuredService> {
 
 /** Starts a service with a preloaded module that changes it. */
 export function startChanged(module: string, ...flags: string[]): Promise<MeasuredService> {
-  return start(["--import", path.join(import.meta.dirname, module)], flags);
+  return start(["--import", path.join(import.meta.dirname, module)], flags, ROOT, "src/main.ts");
 }
 
 /** Starts the service of another checkout. @param checkout its folder */
@@ -41,12 +43,14 @@ export function startOther(checkout: string, ...flags: string[]): Promise<Measur
 async function start(
   options: readonly string[],
   flags: readonly string[],
-  checkout: string = path.join(import.meta.dirname, ".."),
+  checkout: string = ROOT,
+  program?: string,
 ): Promise<MeasuredService> {
   const data = await mkdtemp(path.join(tmpdir(), "caisson-bench-"));
   const startedMs = performance.now();
-  const built = path.join(checkout, "dist/main.js");
-  const main = existsSync(built) ? built : path.join(checkout, "src/main.ts");
+  // A module can be changed only in a service that starts from its source. An old checkout has no build.
+  const isBuilt = existsSync(path.join(checkout, "dist/main.js"));
+  const main = path.join(checkout, program ?? (isBuilt ? "dist/main.js" : "src/main.ts"));
   const child = run([...options, main, "serve", "--port", "0", "--data", data, "--log-level", "warn", ...flags]);
   const banner = await lineFrom(child, /^curl .*/);
   return {

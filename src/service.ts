@@ -107,7 +107,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   const history = identity ? await historyFolder(data, identity, log) : folder;
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
-  const usage = closers.adopt(new StoredUsage(threads, { onFailure }), (open) => open.close());
+  const usage = closers.adopt(new StoredUsage(threads, { familyReads: config.familyReads, onFailure }), (open) =>
+    open.close(),
+  );
   const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), threads, config), (open) =>
     open.close(),
   );
@@ -173,7 +175,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
 
   const running = (container: string | null): RunTrace[] => runningIn(guests, container);
   const kept = config.keepRuns === 0 ? null : recordStore;
-  const records = new Records({ store: kept, drain, recentBytes: config.recentRuns, running });
+  const records = new Records({ store: kept, drain, bounds: config, running });
   const runIds = new RunIds();
   const traces = closers.adopt(
     new RunTraces({ config, policies, records, usage, guests, node: config.nodeName ?? runIds.process }),

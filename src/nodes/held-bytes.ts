@@ -1,19 +1,25 @@
-/** The bytes of answers of other nodes that are in memory at once, of one answer, of one family and of all. */
-const OF_ANSWER = 12 * 2 ** 20;
-const OF_FAMILY = 24 * 2 ** 20;
-const OF_ALL = 64 * 2 ** 20;
+/** The share of one family in the memory for answers, and the share of one answer. */
+const OF_FAMILY = 3 / 8;
+const OF_ANSWER = 3 / 16;
 
 /** Limits the memory for answers of other nodes while they arrive. */
 export class HeldBytes {
+  readonly #most: number;
   #all = 0;
   readonly #families = new Map<string, number>();
 
+  /** @param most the bytes of answers that are in memory at once. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
   /** Begins an answer. @returns how it reserves bytes, which throws without room, and how it releases them all */
   begin(family: string): { readonly reserve: (bytes: number) => void; readonly release: () => void } {
+    const most = this.#most;
     let own = 0;
     const reserve = (bytes: number): void => {
       const ofFamily = this.#families.get(family) ?? 0;
-      if (own + bytes > OF_ANSWER || ofFamily + bytes > OF_FAMILY || this.#all + bytes > OF_ALL) {
+      if (own + bytes > most * OF_ANSWER || ofFamily + bytes > most * OF_FAMILY || this.#all + bytes > most) {
         throw new Error("its answer is too large");
       }
       own += bytes;

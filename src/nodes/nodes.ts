@@ -1,3 +1,4 @@
+import type { Config } from "../config.ts";
 import { type AnswerReader, askNode, ConnectionFault } from "./ask-node.ts";
 import { type NodeCredentials, type NodeRequest, SCHEME } from "./credential.ts";
 import { HeldBytes } from "./held-bytes.ts";
@@ -26,6 +27,7 @@ export interface NodesOptions {
   /** Called when a node does not answer, at most once a minute for each node. For the log of the operator. */
   readonly onSilent?: (url: string, error: Error) => void;
   readonly answerMs?: number;
+  readonly bounds: Pick<Config, "familyReads" | "nodeAnswers">;
 }
 
 /** The other nodes of the service, and how they are asked for what a client reads. */
@@ -35,12 +37,14 @@ export class Nodes {
   readonly #registry: NodesOptions["registry"];
   readonly #onSilent: NonNullable<NodesOptions["onSilent"]>;
   readonly #answerMs: number;
-  readonly #turns = new Turns();
-  readonly #held = new HeldBytes();
+  readonly #turns: Turns;
+  readonly #held: HeldBytes;
   /** The nodes that did not answer, by process: until when they are not asked, and when that was reported. */
   readonly #silent = new Map<string, { readonly untilMs: number; readonly reportedMs: number }>();
 
-  constructor({ process, registry, credentials, onSilent = () => {}, answerMs = ANSWER_MS }: NodesOptions) {
+  constructor({ process, registry, credentials, onSilent = () => {}, answerMs = ANSWER_MS, bounds }: NodesOptions) {
+    this.#turns = new Turns(bounds.familyReads);
+    this.#held = new HeldBytes(bounds.nodeAnswers);
     this.process = process;
     this.credentials = credentials;
     this.#registry = registry;

@@ -16,17 +16,17 @@ const MAX_REASON = 200;
  * @throws {Error} if Redis cannot be used.
  */
 export async function openNodes(
-  { nodeUrl: url }: Pick<Config, "nodeUrl">,
+  config: Pick<Config, "nodeUrl" | "familyReads" | "nodeAnswers">,
   link: RedisLink | null,
   keys: SharedKeys,
   process: string,
   warn: (line: string) => void,
 ): Promise<Nodes | null> {
   if (!link) return null;
-  const registry = await NodeRegistry.open({ link, keys, process, url });
+  const registry = await NodeRegistry.open({ link, keys, process, url: config.nodeUrl });
   const onSilent = (silent: string, { message }: Error): void => {
     // The message may contain parts of an answer of any length.
     warn(`the node at ${silent} does not answer, and answers to clients count it: ${message.slice(0, MAX_REASON)}`);
   };
-  return new Nodes({ process, registry, credentials: new NodeCredentials(keys, process), onSilent });
+  return new Nodes({ process, registry, credentials: new NodeCredentials(keys, process), onSilent, bounds: config });
 }

@@ -1,27 +1,27 @@
+import type { RecordConfig } from "../config/groups/records.ts";
 import type { EndedRun } from "./ended-run.ts";
 import { FamilyShares, type Holding } from "./family-shares.ts";
 import { TrimmedRun } from "./trimmed-run.ts";
 
-/** The most runs of a container: more than a developer reads, and few enough to look at all of them in one turn. */
-const RUNS_OF_CONTAINER = 200;
-/** The most bytes of console lines of a container: stops one container whose runs print much. */
-const LINES_OF_CONTAINER = 64 * 2 ** 10;
 /** The approximate memory of a run beyond what `bytes` counts: its objects and its slot. */
 export const RUN_BYTES = 320;
 /** The approximate memory of a container for each of its families. It also bounds the number of names. */
 export const CONTAINER_BYTES = 1_024;
+
+/** The memory of all runs in bytes, the most runs of a container, and the most bytes of its console lines. */
+export type RecentBounds = Pick<RecordConfig, "recentRuns" | "containerRuns" | "consoleLimit">;
 
 /**
  * The latest runs of each container, in memory. When the memory is full, the family with the most bytes loses the runs of
  * its least recently used container. So a family that uses ten thousand names takes nothing from a smaller family.
  */
 export class RecentRuns {
-  readonly #maxBytes: number;
+  readonly #bounds: RecentBounds;
   readonly #containers = new Map<string, Container>();
   readonly #shares = new FamilyShares<Container>();
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  constructor(bounds: RecentBounds) {
+    this.#bounds = bounds;
   }
 
   /** The approximate memory of all runs. */
@@ -37,9 +37,9 @@ export class RecentRuns {
     this.#shares.grow(holding, run.bytes + RUN_BYTES);
     holding.runs += 1;
     container.runs.push(run);
-    if (container.runs.length > RUNS_OF_CONTAINER) this.#drop(container, container.runs.shift()!);
+    if (container.runs.length > this.#bounds.containerRuns) this.#drop(container, container.runs.shift()!);
     if (!run.isSilent) this.#trimLines(container, run);
-    while (this.#shares.bytes > this.#maxBytes) this.#evict();
+    while (this.#shares.bytes > this.#bounds.recentRuns) this.#evict();
   }
 
   /** Returns the runs of a container in the order of their ends. The array is valid until the next call of `add`. */
@@ -87,11 +87,11 @@ export class RecentRuns {
   #trimLines(container: Container, newest: EndedRun): void {
     container.lineBytes += newest.lineBytes;
     const { runs } = container;
-    for (let at = 0; container.lineBytes > LINES_OF_CONTAINER && at < runs.length; at++) {
+    for (let at = 0; container.lineBytes > this.#bounds.consoleLimit && at < runs.length; at++) {
       const run = runs[at]!;
       const { bytes, lineBytes } = run;
       if (lineBytes === 0) continue;
-      const trimmed = run === newest ? new TrimmedRun(run, LINES_OF_CONTAINER) : run.withoutLines();
+      const trimmed = run === newest ? new TrimmedRun(run, this.#bounds.consoleLimit) : run.withoutLines();
       runs[at] = trimmed;
       container.lineBytes += trimmed.lineBytes - lineBytes;
       this.#shares.grow(container.holdings.get(run.family)!, trimmed.bytes - bytes);

@@ -5,18 +5,17 @@ import type { EndedRun } from "./ended-run.ts";
 import { FailureGroups } from "./failures.ts";
 import { selectsContainer, selectsRun } from "./match.ts";
 import { byNewest, type Cursor, type RunQuery } from "./query.ts";
-import { RecentRuns } from "./recent.ts";
+import { type RecentBounds, RecentRuns } from "./recent.ts";
 import { type ConsoleLine, entryOf, type RunEntry, type RunRecord } from "./record.ts";
 import type { FailureGroup, RecordStore, StoredPage } from "./store.ts";
-import { Tail } from "./tail.ts";
+import { Tail, type TailBounds } from "./tail.ts";
 
 export interface RecordsOptions {
   /** The records on disk; null if none are kept. */
   readonly store: RecordStore | null;
   /** Sends the records to a collector; null if the operator named none. */
   readonly drain?: Pick<Drain, "add"> | null;
-  /** The memory for the latest runs, in bytes. */
-  readonly recentBytes: number;
+  readonly bounds: RecentBounds & TailBounds;
   /** Returns the runs in flight, of one container or of all. Their status is `running`. */
   readonly running: (container: string | null) => readonly EndedRun[];
 }
@@ -58,7 +57,7 @@ export interface Failures {
 
 /** All records of runs: of the runs in flight, of the latest runs in memory, and of the runs on disk. */
 export class Records {
-  readonly tail: Tail = new Tail();
+  readonly tail: Tail;
   readonly #recent: RecentRuns;
   readonly #store: RecordStore | null;
   readonly #drain: Pick<Drain, "add"> | null;
@@ -67,9 +66,10 @@ export class Records {
   readonly #silent = new Set<string>();
   #silentSecond = 0;
 
-  constructor({ store, drain = null, recentBytes, running }: RecordsOptions) {
+  constructor({ store, drain = null, bounds, running }: RecordsOptions) {
     this.#drain = drain;
-    this.#recent = new RecentRuns(recentBytes);
+    this.tail = new Tail(bounds);
+    this.#recent = new RecentRuns(bounds);
     this.#store = store;
     this.#running = running;
   }

@@ -1,27 +1,31 @@
+import type { RecordConfig } from "../config/groups/records.ts";
 import { Problem } from "../errors.ts";
 import type { EndedRun } from "./ended-run.ts";
 import { Followed, type TailReader } from "./followed.ts";
 import type { ConsoleLine, RunRecord } from "./record.ts";
 import { visibleRecord } from "./visible.ts";
 
-/** The most readers of a family: stops a customer that takes the places of others. */
-const READERS_OF_FAMILY = 32;
-/** The most readers: each has a connection and up to some hundred kilobytes of unread events. */
-const MAX_READERS = 512;
 /** How long the events of a container are kept for readers that connect again, after the last reader has left. */
 const IDLE_MS = 60_000;
-/** The most containers without readers whose events are kept, of a family and in all. Each takes up to 64 KiB. */
-const IDLE_OF_FAMILY = 8;
-const MAX_IDLE = 128;
+/** The most containers without readers whose events are kept, as a share of the readers. Each takes up to 64 KiB. */
+const IDLE_SHARE = 0.25;
+
+/** The most readers, in all and of one family. */
+export type TailBounds = Pick<RecordConfig, "eventReaders" | "familyEventReaders">;
 
 /** The live events of containers. An event of a container without readers costs one lookup, and is not kept. */
 export class Tail {
+  readonly #bounds: TailBounds;
   readonly #followed = new Map<string, Followed>();
   readonly #families = new Map<string, number>();
   /** The containers without readers whose events are kept; the first to lose its last reader is first. */
   readonly #idle = new Map<string, { readonly family: string; readonly timer: NodeJS.Timeout }>();
   #readers = 0;
   #isClosed = false;
+
+  constructor(bounds: TailBounds) {
+    this.#bounds = bounds;
+  }
 
   printed(container: string, run: string, line: ConsoleLine): void {
     if (this.#followed.size === 0) return;
@@ -67,11 +71,11 @@ export class Tail {
   #admit(family: string): void {
     if (this.#isClosed) throw new Problem("draining", "the service is stopping");
     const readers = this.#families.get(family) ?? 0;
-    if (readers >= READERS_OF_FAMILY) {
+    if (readers >= this.#bounds.familyEventReaders) {
       const detail = `the token family reads ${readers} streams of events, which is the maximum`;
       throw new Problem("container_busy", detail, { retryAfterMs: 1_000, hint: "Close a stream first." });
     }
-    if (this.#readers >= MAX_READERS) {
+    if (this.#readers >= this.#bounds.eventReaders) {
       const detail = `clients read ${this.#readers} streams of events, which is the maximum`;
       throw new Problem("overloaded", detail, { retryAfterMs: 1_000 });
     }
@@ -94,8 +98,8 @@ export class Tail {
   #markIdle(container: string, family: string): void {
     const idle = [...this.#idle];
     const own = idle.filter(([, each]) => each.family === family);
-    if (own.length >= IDLE_OF_FAMILY) this.#forget(own[0]![0]);
-    else if (idle.length >= MAX_IDLE) this.#forget(idle[0]![0]);
+    if (own.length >= this.#bounds.familyEventReaders * IDLE_SHARE) this.#forget(own[0]![0]);
+    else if (idle.length >= this.#bounds.eventReaders * IDLE_SHARE) this.#forget(idle[0]![0]);
     const timer = setTimeout(() => this.#forget(container), IDLE_MS).unref();
     this.#idle.set(container, { family, timer });
   }

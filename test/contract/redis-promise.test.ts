@@ -77,7 +77,7 @@ describe("two nodes on one Redis with a controlled clock", { skip: await missing
     await redis.client.set(HAND_KEY, now);
     const nodeOptions = `--import=${pathToFileURL(path.join(import.meta.dirname, "hand-time.ts")).href}`;
     for (let node = 0; node < 2; node++) {
-      const home = { ...(await makeHome()), nodeOptions };
+      const home = { ...(await makeHome()), nodeOptions, fromSource: true };
       homes.push(home);
       const keys = path.join(home.data, "../shared-keys.json");
       if (node === 1) await copyFile(path.join(homes[0]!.data, "keys.json"), keys);

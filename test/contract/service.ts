@@ -57,6 +57,8 @@ export interface Home extends AsyncDisposable {
   readonly descriptors?: number;
   /** The options of Node for the service. */
   readonly nodeOptions?: string;
+  /** Whether the service starts from its source and not from its build, so that an option of Node can change a module. */
+  readonly fromSource?: boolean;
 }
 
 /** Flags for a test that does not depend on the sandbox. Proving the sandbox takes a third of a start. */
@@ -169,7 +171,13 @@ export async function makeHome(): Promise<Home> {
 /** Starts the command line on a home. The first argument is the verb. */
 export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
-  const command = ["scripts/node", "dist/main.js", ...words, "--data", home.data];
+  const command = [
+    "scripts/node",
+    home.fromSource === true ? "src/main.ts" : "dist/main.js",
+    ...words,
+    "--data",
+    home.data,
+  ];
   const limited =
     home.descriptors === undefined ? [] : ["sh", "-c", `ulimit -n ${home.descriptors} && exec "$@"`, "sh"];
   const [file, ...args] = [...limited, ...command] as [string, ...string[]];

@@ -13,6 +13,7 @@ import type { RunQuery } from "../../src/records/query.ts";
 import type { RunPage } from "../../src/records/records.ts";
 import { until } from "../contract/until.ts";
 import { listening } from "../http/listening.ts";
+import { BOUNDS } from "../records/bounds.ts";
 import { runOf } from "../records/run-of.ts";
 import { freePort } from "../redis/server.ts";
 import { testTokens } from "../tokens/support.ts";
@@ -60,6 +61,7 @@ async function asking(t: TestContext, answers: readonly (Answering | number)[], 
   const silent: string[] = [];
   const nodes = new Nodes({
     process: SELF,
+    bounds: BOUNDS,
     registry: { peers, further: 0, announce: nothing, close: nothing },
     credentials: new NodeCredentials(tokens.keys, SELF, () => tokens.clock.nowMs),
     onSilent: (url, error) => silent.push(`${url}: ${error.message}`),
@@ -215,8 +217,8 @@ describe("asking other nodes", () => {
     t.after(() => clearInterval(timer));
     const results = await Promise.all(many);
     assert.deepEqual((await other).count, { asked: 2, answered: 2 });
-    assert.equal(results.filter((each) => each === 2).length, 16);
-    assert.equal(results.filter((each) => each === "token_limited").length, 34);
+    assert.equal(results.filter((each) => each === 2).length, BOUNDS.familyReads);
+    assert.equal(results.filter((each) => each === "token_limited").length, 50 - BOUNDS.familyReads);
     assert.ok(most <= 5, String(most));
   });
 

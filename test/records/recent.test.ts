@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { EndedRun } from "../../src/records/ended-run.ts";
 import { CONTAINER_BYTES, RecentRuns, RUN_BYTES } from "../../src/records/recent.ts";
 import { seeded } from "../seeded.ts";
+import { BOUNDS } from "./bounds.ts";
 import { runOf, type RunOptions } from "./run-of.ts";
 
 const MIB = 2 ** 20;
@@ -31,7 +32,7 @@ function held(recent: RecentRuns): number {
 
 describe("the memory of the latest runs", () => {
   it("has the last 200 runs of each container, in the order of their ends", () => {
-    const recent = new RecentRuns(64 * MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 64 * MIB });
     const runs = Array.from({ length: 250 }, () => add(recent, { container: "a" }));
     const other = add(recent, { container: "b" });
     assert.deepEqual(ids(recent.of("a")), ids(runs.slice(50)));
@@ -43,7 +44,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("has 64 KiB of console lines of each container; older records stay and count their lines as dropped", () => {
-    const recent = new RecentRuns(64 * MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 64 * MIB });
     const runs = Array.from({ length: 12 }, () => add(recent, { printed: ["x".repeat(5_000), "y".repeat(5_000)] }));
     const kept = recent.of("demo").map((run) => run.kept().record);
     assert.deepEqual(ids(recent.of("demo")), ids(runs));
@@ -65,7 +66,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("has the first lines of a run that prints more than a container may have, until a later run prints", () => {
-    const recent = new RecentRuns(64 * MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 64 * MIB });
     const large = add(recent, { printed: Array.from({ length: 30 }, () => "z".repeat(10_000)) });
     const { console, dropped } = recent.find("demo", large.run)!.kept().record;
     assert.deepEqual([console.length, dropped], [6, { lines: 24, bytes: 240_000 }]);
@@ -75,7 +76,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("keeps a run without lines whole when its container has too many lines", () => {
-    const recent = new RecentRuns(64 * MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 64 * MIB });
     const failed = add(recent, { status: "threw", error: { message: "m".repeat(40_000) } });
     add(recent, { printed: ["x".repeat(40_000)] });
     const kept = recent.find("demo", failed.run)!;
@@ -85,7 +86,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("loses the least recently used container of a family first", () => {
-    const recent = new RecentRuns(MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: MIB });
     const fill = (container: string): void => {
       for (let run = 0; run < 4; run++)
         add(recent, { container, status: "threw", error: { message: "m".repeat(9_000) } });
@@ -102,7 +103,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("loses the older half of the only container of a family, and never its latest run", () => {
-    const recent = new RecentRuns(100_000);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 100_000 });
     let latest: EndedRun | null = null;
     for (let run = 0; run < 100; run++) {
       latest = add(recent, { status: "threw", error: { message: "m".repeat(9_000) } });
@@ -114,7 +115,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("of a family that uses ten thousand names takes nothing from smaller families", () => {
-    const recent = new RecentRuns(MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: MIB });
     const quiet = Array.from({ length: 50 }, (_, at) =>
       add(recent, { family: `quiet-${at % 5}`, container: `q${at % 10}` }),
     );
@@ -128,7 +129,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("is shared by families of equal greed in equal parts", () => {
-    const recent = new RecentRuns(MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: MIB });
     for (let run = 0; run < 20_000; run++)
       add(recent, { family: `f${run % 4}`, container: `c${run % 4}-${run % 3_001}` });
     const bytes = new Map<string, number>();
@@ -141,7 +142,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("loses in a shared container only the runs of the larger family", () => {
-    const recent = new RecentRuns(MIB);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: MIB });
     const small = Array.from({ length: 20 }, () => add(recent, { family: "small", container: "shared" }));
     for (let run = 0; run < 100; run++) add(recent, { family: "large", container: "shared" });
     for (let name = 0; name < 5_000; name++) add(recent, { family: "large", container: `l${name}` });
@@ -151,7 +152,7 @@ describe("the memory of the latest runs", () => {
 
   it("stays within its limit, and counts exactly, whatever runs it receives", () => {
     const random = seeded();
-    const recent = new RecentRuns(200_000);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 200_000 });
     for (let step = 0; step < 5_000; step++) {
       const printed = Array.from({ length: random.below(3) }, () => "p".repeat(random.below(20_000)));
       const status = random.below(4) === 0 ? ("threw" as const) : ("ok" as const);
@@ -163,7 +164,7 @@ describe("the memory of the latest runs", () => {
   });
 
   it("holds no run that is larger than all of it", () => {
-    const recent = new RecentRuns(10_000);
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 10_000 });
     add(recent, { status: "threw", error: { message: "m".repeat(20_000) } });
     assert.deepEqual([recent.bytes, [...recent.names()]], [0, []]);
   });

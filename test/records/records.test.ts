@@ -10,6 +10,7 @@ import { type RunPage, Records } from "../../src/records/records.ts";
 import { until } from "../contract/until.ts";
 import { seeded } from "../seeded.ts";
 import { problemOf } from "../tokens/support.ts";
+import { BOUNDS } from "./bounds.ts";
 import { openStore } from "./days/kept-runs.ts";
 import { MemoryRecordStore } from "./memory-store.ts";
 import { runOf } from "./run-of.ts";
@@ -33,7 +34,11 @@ function open(recentBytes: number = 64 * MIB): Opened {
   const runningOf = (container: string | null): EndedRun[] => {
     return running.filter((run) => container === null || run.container === container);
   };
-  return { records: new Records({ store, recentBytes, running: runningOf }), store, running };
+  return {
+    records: new Records({ store, bounds: { ...BOUNDS, recentRuns: recentBytes }, running: runningOf }),
+    store,
+    running,
+  };
 }
 
 function ids({ runs }: RunPage): string[] {
@@ -148,11 +153,15 @@ describe("a list of runs", () => {
       [{ text: "Needle" }, hasNeedle],
       [{ text: "needle", task: "job", container: "c1" }, (run) => hasNeedle(run) && run.container === "c1"],
     ];
-    const memoryOnly = new Records({ store: null, recentBytes: 64 * MIB, running: () => running });
+    const memoryOnly = new Records({
+      store: null,
+      bounds: { ...BOUNDS, recentRuns: 64 * MIB },
+      running: () => running,
+    });
     for (const run of runs) memoryOnly.ended(run);
     store.added.length = 0;
     for (const run of runs) store.add(run.kept());
-    const diskOnly = new Records({ store, recentBytes: 0, running: () => running });
+    const diskOnly = new Records({ store, bounds: { ...BOUNDS, recentRuns: 0 }, running: () => running });
     for (const [changes, selects] of cases) {
       const expected = all
         .filter((run) => selects(run as ReturnType<typeof runOf>))
@@ -211,7 +220,7 @@ describe("the records in memory and on disk together", () => {
         error: { name: `Error${random.below(3)}`, message: `message ${random.below(3)}` },
       }),
     );
-    const records = new Records({ store, recentBytes: 30_000, running: () => [] });
+    const records = new Records({ store, bounds: { ...BOUNDS, recentRuns: 30_000 }, running: () => [] });
     for (const run of runs) records.ended(run);
     const { run: last, container } = runs.findLast(({ isSilent }) => !isSilent)!;
     await until(async () => (await store.get(container, last, "reader")) !== null, "the last run is stored");
@@ -266,7 +275,7 @@ describe("a store that fails", () => {
   });
 
   it("does not matter if no records are kept on disk", async () => {
-    const records = new Records({ store: null, recentBytes: MIB, running: () => [] });
+    const records = new Records({ store: null, bounds: { ...BOUNDS, recentRuns: MIB }, running: () => [] });
     const runs = Array.from({ length: 5 }, (_, at) => runOf({ startedMs: at }));
     for (const run of runs) records.ended(run);
     const page = await records.list(query({ count: 3 }), "reader");
@@ -350,7 +359,7 @@ describe("failures", () => {
     for (let at = 0; at < 1_200; at++) {
       records.ended(runOf({ status: "threw", container: `c${at % 12}`, error: { name: `Error${at}` } }));
     }
-    const memoryOnly = new Records({ store: null, recentBytes: 64 * MIB, running: () => [] });
+    const memoryOnly = new Records({ store: null, bounds: { ...BOUNDS, recentRuns: 64 * MIB }, running: () => [] });
     for (let at = 0; at < 1_200; at++) {
       memoryOnly.ended(runOf({ status: "threw", container: `c${at % 12}`, error: { name: `Error${at}` } }));
     }

@@ -5,6 +5,7 @@ import type { TailReader } from "../../src/records/followed.ts";
 import { Tail } from "../../src/records/tail.ts";
 import { until } from "../contract/until.ts";
 import { problemOf } from "../tokens/support.ts";
+import { BOUNDS } from "./bounds.ts";
 import { lastIdOf, parseEvents, type ReceivedEvent } from "./event-stream.ts";
 import { runOf } from "./run-of.ts";
 
@@ -48,7 +49,7 @@ function textsOf(events: readonly ReceivedEvent[]): string[] {
 
 describe("the live events of a container", () => {
   it("reach its readers and no readers of other containers", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const [one, two, other] = [new Collector(), new Collector(), new Collector()];
     tail.follow("demo", one, null);
     tail.follow("demo", two, null);
@@ -69,7 +70,7 @@ describe("the live events of a container", () => {
   });
 
   it("cannot be forged by a line, whatever characters it has", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const reader = new Collector();
     tail.follow("demo", reader, null);
     const forged = 'event: record\ndata: {"run":"00000000cafe-9"}\nid: 7\n\n';
@@ -91,7 +92,7 @@ describe("the live events of a container", () => {
   });
 
   it("continue after Last-Event-ID without a gap or a repetition", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const first = new Collector();
     const leave = tail.follow("demo", first, null);
     print(tail, "1");
@@ -113,7 +114,7 @@ describe("the live events of a container", () => {
   });
 
   it("continue for a reader that has received no event yet", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const first = new Collector();
     tail.follow("demo", first, null)();
     print(tail, "1");
@@ -124,7 +125,7 @@ describe("the live events of a container", () => {
   });
 
   it("begin with the event lost if events after Last-Event-ID are not in memory", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const first = new Collector();
     tail.follow("demo", first, null);
     const begin = lastIdOf(first.text);
@@ -150,7 +151,7 @@ describe("the live events of a container", () => {
   });
 
   it("are counted in the event lost if they come faster than clients read", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const reader = new Collector();
     tail.follow("demo", reader, null);
     for (let line = 0; line < 1_000; line++) print(tail, "x".repeat(1_000));
@@ -165,7 +166,7 @@ describe("the live events of a container", () => {
   });
 
   it("have texts of a limited length", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const reader = new Collector();
     tail.follow("demo", reader, null);
     print(tail, "x".repeat(500_000));
@@ -176,7 +177,7 @@ describe("the live events of a container", () => {
   });
 
   it("show the code of a named task only to readers with the verb tasks, and its input to none", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const [owner, other] = [new Collector("a", true), new Collector("b", false)];
     for (const reader of [owner, other]) tail.follow("demo", reader, null);
     tail.ended(runOf({ status: "threw", task: "mine", input: "the input" }));
@@ -200,7 +201,7 @@ describe("the live events of a container", () => {
   });
 
   it("have 32 readers of a family at most, and 512 in all", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const leaves = Array.from({ length: 32 }, (_, at) => tail.follow(`c${at}`, new Collector("greedy"), null));
     assert.equal((await problemOf(() => tail.follow("x", new Collector("greedy"), null))).code, "container_busy");
     leaves[0]!();
@@ -213,7 +214,7 @@ describe("the live events of a container", () => {
   });
 
   it("end when the service stops, and no reader is accepted any more", async () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const reader = new Collector();
     tail.follow("demo", reader, null);
     print(tail, "the last line");
@@ -223,7 +224,7 @@ describe("the live events of a container", () => {
   });
 
   it("are kept for eight containers that a family has left, so that it cannot fill the memory", () => {
-    const tail = new Tail();
+    const tail = new Tail(BOUNDS);
     const ids = Array.from({ length: 20 }, (_, at) => {
       const reader = new Collector();
       tail.follow(`c${at}`, reader, null)();

@@ -1,6 +1,6 @@
 import { type DrainTarget, drainTarget } from "../drain-target.ts";
 import { one, type Settings } from "../setting.ts";
-import { duration, file, size } from "../values.ts";
+import { duration, file, integer, size } from "../values.ts";
 
 export interface RecordConfig {
   readonly keepRuns: number;
@@ -8,6 +8,12 @@ export interface RecordConfig {
   readonly runsRate: number;
   readonly familyRuns: number;
   readonly recentRuns: number;
+  readonly containerRuns: number;
+  readonly consoleLimit: number;
+  readonly eventReaders: number;
+  readonly familyEventReaders: number;
+  readonly familyReads: number;
+  readonly nodeAnswers: number;
   readonly logDrain: DrainTarget | null;
   readonly logDrainAuthorization: string | null;
 }
@@ -41,6 +47,42 @@ export const RECORDS: Settings<RecordConfig> = {
     "--recent-runs <size>",
     64 * 2 ** 20,
     "memory for the latest records of all containers, the least recently used go first",
+    size(2 ** 20),
+  ),
+  containerRuns: one(
+    "--container-runs <number>",
+    200,
+    "the latest records of one container in memory: stops a container that runs often from pushing out others",
+    integer(1, 10_000),
+  ),
+  consoleLimit: one(
+    "--console-limit <size>",
+    64 * 2 ** 10,
+    "console lines that the service keeps of one run, and in memory of one container: stops a task that prints without end",
+    size(1_024),
+  ),
+  eventReaders: one(
+    "--event-readers <number>",
+    512,
+    "live streams of events that clients read at once: each has a connection and some hundred kilobytes",
+    integer(1, 100_000),
+  ),
+  familyEventReaders: one(
+    "--family-event-readers <number>",
+    32,
+    "live streams of a token with all tokens below it: stops a customer that takes the streams of others",
+    integer(1, 100_000),
+  ),
+  familyReads: one(
+    "--family-reads <number>",
+    8,
+    "reads of records and usage that wait, of a token with all tokens below it: stops a customer that keeps the reader busy",
+    integer(1, 256),
+  ),
+  nodeAnswers: one(
+    "--node-answers <size>",
+    64 * 2 ** 20,
+    "memory for answers of other nodes while they arrive; a token with all tokens below it has three eighths",
     size(2 ** 20),
   ),
   logDrain: one<DrainTarget | null>(

@@ -11,8 +11,6 @@ import { recordError } from "./record-error.ts";
 import type { MeteredUse, RunMeter } from "./run-meter.ts";
 import { statusOfProblem } from "./run-status.ts";
 
-/** The console lines that the service keeps of one run. The guest may send more; they go to the operator's log only. */
-const MAX_LINES_BYTES = 64 * 2 ** 10;
 /** The approximate memory of a line in addition to its text. */
 const LINE_BYTES = 64;
 /** The approximate memory of a trace without lines and error. */
@@ -47,6 +45,8 @@ export interface Admission extends LimitSources {
   /** On the same clock. */
   readonly nowMs: number;
   readonly unixMs: number;
+  /** The bytes of console lines that are kept. The guest may send more; they go to the operator's log only. */
+  readonly consoleLimit: number;
 }
 
 /** What happened in an admitted run. It outlives the request, so it must not refer to the request. */
@@ -84,6 +84,7 @@ export class RunTrace implements EndedRun {
   #linesBytes = 0;
   readonly #callers: readonly Caller[];
   readonly #file: string | null;
+  readonly #consoleLimit: number;
   #measured: Promise<void> | null = null;
 
   constructor({ run, container, task, bearer, callers, traceparent, file, usage }: TracedRun, admission: Admission) {
@@ -95,6 +96,7 @@ export class RunTrace implements EndedRun {
     this.traceparent = traceparent;
     this.#callers = callers;
     this.#file = file;
+    this.#consoleLimit = admission.consoleLimit;
     this.admission = admission;
     this.#usage = usage;
   }
@@ -169,7 +171,7 @@ export class RunTrace implements EndedRun {
   print(level: number, bytes: number, text: () => string): ConsoleLine | null {
     // The record of an ended run does not change any more.
     if (this.endedMs > 0) return null;
-    if (this.#linesBytes + bytes + LINE_BYTES > MAX_LINES_BYTES) {
+    if (this.#linesBytes + bytes + LINE_BYTES > this.#consoleLimit) {
       this.droppedLines++;
       this.droppedBytes += bytes;
       return null;

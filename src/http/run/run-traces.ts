@@ -9,7 +9,7 @@ import { callersOf, type RunCall } from "./run-call.ts";
 import { RunTrace } from "./run-trace.ts";
 
 export interface RunTracesOptions {
-  readonly config: Pick<Config, "containerLimit" | "tokenLimit">;
+  readonly config: Pick<Config, "containerLimit" | "tokenLimit" | "consoleLimit">;
   readonly policies: Pick<PolicyStore, "get">;
   readonly records: Pick<Records, "ended">;
   readonly usage: Pick<Usage, "admitted" | "ended" | "refused" | "addCpu">;
@@ -36,7 +36,7 @@ export class RunTraces {
   /** Called once for each admitted run. */
   admitted(call: RunCall): RunTrace {
     const { container, task, draft, bearer, answer, subject, recorded } = call;
-    const { policies, usage, node } = this.#with;
+    const { config, policies, usage, node } = this.#with;
     const trace = new RunTrace(
       {
         run: answer.run,
@@ -58,6 +58,7 @@ export class RunTraces {
         arrivedMs: answer.arrivedMs,
         nowMs: performance.now(),
         unixMs: Date.now(),
+        consoleLimit: config.consoleLimit,
         defaults: this.#defaults,
         policy: policies.get(container)?.limits,
         subject,

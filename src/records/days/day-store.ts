@@ -16,7 +16,10 @@ const MOST_RECORD_BYTES = 512 * 2 ** 10;
 /** The most families that are known to have used their quota. The writer still checks further ones. */
 const MOST_FULL = 10_000;
 
-export interface RecordStoreOptions extends Pick<RecordConfig, "keepRuns" | "runsSize" | "runsRate" | "familyRuns"> {
+export interface RecordStoreOptions extends Pick<
+  RecordConfig,
+  "keepRuns" | "runsSize" | "runsRate" | "familyRuns" | "familyReads"
+> {
   /** Returns Unix milliseconds: the minutes of the shares. */
   readonly now?: () => number;
 }
@@ -44,11 +47,11 @@ class DayStore implements RecordStore {
   constructor(
     folder: string,
     threads: RecordThreads,
-    { keepRuns, runsSize, runsRate, familyRuns, now = Date.now }: RecordStoreOptions,
+    { keepRuns, runsSize, runsRate, familyRuns, familyReads, now = Date.now }: RecordStoreOptions,
   ) {
     const settings = { folder, keepRuns, runsSize, familyRuns };
     this.#writer = new RecordWriter(threads, settings, (day, outcome) => this.#onWritten(day, outcome));
-    this.#reader = new RecordReader(threads, folder);
+    this.#reader = new RecordReader(threads, folder, familyReads);
     this.#shares = new Shares(runsRate);
     this.#now = now;
   }

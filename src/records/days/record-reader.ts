@@ -4,8 +4,6 @@ import type { RecordThreads } from "../record-threads.ts";
 import type { Channel } from "../request-thread.ts";
 import type { Question, ReadRequest, Reply } from "./messages.ts";
 
-/** The most reads of one family, with the one that is being done. */
-const MOST_OF_FAMILY = 8;
 /** The most reads of all families. Each holds a request. */
 const MOST_READS = 256;
 const RETRY_MS = 1_000;
@@ -21,13 +19,16 @@ export class RecordReader {
   readonly unreadable: Set<string> = new Set();
   readonly #thread: Channel<ReadRequest, Reply>;
   readonly #folder: string;
+  readonly #familyReads: number;
   readonly #queue = new FairQueue(1);
   /** The reads that wait or are being done, by family. */
   readonly #reads = new Map<string, number>();
   #count = 0;
   #isClosed = false;
 
-  constructor(threads: RecordThreads, folder: string) {
+  /** @param familyReads the most reads of one family, with the one that is being done. */
+  constructor(threads: RecordThreads, folder: string, familyReads: number) {
+    this.#familyReads = familyReads;
     this.#thread = threads.reader("runs");
     this.#folder = folder;
   }
@@ -41,7 +42,7 @@ export class RecordReader {
    */
   async read<Answer>(reader: string, question: Question): Promise<Answer> {
     const ofFamily = this.#reads.get(reader) ?? 0;
-    if (ofFamily >= MOST_OF_FAMILY) {
+    if (ofFamily >= this.#familyReads) {
       const detail = `the token, with all tokens below it, waits for ${ofFamily} reads of records, which is the maximum`;
       throw new Problem("container_busy", detail, { retryAfterMs: RETRY_MS });
     }

@@ -1,3 +1,4 @@
+import type { RecordConfig } from "../../config/groups/records.ts";
 import { Problem } from "../../errors.ts";
 import { nextTurn } from "../../next-turn.ts";
 import type { RecordThreads } from "../record-threads.ts";
@@ -16,7 +17,7 @@ const TIDY_MS = 60_000;
 /** The cells that are copied to the writer in one turn of the event loop: about a millisecond of work. */
 const BATCH_CELLS = 250;
 
-export interface UsageOptions {
+export interface UsageOptions extends Pick<RecordConfig, "familyReads"> {
   /** Called when the writer fails for the first time after it worked. The message may contain a path, for the log only. */
   readonly onFailure?: (error: Error) => void;
   readonly flushMs?: number;
@@ -26,7 +27,7 @@ export interface UsageOptions {
 /** Counts in memory, and adds the counts to a file in another thread. A fault of the file costs counts, and never a run. */
 export class StoredUsage implements Usage {
   readonly #cells = new UsageCells();
-  readonly #reads = new FamilyReads();
+  readonly #reads: FamilyReads;
   readonly #writer: Channel<WriteRequest, WriteReply>;
   readonly #reader: Channel<ReadRequest, ReadReply>;
   readonly #onFailure: (error: Error) => void;
@@ -42,7 +43,11 @@ export class StoredUsage implements Usage {
   #setAside: string[] = [];
 
   /** @param threads must be closed after this. One process may use their folder at a time. */
-  constructor(threads: RecordThreads, { onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions = {}) {
+  constructor(
+    threads: RecordThreads,
+    { familyReads, onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions,
+  ) {
+    this.#reads = new FamilyReads(familyReads);
     this.#writer = threads.writer("usage");
     this.#reader = threads.reader("usage");
     this.#onFailure = onFailure;

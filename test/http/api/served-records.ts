@@ -12,6 +12,7 @@ import type { Peer } from "../../../src/nodes/registry.ts";
 import type { EndedRun } from "../../../src/records/ended-run.ts";
 import { Records } from "../../../src/records/records.ts";
 import { type Answer, request, type RequestOptions, respond } from "../../contract/http.ts";
+import { BOUNDS } from "../../records/bounds.ts";
 import { MemoryRecordStore } from "../../records/memory-store.ts";
 import { testTokens } from "../../tokens/support.ts";
 import { listening } from "../listening.ts";
@@ -47,14 +48,14 @@ export async function serveRecords(t: TestContext, peers: readonly Peer[] | null
   const tokens = await testTokens(t);
   const credentials = new NodeCredentials(tokens.keys, SELF, () => tokens.clock.nowMs);
   const registry = peers && { peers, further: 0, announce: nothing, close: nothing };
-  const nodes = registry && new Nodes({ process: SELF, registry, credentials });
+  const nodes = registry && new Nodes({ process: SELF, registry, credentials, bounds: BOUNDS });
   const store = new MemoryRecordStore();
   const running: EndedRun[] = [];
   const closed: string[] = [];
   const runningOf = (container: string | null): EndedRun[] => {
     return running.filter((run) => container === null || run.container === container);
   };
-  const records = new Records({ store, recentBytes: 64 * 2 ** 20, running: runningOf });
+  const records = new Records({ store, bounds: { ...BOUNDS, recentRuns: 64 * 2 ** 20 }, running: runningOf });
   t.after(() => records.tail.close());
   // The routes of records use no other parts of the service.
   const dependencies = {

@@ -9,9 +9,11 @@ import { RecordThreads } from "../../../src/records/record-threads.ts";
 import type { KeptRun, RecordError, RunRecord } from "../../../src/records/record.ts";
 import type { RecordStore } from "../../../src/records/store.ts";
 import { until } from "../../contract/until.ts";
+import { BOUNDS } from "../bounds.ts";
 
 export const DAY_MS = 86_400_000;
 export const OPTIONS: RecordStoreOptions = {
+  familyReads: BOUNDS.familyReads,
   keepRuns: 30 * DAY_MS,
   runsSize: 2 ** 30,
   runsRate: 2 ** 30,

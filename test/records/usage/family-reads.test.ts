@@ -3,9 +3,10 @@ import { it } from "node:test";
 
 import { Problem } from "../../../src/errors.ts";
 import { FamilyReads } from "../../../src/records/usage/family-reads.ts";
+import { BOUNDS } from "../bounds.ts";
 
 it("a family reads one thing at a time, and other families do not wait for it", async () => {
-  const reads = new FamilyReads();
+  const reads = new FamilyReads(BOUNDS.familyReads);
   const order: string[] = [];
   const blocked = Promise.withResolvers<void>();
   const first = reads.run("busy", async () => {
@@ -21,7 +22,7 @@ it("a family reads one thing at a time, and other families do not wait for it", 
 });
 
 it("a read that fails does not stop the reads after it", async () => {
-  const reads = new FamilyReads();
+  const reads = new FamilyReads(BOUNDS.familyReads);
   const failed = reads.run("f", () => Promise.reject(new Error("no")));
   const next = reads.run("f", () => Promise.resolve("read"));
   await assert.rejects(failed, /no/);
@@ -29,7 +30,7 @@ it("a read that fails does not stop the reads after it", async () => {
 });
 
 it("too many waiting reads of a family are refused, and other families read", async () => {
-  const reads = new FamilyReads();
+  const reads = new FamilyReads(BOUNDS.familyReads);
   const blocked = Promise.withResolvers<void>();
   const waiting = Array.from({ length: 9 }, () => reads.run("f", () => blocked.promise));
   await assert.rejects(

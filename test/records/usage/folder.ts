@@ -5,13 +5,14 @@ import path from "node:path";
 import { RecordThreads } from "../../../src/records/record-threads.ts";
 import { StoredUsage, type UsageOptions } from "../../../src/records/usage/stored-usage.ts";
 import type { UsageQuery, UsageRow } from "../../../src/records/usage/usage.ts";
+import { BOUNDS } from "../bounds.ts";
 
 /** A data folder that is removed when it is disposed of. */
 export interface UsageFolder extends AsyncDisposable {
   readonly path: string;
   /** The folder of the counts. */
   readonly runs: string;
-  open(options?: UsageOptions): StoredUsage & AsyncDisposable;
+  open(options?: Partial<UsageOptions>): StoredUsage & AsyncDisposable;
 }
 
 export async function usageFolder(): Promise<UsageFolder> {
@@ -25,9 +26,9 @@ export async function usageFolder(): Promise<UsageFolder> {
 }
 
 /** Opens the counts of a data folder with their own threads, which end when the counts are disposed of. */
-export function openUsage(folder: string, options?: UsageOptions): StoredUsage & AsyncDisposable {
+export function openUsage(folder: string, options?: Partial<UsageOptions>): StoredUsage & AsyncDisposable {
   const threads = new RecordThreads(folder);
-  const usage = new StoredUsage(threads, options);
+  const usage = new StoredUsage(threads, { ...BOUNDS, ...options });
   return Object.assign(usage, {
     [Symbol.asyncDispose]: async () => {
       await usage.close();
