@@ -23,7 +23,10 @@ export function fetchShape(handler: FetchHandler): Shape {
     run: (run) => {
       const context = contextOf(run);
       const env = Object.assign(Object.create(null) as object, context.params, context.secrets);
-      answerResponse(run, handler.fetch(requestOf(context, run.requestBody), env, { waitUntil: context.waitUntil }));
+      const request = requestOf(context, run.requestBody);
+      // Node aborts the signal of a request only as long as something refers to the request.
+      run.held = request;
+      answerResponse(run, handler.fetch(request, env, { waitUntil: context.waitUntil }));
     },
   };
 }

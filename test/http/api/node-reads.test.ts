@@ -8,6 +8,7 @@ import type { Peer } from "../../../src/nodes/registry.ts";
 import { type Answer, request } from "../../contract/http.ts";
 import { assertProblem } from "../../contract/problem.ts";
 import { until } from "../../contract/until.ts";
+import { BOUNDS } from "../../records/bounds.ts";
 import { runOf } from "../../records/run-of.ts";
 import { listening } from "../listening.ts";
 import { CLIENT, SELF, type ServedRecords, serveRecords } from "./served-records.ts";
@@ -146,7 +147,7 @@ describe("a read that concerns several nodes", () => {
       if (answer.status !== 200) refused += 1;
       return answer;
     });
-    await until(() => held.length === 4 && refused === 34, "four reads run, and twelve wait");
+    await until(() => held.length === 4 && refused === 50 - BOUNDS.familyReads, "four reads run, and four wait");
     const timer = setInterval(() => held.splice(0).forEach((go) => go()), 5);
     t.after(() => clearInterval(timer));
     for (const answer of await Promise.all(answers)) {
