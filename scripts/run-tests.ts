@@ -24,7 +24,7 @@ const ALONE = [
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
 /** The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. */
-const AT_ONCE = 2 * Math.min(availableParallelism(), 4);
+const AT_ONCE = Math.ceil(2.5 * Math.min(availableParallelism(), 4));
 const IS_LONG = process.env["LONG"] === "1";
 
 const SLOWEST = 10;
