@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
 
 import { type Config, SETTINGS } from "../config.ts";
+import { unknownVariables } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
 import type { Service } from "../service.ts";
 import { fail } from "./fail.ts";
@@ -23,6 +24,7 @@ export function serveCommand(): Command {
   return command.action(async () => {
     try {
       const config = settingsOf(command);
+      for (const fault of unknownVariables(process.env)) process.stderr.write(`caisson: ${fault}\n`);
       const { startService } = await load(import("../service.ts"));
       // Not before: V8 takes no compiled module that was kept under other flags.
       setFlagsFromString(HEAP_GROWTH);

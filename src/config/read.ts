@@ -43,6 +43,23 @@ export function variableName(key: string): string {
   return `CAISSON_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
+/** Variables that commands read and that are not settings. */
+const OTHER_VARIABLES = ["CAISSON_CONFIG", "CAISSON_TOKEN", "CAISSON_DEBUG"];
+
+/** Returns a sentence for each variable that looks like a setting and is none: a misspelled limit would not be in force. */
+export function unknownVariables(environment: Sources["environment"]): string[] {
+  const known = [...Object.keys(SETTINGS).map(variableName), ...OTHER_VARIABLES];
+  const unknown = Object.keys(environment).filter((name) => name.startsWith("CAISSON_") && !known.includes(name));
+  return unknown.map((name) => {
+    const meant = known.find((each) => letters(each) === letters(name));
+    return `the variable ${name.slice(0, 100)} is not a setting${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  });
+}
+
+function letters(name: string): string {
+  return name.replaceAll(/[^A-Z]/gi, "").toUpperCase();
+}
+
 function contradictions(config: Config): string[] {
   const faults = [];
   if ((config.tlsCert === null) !== (config.tlsKey === null))

@@ -23,7 +23,7 @@ export function readCredential(request: IncomingMessage, query: URLSearchParams,
   if (bearer !== null) return { token: bearer };
   const key = keys[0];
   if (key) return { token: key };
-  throw new Problem("token_missing", "the request contains no token", {
+  throw new Problem("token_missing", missingToken(request.headers.authorization), {
     hint: acceptKey
       ? "Send Authorization: Bearer <token>, or key=<token> in the query."
       : "Send Authorization: Bearer <token>.",
@@ -39,6 +39,17 @@ function bearerToken(request: IncomingMessage): string | null {
   }
   const match = /^Bearer +(\S+) *$/i.exec(authorization);
   return match ? match[1]! : null;
+}
+
+/** Describes what a request has instead of a token. The text never contains the value, which may be a token. */
+function missingToken(authorization: string | undefined): string {
+  if (authorization === undefined) return "the request contains no token";
+  if (authorization.trim() === "") return "the Authorization header is empty";
+  const [, scheme] = /^([A-Za-z][A-Za-z0-9-]{0,31}) /.exec(authorization) ?? [];
+  if (scheme === undefined) return "the Authorization header has no scheme in front of its value";
+  return scheme.toLowerCase() === "bearer"
+    ? "the Authorization header has no token, or more than one, after Bearer"
+    : `the Authorization header has the scheme ${scheme}, and not Bearer`;
 }
 
 function isAuthorization(text: string, index: number): boolean {

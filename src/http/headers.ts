@@ -15,6 +15,19 @@ const EXPOSED = [
   "Server-Timing",
   "Caisson-Version",
   "ETag",
+  "Location",
+  "Preference-Applied",
+].join(", ");
+
+const ALLOWED = [
+  "Authorization",
+  "Content-Type",
+  "Prefer",
+  "Idempotency-Key",
+  "If-Match",
+  "If-None-Match",
+  "Last-Event-ID",
+  "traceparent",
 ].join(", ");
 
 /** The CORS headers (Fetch standard). All origins are allowed, because a token is never sent as a cookie. */
@@ -31,7 +44,7 @@ export function preflightHeaders(methods: string): string[] {
     ...VERSION_HEADERS,
     ...CORS_HEADERS,
     ...["Access-Control-Allow-Methods", methods],
-    ...["Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID"],
+    ...["Access-Control-Allow-Headers", ALLOWED],
     ...["Access-Control-Max-Age", "86400"],
     ...["Allow", `${methods}, OPTIONS`],
   ];

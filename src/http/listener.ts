@@ -139,7 +139,6 @@ export function createListener(config: Config, dependencies: ListenerDependencie
 function parseRunPath(path: string): RunTarget | null {
   if (!path.startsWith(RUN_PATH)) return null;
   const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
-  if (task === "") return null;
   return { container: container!, task: task ?? null, isRecorded: false };
 }
 

@@ -58,11 +58,23 @@ export async function readSubmission(
     requirePinned(bytes, modules, limits.sha256);
     return { source, typescript: false, modules, data, options };
   }
+  rejectForms(mediaType);
   rejectTooLarge(body.length, limits.codeBytes);
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
   const source = sourceOf(body);
   requirePinned(body, null, limits.sha256);
   return { source, typescript: mediaType === "application/typescript", modules: null, data: null, options: {} };
+}
+
+/**
+ * Rejects forms with parts. Their text is never code. A form of `application/x-www-form-urlencoded` is accepted, because
+ * curl declares this type for the code that `--data` sends.
+ */
+function rejectForms(mediaType: string): void {
+  if (!mediaType.startsWith("multipart/")) return;
+  throw new Problem("request_invalid", `the body is a form with parts (${mediaType.slice(0, 64)}), and not code`, {
+    hint: "Send the code itself as the body, as curl does with --data-binary @task.js and not with -F.",
+  });
 }
 
 function mediaTypeOf(contentType: string): string {

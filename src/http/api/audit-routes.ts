@@ -14,20 +14,25 @@ const MAX_ACTION_CHARS = 200;
 /** Serves `GET /api/audit`, for administrators: which token changed what, and from where. */
 export function serveAudit(api: Api, dependencies: ApiDependencies): void {
   const { audit } = dependencies;
-  resource(api, "/api/audit", {
-    GET: async (call) => {
-      const reading = await authenticateReading(call, dependencies);
-      const query = readQuery(call);
-      const { claims, family } = reading.by;
-      if (!claims.admin) throw forbidden();
-      const read = (): Promise<AuditPage> => audit.list(query);
-      return answerOfAll(call, dependencies, reading, auditPages(query), read, async ({ entries, next }, nodes) => {
-        // Each node has limited its part. A page may not be cut between entries that no cursor can separate.
-        const { text } = await entriesText(entries, (entry) => entry, family, Infinity);
-        return jsonText(200, `{"entries":${text},${JSON.stringify({ next, nodes }).slice(1)}`);
-      });
+  resource(
+    api,
+    "/api/audit",
+    {
+      GET: async (call) => {
+        const reading = await authenticateReading(call, dependencies);
+        const query = readQuery(call);
+        const { claims, family } = reading.by;
+        if (!claims.admin) throw forbidden();
+        const read = (): Promise<AuditPage> => audit.list(query);
+        return answerOfAll(call, dependencies, reading, auditPages(query), read, async ({ entries, next }, nodes) => {
+          // Each node has limited its part. A page may not be cut between entries that no cursor can separate.
+          const { text } = await entriesText(entries, (entry) => entry, family, Infinity);
+          return jsonText(200, `{"entries":${text},${JSON.stringify({ next, nodes }).slice(1)}`);
+        });
+      },
     },
-  });
+    "own",
+  );
 }
 
 /** @throws {Problem} `request_invalid` for a parameter that is unknown or has an invalid value. */

@@ -3,7 +3,6 @@ import { CancelledReader } from "../../nodes/answers/run.ts";
 import { permitsContainer } from "../../tokens/claims.ts";
 import { containerName } from "../target.ts";
 import { askForRun, authenticateReading, nodeAnswer } from "./node-reads.ts";
-import { readParameters } from "./page-query.ts";
 import { type ApiDependencies, audit, forbidden, type Handler, json, segment } from "./route.ts";
 
 /** The indexes of these segments in `/api/runs/{container}/{run}`. */
@@ -17,7 +16,6 @@ export function cancelRoute(dependencies: ApiDependencies): Handler {
     const { by, reader, isOfNode } = reading;
     const container = containerName(segment(call, CONTAINER));
     const run = segment(call, RUN);
-    readParameters(call, []);
     if (!permitsContainer(by.claims, container)) throw forbidden();
     const cancelled = { run, status: "cancelled" };
     if (dependencies.cancel(container, run, by)) {

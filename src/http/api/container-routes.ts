@@ -21,14 +21,19 @@ import {
 /** Serves the policies, for administrators, and the list of containers, for administrators and tokens that may issue. */
 export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   const { policies } = dependencies;
-  resource(api, "/api/containers", {
-    GET: async (call) => {
-      const caller = await authenticate(call, dependencies);
-      const { after, count } = pageQuery(call);
-      if (!permitsVerb(caller.claims, "issue")) throw forbidden();
-      return json(200, await containerPage(after, count, caller, dependencies));
+  resource(
+    api,
+    "/api/containers",
+    {
+      GET: async (call) => {
+        const caller = await authenticate(call, dependencies);
+        const { after, count } = pageQuery(call);
+        if (!permitsVerb(caller.claims, "issue")) throw forbidden();
+        return json(200, await containerPage(after, count, caller, dependencies));
+      },
     },
-  });
+    "own",
+  );
 
   const authorizeAdmin = async (call: Call): Promise<[string, Caller]> => {
     const caller = await authenticate(call, dependencies);

@@ -38,15 +38,20 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     ]);
     return record(usage[0], usage, detail);
   };
-  resource(api, "/api/limits/container/:name{[^/]*}", {
-    GET: async (call) => answerContainer(...(await authorizeContainer(call, false))),
-    DELETE: async (call) => {
-      const [name, by, detail] = await authorizeContainer(call, true);
-      await limiter.resetContainer(name);
-      await audit(call, dependencies, "limits reset", by, { container: name });
-      return answerContainer(name, by, detail);
+  resource(
+    api,
+    "/api/limits/container/:name{[^/]*}",
+    {
+      GET: async (call) => answerContainer(...(await authorizeContainer(call, false))),
+      DELETE: async (call) => {
+        const [name, by, detail] = await authorizeContainer(call, true);
+        await limiter.resetContainer(name);
+        await audit(call, dependencies, "limits reset", by, { container: name });
+        return answerContainer(name, by, detail);
+      },
     },
-  });
+    { GET: ["detail"], DELETE: ["detail"] },
+  );
 
   const authorizeToken = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
     const caller = await authenticate(call, dependencies);
@@ -64,15 +69,20 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const usage = await limiter.token(jti, claims?.limits.token);
     return record(usage, [usage], detail);
   };
-  resource(api, "/api/limits/token/:jti{[^/]*}", {
-    GET: async (call) => answerToken(...(await authorizeToken(call, false))),
-    DELETE: async (call) => {
-      const [jti, by, detail] = await authorizeToken(call, true);
-      await limiter.resetToken(jti);
-      await audit(call, dependencies, "limits reset", by, { token: jti });
-      return answerToken(jti, by, detail);
+  resource(
+    api,
+    "/api/limits/token/:jti{[^/]*}",
+    {
+      GET: async (call) => answerToken(...(await authorizeToken(call, false))),
+      DELETE: async (call) => {
+        const [jti, by, detail] = await authorizeToken(call, true);
+        await limiter.resetToken(jti);
+        await audit(call, dependencies, "limits reset", by, { token: jti });
+        return answerToken(jti, by, detail);
+      },
     },
-  });
+    { GET: ["detail"], DELETE: ["detail"] },
+  );
 }
 
 /**
@@ -88,14 +98,7 @@ async function mayRead(jti: string, by: Claims, store: TokenStore): Promise<bool
 
 /** @throws {Problem} `request_invalid` unless `detail` is absent, `true` or `false`, so that a typo is reported */
 function wantsDetail(call: Call): boolean {
-  const values = parseTarget(call.env.incoming.url!).query.getAll("detail");
-  if (values.length > 1) {
-    throw new Problem(
-      "request_invalid",
-      `the query contains detail ${values.length} times; it may contain detail once`,
-    );
-  }
-  const [value = "false"] = values;
+  const value = parseTarget(call.env.incoming.url!).query.get("detail") ?? "false";
   if (value === "true" || value === "false") return value === "true";
   throw new Problem("request_invalid", `detail is ${JSON.stringify(value.slice(0, 100))}; it must be true or false`);
 }

@@ -30,6 +30,7 @@ import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
 import { limitsItself, setOwner } from "../unread.ts";
+import { readParameters } from "./parameters.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -91,14 +92,26 @@ export function incomingOf(options: unknown): IncomingMessage {
   return (options as { env: HttpBindings }).env.incoming;
 }
 
-/** Adds a path with its methods. `OPTIONS` answers preflights; all other methods are answered with 405. */
-export function resource(api: Api, path: string, handlers: Readonly<Record<string, Handler>>): void {
+/**
+ * Adds a path with its methods. `OPTIONS` answers preflights; all other methods are answered with 405.
+ *
+ * @param parameters the names of the parameters that the query may contain, by method: none by default. With "own", each
+ *   handler checks its query itself.
+ */
+export function resource(
+  api: Api,
+  path: string,
+  handlers: Readonly<Record<string, Handler>>,
+  parameters: Readonly<Record<string, readonly string[]>> | "own" = {},
+): void {
   const isApi = path.startsWith("/api/");
   const methods = Object.keys(handlers).join(", ");
   for (const [method, handler] of Object.entries(handlers)) {
     api.on(method, path, (call) => {
       // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
       if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
+      // Also for a caller without a token: a path answers a misspelled parameter in one way.
+      if (isApi && parameters !== "own") readParameters(call.env.incoming.url!, parameters[method] ?? []);
       return handler(call);
     });
   }

@@ -1,7 +1,6 @@
 import { containerName } from "../target.ts";
 import { EventStream, EventStreams } from "./event-streams.ts";
 import { mustRead } from "./may-read.ts";
-import { readParameters } from "./page-query.ts";
 import { type ApiDependencies, authenticate, beginStream, type Handler, segment, STREAMED } from "./route.ts";
 
 /** The index of the container in `/api/runs/{container}/events`. */
@@ -17,7 +16,6 @@ export function followEvents(dependencies: ApiDependencies): Handler {
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
-    readParameters(call, []);
     mustRead(by, container);
     const lastEventId = call.env.incoming.headers["last-event-id"];
     const stream = new EventStream(by, () => beginStream(call, TYPE, UNBUFFERED));

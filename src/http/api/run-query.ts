@@ -5,7 +5,8 @@ import type { Caller } from "../../tokens/caller.ts";
 import { parseDuration } from "../../units.ts";
 import { containerName, taskName } from "../target.ts";
 import { mustRead } from "./may-read.ts";
-import { pageQuery, readParameters } from "./page-query.ts";
+import { pageQuery } from "./page-query.ts";
+import { readParameters } from "./parameters.ts";
 import type { Call } from "./route.ts";
 import { parseTime } from "./time-query.ts";
 
@@ -28,7 +29,7 @@ export function readListQuery(call: Call, container: string | null, by: Caller):
 
 /** Reads which failures a request selects. @throws {Problem} as `readListQuery` does */
 export function readFailureQuery(call: Call, by: Caller): RunQuery {
-  const filters = readFilters(readParameters(call, FAILURE_FILTERS), Date.now());
+  const filters = readFilters(readParameters(call.env.incoming.url!, FAILURE_FILTERS), Date.now());
   return permitted({ ...filters, after: null, count: 0 }, by);
 }
 

@@ -9,7 +9,6 @@ import { visibleRecord } from "../../records/visible.ts";
 import { containerName } from "../target.ts";
 import { mustRead, seesTasks } from "./may-read.ts";
 import { answerOfAll, askForRun, authenticateReading, nodeAnswer, type Reading } from "./node-reads.ts";
-import { readParameters } from "./page-query.ts";
 import { type Api, type ApiDependencies, type Call, type Handler, jsonText, resource, segment, text } from "./route.ts";
 import { followEvents } from "./run-events.ts";
 import { readFailureQuery, readListQuery } from "./run-query.ts";
@@ -32,13 +31,13 @@ export interface RunMethods {
 
 /** Serves the records of runs. A token needs the verb `logs`, and sees the runs of its containers. */
 export function serveRuns(api: Api, dependencies: ApiDependencies, methods: RunMethods = {}): void {
-  resource(api, "/api/runs", { GET: listRuns(dependencies) });
-  resource(api, OF_CONTAINER, { GET: listRunsOfContainer(dependencies), ...methods.container });
+  resource(api, "/api/runs", { GET: listRuns(dependencies) }, "own");
+  resource(api, OF_CONTAINER, { GET: listRunsOfContainer(dependencies), ...methods.container }, "own");
   // Must be added before the path of a run, which would read `events` as the id of a run.
   resource(api, `${OF_CONTAINER}/events`, { GET: followEvents(dependencies) });
   resource(api, ONE, { GET: getRun(dependencies), ...methods.run });
   resource(api, `${ONE}/console`, { GET: getConsole(dependencies) });
-  resource(api, "/api/failures", { GET: listFailures(dependencies) });
+  resource(api, "/api/failures", { GET: listFailures(dependencies) }, "own");
 }
 
 function listRuns(dependencies: ApiDependencies): Handler {
@@ -112,7 +111,6 @@ async function findRun(call: Call, dependencies: ApiDependencies): Promise<{ rec
   const { by } = reading;
   const container = containerName(segment(call, CONTAINER));
   const run = segment(call, RUN);
-  readParameters(call, []);
   mustRead(by, container);
   const found = await dependencies.records.get(container, run, by.family);
   const request = { method: "GET", container, run } as const;

@@ -45,42 +45,48 @@ const SEGMENT = "{[^/]*}";
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   const { tasks, issueRate } = dependencies;
   const path = `/api/tasks/:container${SEGMENT}`;
-  resource(api, path, { GET: listTasks(dependencies) });
-  resource(api, `${path}/:name${SEGMENT}`, {
-    GET: async (call) => {
-      const { ref } = await authorize(call, dependencies);
-      const task = await tasks.find(ref.container, ref.name);
-      if (!task) throw noSuchTask();
-      const end = tasks.endOf(task);
-      const { headers } = call.env.incoming;
-      if (!matches(task.etag, headers)) {
-        throw new Problem("precondition_failed", "the ETag of the task does not match If-Match");
-      }
-      // The tag stays the same when a task ends, so the client may not have received this change yet.
-      if (!end.expired && !end.revoked && !matchesNone(task.etag, headers)) return notModified(["ETag", quoted(task)]);
-      return answer(200, task, {
-        ...end,
-        code: task.inline ? (await tasks.codeOf(task)).toString() : undefined,
-      });
+  resource(api, path, { GET: listTasks(dependencies) }, "own");
+  resource(
+    api,
+    `${path}/:name${SEGMENT}`,
+    {
+      GET: async (call) => {
+        const { ref } = await authorize(call, dependencies);
+        const task = await tasks.find(ref.container, ref.name);
+        if (!task) throw noSuchTask();
+        const end = tasks.endOf(task);
+        const { headers } = call.env.incoming;
+        if (!matches(task.etag, headers)) {
+          throw new Problem("precondition_failed", "the ETag of the task does not match If-Match");
+        }
+        // The tag stays the same when a task ends, so the client may not have received this change yet.
+        if (!end.expired && !end.revoked && !matchesNone(task.etag, headers))
+          return notModified(["ETag", quoted(task)]);
+        return answer(200, task, {
+          ...end,
+          code: task.inline ? (await tasks.codeOf(task)).toString() : undefined,
+        });
+      },
+      PUT: async (call) => {
+        const { ref, by } = await authorize(call, dependencies);
+        if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
+        await issueRate.look(by);
+        const members = await readMembers(call, dependencies, by);
+        const check = codeCheck(ref, by, dependencies);
+        const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
+        // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
+        if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
+        return answer(change === "made" ? 201 : 200, task);
+      },
+      DELETE: async (call) => {
+        const { ref, by } = await authorize(call, dependencies);
+        const task = await tasks.remove(ref, by, conditionOf(call));
+        await auditTask(call, dependencies, "task deleted", task, by);
+        return json(200, { ...ref, deleted: true });
+      },
     },
-    PUT: async (call) => {
-      const { ref, by } = await authorize(call, dependencies);
-      if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
-      await issueRate.look(by);
-      const members = await readMembers(call, dependencies, by);
-      const check = codeCheck(ref, by, dependencies);
-      const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
-      // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
-      if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
-      return answer(change === "made" ? 201 : 200, task);
-    },
-    DELETE: async (call) => {
-      const { ref, by } = await authorize(call, dependencies);
-      const task = await tasks.remove(ref, by, conditionOf(call));
-      await auditTask(call, dependencies, "task deleted", task, by);
-      return json(200, { ...ref, deleted: true });
-    },
-  });
+    { PUT: ["dryRun"] },
+  );
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
       const { ref, by } = await authorize(call, dependencies);

@@ -26,17 +26,22 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   // Must be added before `/api/tokens/:jti`, which would read `introspect` as a jti.
   serveIntrospection(api, dependencies);
   serveSecrets(api, dependencies);
-  resource(api, "/api/tokens", {
-    GET: listTokens(dependencies),
-    POST: async (call) => {
-      const by = await authenticate(call, dependencies);
-      if (!permitsVerb(by.claims, "issue")) throw forbidden();
-      await issueRate.look(by);
-      const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
-      await audit(call, dependencies, "token issued", by, { token: issued.jti });
-      return json(201, issued);
+  resource(
+    api,
+    "/api/tokens",
+    {
+      GET: listTokens(dependencies),
+      POST: async (call) => {
+        const by = await authenticate(call, dependencies);
+        if (!permitsVerb(by.claims, "issue")) throw forbidden();
+        await issueRate.look(by);
+        const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
+        await audit(call, dependencies, "token issued", by, { token: issued.jti });
+        return json(201, issued);
+      },
     },
-  });
+    { GET: ["cursor", "limit", "container"] },
+  );
   resource(api, "/api/tokens/:jti{[^/]*}", {
     GET: inspectToken(dependencies),
     DELETE: async (call) => {

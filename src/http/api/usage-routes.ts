@@ -22,26 +22,31 @@ const PARAMETERS = new Set(["key", "by", "step", "from", "to"]);
 /** Serves `GET /api/usage`: for administrators all counts, for tokens with `logs` those of their containers. */
 export function serveUsage(api: Api, dependencies: ApiDependencies): void {
   const { usage } = dependencies;
-  resource(api, "/api/usage", {
-    GET: async (call) => {
-      const reading = await authenticateReading(call, dependencies);
-      const { by: caller } = reading;
-      const range = readQuery(parseTarget(call.env.incoming.url!).query, Date.now());
-      if (!permitsVerb(caller.claims, "logs")) throw forbidden();
-      const read = (): Promise<readonly UsageRow[]> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
-      return answerOfAll(call, dependencies, reading, usageRows(range), read, async (rows, nodes) => {
-        if (rows.length > READ_BOUNDS.rows) throw tooMuch({ exceeded: "rows", most: READ_BOUNDS.rows });
-        if (!wantsCsv(call)) {
-          const written = await inSlices(rows, JSON.stringify, ",", caller);
-          return jsonText(200, `{"usage":[${written}],"nodes":${JSON.stringify(nodes)}}`);
-        }
-        const { head, line } = csvTable(range.by, rows);
-        // A table has no place for it. The header is a dictionary (RFC 9651, section 3.2).
-        const counts = ["Caisson-Nodes", `asked=${nodes.asked}, answered=${nodes.answered}`];
-        return text(200, head + (await inSlices(rows, line, "", caller)), CSV_TYPE, counts);
-      });
+  resource(
+    api,
+    "/api/usage",
+    {
+      GET: async (call) => {
+        const reading = await authenticateReading(call, dependencies);
+        const { by: caller } = reading;
+        const range = readQuery(parseTarget(call.env.incoming.url!).query, Date.now());
+        if (!permitsVerb(caller.claims, "logs")) throw forbidden();
+        const read = (): Promise<readonly UsageRow[]> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
+        return answerOfAll(call, dependencies, reading, usageRows(range), read, async (rows, nodes) => {
+          if (rows.length > READ_BOUNDS.rows) throw tooMuch({ exceeded: "rows", most: READ_BOUNDS.rows });
+          if (!wantsCsv(call)) {
+            const written = await inSlices(rows, JSON.stringify, ",", caller);
+            return jsonText(200, `{"usage":[${written}],"nodes":${JSON.stringify(nodes)}}`);
+          }
+          const { head, line } = csvTable(range.by, rows);
+          // A table has no place for it. The header is a dictionary (RFC 9651, section 3.2).
+          const counts = ["Caisson-Nodes", `asked=${nodes.asked}, answered=${nodes.answered}`];
+          return text(200, head + (await inSlices(rows, line, "", caller)), CSV_TYPE, counts);
+        });
+      },
     },
-  });
+    "own",
+  );
 }
 
 function visibleTo({ claims, family }: Caller): Pick<UsageQuery, "permitted" | "others"> {

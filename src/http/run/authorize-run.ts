@@ -48,7 +48,7 @@ export async function authorizeRun(
   const url = options ? null : taskUrl(target.query);
   refuseAsSubresource(request);
   if (bearer) authorize(bearer.claims, container);
-  const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier);
+  const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path.task);
   const caller = task?.caller ?? bearer!;
   const { claims } = caller;
   const memory = memoryOf(bearer, request, dependencies.proxies);

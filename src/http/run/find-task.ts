@@ -27,9 +27,15 @@ export async function findTask(tasks: Tasks, { container, task }: RunTarget): Pr
  * whether the task exists.
  *
  * @param bearer the token of the request, or null for a public task.
+ * @param name the name of the task in the path
  * @throws {Problem} `not_found`, `code_pinned`, `token_invalid`
  */
-export function mustBeRunnable(task: Task | null, bearer: Caller | null, verifier: Verifier): Task {
+export function mustBeRunnable(task: Task | null, bearer: Caller | null, verifier: Verifier, name?: string): Task {
+  if (!task && name === "") {
+    throw new Problem("not_found", "the path ends with a slash, after which the name of a task is missing", {
+      hint: "Leave the slash out to run the code of the request.",
+    });
+  }
   if (!task) throw new Problem("not_found", "the container has no task with this name");
   if (bearer?.claims.code) {
     throw new Problem("code_pinned", "the token runs only its own code, and the path names a task", {

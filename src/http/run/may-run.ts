@@ -13,8 +13,18 @@ export function refuseAsSubresource(request: IncomingMessage): void {
   throw new Problem("request_invalid", `a result is data; a page cannot load it as ${destination}`);
 }
 
-/** @throws {Problem} `token_forbidden` */
+/** The most containers that an error names. */
+const MAX_NAMES = 10;
+
+/** @throws {Problem} `token_forbidden` that says what the token permits, which its holder can also read in it */
 export function authorize(claims: Claims, container: string): void {
-  if (permitsContainer(claims, container) && permitsVerb(claims, "run")) return;
-  throw new Problem("token_forbidden", "the token does not permit runs in this container");
+  if (!permitsVerb(claims, "run")) {
+    const hint = `The token has the verbs ${claims.can.join(", ") || "(none)"}. A token that may issue can issue one with run.`;
+    throw new Problem("token_forbidden", "the token does not have the verb run", { hint });
+  }
+  if (permitsContainer(claims, container)) return;
+  const names = claims.containers.slice(0, MAX_NAMES).join(", ");
+  const further = claims.containers.length - MAX_NAMES;
+  const hint = `The token is for ${names}${further > 0 ? ` and ${further} more` : ""}.`;
+  throw new Problem("token_forbidden", "the token does not permit runs in this container", { hint });
 }

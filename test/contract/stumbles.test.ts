@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { command } from "../cli/command.ts";
+import { assertProblem } from "./problem.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
+
+let service: Service;
+before(async () => {
+  service = await startService(NO_WALL);
+});
+after(() => service.stop());
+
+describe("an error says what to do", () => {
+  it("for an Authorization header without the scheme, without repeating its value", async () => {
+    const send = (authorization: string): ReturnType<Service["run"]> => {
+      return service.run("demo", "1", { token: null, headers: { Authorization: authorization } });
+    };
+    const bare = assertProblem(await send(service.admin), 403, "token_missing");
+    assert.match(bare.detail, /no scheme/);
+    assert.match(bare.hint!, /Authorization: Bearer <token>/);
+    assert.ok(!JSON.stringify(bare).includes(service.admin));
+    assert.match(
+      assertProblem(await send("Basic YTpi"), 403, "token_missing").detail,
+      /the scheme Basic, and not Bearer/,
+    );
+    assert.match(assertProblem(await send("Bearer"), 403, "token_missing").detail, /no scheme/);
+    assert.match(assertProblem(await send("Bearer a b"), 403, "token_missing").detail, /more than one, after Bearer/);
+  });
+
+  it("for a slash after the name of the container", async () => {
+    const problem = assertProblem(await service.request("POST", "/api/run/demo/", { body: "1" }), 404, "not_found");
+    assert.match(problem.hint!, /Leave the slash out/);
+  });
+
+  it("for a container or a verb that the token does not have: it names those that it has", async () => {
+    const many = Array.from({ length: 12 }, (_, at) => `shop-${at}`);
+    const token = await service.issue({ containers: many });
+    const problem = assertProblem(await service.run("other", "1", { token }), 403, "token_forbidden");
+    assert.match(problem.hint!, /^The token is for shop-0, .*shop-9 and 2 more\.$/);
+    const reader = await service.issue({ containers: ["demo"], can: ["logs", "limits"] });
+    const without = assertProblem(await service.run("demo", "1", { token: reader }), 403, "token_forbidden");
+    assert.match(without.hint!, /the verbs logs, limits\./);
+  });
+
+  it("for a form with parts instead of code", async () => {
+    const body = '--x\r\nContent-Disposition: form-data; name="code"\r\n\r\n6 * 7\r\n--x--\r\n';
+    const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+    const problem = assertProblem(await service.run("demo", body, { headers }), 400, "request_invalid");
+    assert.match(problem.detail, /form with parts \(multipart\/form-data\)/);
+    assert.match(problem.hint!, /--data-binary/);
+  });
+
+  it("at the start for a variable that is not a setting", async () => {
+    const settings = { CAISSON_WALLLIMIT: "1s", CAISSON_OTHER: "x", CAISSON_TOKEN: "x" };
+    const { stderr } = await command(["serve", "--data", "/dev/null/none"], settings);
+    assert.match(
+      stderr,
+      /^caisson: the variable CAISSON_WALLLIMIT is not a setting; did you mean CAISSON_WALL_LIMIT\?$/m,
+    );
+    assert.match(stderr, /^caisson: the variable CAISSON_OTHER is not a setting$/m);
+    assert.ok(!stderr.includes("CAISSON_TOKEN"));
+  });
+});
+
+describe("an unknown parameter of the management API", () => {
+  const paths: readonly (readonly [method: string, path: string])[] = [
+    ["GET", "/api/containers"],
+    ["GET", "/api/containers/demo"],
+    ["PUT", "/api/containers/demo"],
+    ["GET", "/api/limits/container/demo"],
+    ["DELETE", "/api/limits/container/demo"],
+    ["GET", "/api/tokens"],
+    ["POST", "/api/tokens"],
+    ["GET", "/api/tokens/11111111-1111-4111-8111-111111111111"],
+    ["DELETE", "/api/tokens/11111111-1111-4111-8111-111111111111"],
+    ["PUT", "/api/tokens/11111111-1111-4111-8111-111111111111/secrets"],
+    ["POST", "/api/tokens/introspect"],
+    ["GET", "/api/tasks/demo"],
+    ["PUT", "/api/tasks/demo/hook"],
+    ["GET", "/api/tasks/demo/hook"],
+    ["DELETE", "/api/tasks/demo/hook"],
+    ["GET", "/api/tasks/demo/hook/versions"],
+    ["POST", "/api/tasks/demo/hook/rollback"],
+    ["GET", "/api/runs"],
+    ["GET", "/api/runs/demo"],
+    ["GET", "/api/runs/demo/events"],
+    ["GET", "/api/runs/demo/e506c653c0d4-2"],
+    ["DELETE", "/api/runs/demo/e506c653c0d4-2"],
+    ["GET", "/api/runs/demo/e506c653c0d4-2/console"],
+    ["GET", "/api/failures"],
+    ["GET", "/api/usage"],
+    ["GET", "/api/audit"],
+  ];
+  for (const [method, path] of paths) {
+    it(`is 400, and nothing changes: ${method} ${path}`, async () => {
+      const problem = assertProblem(await service.request(method, `${path}?detial=true`), 400, "request_invalid");
+      assert.match(JSON.stringify(problem), /detial/);
+      const twice = await service.request(method, `${path}?detial=true&key=`);
+      assert.equal(twice.status, 400);
+    });
+  }
+
+  it("is not key, which carries the token", async () => {
+    const answer = await service.request("GET", `/api/containers/demo?key=${service.admin}`, { token: null });
+    assert.equal(answer.status, 200);
+  });
+});
+
+describe("CORS", () => {
+  it("answers OPTIONS on every path, and names the headers that clients send and read", async () => {
+    const sent =
+      "Authorization, Content-Type, Prefer, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, traceparent";
+    for (const path of ["/api/run/demo", "/api/runs/demo", "/api/tokens", "/api/usage", "/api/limits/container/demo"]) {
+      const { status, headers } = await service.request("OPTIONS", path, { token: null });
+      assert.deepEqual([status, headers["access-control-allow-headers"]], [204, sent], path);
+      for (const name of ["Location", "ETag", "Preference-Applied"]) {
+        assert.ok(headers["access-control-expose-headers"]!.split(", ").includes(name), `${path} ${name}`);
+      }
+    }
+  });
+});
