@@ -35,7 +35,8 @@ export interface Log {
 }
 
 export function openLog(level: Config["logLevel"]): Log {
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
+  const formatters = { level: (label: string): object => ({ level: label }) };
+  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, destination(2));
   const refusals = new LineShare(REFUSALS_PER_MINUTE);
   // Apart from the others, which must not hide it. A caller who sends more bodies than fit causes any number of these.
   const overloads = new LineShare(REFUSALS_PER_MINUTE);

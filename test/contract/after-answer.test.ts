@@ -18,7 +18,7 @@ interface Line {
   container: string;
   time: string;
   msg: string;
-  level: number;
+  level: string;
   taskLevel?: string;
   error?: { name: string; message: string; stack: string };
 }
@@ -87,7 +87,7 @@ describe("a failure after the answer", () => {
       const answer = await service.run("failing", code);
       assert.equal(answer.text, "1");
       const line = await lineOf(answer, "after its answer: the task threw RangeError: late");
-      assert.equal(line.level, 30);
+      assert.equal(line.level, "info");
       assert.match(line.error!.stack, /^RangeError: late\n {4}at .*1:\d+/);
       assert.equal(await failures(), counted + 1);
       assert.equal((await service.run("failing", "globalThis.warm")).text, "1");
@@ -98,14 +98,14 @@ describe("a failure after the answer", () => {
     const counted = await failures();
     const code = "for (let n = 0; n < 20; n++) setTimeout(() => Promise.reject(new Error('again')), 20); return 1";
     const answer = await service.run("often", code);
-    const levels = (): number[] =>
+    const levels = (): string[] =>
       service
         .stderr()
         .split("\n")
         .filter((line) => line.includes(`"${answer.headers["caisson-run"]!}"`) && line.includes("again"))
         .map((line) => (JSON.parse(line) as Line).level);
     await until(() => levels().length === 20, "all failures are logged");
-    assert.deepEqual(levels(), [30, ...Array<number>(19).fill(20)]);
+    assert.deepEqual(levels(), ["info", ...Array<string>(19).fill("debug")]);
     assert.equal(await failures(), counted + 20);
   });
 });

@@ -132,7 +132,7 @@ describe("the record in detail", () => {
         const answer = await service.request("GET", `/api/limits/${target}?${query}`);
         assert.match(
           assertProblem(answer, 400, "request_invalid").detail,
-          /^(?:detail is |the query contains detail 2 times)/,
+          /^(?:detail is |the query contains detail more than once)/,
           query,
         );
       }

@@ -67,7 +67,7 @@ describe("the source of the code", () => {
 
 describe("source text", () => {
   const types = ["text/plain", "text/plain; charset=utf-8", "application/javascript", "application/octet-stream"];
-  for (const type of [...types, "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "image/png"]) {
+  for (const type of [...types, "application/x-www-form-urlencoded", "image/png"]) {
     it(`can have the type ${type}`, async () => {
       const answer = await service.run("text", "`é${6 * 7}`", { headers: { "content-type": type } });
       assert.equal(answer.text, '"é42"');
