@@ -97,6 +97,23 @@ describe("the history of runs", () => {
     }
   });
 
+  it("has the limits of a silent run, as they were when it was admitted", async () => {
+    await using home = await makeHome();
+    const service = await startService(NO_WALL, home);
+    try {
+      const token = await service.issue({ containers: ["h-limits"], limits: { token: { minute: 5 } } });
+      const runs: string[] = [];
+      for (let at = 0; at < 2; at++) runs.push((await service.run("h-limits", "1", { token })).headers["caisson-run"]!);
+      for (const [at, run] of runs.entries()) {
+        const { limits } = (await service.request("GET", `/api/runs/h-limits/${run}`)).json() as RunRecord;
+        const { limit, remaining, setBy } = limits.token["minute"]!;
+        assert.deepEqual([limit, remaining, setBy], [5, 4 - at, "token"]);
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+
   it("is off with --keep-runs 0s, and memory still answers", async () => {
     const service = await startService([...NO_WALL, "--keep-runs", "0s"]);
     try {

@@ -13,12 +13,13 @@ import { statusOfProblem } from "./run-status.ts";
 
 /** The approximate memory of a line in addition to its text. */
 const LINE_BYTES = 64;
-/** The approximate memory of a trace without lines and error. */
+/** The approximate memory of a trace without limits, lines and error. */
 const TRACE_BYTES = 512;
+/** The approximate memory of what was left of the limits of one container or token. */
+const USAGE_BYTES = 256;
 
 /** The lines of a run that has printed and has lost its lines. */
 const NONE_LEFT: ConsoleLine[] = [];
-const NO_USAGE: readonly KeyUsage[] = [];
 const NO_LINES: readonly ConsoleLine[] = [];
 const NO_EGRESS = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
 
@@ -59,7 +60,7 @@ export class RunTrace implements EndedRun {
   readonly family: string;
   readonly traceparent: string | null;
   readonly admission: Admission;
-  #usage: readonly KeyUsage[];
+  readonly #usage: readonly KeyUsage[];
   status: RunStatus = "running";
   error: RecordError | null = null;
   #lines: ConsoleLine[] | null = null;
@@ -99,6 +100,7 @@ export class RunTrace implements EndedRun {
     this.#consoleLimit = admission.consoleLimit;
     this.admission = admission;
     this.#usage = usage;
+    this.#bytes += usage.length * USAGE_BYTES;
   }
 
   get startedMs(): number {
@@ -118,11 +120,6 @@ export class RunTrace implements EndedRun {
   /** What was left of the limits after the admission. */
   get usage(): readonly KeyUsage[] {
     return this.#usage;
-  }
-
-  /** Frees what only the answer and a stored record need. The memory has many runs that nothing reads. */
-  forgetUsage(): void {
-    this.#usage = NO_USAGE;
   }
 
   get lines(): readonly ConsoleLine[] {

@@ -97,7 +97,6 @@ export class RunTraces {
     if (trace.meter) void trace.measure().then(() => records.ended(trace));
     else {
       records.ended(trace);
-      if (trace.isSilent) trace.forgetUsage();
     }
   }
 
