@@ -51,6 +51,23 @@ describe("the runner of the tests", () => {
     assert.match(failing.output, /told/);
   });
 
+  it("runs a file again alone that failed beside others, says so, and counts only the second result", async () => {
+    const once = (marker: string): string => `
+      import { existsSync, writeFileSync } from "node:fs";
+      it("fails once", () => {
+        const isFirst = !existsSync(${JSON.stringify(marker)});
+        writeFileSync(${JSON.stringify(marker)}, "");
+        if (isFirst) throw new Error("disturbed");
+      });`;
+    const marker = path.join(folder, "marker");
+    const { code, counts, output } = await run({}, once(marker), 'it("a", () => {});');
+    assert.deepEqual([code, counts], [0, "2 passed, 0 failed, 0 skipped"], output);
+    assert.match(output, /disturbed/);
+    assert.match(output, /^failed beside others, and run again alone: .*file-0\.test\.ts$/m);
+    // A file that runs alone has no second attempt.
+    assert.equal((await run({}, once(path.join(folder, "other-marker")))).code, 1);
+  });
+
   it("counts a file as failed that ends before it has reported", async () => {
     const { code, counts } = await run({}, 'it("a", () => process.exit(0));');
     assert.deepEqual([code, counts], [1, "0 passed, 1 failed, 0 skipped"]);

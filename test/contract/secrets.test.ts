@@ -9,6 +9,7 @@ import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { type Home, leave, makeHome, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
 
 /** A value that is in no other text. */
 const SECRET = "hunter2-8d1f0a6c";
@@ -106,8 +107,12 @@ describe("the secrets of a token", () => {
       for (const held = []; ; ) held.push(new Array(1e6).fill(1.5));
     }`;
     const { token } = await pinned("last-words", code, { secrets: { KEY: secret } });
-    for (const how of ["exit", "host"]) await ask("last-words", token, { query: { how } });
-    await service.logLine((line) => line.includes("boom [secret]"));
+    await ask("last-words", token, { query: { how: "host" } });
+    // The log has the last line of the guest. A V8 without memory sometimes writes a line after that of the task.
+    await until(async () => {
+      await ask("last-words", token, { query: { how: "exit" } });
+      return service.stderr().includes("boom [secret]");
+    }, "the log has the last line of the task");
     await service.logLine((line) => line.includes("egress refused") && line.includes("[secret].internal"));
     assert.ok(!service.stderr().toLowerCase().includes(secret.toLowerCase()));
   });
