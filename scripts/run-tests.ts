@@ -30,7 +30,7 @@ const IS_LONG = process.env["LONG"] === "1";
 const SLOWEST = 10;
 const MINUTE_MS = 60_000;
 /**
- * The most jobs that run again, alone, because they failed beside others. A busy machine can exceed the time limits of a
+ * The most jobs that run again, alone, after they failed while others ran. A busy machine can exceed the time limits of a
  * product that are short on purpose. What fails alone, too, has failed. With more failures the cause is not the load.
  */
 const MOST_AGAIN = 5;
