@@ -21,6 +21,8 @@ const IN_ONE_PROCESS = [
 const ALONE = [
   "test/hostile/corpus.test.ts",
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
+  "test/records/days/losses.test.ts",
+  "test/redis/replies.test.ts",
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
 /** The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. */
@@ -29,11 +31,6 @@ const IS_LONG = process.env["LONG"] === "1";
 
 const SLOWEST = 10;
 const MINUTE_MS = 60_000;
-/**
- * The most jobs that run again, alone, after they failed while others ran. A busy machine can exceed the time limits of a
- * product that are short on purpose. What fails alone, too, has failed. With more failures the cause is not the load.
- */
-const MOST_AGAIN = 5;
 /** The maximum time of a test, and of a file. Randomized tests that run for longer need more. The test of this script sets a short time. */
 const TIMEOUT_MS = Number(process.env["TEST_TIMEOUT_MS"] ?? (IS_LONG ? 60 : 5) * MINUTE_MS);
 /** The time in which a file must end what it has started. */
@@ -69,14 +66,8 @@ const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const [beside, alone] = plan();
 console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(beside)} side by side, ${describeJobs(alone)} alone`);
-const disturbed: Job[] = [];
 await runJobs(beside, AT_ONCE);
 await runJobs(alone, 1);
-if (disturbed.length > 0) {
-  const names = disturbed.map(({ name }) => name).join(", ");
-  console.log(`\nfailed beside others, and run again alone: ${names}`);
-  await runJobs(disturbed.splice(0), 1);
-}
 // The durations are stored only if all files have run.
 mkdirSync(cache, { recursive: true });
 writeFileSync(durationsFile, JSON.stringify(Object.fromEntries([...durations, ...latest])));
@@ -150,12 +141,6 @@ async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
   running.delete(child.pid!);
   if (!isSeen) process.stdout.write(`\n${name}\n${Buffer.concat(printed).toString()}`);
   const report = await readReport(result);
-  const hasFailed = code !== 0 || report === null || report.failed > 0;
-  if (hasFailed && !isSeen && disturbed.length < MOST_AGAIN) {
-    disturbed.push({ name, files });
-    rmSync(result, { force: true });
-    return;
-  }
   count(name, report, code ?? signal);
   const own = Object.entries(report?.durations ?? {});
   for (const [file, ms] of own) latest.set(path.relative(root, file), ms);

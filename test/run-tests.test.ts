@@ -41,17 +41,6 @@ async function run(settings: Readonly<Record<string, string>>, ...texts: string[
   return { code, output: printed.join(""), counts: printed[0].trimEnd().split("\n").at(-1)! };
 }
 
-/** The text of a file that fails the first time it runs. */
-function failsOnce(marker: string): string {
-  return `
-      import { existsSync, writeFileSync } from "node:fs";
-    it("fails once", () => {
-      const isFirst = !existsSync(${JSON.stringify(marker)});
-      writeFileSync(${JSON.stringify(marker)}, "");
-      if (isFirst) throw new Error("disturbed");
-    });`;
-}
-
 describe("the runner of the tests", () => {
   it("gives the counts of all files as its last line, and exit code 0 only where nothing failed", async () => {
     const passes = 'it("a", () => {}); it("b", { skip: true }, () => {});';
@@ -60,16 +49,6 @@ describe("the runner of the tests", () => {
     const failing = await run({}, passes, 'describe("s", () => { it("c", () => { throw new Error("told") }) });');
     assert.deepEqual([failing.code, failing.counts], [1, "1 passed, 1 failed, 1 skipped"], failing.output);
     assert.match(failing.output, /told/);
-  });
-
-  it("runs a file again alone that failed beside others, says so, and counts only the second result", async () => {
-    const marker = path.join(folder, "marker");
-    const { code, counts, output } = await run({}, failsOnce(marker), 'it("a", () => {});');
-    assert.deepEqual([code, counts], [0, "2 passed, 0 failed, 0 skipped"], output);
-    assert.match(output, /disturbed/);
-    assert.match(output, /^failed beside others, and run again alone: .*file-0\.test\.ts$/m);
-    // A file that runs alone has no second attempt.
-    assert.equal((await run({}, failsOnce(path.join(folder, "other-marker")))).code, 1);
   });
 
   it("counts a file as failed that ends before it has reported", async () => {

@@ -6,7 +6,8 @@ import path from "node:path";
 
 import { request } from "../../test/contract/http.ts";
 import { until } from "../../test/contract/until.ts";
-import { freePort, type RedisServer, startRedis } from "../../test/redis/server.ts";
+import { freePort } from "../../test/ports.ts";
+import { type RedisServer, startRedis } from "../../test/redis/server.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const START_MS = 60_000;

@@ -14,7 +14,8 @@ import { type Answer, collect, request, respond, sendRaw } from "../contract/htt
 import { assertProblem } from "../contract/problem.ts";
 import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import { pause, until } from "../contract/until.ts";
-import { freePort, missing } from "../redis/server.ts";
+import { freePort } from "../ports.ts";
+import { missing } from "../redis/server.ts";
 
 /** Requests that the start of a test sends to nginx, and nginx to a node. */
 const HEALTH = new Set(["/healthz", "/.well-known/jwks.json"]);

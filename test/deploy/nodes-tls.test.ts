@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { copyFile, readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { createServer } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { it } from "node:test";
 
 import { type Home, makeHome, NO_WALL, startService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
+import { freePort } from "../ports.ts";
 import { missing, startRedis } from "../redis/server.ts";
 
 const skip = (await missing("redis-server")) || (await missing("openssl"));
@@ -90,13 +90,4 @@ function certificate(folder: string, name: string): Pair {
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
   execFileSync("openssl", [...kind, "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" });
   return { cert, key };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

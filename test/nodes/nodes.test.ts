@@ -13,9 +13,9 @@ import type { RunQuery } from "../../src/records/query.ts";
 import type { RunPage } from "../../src/records/records.ts";
 import { until } from "../contract/until.ts";
 import { listening } from "../http/listening.ts";
+import { freePort } from "../ports.ts";
 import { BOUNDS } from "../records/bounds.ts";
 import { runOf } from "../records/run-of.ts";
-import { freePort } from "../redis/server.ts";
 import { testTokens } from "../tokens/support.ts";
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void;

@@ -10,8 +10,9 @@ import { RedisLimitStore } from "../../src/limits/stores/redis.ts";
 import { durabilityWarnings } from "../../src/redis/durability.ts";
 import { RedisLink } from "../../src/redis/link.ts";
 import { until } from "../contract/until.ts";
+import { freePort } from "../ports.ts";
 import { admitted, charge } from "../suites/limit-store.ts";
-import { freePort, missing, placeOf, startRedis } from "./server.ts";
+import { missing, placeOf, startRedis } from "./server.ts";
 
 const CHARGES = [charge("c:acme", { minute: 3 }, "container"), charge("t:one", { day: 9 })] as const;
 

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -10,6 +9,7 @@ import { Redis } from "ioredis";
 import { redisPlace, type RedisPlace } from "../../src/config/redis-place.ts";
 import { type LinkOptions, RedisLink } from "../../src/redis/link.ts";
 import { until } from "../contract/until.ts";
+import { freePort } from "../ports.ts";
 
 /** The programs that implement the Redis protocol. */
 export const SERVERS = ["redis-server", "valkey-server"] as const;
@@ -131,13 +131,4 @@ export async function startRedis(
 
 export function placeOf(url: string): RedisPlace {
   return redisPlace(url);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
