@@ -107,9 +107,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   const history = identity ? await historyFolder(data, identity, log) : folder;
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
-  const usage = closers.adopt(new StoredUsage(threads, { familyReads: config.familyReads, onFailure }), (open) =>
-    open.close(),
-  );
+  const usage = closers.adopt(new StoredUsage(threads, { ...config, onFailure }), (open) => open.close());
   const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), threads, config), (open) =>
     open.close(),
   );

@@ -4,7 +4,18 @@ import { after, before, describe, it } from "node:test";
 import { assertProblem } from "./problem.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
 
-const FLAGS = ["--container-runs", "3", "--console-limit", "1KiB", "--family-event-readers", "2", "--keep-runs", "0s"];
+const FLAGS = [
+  "--container-runs",
+  "3",
+  "--console-limit",
+  "1KiB",
+  "--family-event-readers",
+  "2",
+  "--family-containers",
+  "5",
+  "--keep-runs",
+  "0s",
+];
 
 let service: Service;
 before(async () => {
@@ -37,6 +48,27 @@ describe("a bound of records that an operator sets", () => {
     // Each line takes its text and 64 bytes.
     assert.equal(record.console.length, Math.floor(1_024 / 164));
     assert.equal(record.dropped.bytes, record.dropped.lines * 100);
+  });
+
+  it("limits the containers of a token with 50 tokens below it that the usage names, and counts all runs", async () => {
+    const parent = await service.issue({ containers: ["u-*"], can: ["run", "issue", "logs"], depth: 2 });
+    const tokens: string[] = [];
+    for (let at = 0; at < 50; at++) {
+      const json = { containers: [`u-${at}`], can: ["run"] };
+      const issued = await service.request("POST", "/api/tokens", { token: parent, json });
+      tokens.push((issued.json() as { token: string }).token);
+    }
+    const query = { by: "container" };
+    for (const [at, token] of tokens.entries()) await service.run(`u-${at}`, "1", { token });
+    const { usage } = (await service.request("GET", "/api/usage", { query, token: parent })).json() as {
+      usage: { container: string; runs: { ok: number } }[];
+    };
+    const named = usage.filter(({ container }) => container !== "(other)");
+    assert.equal(named.length, 5);
+    assert.equal(
+      usage.reduce((sum, { runs }) => sum + runs.ok, 0),
+      50,
+    );
   });
 
   it("limits the streams of events of a token with all tokens below it", async () => {

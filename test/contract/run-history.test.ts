@@ -17,6 +17,10 @@ async function runsOf(service: Service, container: string, query: Record<string,
   return (answer.json() as { runs: RunRecord[] }).runs;
 }
 
+async function inputOf(service: Service, run: string): Promise<string | undefined> {
+  return ((await service.request("GET", `/api/runs/h-input/${run}`)).json() as RunRecord).input;
+}
+
 describe("the history of runs", () => {
   it("shows a customer the line, the stack and the console of a failure after a restart", async () => {
     await using home = await makeHome();
@@ -111,6 +115,42 @@ describe("the history of runs", () => {
       }
     } finally {
       await service.stop();
+    }
+  });
+
+  it("has the input of a task that keeps it, of each type of text and of a silent run", async () => {
+    await using home = await makeHome();
+    const long = "é".repeat(40_000);
+    const inputs: [type: string, body: string | Buffer, kept: string | undefined][] = [
+      ["application/json", '{"a":1}', '{"a":1}'],
+      ["application/x-www-form-urlencoded", "a=1&b=2", "a=1&b=2"],
+      ["text/csv; charset=utf-8", "a;b\n1;2", "a;b\n1;2"],
+      ["application/octet-stream", "still text", "still text"],
+      // The limit cuts a character in two.
+      ["text/plain", `x${long}`, `x${long.slice(0, 32_767)}`],
+      ["image/png", Buffer.from([0x89, 0x50, 0xff]), undefined],
+    ];
+    const runs: string[] = [];
+    const first = await startService(NO_WALL, home);
+    const code = "export default { fetch: async (request) => new Response((await request.text()).length) }";
+    await first.request("PUT", "/api/tasks/h-input/keeps", { json: { code, record: "input" } });
+    await first.request("PUT", "/api/tasks/h-input/keeps-not", { json: { code } });
+    for (const [type, body] of inputs) {
+      const headers = { "content-type": type };
+      const answer = await first.request("POST", "/api/run/h-input/keeps", { body, headers });
+      assert.equal(answer.status, 200, answer.text);
+      runs.push(answer.headers["caisson-run"]!);
+    }
+    const other = await first.request("POST", "/api/run/h-input/keeps-not", { body: "secret" });
+    runs.push(other.headers["caisson-run"]!);
+    const kept = [...inputs.map(([, , text]) => text), undefined];
+    for (const [at, run] of runs.entries()) assert.equal(await inputOf(first, run), kept[at]);
+    await first.stop();
+    const second = await startService(NO_WALL, home);
+    try {
+      for (const [at, run] of runs.slice(0, -1).entries()) assert.equal(await inputOf(second, run), kept[at]);
+    } finally {
+      await second.stop();
     }
   });
 

@@ -8,6 +8,7 @@ type Bounds = Pick<
   | "eventReaders"
   | "familyEventReaders"
   | "familyReads"
+  | "familyContainers"
   | "nodeAnswers"
 >;
 
@@ -19,5 +20,6 @@ export const BOUNDS: Bounds = {
   eventReaders: RECORDS.eventReaders.fallback,
   familyEventReaders: RECORDS.familyEventReaders.fallback,
   familyReads: RECORDS.familyReads.fallback,
+  familyContainers: RECORDS.familyContainers.fallback,
   nodeAnswers: RECORDS.nodeAnswers.fallback,
 };

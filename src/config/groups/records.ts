@@ -13,6 +13,7 @@ export interface RecordConfig {
   readonly eventReaders: number;
   readonly familyEventReaders: number;
   readonly familyReads: number;
+  readonly familyContainers: number;
   readonly nodeAnswers: number;
   readonly logDrain: DrainTarget | null;
   readonly logDrainAuthorization: string | null;
@@ -78,6 +79,12 @@ export const RECORDS: Settings<RecordConfig> = {
     8,
     "reads of records and usage that wait, of a token with all tokens below it: stops a customer that keeps the reader busy",
     integer(1, 256),
+  ),
+  familyContainers: one(
+    "--family-containers <number>",
+    10_000,
+    "containers of a token with all tokens below it that the usage names in an hour; the usage counts the further ones as (other)",
+    integer(1, 10_000),
   ),
   nodeAnswers: one(
     "--node-answers <size>",

@@ -137,7 +137,7 @@ export class Guest implements FrameTarget {
     else {
       parts.splice(1, 0, u32(body.mostHeld));
       this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
-      guestRun.upload = new Upload(body.source, bodyTarget(this.#connection, id));
+      guestRun.upload = new Upload(body, bodyTarget(this.#connection, id));
     }
     return id;
   }

@@ -12,6 +12,8 @@ export interface RequestBody {
   readonly source: Readable;
   /** The maximum length for a task that needs the whole body at once. */
   readonly mostHeld: number;
+  /** Called with each chunk of the body that is read for the task. */
+  readonly onRead: ((chunk: Buffer) => void) | null;
 }
 
 /** Receives the body of a request. */
@@ -25,6 +27,7 @@ export interface UploadTarget {
 /** Sends the body of a request to a guest. It reads no more of the body than the guest has requested. */
 export class Upload {
   readonly #source: Readable;
+  readonly #onRead: RequestBody["onRead"];
   readonly #target: UploadTarget;
   #window: number = WINDOW_BYTES;
   /** Bytes that were read and not sent yet. */
@@ -32,8 +35,9 @@ export class Upload {
   #ended = false;
   #over = false;
 
-  constructor(source: Readable, target: UploadTarget) {
+  constructor({ source, onRead }: Pick<RequestBody, "source" | "onRead">, target: UploadTarget) {
     this.#source = source;
+    this.#onRead = onRead;
     this.#target = target;
     // Ignored here: the run's listener detects a client that has left.
     source.on("error", ignore).on("data", this.#take).on("end", this.#end);
@@ -69,6 +73,7 @@ export class Upload {
 
   readonly #take = (chunk: Buffer): void => {
     if (chunk.length === 0) return;
+    this.#onRead?.(chunk);
     this.#rest = chunk;
     this.proceed();
     if (this.#rest) this.#source.pause();

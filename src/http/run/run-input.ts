@@ -3,6 +3,7 @@ import { Problem } from "../../errors.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
 import { isBlank, withoutPreamble } from "../../source/text.ts";
 import { hasBody } from "../read-body.ts";
+import { KeptInput } from "./kept-input.ts";
 import { ENVELOPE_OPTIONS } from "./record-options.ts";
 import { openRunBody } from "./run-body.ts";
 import type { RunCall } from "./run-call.ts";
@@ -21,8 +22,8 @@ export interface RunInput {
   readonly data: string | null;
   /** The body of the request, if it is not the code; null when there is none. */
   readonly body: RequestBody | null;
-  /** The beginning of the body, if the task keeps the inputs of its runs; otherwise null. */
-  readonly kept: string | null;
+  /** For the beginning of the body, if the task keeps the inputs of its runs; otherwise null. */
+  readonly kept: KeptInput | null;
   /** Gives back the memory that the body takes. */
   readonly release: () => void;
 }
@@ -30,8 +31,6 @@ export interface RunInput {
 /** An envelope may hold data besides its code, and escapes make code longer than it is. */
 const ENVELOPE_FACTOR = 4;
 
-/** The bytes of a body that a record keeps. */
-const MAX_KEPT_BYTES = 64 * 2 ** 10;
 const NO_OPTIONS = Object.freeze({});
 
 type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
@@ -53,9 +52,11 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
   const { config, bodies, tasks } = dependencies;
   const limits = { bytes: config.codeLimit * ENVELOPE_FACTOR, jsonDepth: config.jsonDepthLimit };
   const found = await openRunBody(call.request, call.response, limits, bodies, call.memory);
-  const body = found && { source: found.source, mostHeld: limits.bytes };
   const release = found ? found.release : nothing;
-  const kept = task?.record === "input" && found?.bytes ? found.bytes.toString("utf8", 0, MAX_KEPT_BYTES) : null;
+  const kept = task?.record === "input" && found ? new KeptInput() : null;
+  if (found?.bytes) kept?.add(found.bytes);
+  const onRead = kept && !found?.bytes ? (chunk: Buffer): void => kept.add(chunk) : null;
+  const body = found && { source: found.source, mostHeld: limits.bytes, onRead };
   if (!task?.inline) return { code: null, data: null, body, options: NO_OPTIONS, kept, release };
   try {
     const source = withoutPreamble(await tasks.codeOf(task));

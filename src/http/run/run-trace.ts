@@ -6,6 +6,7 @@ import type { ConsoleLine, GuestStart, KeptRun, RecordError, RunRecord, RunStatu
 import type { UsageCell } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { LOG_LEVELS } from "../../wire/messages.ts";
+import type { KeptInput } from "./kept-input.ts";
 import { limitsOf, type LimitSources } from "./limit-sources.ts";
 import { recordError } from "./record-error.ts";
 import type { MeteredUse, RunMeter } from "./run-meter.ts";
@@ -80,7 +81,7 @@ export class RunTrace implements EndedRun {
   meter: RunMeter | null = null;
   concurrentRuns = 0;
   egress: EgressUse | null = null;
-  #input: string | null = null;
+  #input: KeptInput | null = null;
   #bytes = TRACE_BYTES;
   #linesBytes = 0;
   readonly #callers: readonly Caller[];
@@ -109,12 +110,12 @@ export class RunTrace implements EndedRun {
 
   /** The beginning of the body of the request, if the task keeps it. */
   get input(): string | null {
-    return this.#input;
+    return this.#input?.text ?? null;
   }
 
-  keepInput(text: string | null): void {
-    this.#input = text;
-    this.#bytes += text?.length ?? 0;
+  /** @param input may grow until the run has ended. */
+  keepInput(input: KeptInput): void {
+    this.#input = input;
   }
 
   /** What was left of the limits after the admission. */
@@ -145,11 +146,11 @@ export class RunTrace implements EndedRun {
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytes + (this.#input?.bytes ?? 0);
   }
 
   get isSilent(): boolean {
-    return this.status === "ok" && this.#lines === null;
+    return this.status === "ok" && this.#lines === null && this.#input === null;
   }
 
   /** @param sentMs when the service sent the run to its guest, on the clock of `performance.now()`. */
@@ -231,7 +232,7 @@ export class RunTrace implements EndedRun {
 
 /** Makes the record of a run. It is complete when the run has ended. */
 function makeRecord(trace: RunTrace): RunRecord {
-  const { admission, task, sentMs, endedMs, error } = trace;
+  const { admission, task, sentMs, endedMs, error, input } = trace;
   const endMs = endedMs || performance.now();
   return {
     run: trace.run,
@@ -263,7 +264,7 @@ function makeRecord(trace: RunTrace): RunRecord {
     egress: { ...(trace.egress ?? NO_EGRESS) },
     traceparent: trace.traceparent,
     limits: limitsOf(trace.usage, admission),
-    ...(trace.input !== null && { input: trace.input }),
+    ...(input !== null && { input }),
   };
 }
 

@@ -98,7 +98,7 @@ export class RunEndpoint {
     let begun = false;
     try {
       const trace = await this.#admit(call);
-      trace.keepInput(kept);
+      if (kept) trace.keepInput(kept);
       call.recorded?.begin();
       const code = submitted ?? (await fetchCode(call, sources));
       const { slot } = reservation;

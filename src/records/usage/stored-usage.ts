@@ -5,7 +5,7 @@ import type { RecordThreads } from "../record-threads.ts";
 import type { RunStatus } from "../record.ts";
 import { type Channel, ThreadError } from "../request-thread.ts";
 import type { Cell, CellBatch } from "./cell.ts";
-import { UsageCells } from "./cells.ts";
+import { CELL_BOUNDS, UsageCells } from "./cells.ts";
 import { FamilyReads } from "./family-reads.ts";
 import type { ReadReply, ReadRequest } from "./usage-reads.ts";
 import type { WriteReply, WriteRequest } from "./usage-writer.ts";
@@ -17,7 +17,7 @@ const TIDY_MS = 60_000;
 /** The cells that are copied to the writer in one turn of the event loop: about a millisecond of work. */
 const BATCH_CELLS = 250;
 
-export interface UsageOptions extends Pick<RecordConfig, "familyReads"> {
+export interface UsageOptions extends Pick<RecordConfig, "familyReads" | "familyContainers"> {
   /** Called when the writer fails for the first time after it worked. The message may contain a path, for the log only. */
   readonly onFailure?: (error: Error) => void;
   readonly flushMs?: number;
@@ -26,7 +26,7 @@ export interface UsageOptions extends Pick<RecordConfig, "familyReads"> {
 
 /** Counts in memory, and adds the counts to a file in another thread. A fault of the file costs counts, and never a run. */
 export class StoredUsage implements Usage {
-  readonly #cells = new UsageCells();
+  readonly #cells: UsageCells;
   readonly #reads: FamilyReads;
   readonly #writer: Channel<WriteRequest, WriteReply>;
   readonly #reader: Channel<ReadRequest, ReadReply>;
@@ -45,8 +45,9 @@ export class StoredUsage implements Usage {
   /** @param threads must be closed after this. One process may use their folder at a time. */
   constructor(
     threads: RecordThreads,
-    { familyReads, onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions,
+    { familyReads, familyContainers, onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions,
   ) {
+    this.#cells = new UsageCells({ ...CELL_BOUNDS, familyContainers });
     this.#reads = new FamilyReads(familyReads);
     this.#writer = threads.writer("usage");
     this.#reader = threads.reader("usage");

@@ -13,7 +13,7 @@ function startWith(guest: Guest, source: Readable): Recorder {
   const recorder = new Recorder();
   const code = codeOf({ source: Buffer.from("a"), typescript: false, modules: null });
   recorder.id = guest.run(code, () => "{}", recorder, performance.now(), {
-    body: { source, mostHeld: 99 },
+    body: { source, mostHeld: 99, onRead: null },
   });
   return recorder;
 }
