@@ -58,9 +58,37 @@ function isBeingSent(response: ServerResponse): boolean {
 export function holdUnread(response: ServerResponse, owner: string, bytes: number): void {
   if (bytes <= BIG_BYTES && isBeingSent(response)) return;
   if (response.destroyed) return;
-  const cut = (): void => void response.req.socket.destroy();
-  response.setTimeout(UNREAD_MS, cut);
-  response.once("close", holdBytes(owner, bytes, cut));
+  mustBeRead(response);
+  response.once("close", holdBytes(owner, bytes, cutOf(response)));
+}
+
+/**
+ * Counts the memory of an answer that is being made, before all of it exists, if the answer is big or waits for earlier
+ * answers. The memory is released when the answer has ended.
+ *
+ * @param owner returns the owner whose share of memory the answer uses
+ * @returns adds bytes. Its result is true if the bytes are counted
+ */
+export function growingHold(response: ServerResponse, owner: () => string): (bytes: number) => boolean {
+  let uncounted = 0;
+  let hold: Hold | null = null;
+  return (bytes) => {
+    uncounted += bytes;
+    if (response.destroyed) return false;
+    if (!hold) {
+      if (uncounted <= BIG_BYTES && isBeingSent(response)) return false;
+      hold = unread.hold(owner(), cutOf(response));
+      response.once("close", hold.release);
+    }
+    hold.grow(uncounted);
+    uncounted = 0;
+    return true;
+  };
+}
+
+/** Cuts a counted answer if the client reads nothing for `UNREAD_MS` from now on. */
+export function mustBeRead(response: ServerResponse): void {
+  response.setTimeout(UNREAD_MS, cutOf(response));
 }
 
 /**
@@ -69,21 +97,14 @@ export function holdUnread(response: ServerResponse, owner: string, bytes: numbe
  * @param publicOwner returns the owner of the answer if the request has no valid token
  */
 export function holdWrites(response: ServerResponse, publicOwner: () => string): void {
-  let bytes = 0;
-  let hold: Hold | null = null;
+  const grow = growingHold(response, () => owners.get(response) ?? publicOwner());
+  let isCounted = false;
   const count = (chunk: unknown): void => {
     if (selfLimited.has(response)) return;
     if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) return;
-    bytes += chunk.length;
-    if (bytes <= BIG_BYTES && isBeingSent(response)) return;
-    if (response.destroyed) return;
-    if (!hold) {
-      const cut = (): void => void response.req.socket.destroy();
-      response.setTimeout(UNREAD_MS, cut);
-      hold = unread.hold(owners.get(response) ?? publicOwner(), cut);
-      response.once("close", hold.release);
-    }
-    hold.grow(chunk.length);
+    if (!grow(chunk.length) || isCounted) return;
+    isCounted = true;
+    mustBeRead(response);
   };
   for (const method of ["write", "end"] as const) {
     const original = response[method].bind(response) as (...args: unknown[]) => unknown;
@@ -94,4 +115,8 @@ export function holdWrites(response: ServerResponse, publicOwner: () => string):
       },
     });
   }
+}
+
+function cutOf(response: ServerResponse): () => void {
+  return () => void response.req.socket.destroy();
 }

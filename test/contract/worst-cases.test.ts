@@ -40,6 +40,12 @@ const send = (method: string, path: string, body: string, type?: string): Promis
 };
 const post = (path: string, body: string, type?: string): Promise<Answer> => send("POST", path, body, type);
 const JSON_TYPE = "application/json";
+const events = (path: string, body: string): Promise<Answer> => {
+  return service.request("POST", path, { token, body, headers: { accept: "text/event-stream" } });
+};
+/** Returns code that answers with a body that it calls JSON. */
+const jsonBody = (body: string): string =>
+  `return new Response(${body}, { headers: { "content-type": "application/json" } })`;
 
 /** 64 KiB of secrets that differ only at their ends, which is the worst case for a search. */
 const SECRETS = Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`s${at}`, `${"a".repeat(5_900 - at)}z`]));
@@ -73,6 +79,39 @@ const WORST: readonly Worst[] = [
     make: async () => {
       const code = "Buffer.alloc(6 * 2 ** 20 - 1, 255)";
       return () => post("/api/runs/worst?maxResult=6MiB", code);
+    },
+  },
+  {
+    name: "a record with the largest result that is cut, of control characters only",
+    status: 200,
+    make: async () => {
+      return () => post("/api/runs/worst?maxResult=6290000B", jsonBody("new Uint8Array(6 * 2 ** 20).fill(1)"));
+    },
+  },
+  {
+    name: "events with the largest result, of control characters only",
+    status: 200,
+    make: async () => {
+      return () => events("/api/runs/worst?maxResult=6290000B", jsonBody("new Uint8Array(6 * 2 ** 20).fill(1)"));
+    },
+  },
+  {
+    name: "events with the largest result, of line breaks only",
+    status: 200,
+    make: async () => {
+      const code = jsonBody('"[" + "0\\n,\\n".repeat(1_572_000) + "0]"');
+      return () => events("/api/runs/worst?maxResult=6MiB", code);
+    },
+  },
+  {
+    name: "events with the largest result, of line breaks only, 8 times at once",
+    status: 200,
+    make: async () => {
+      const code = jsonBody('"[" + "0\\n,\\n".repeat(1_572_000) + "0]"');
+      return async () => {
+        const send8 = Array.from({ length: 8 }, () => events("/api/runs/worst?maxResult=6MiB", code));
+        return (await Promise.all(send8))[0]!;
+      };
     },
   },
   {

@@ -3,6 +3,7 @@ import type { Outcome } from "./execution.ts";
 import { type RecordOptions, withEnvelopeOptions } from "./record-options.ts";
 import { NO_RESULT, readResult, type RecordResult } from "./record-result.ts";
 import { type RecordView, type VisibleRecord, visiblePart } from "./record-view.ts";
+import { type AnswerPart, joinLines, lengthOf, piecesOf } from "./result-json.ts";
 import type { RunAnswer } from "./run-answer.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -54,8 +55,7 @@ export class RecordAnswer {
 
   /** Sends the record of a run with an answer. Waits for the end of a streamed answer. */
   async finish(trace: RunTrace, outcome: Outcome): Promise<void> {
-    const result = await readResult(outcome, this.#options.maxResult ?? MAX_RESULT_BYTES, this.#with.holder);
-    await this.#send(trace, result);
+    await this.#send(trace, await this.#read(outcome));
   }
 
   /** Sends the record of a run that has failed. */
@@ -65,32 +65,54 @@ export class RecordAnswer {
 
   /** Returns the record as the caller may see it, as JSON. */
   async text(trace: RunTrace, outcome: Outcome | null): Promise<string> {
-    const most = this.#options.maxResult ?? MAX_RESULT_BYTES;
-    const result = outcome === null ? NO_RESULT : await readResult(outcome, most, this.#with.holder);
+    const result = outcome === null ? NO_RESULT : await this.#read(outcome);
     await trace.measure();
-    return recordText(visiblePart(trace.kept().record, this.#with.view), result);
+    return [...piecesOf(recordParts(visiblePart(trace.kept().record, this.#with.view), result))].join("");
+  }
+
+  #read(outcome: Outcome): Promise<RecordResult> {
+    const { answer, holder } = this.#with;
+    return readResult(outcome, {
+      mostBytes: this.#options.maxResult ?? MAX_RESULT_BYTES,
+      holder,
+      grow: (bytes) => answer.grow(bytes),
+      isGone: () => answer.isGone,
+    });
   }
 
   async #send(trace: RunTrace, result: RecordResult): Promise<void> {
-    const { answer, view } = this.#with;
+    const { answer, view, holder } = this.#with;
+    const isGone = (): boolean => answer.isGone;
     await trace.measure();
+    if (isGone()) return;
     const record = visiblePart(trace.kept().record, view);
-    const text = recordText(record, result);
-    if (!this.#wantsEvents) return answer.sendRecord(text);
+    const parts = recordParts(record, result);
+    if (!this.#wantsEvents) {
+      const length = await lengthOf(parts, holder, isGone);
+      return isGone() ? undefined : await answer.sendRecord(parts, length, holder);
+    }
+    if (result.form === "json") await joinLines(result.bytes, holder);
     const { error, resultType } = record;
-    const shown = `{"result":${result.json},"resultType":${JSON.stringify(resultType)}${cut(result)}}`;
-    answer.endEvents([error ? ["error", JSON.stringify(error)] : ["result", shown], ["record", text]]);
+    const tail = `,"resultType":${JSON.stringify(resultType)}${cut(result)}}`;
+    const shown = error ? ([JSON.stringify(error)] as const) : (['{"result":', result, tail] as const);
+    await answer.endEvents(
+      [
+        [error ? "error" : "result", shown],
+        ["record", parts],
+      ],
+      holder,
+    );
   }
 }
 
-/** Returns the record as JSON, with the result after the status. The result is JSON text already. */
-function recordText(record: VisibleRecord, result: RecordResult): string {
+/** Returns the record as JSON, with the result after the status. */
+function recordParts(record: VisibleRecord, result: RecordResult): AnswerPart[] {
   const { run, container, task, version, trigger, node, token, status, ...others } = record;
   const { resultType, response, console, dropped, error, ...rest } = others;
   // In the order in which a person reads it.
   const first = JSON.stringify({ run, container, task, version, trigger, node, token, status });
   const last = JSON.stringify({ resultType, response, console, dropped, error, ...rest });
-  return `${first.slice(0, -1)},"result":${result.json}${cut(result)},${last.slice(1)}`;
+  return [`${first.slice(0, -1)},"result":`, result, `${cut(result)},${last.slice(1)}`];
 }
 
 function cut({ isTruncated }: RecordResult): string {

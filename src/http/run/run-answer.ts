@@ -3,15 +3,17 @@ import { pipeline } from "node:stream";
 
 import type { Start } from "../../containers/pool.ts";
 import type { Decision, KeyUsage } from "../../limits/store.ts";
+import { Slices } from "../../next-turn.ts";
 import type { HeadMessage } from "../../wire/messages.ts";
 import { CORS_HEADERS, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { endAnswer } from "../read-body.ts";
-import { holdBytes, holdUnread } from "../unread.ts";
+import { growingHold, holdBytes, holdUnread, mustBeRead } from "../unread.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
 import type { AnswerBody, Outcome } from "./execution.ts";
 import { allowedHeaders } from "./response-headers.ts";
+import { type AnswerPart, piecesOf } from "./result-json.ts";
 
 const BODILESS = new Set([204, 304]);
 const JSON_TYPE = ["Content-Type", "application/json"];
@@ -19,6 +21,9 @@ const JSON_TYPE = ["Content-Type", "application/json"];
 const SANDBOX = "sandbox allow-scripts allow-forms";
 /** The policy if the URL contains a token. Without scripts, the page cannot read it, even if the task is public. */
 const SANDBOX_OF_KEY = "sandbox allow-forms";
+
+/** The bytes of a record that are written at once. Escapes can make six times as many of them. */
+const BYTES_AT_ONCE = 65_536;
 
 const ignore = (): void => {};
 
@@ -41,6 +46,7 @@ export class RunAnswer {
   readonly #response: ServerResponse;
   /** The owner whose share of memory the answer uses until the client has read it. */
   readonly #owner: string;
+  #grow: ((bytes: number) => boolean) | null = null;
   /** Whether the query of the request contains `key`. */
   readonly #hasKey: boolean;
   // The end of each step, on the clock of `performance.now()`; 0 before it.
@@ -97,19 +103,28 @@ export class RunAnswer {
     endAnswer(this.#response, body);
   }
 
-  /** @param json the record of the run */
-  sendRecord(json: string): void {
-    const bytes = Buffer.byteLength(json);
+  /** Whether the answer is cut, or its client has left. */
+  get isGone(): boolean {
+    // The answer that waits for earlier ones ends with its connection.
+    return this.#response.destroyed || this.#response.req.socket.destroyed;
+  }
+
+  /** Counts memory that the answer uses until its end: see `growingHold`. @returns whether it is counted */
+  grow(bytes: number): boolean {
+    this.#grow ??= growingHold(this.#response, () => this.#owner);
+    return this.#grow(bytes);
+  }
+
+  /** @param parts the record of the run. @param length its bytes */
+  async sendRecord(parts: readonly AnswerPart[], length: number, holder: string): Promise<void> {
     const headers = this.#headers();
-    headers.push("Cache-Control", "no-store", "Content-Length", String(bytes), ...JSON_TYPE);
+    headers.push("Cache-Control", "no-store", "Content-Length", String(length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
-    holdUnread(this.#response, this.#owner, bytes);
-    endAnswer(this.#response, json);
+    await this.#endWith(parts, holder);
   }
 
   /**
-   * Sends the head of a stream of events (HTML Living Standard, section 9.2). The memory of events before the last ones is
-   * that of the console that a record keeps.
+   * Sends the head of a stream of events (HTML Living Standard, section 9.2). The memory of unread events is counted.
    */
   openEvents(): void {
     // Without the last header, nginx would buffer the stream.
@@ -118,16 +133,44 @@ export class RunAnswer {
     this.#response.flushHeaders();
   }
 
-  /** @param data JSON */
+  /** @param data JSON without line breaks */
   event(name: string, data: string): void {
-    if (!this.#response.destroyed) this.#response.write(eventText(name, data));
+    if (this.#response.destroyed) return;
+    this.grow(data.length);
+    this.#response.write(`event: ${name}\ndata: ${data}\n\n`);
   }
 
-  /** Sends the last events. @param events name and JSON of each */
-  endEvents(events: readonly (readonly [name: string, data: string])[]): void {
-    const text = events.map(([name, data]) => eventText(name, data)).join("");
-    holdUnread(this.#response, this.#owner, Buffer.byteLength(text));
-    endAnswer(this.#response, text);
+  /**
+   * Sends the last events.
+   *
+   * @param events name and JSON of each. The JSON has no line breaks, because they would end the event.
+   */
+  async endEvents(
+    events: readonly (readonly [name: string, data: readonly AnswerPart[]])[],
+    holder: string,
+  ): Promise<void> {
+    const parts = events.flatMap(([name, data]) => [`event: ${name}\ndata: `, ...data, "\n\n"]);
+    await this.#endWith(parts, holder);
+  }
+
+  /** Ends the answer with parts. The results in them were counted when they were read. */
+  async #endWith(parts: readonly AnswerPart[], holder: string): Promise<void> {
+    const response = this.#response;
+    const texts = parts.reduce((sum, part) => sum + (typeof part === "string" ? part.length : 0), 0);
+    const results = parts.reduce((sum, part) => sum + (typeof part === "string" ? 0 : part.bytes.length), 0);
+    if (this.grow(texts)) mustBeRead(response);
+    if (texts + results <= BYTES_AT_ONCE) {
+      // In one piece, because each piece costs a system call.
+      return endAnswer(response, [...piecesOf(parts)].join(""));
+    }
+    mustBeRead(response);
+    const slices = new Slices(holder);
+    for (const piece of piecesOf(parts)) {
+      if (slices.hasEnded) await slices.next();
+      if (this.isGone) return;
+      if (!response.write(piece)) await drained(response);
+    }
+    if (!this.isGone) endAnswer(response, "");
   }
 
   #sendJson(json: Buffer): void {
@@ -222,7 +265,10 @@ export class RunAnswer {
   }
 }
 
-/** @param data JSON. Its line breaks are only between tokens; as spaces, they cannot begin another event. */
-function eventText(name: string, data: string): string {
-  return `event: ${name}\ndata: ${data.replaceAll(/[\r\n]+/g, " ")}\n\n`;
+/** Waits until the client has read what was written, or until the answer is cut. */
+async function drained(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.once("drain", resolve).once("close", resolve);
+  await promise;
+  response.off("drain", resolve).off("close", resolve);
 }
