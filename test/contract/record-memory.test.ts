@@ -87,3 +87,36 @@ describe("records with the largest results, for clients that read nothing", () =
     }
   });
 });
+
+describe("the latest records in memory", () => {
+  it("count every text of an error, also of a guest that writes its own frames", async () => {
+    const own = await startService([...NO_WALL, "--recent-runs", "1MiB", "--keep-runs", "0s"]);
+    try {
+      // A guest gives names and hints of a few hundred characters. Code in it can write a frame `fault` itself.
+      const code = `
+        const { writeSync } = require("node:fs");
+        const text = "\u0101".repeat(25_000);
+        const error = { name: text, message: "forged" };
+        const payload = JSON.stringify({ code: "task_threw", detail: "x", hint: text, error });
+        const frame = Buffer.alloc(9 + Buffer.byteLength(payload));
+        frame.writeUInt32LE(frame.length - 4, 0);
+        frame[4] = 69;
+        frame.writeUInt32LE(Number.parseInt(process.title.slice(1), 36), 5);
+        frame.write(payload, 9);
+        for (let at = 0; at < frame.length; ) {
+          try { at += writeSync(3, frame, at) } catch (error) { if (error.code !== "EAGAIN") throw error }
+        }
+        return new Promise(() => {});`;
+      for (let at = 0; at < 40; at++) {
+        // Other code each time: with the same code, the title of the guest names an earlier run.
+        const answer = await own.run("names", `${code} // ${at}`);
+        assert.match(answer.text, /forged/);
+      }
+      const { runs } = (await own.request("GET", "/api/runs/names")).json() as { runs: unknown[] };
+      // Each has 100 KB: two texts of 25 000 characters with two bytes.
+      assert.ok(runs.length > 0 && runs.length <= 10, `${runs.length} runs are in 1 MiB`);
+    } finally {
+      await own.stop();
+    }
+  });
+});

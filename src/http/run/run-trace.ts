@@ -19,6 +19,8 @@ const TRACE_BYTES = 512;
 /** The approximate memory of what was left of the limits of one container or token. */
 const USAGE_BYTES = 256;
 
+const LATIN_1 = /^[\0-\xff]*$/;
+
 /** The lines of a run that has printed and has lost its lines. */
 const NONE_LEFT: ConsoleLine[] = [];
 const NO_LINES: readonly ConsoleLine[] = [];
@@ -193,7 +195,7 @@ export class RunTrace implements EndedRun {
     if (this.status !== "running") return;
     this.status = statusOfProblem(problem.code);
     this.error = recordError(problem, this.#file);
-    this.#bytes += this.error.message.length + (this.error.stack?.length ?? 0) + (this.error.at?.frame?.length ?? 0);
+    this.#bytes += textBytesOf(this.error);
   }
 
   /** The service ended before the run, unless the run has a result or failed by itself. */
@@ -266,6 +268,17 @@ function makeRecord(trace: RunTrace): RunRecord {
     limits: limitsOf(trace.usage, admission),
     ...(input !== null && { input }),
   };
+}
+
+/** Returns the memory of all texts of an error. A guest can make any of them long. */
+function textBytesOf(error: object): number {
+  let bytes = 0;
+  for (const value of Object.values(error)) {
+    // V8 keeps a text with other characters than those of Latin-1 in two bytes each.
+    if (typeof value === "string") bytes += LATIN_1.test(value) ? value.length : 2 * value.length;
+    else if (typeof value === "object" && value !== null) bytes += textBytesOf(value as object);
+  }
+  return bytes;
 }
 
 function tenths(milliseconds: number): number {

@@ -9,7 +9,7 @@ import type { StoredRow } from "./stored-row.ts";
 export const SCHEMA_VERSION = 1;
 /** The most containers of one family that a file counts omissions of. Further ones are counted together. */
 const MOST_OMITTED_CONTAINERS = 1_000;
-/** The most rows in the count of omissions, because families can be many. */
+/** The most rows in the count of omissions, apart from one row of each family. */
 const MOST_OMISSIONS = 20_000;
 /** The bytes that a row takes in the database and in its log together, for each byte of the row. */
 const BYTES_ON_DISK = 2;
@@ -43,7 +43,7 @@ const STATEMENTS = {
   used: "SELECT bytes FROM families WHERE family = ?",
   setUsed: "INSERT INTO families (family, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes",
   addOmitted: "UPDATE omitted SET count = count + ?3 WHERE family = ?1 AND container = ?2",
-  omit: "INSERT INTO omitted (family, container, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + ?3",
+  omit: "INSERT INTO omitted (family, container, count) VALUES (?, ?, ?)",
   omittedContainers: "SELECT count(*) AS count FROM omitted WHERE family = ?",
   omissions: "SELECT count(*) AS count FROM omitted",
 };
@@ -126,15 +126,14 @@ export class DayFile {
   }
 
   #omit([family, container, count]: Omission): void {
-    if (this.#statements.addOmitted.run(family, container, count).changes === 1) return;
-    if (this.#omissions < MOST_OMISSIONS) {
-      const isListed = countOf(this.#statements.omittedContainers.get(family)) < MOST_OMITTED_CONTAINERS;
-      this.#statements.omit.run(family, isListed ? container : "", count);
-      this.#omissions += 1;
-      return;
-    }
-    // The count is full. Only the total of a family that is already in it can still grow.
-    this.#statements.addOmitted.run(family, "", count);
+    const { addOmitted, omit, omittedContainers } = this.#statements;
+    if (addOmitted.run(family, container, count).changes === 1) return;
+    // However many rows there are, each family has a row for its other containers, so that its total is complete.
+    const isListed =
+      this.#omissions < MOST_OMISSIONS && countOf(omittedContainers.get(family)) < MOST_OMITTED_CONTAINERS;
+    if (!isListed && addOmitted.run(family, "", count).changes === 1) return;
+    omit.run(family, isListed ? container : "", count);
+    this.#omissions += 1;
   }
 }
 

@@ -8,7 +8,7 @@ const MOST_BYTES = 16 * 2 ** 20;
 const BATCH_BYTES = 2 ** 20;
 /** The most rows of a batch, for the same reason. */
 const BATCH_ROWS = 2_000;
-/** The most containers of all families whose omissions wait for the writer. */
+/** The most containers of all families whose omissions wait for the writer, apart from one row of each family. */
 const MOST_OMISSIONS = 4_096;
 /** The most containers of one family. A caller can use any number of names. */
 const MOST_OMISSIONS_OF_FAMILY = 256;
@@ -54,11 +54,8 @@ export class Pending {
     let pending = this.#omissions.get(day);
     if (!pending) this.#omissions.set(day, (pending = { families: new Map(), count: 0 }));
     let counts = pending.families.get(family);
-    if (!counts) {
-      // Only the list of one day is inexact then. The count since the start is complete.
-      if (pending.count >= MOST_OMISSIONS) return;
-      pending.families.set(family, (counts = new Map()));
-    }
+    // However many rows there are, each family has one for its other containers.
+    if (!counts) pending.families.set(family, (counts = new Map()));
     const isListed =
       counts.has(container) || (counts.size < MOST_OMISSIONS_OF_FAMILY && pending.count < MOST_OMISSIONS);
     const name = isListed ? container : "";

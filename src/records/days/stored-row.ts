@@ -50,7 +50,8 @@ export function rowOf({ record, family, lineage, startedMs }: KeptRun): StoredRo
 export function leastBytesOf({ console, error, input }: RunRecord): number {
   let bytes = ROW_BYTES + LEAST_ENTRY_BYTES + (input?.length ?? 0);
   for (const { text } of console) bytes += text.length;
-  return bytes + (error ? error.message.length + (error.stack?.length ?? 0) : 0);
+  if (error) for (const text of [error.name, error.message, error.hint, error.stack]) bytes += text?.length ?? 0;
+  return bytes;
 }
 
 /** Returns the record of a row. */
