@@ -22,11 +22,14 @@ async function countsOf(family: string, batches: Iterable<readonly Omission[]>):
   return Object.fromEntries(rows.map(({ container, count }) => [String(container), Number(count)]));
 }
 
+/** Returns omissions in more containers than a file lists of one family. */
+function omissionsOf(family: string, round: number): Omission[] {
+  return Array.from({ length: 1_050 }, (_, at) => [family, `${round}-${at}`, 1] as const);
+}
+
 it("a family that uses names without end does not fill the count of omissions for others", async () => {
-  const loud = (round: number): Omission[] => {
-    return Array.from({ length: 1_050 }, (_, at) => ["loud", `${round}-${at}`, 1] as const);
-  };
-  const batches = [...Array.from({ length: 25 }, (_, round) => loud(round)), [["quiet", "q", 3] as const]];
+  const loud = Array.from({ length: 25 }, (_, round) => omissionsOf("loud", round));
+  const batches = [...loud, [["quiet", "q", 3] as const]];
   assert.deepEqual(await countsOf("quiet", batches), { q: 3 });
   const counts = await countsOf("loud", batches);
   assert.equal(Object.keys(counts).length, 1_001);
@@ -37,9 +40,7 @@ it("a family that uses names without end does not fill the count of omissions fo
 });
 
 it("families that fill the count of omissions leave each other family its total", async () => {
-  const families = Array.from({ length: 25 }, (_, of) => {
-    return Array.from({ length: 1_050 }, (_, at) => [`f${of}`, `c${at}`, 1] as const);
-  });
+  const families = Array.from({ length: 25 }, (_, of) => omissionsOf(`f${of}`, 0));
   const quiet: Omission[] = [
     ["quiet", "q", 3],
     ["quiet", "r", 4],
