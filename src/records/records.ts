@@ -1,5 +1,6 @@
 import { Problem } from "../errors.ts";
 import { eachRun, newestOf } from "./collect.ts";
+import { leastBytesOf } from "./days/stored-row.ts";
 import type { Drain } from "./drain/drain.ts";
 import type { EndedRun } from "./ended-run.ts";
 import { FailureGroups } from "./failures.ts";
@@ -81,7 +82,12 @@ export class Records {
     if ((this.#store === null && this.#drain === null) || (run.isSilent && !this.#isFirstSilent(run))) return;
     const kept = run.kept();
     this.#store?.add(kept);
-    this.#drain?.add(JSON.stringify(kept.record));
+    this.#drain?.add({
+      family: kept.family,
+      container: run.container,
+      leastBytes: leastBytesOf(kept.record),
+      text: () => JSON.stringify(kept.record),
+    });
   }
 
   /** Shows a line of a run in flight to the readers of its container. */

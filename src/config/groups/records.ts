@@ -16,6 +16,7 @@ export interface RecordConfig {
   readonly familyContainers: number;
   readonly nodeAnswers: number;
   readonly logDrain: DrainTarget | null;
+  readonly logDrainRate: number;
   readonly logDrainAuthorization: string | null;
 }
 
@@ -97,6 +98,12 @@ export const RECORDS: Settings<RecordConfig> = {
     null,
     "where each record is also sent, as a line of JSON: stdout, file:PATH, or the https URL of a collector",
     drainTarget,
+  ),
+  logDrainRate: one(
+    "--log-drain-rate <size>",
+    8 * 2 ** 20,
+    "records sent to --log-drain a minute for a token with all tokens below it, and for a container: stops a task that floods it",
+    size(1_024),
   ),
   logDrainAuthorization: one<string | null>(
     "--log-drain-authorization <file>",

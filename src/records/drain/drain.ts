@@ -1,15 +1,30 @@
-/** Why records did not reach the collector. */
+/** Why records did not reach the collector, as numbers since the start. */
 export interface DrainLosses {
-  /** The records that were dropped since the start: the queue was full, or the collector rejected them. */
+  /** The records that were dropped because the queue was full: the collector is too slow, or does not answer. */
   readonly dropped: number;
+  /** The records that were left out because their family or their container had used its share of the minute. */
+  readonly omitted: number;
+  /** The records that the collector rejected. */
+  readonly rejected: number;
   /** The last error, or null while the collector accepts records. It has no path and no URL. */
   readonly failure: string | null;
 }
 
+/** A record that is sent. */
+export interface DrainRecord {
+  /** The family of tokens whose share it uses. */
+  readonly family: string;
+  readonly container: string;
+  /** A lower bound of the bytes of the text. */
+  readonly leastBytes: number;
+  /** Returns one line of JSON, without its line break. A record that is left out costs no time for it. */
+  readonly text: () => string;
+}
+
 /** Sends records to a collector outside the service. */
 export interface Drain {
-  /** Enqueues a record, or drops it if the queue is full. @param text one line of JSON, without its line break. */
-  add(text: string): void;
+  /** Enqueues a record, or drops it. */
+  add(record: DrainRecord): void;
   readonly losses: DrainLosses;
   /** Sends what is queued, for a few seconds at most, and drops the rest. */
   close(): Promise<void>;

@@ -9,6 +9,8 @@ import { StdoutSink } from "./stdout-sink.ts";
 
 export interface DrainConfig {
   readonly logDrain: DrainTarget | null;
+  /** The bytes of records that a family, and a container, sends in a minute. */
+  readonly logDrainRate: number;
   /** The file with the value of the `Authorization` header. */
   readonly logDrainAuthorization: string | null;
 }
@@ -20,10 +22,10 @@ export interface DrainConfig {
  * @throws {Error} if the file with the authorization cannot be used. The message does not contain its content.
  */
 export async function openDrain(config: DrainConfig, options: QueueOptions = {}): Promise<Drain | null> {
-  const { logDrain, logDrainAuthorization } = config;
+  const { logDrain, logDrainRate, logDrainAuthorization } = config;
   if (logDrain === null) return null;
   const authorization = logDrainAuthorization === null ? null : await readAuthorization(logDrainAuthorization);
-  return new QueuedDrain(sinkOf(logDrain, authorization), options);
+  return new QueuedDrain(sinkOf(logDrain, authorization), { rateBytes: logDrainRate, ...options });
 }
 
 function sinkOf(target: DrainTarget, authorization: string | null): DrainSink {

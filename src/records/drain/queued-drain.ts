@@ -1,9 +1,20 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-import { type Drain, type DrainLosses, type DrainSink, DeliveryError, RejectedBatch } from "./drain.ts";
+import { Shares } from "../days/shares.ts";
+import { DrainQueue } from "./drain-queue.ts";
+import {
+  type Drain,
+  type DrainLosses,
+  type DrainRecord,
+  type DrainSink,
+  DeliveryError,
+  RejectedBatch,
+} from "./drain.ts";
 
 /** The bounds and times of a queue. */
 export interface QueueOptions {
+  /** The bytes that a family of tokens, and a container, sends in a minute: stops a flood of a collector or of its file. */
+  readonly rateBytes?: number;
   /** The bytes of all queued lines. A collector that does not answer costs no more memory. */
   readonly queueBytes?: number;
   /** The bytes of a batch. A single longer line is a batch by itself. */
@@ -20,6 +31,7 @@ export interface QueueOptions {
 }
 
 const DEFAULTS = {
+  rateBytes: Infinity,
   queueBytes: 16 * 2 ** 20,
   batchBytes: 256 * 2 ** 10,
   collectMs: 250,
@@ -29,15 +41,20 @@ const DEFAULTS = {
   onFailure: () => {},
 };
 
-/** A queue in front of a sink. A slow or lost collector costs records, which are counted, and never a run. */
+/**
+ * A queue in front of a sink. A slow or lost collector costs records, which are counted, and never a run. Token families
+ * have shares of the queue and of each minute.
+ */
 export class QueuedDrain implements Drain {
   readonly #sink: DrainSink;
   readonly #options: Required<QueueOptions>;
-  /** The queued lines from `#first` on, oldest first. */
-  #lines: string[] = [];
-  #first = 0;
-  #bytes = 0;
+  readonly #queue: DrainQueue;
+  readonly #shares: Shares;
+  /** The lines of the batch that is being delivered. */
+  #sent = 0;
   #dropped = 0;
+  #omitted = 0;
+  #rejected = 0;
   #failure: string | null = null;
   #work: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -49,23 +66,27 @@ export class QueuedDrain implements Drain {
   constructor(sink: DrainSink, options: QueueOptions = {}) {
     this.#sink = sink;
     this.#options = { ...DEFAULTS, ...options };
+    this.#queue = new DrainQueue(this.#options.queueBytes);
+    this.#shares = new Shares(this.#options.rateBytes);
   }
 
   get losses(): DrainLosses {
-    return { dropped: this.#dropped, failure: this.#failure };
+    return { dropped: this.#dropped, omitted: this.#omitted, rejected: this.#rejected, failure: this.#failure };
   }
 
-  add(text: string): void {
-    const bytes = Buffer.byteLength(text) + 1;
-    if (this.#closing.signal.aborted || this.#bytes + bytes > this.#options.queueBytes) {
+  add({ family, container, leastBytes, text }: DrainRecord): void {
+    const nowMs = Date.now();
+    if (!this.#shares.fits(family, container, leastBytes, nowMs)) {
+      this.#omitted++;
+    } else if (this.#closing.signal.aborted || !this.#queue.mayAdd(family, leastBytes)) {
       this.#dropped++;
-      return;
+    } else {
+      const line = text();
+      const bytes = Buffer.byteLength(line) + 1;
+      if (this.#shares.take(family, container, bytes, nowMs)) this.#dropped += this.#queue.add(family, line, bytes);
+      else this.#omitted++;
+      this.#schedule();
     }
-    this.#lines.push(text);
-    this.#bytes += bytes;
-    if (this.#work) return;
-    if (this.#bytes >= this.#options.batchBytes) this.#start();
-    else this.#timer ??= setTimeout(() => this.#start(), this.#options.collectMs).unref();
   }
 
   async close(): Promise<void> {
@@ -76,8 +97,8 @@ export class QueuedDrain implements Drain {
     // A pipe that is not read cannot be aborted.
     await Promise.race([this.#work, givenUp]);
     clearTimeout(timer);
-    this.#dropped += this.#lines.length - this.#first;
-    this.#lines = [];
+    this.#dropped += this.#sent + this.#queue.clear();
+    this.#sent = 0;
     await this.#sink.close();
   }
 
@@ -87,51 +108,38 @@ export class QueuedDrain implements Drain {
     this.#work ??= this.#deliverAll().finally(() => (this.#work = null));
   }
 
+  #schedule(): void {
+    if (this.#work || this.#queue.length === 0) return;
+    if (this.#queue.bytes >= this.#options.batchBytes) this.#start();
+    else this.#timer ??= setTimeout(() => this.#start(), this.#options.collectMs).unref();
+  }
+
   async #deliverAll(): Promise<void> {
-    while (this.#first < this.#lines.length && !this.#end.signal.aborted) {
-      const { lines, count } = this.#nextBatch();
-      const outcome = await this.#deliver(lines);
-      if (outcome === "retry") continue;
-      if (outcome === "rejected") this.#dropped += count;
-      this.#remove(count, lines.length);
+    while (this.#queue.length > 0 && !this.#end.signal.aborted) {
+      const batch = this.#queue.take(this.#options.batchBytes);
+      this.#sent = batch.count;
+      const outcome = await this.#deliver(batch.lines);
+      // `close` gave up, and counts the batch.
+      if (outcome === "ended") return;
+      if (outcome === "rejected") this.#rejected += batch.count;
+      this.#sent = 0;
+      this.#queue.release(batch);
     }
   }
 
-  #nextBatch(): { lines: Buffer; count: number } {
-    let bytes = 0;
-    let count = 0;
-    for (let at = this.#first; at < this.#lines.length; at++) {
-      bytes += this.#lines[at]!.length + 1;
-      if (count > 0 && bytes > this.#options.batchBytes) break;
-      count++;
-    }
-    const lines = this.#lines.slice(this.#first, this.#first + count);
-    return { lines: Buffer.from(`${lines.join("\n")}\n`), count };
-  }
-
-  /** Removes the oldest lines. @param bytes their bytes, with their line breaks. */
-  #remove(count: number, bytes: number): void {
-    this.#first += count;
-    this.#bytes -= bytes;
-    // The delivered lines are cut off now and then, because each cut copies the rest of the list.
-    if (this.#first * 2 < this.#lines.length) return;
-    this.#lines = this.#lines.slice(this.#first);
-    this.#first = 0;
-  }
-
-  async #deliver(lines: Buffer): Promise<"delivered" | "rejected" | "retry"> {
+  async #deliver(lines: Buffer): Promise<"delivered" | "rejected" | "ended"> {
     for (let pauseMs = this.#options.firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, this.#options.longestPauseMs)) {
       try {
         await this.#sink.deliver(lines, this.#end.signal);
         this.#failure = null;
         return "delivered";
       } catch (error) {
-        if (this.#end.signal.aborted) return "retry";
+        if (this.#end.signal.aborted) return "ended";
         this.#report(error as Error);
         if (error instanceof RejectedBatch) return "rejected";
         const least = error instanceof DeliveryError ? error.pauseMs : 0;
         await this.#pause(Math.min(Math.max(pauseMs, least), this.#options.longestPauseMs));
-        if (this.#end.signal.aborted) return "retry";
+        if (this.#end.signal.aborted) return "ended";
       }
     }
   }

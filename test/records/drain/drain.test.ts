@@ -10,12 +10,18 @@ import type { Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 
 import { drainTarget } from "../../../src/config/drain-target.ts";
-import { type Drain, type DrainSink, RejectedBatch } from "../../../src/records/drain/drain.ts";
+import { type Drain, type DrainRecord, type DrainSink, RejectedBatch } from "../../../src/records/drain/drain.ts";
 import { openDrain } from "../../../src/records/drain/open-drain.ts";
 import { QueuedDrain, type QueueOptions } from "../../../src/records/drain/queued-drain.ts";
 import { until } from "../../contract/until.ts";
 
 const FAST: QueueOptions = { collectMs: 5, firstPauseMs: 5, longestPauseMs: 20 };
+
+const NO_LOSSES = { dropped: 0, omitted: 0, rejected: 0, failure: null };
+
+function lineOf(text: string, family = "family", container = family): DrainRecord {
+  return { family, container, leastBytes: 1, text: () => text };
+}
 
 async function newFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-drain-"));
@@ -24,7 +30,10 @@ async function newFolder(t: TestContext): Promise<string> {
 }
 
 async function openTo(target: string, authorization: string | null = null, options = FAST): Promise<Drain> {
-  return (await openDrain({ logDrain: drainTarget(target), logDrainAuthorization: authorization }, options))!;
+  return (await openDrain(
+    { logDrain: drainTarget(target), logDrainRate: 2 ** 30, logDrainAuthorization: authorization },
+    options,
+  ))!;
 }
 
 function texts(stream: Readable): () => string {
@@ -57,7 +66,7 @@ describe("the queue of a drain", () => {
   it("delivers all lines in order, in batches, and the rest at its close", async () => {
     const sink = new Sink();
     const drain = new QueuedDrain(sink, { ...FAST, batchBytes: 100 });
-    for (let at = 0; at < 50; at++) drain.add(JSON.stringify({ at }));
+    for (let at = 0; at < 50; at++) drain.add(lineOf(JSON.stringify({ at })));
     await drain.close();
     const lines = sink.batches.join("").trimEnd().split("\n");
     assert.deepEqual(
@@ -66,7 +75,7 @@ describe("the queue of a drain", () => {
     );
     assert.ok(sink.batches.length > 3);
     assert.ok(sink.batches.every((batch) => batch.length <= 100 && batch.endsWith("\n")));
-    assert.deepEqual(drain.losses, { dropped: 0, failure: null });
+    assert.deepEqual(drain.losses, NO_LOSSES);
   });
 
   it("drops what does not fit while the collector does not answer, and counts it", async () => {
@@ -74,7 +83,7 @@ describe("the queue of a drain", () => {
     const blocked = Promise.withResolvers<void>();
     sink.outcome = () => blocked.promise;
     const drain = new QueuedDrain(sink, { ...FAST, queueBytes: 1_000, batchBytes: 100 });
-    for (let at = 0; at < 300; at++) drain.add("x".repeat(9));
+    for (let at = 0; at < 300; at++) drain.add(lineOf("x".repeat(9)));
     assert.equal(drain.losses.dropped, 200);
     blocked.resolve();
     await drain.close();
@@ -86,11 +95,11 @@ describe("the queue of a drain", () => {
     const sink = new Sink();
     const drain = new QueuedDrain(sink, { ...FAST, queueBytes: 100 });
     for (let round = 1; round <= 30; round++) {
-      for (let at = 0; at < 10; at++) drain.add("äöü");
+      for (let at = 0; at < 10; at++) drain.add(lineOf("äöü"));
       await until(() => sink.batches.join("").length === round * 40, "the batch is delivered");
     }
     await drain.close();
-    assert.deepEqual(drain.losses, { dropped: 0, failure: null });
+    assert.deepEqual(drain.losses, NO_LOSSES);
   });
 
   it("sends a batch again after a failure, reports it once, and forgets it after a success", async () => {
@@ -99,12 +108,12 @@ describe("the queue of a drain", () => {
     sink.outcome = () => (++attempts < 4 ? Promise.reject(new Error("ECONNREFUSED")) : Promise.resolve());
     const failures: string[] = [];
     const drain = new QueuedDrain(sink, { ...FAST, onFailure: ({ message }) => failures.push(message) });
-    drain.add("1");
+    drain.add(lineOf("1"));
     await until(() => drain.losses.failure !== null || sink.batches.length > 0, "it has failed");
     await until(() => sink.batches.length > 0, "the batch is delivered");
     await drain.close();
     assert.deepEqual([sink.batches, failures, attempts], [["1\n"], ["ECONNREFUSED"], 4]);
-    assert.deepEqual(drain.losses, { dropped: 0, failure: null });
+    assert.deepEqual(drain.losses, NO_LOSSES);
   });
 
   it("drops a batch that the collector rejects, and goes on with the next", async () => {
@@ -114,19 +123,77 @@ describe("the queue of a drain", () => {
       return Promise.reject(new RejectedBatch("413"));
     };
     const drain = new QueuedDrain(sink, { ...FAST, batchBytes: 2 });
-    drain.add("1");
-    drain.add("2");
+    drain.add(lineOf("1"));
+    drain.add(lineOf("2"));
     await drain.close();
-    assert.deepEqual([sink.batches, drain.losses.dropped], [["2\n"], 1]);
+    assert.deepEqual([sink.batches, drain.losses.rejected], [["2\n"], 1]);
+  });
+
+  it("drops the lines of the family with the most bytes, and never those of a smaller one", async () => {
+    const sink = new Sink();
+    const blocked = Promise.withResolvers<void>();
+    sink.outcome = () => blocked.promise;
+    const drain = new QueuedDrain(sink, { ...FAST, queueBytes: 10_000, batchBytes: 100 });
+    for (let at = 0; at < 300; at++) drain.add(lineOf("x".repeat(99), "loud"));
+    assert.equal(drain.losses.dropped, 200);
+    for (let at = 0; at < 70; at++) {
+      drain.add(lineOf(`quiet ${at}`, "quiet"));
+      drain.add(lineOf("x".repeat(99), "loud"));
+    }
+    blocked.resolve();
+    await drain.close();
+    const lines = sink.batches.join("").trimEnd().split("\n");
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith("quiet")),
+      Array.from({ length: 70 }, (_, at) => `quiet ${at}`),
+    );
+    assert.equal(lines.length + drain.losses.dropped, 300 + 140);
+    assert.ok(lines.length > 140, `${lines.length} lines`);
+  });
+
+  it("has room for all families in equal parts while the collector does not answer", async () => {
+    const sink = new Sink();
+    const blocked = Promise.withResolvers<void>();
+    sink.outcome = () => blocked.promise;
+    const drain = new QueuedDrain(sink, { ...FAST, queueBytes: 10_000, batchBytes: 100 });
+    for (const family of ["a", "b", "c", "d"]) {
+      for (let at = 0; at < 300; at++) drain.add(lineOf(family.repeat(9), family));
+    }
+    blocked.resolve();
+    await drain.close();
+    const lines = sink.batches.join("").trimEnd().split("\n");
+    for (const family of ["a", "b", "c", "d"]) {
+      const count = lines.filter((line) => line.startsWith(family)).length;
+      assert.ok(count > 200 && count < 300, `${count} lines of ${family}`);
+    }
+  });
+
+  it("leaves out what a family or a container sends beyond its share of a minute, and makes no text of it", async () => {
+    const sink = new Sink();
+    const drain = new QueuedDrain(sink, { ...FAST, rateBytes: 1_000 });
+    let made = 0;
+    const text = (): string => {
+      made += 1;
+      return "x".repeat(99);
+    };
+    const record = (family: string, container: string): DrainRecord => ({ family, container, leastBytes: 99, text });
+    for (let at = 0; at < 50; at++) drain.add(record("loud", `c${at}`));
+    drain.add(record("quiet", "q"));
+    // A minute may have begun meanwhile.
+    assert.ok(made <= 21, `${made} texts`);
+    assert.equal(drain.losses.omitted, 51 - made);
+    await drain.close();
+    assert.equal(drain.losses.dropped, 0);
+    assert.equal(sink.batches.join("").length, made * 100);
   });
 
   it("ends its close in time if the collector is gone, and counts the rest as dropped", async () => {
     const sink = new Sink();
     sink.outcome = () => Promise.reject(new Error("ECONNREFUSED"));
     const drain = new QueuedDrain(sink, { ...FAST, closeMs: 50 });
-    for (let at = 0; at < 10; at++) drain.add("x");
+    for (let at = 0; at < 10; at++) drain.add(lineOf("x"));
     await drain.close();
-    drain.add("after the close");
+    drain.add(lineOf("after the close"));
     assert.equal(drain.losses.dropped, 11);
   });
 });
@@ -136,14 +203,14 @@ describe("a drain to a file", () => {
     const file = path.join(await newFolder(t), "records.ndjson");
     await writeFile(file, "earlier\n");
     const drain = await openTo(`file:${file}`);
-    drain.add("1");
+    drain.add(lineOf("1"));
     await until(async () => (await readFile(file, "utf8")) === "earlier\n1\n", "the line is written");
     await rename(file, `${file}.1`);
-    drain.add("2");
+    drain.add(lineOf("2"));
     await until(async () => (await readFile(file, "utf8").catch(() => "")) === "2\n", "the new file has the line");
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     await rm(file);
-    drain.add("3");
+    drain.add(lineOf("3"));
     await drain.close();
     assert.equal(await readFile(file, "utf8"), "3\n");
     assert.equal(await readFile(`${file}.1`, "utf8"), "earlier\n1\n");
@@ -152,7 +219,7 @@ describe("a drain to a file", () => {
   it("waits for a folder that is missing, and its failure has no path", async (t) => {
     const folder = path.join(await newFolder(t), "later");
     const drain = await openTo(`file:${folder}/records.ndjson`);
-    drain.add("1");
+    drain.add(lineOf("1"));
     await until(() => drain.losses.failure !== null, "it has failed");
     assert.equal(drain.losses.failure, "records cannot be sent to the log drain: ENOENT");
     assert.equal(spawnSync("mkdir", [folder]).status, 0);
@@ -166,8 +233,11 @@ describe("a drain to the standard output", () => {
   const program = `
     import { openDrain } from ${JSON.stringify(path.resolve("src/records/drain/open-drain.ts"))};
     const options = { closeMs: Number(process.argv[1]) };
-    const drain = await openDrain({ logDrain: { kind: "stdout" }, logDrainAuthorization: null }, options);
-    for (let at = 0; at < 20000; at++) drain.add(JSON.stringify({ at, text: "x".repeat(100) }));
+    const drain = await openDrain({ logDrain: { kind: "stdout" }, logDrainRate: 2 ** 30, logDrainAuthorization: null }, options);
+    for (let at = 0; at < 20000; at++) {
+      const text = () => JSON.stringify({ at, text: "x".repeat(100) });
+      drain.add({ family: "f", container: "c", leastBytes: 100, text });
+    }
     // A turn of the event loop shows that the process goes on while the pipe is full.
     setTimeout(() => process.stderr.write("alive\\n"), 400);
     process.stdin.resume().once("end", async () => {
@@ -250,8 +320,8 @@ describe("a drain to a collector", () => {
     await writeFile(file, "Bearer abc\n");
     const { url, requests } = await collector(t, (response) => response.end());
     const drain = await openTo(url, file);
-    drain.add('{"at":1}');
-    drain.add('{"at":2}');
+    drain.add(lineOf('{"at":1}'));
+    drain.add(lineOf('{"at":2}'));
     await drain.close();
     const [{ headers, body, url: target }] = requests as [Request];
     assert.deepEqual([target, body], ["/in?key=secret", '{"at":1}\n{"at":2}\n']);
@@ -266,14 +336,14 @@ describe("a drain to a collector", () => {
       else response.writeHead(status).end();
     });
     const drain = await openTo(url, null, { ...FAST, batchBytes: 4 });
-    for (const line of ["one", "two", "three"]) drain.add(line);
+    for (const line of ["one", "two", "three"]) drain.add(lineOf(line));
     await until(() => requests.length === answers.length, "all attempts were made");
     await drain.close();
     assert.deepEqual(
       requests.map(({ body }) => body.trim()),
       ["one", "one", "one", "one", "two", "three"],
     );
-    assert.deepEqual(drain.losses, { dropped: 1, failure: null });
+    assert.deepEqual(drain.losses, { ...NO_LOSSES, rejected: 1 });
   });
 
   it("does not follow a redirect, and names no URL in its failure", async (t) => {
@@ -281,7 +351,7 @@ describe("a drain to a collector", () => {
       response.writeHead(307, { Location: "/elsewhere" }).end();
     });
     const drain = await openTo(url, null, { ...FAST, closeMs: 50 });
-    drain.add("1");
+    drain.add(lineOf("1"));
     await until(() => drain.losses.failure !== null, "it has failed");
     assert.equal(drain.losses.failure, "records cannot be sent to the log drain: the collector answered 307");
     await drain.close();
