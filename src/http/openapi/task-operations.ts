@@ -3,7 +3,16 @@ import { z } from "zod";
 import { rollBackRequest, taskRequest } from "../../tasks/task-request.ts";
 import { ERROR_VISIBILITIES } from "../../tasks/task.ts";
 import { DRY_RUN, PAGE } from "../api/queries.ts";
-import { BODY_ERRORS, jsonContent, named, ok, type Operation, type SuccessAnswer, TOKEN_ERRORS } from "./operation.ts";
+import {
+  BODY_ERRORS,
+  jsonContent,
+  named,
+  ok,
+  type Operation,
+  RUN_HEADERS,
+  type SuccessAnswer,
+  TOKEN_ERRORS,
+} from "./operation.ts";
 import { ANSWERED_RECORD, EXAMPLE_RECORD } from "./run-schemas.ts";
 import { EXAMPLE_JTI, LIMITS, NEXT, UNIX_SECONDS } from "./schemas.ts";
 
@@ -121,11 +130,12 @@ export const TASK_OPERATIONS: readonly Operation[] = [
       {
         ...one("the task is changed; or, with `dryRun=true`, the record of its one run"),
         content: jsonContent(named("TaskOrDryRun", z.union([task, dryRun])), EXAMPLE_RUN),
-        headers: ["ETag", "Caisson-Run", "Server-Timing", "RateLimit", "RateLimit-Policy"],
+        headers: ["ETag", ...RUN_HEADERS],
       },
       one("the task is created", 201),
     ],
     errors: [...changeErrors, "container_limited"],
+    startsRun: true,
   },
   {
     method: "delete",

@@ -159,6 +159,6 @@ export const TOKEN_OPERATIONS: readonly Operation[] = [
     token: "required",
     body: { isRequired: true, content: jsonContent(secrets, { API_KEY: "s3cret" }) },
     answers: [ok("the secrets are replaced", replaced, { jti: EXAMPLE_JTI, replaced: true })],
-    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "not_found", "token_limited"],
+    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "not_found", "token_limited", "quota_exceeded"],
   },
 ];
