@@ -51,6 +51,8 @@ const detail = windows(
     remaining: z.int().nullable().meta({ description: "runs that would be admitted now" }),
     used: z.int().meta({ description: "runs that count now" }),
     resetSeconds: z.int().nullable().meta({ description: "seconds until `remaining` next grows" }),
+    setBy: z.enum(["server", "policy", "token"]).nullable().meta({ description: "where the limit was set" }),
+    jti: z.string().exactOptional().meta({ description: "the token that set it, if you may know it" }),
   }),
 );
 /** What is left of limits. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
+import type { Decision } from "../../limits/store.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { asProblem } from "../problem.ts";
@@ -81,10 +82,11 @@ export class RunEndpoint {
   }
 
   /** @throws {Problem} `container_limited`, `token_limited` */
-  async #look({ container, subject, answer }: RunCall): Promise<void> {
+  async #look(call: RunCall): Promise<void> {
+    const { container, subject, answer } = call;
     const decision = await this.#with.limiter.look(container, subject);
     answer.usage = decision.usage;
-    if (!decision.admitted) throw limitProblem(container, decision);
+    if (!decision.admitted) throw this.#limitProblem(call, decision);
   }
 
   async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
@@ -130,9 +132,13 @@ export class RunEndpoint {
     const { container, subject, answer } = call;
     const decision = await this.#with.limiter.admit(container, subject);
     answer.decided(decision);
-    if (!decision.admitted) throw limitProblem(container, decision);
+    if (!decision.admitted) throw this.#limitProblem(call, decision);
     for (const { claims } of callersOf(call)) this.#with.tokens.uses.ran(claims);
     return (call.trace = this.#with.traces.admitted(call));
+  }
+
+  #limitProblem(call: RunCall, decision: Decision): Problem {
+    return limitProblem(call.container, decision, this.#with.traces.limitSources(call), call.bearer);
   }
 
   #mustBeInForce({ bearer, task }: RunCall): void {
