@@ -89,7 +89,7 @@ describe("GET /api/tokens/{jti}", () => {
     const used = await inspect(token);
     const { runs, lastUsed } = used.json() as Inspected;
     assert.equal(runs, 3);
-    assertSince(before, lastUsed!);
+    assertSince(since, lastUsed!);
     for (const part of token.split(".").slice(1)) assert.ok(!used.text.includes(part));
   });
 
