@@ -118,11 +118,30 @@ export class Tail {
 /** The most characters of a text in an event. The record has the whole text. */
 const MAX_TEXT_CHARS = 16_384;
 
+/**
+ * The most characters of all texts of an error together. In an event each may become six bytes, and the event must not fill
+ * what a reader may leave unread, also after the other events that are collected with it.
+ */
+const MAX_ERROR_CHARS = 20_000;
+
 /** Returns a record without its lines, which are separate events, and without its input. */
-function withoutLines({ console: _console, input: _input, error, ...rest }: RunRecord): object {
-  return { ...rest, error: error && { ...error, message: cut(error.message), stack: error.stack && cut(error.stack) } };
+function withoutLines({ console: _console, input: _input, error, hint, ...rest }: RunRecord): object {
+  if (!error) return { ...rest, error, hint };
+  let left = MAX_ERROR_CHARS;
+  const shortened = (text: string | null): string | null => {
+    const shown = text && cut(text, Math.min(MAX_TEXT_CHARS, left));
+    left -= shown?.length ?? 0;
+    return shown;
+  };
+  const texts = {
+    message: shortened(error.message),
+    name: shortened(error.name),
+    hint: shortened(error.hint),
+    stack: shortened(error.stack),
+  };
+  return { ...rest, error: { ...error, ...texts }, hint: hint === error.hint ? texts.hint : shortened(hint) };
 }
 
-function cut(text: string): string {
-  return text.length <= MAX_TEXT_CHARS ? text : `${text.slice(0, MAX_TEXT_CHARS)}…`;
+function cut(text: string, most: number = MAX_TEXT_CHARS): string {
+  return text.length <= most ? text : `${text.slice(0, Math.max(0, most))}…`;
 }

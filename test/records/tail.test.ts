@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { TailReader } from "../../src/records/followed.ts";
+import type { RunRecord } from "../../src/records/record.ts";
 import { Tail } from "../../src/records/tail.ts";
 import { until } from "../contract/until.ts";
 import { problemOf } from "../tokens/support.ts";
@@ -48,6 +49,19 @@ function textsOf(events: readonly ReceivedEvent[]): string[] {
 }
 
 describe("the live events of a container", () => {
+  it("are short enough for a reader that has read all others, whatever texts an error has", async () => {
+    const tail = new Tail(BOUNDS);
+    const reader = new Collector();
+    tail.follow("demo", reader, null);
+    const long = "\u2028".repeat(65_536);
+    tail.ended(runOf({ status: "threw", error: { name: long, message: long, hint: long, stack: long } }));
+    tail.ended(runOf({ status: "threw", error: { name: "short", hint: "a hint" }, record: { hint: "a hint" } }));
+    const [first, second] = (await reader.whenReceived(2)).map(({ data }) => JSON.parse(data) as RunRecord);
+    assert.equal(first!.error!.message.length, 16_385);
+    assert.ok(Buffer.byteLength(reader.text) < 128 * 2 ** 10, `${Buffer.byteLength(reader.text)} bytes`);
+    assert.deepEqual([second!.error!.name, second!.error!.hint, second!.hint], ["short", "a hint", "a hint"]);
+  });
+
   it("reach its readers and no readers of other containers", async () => {
     const tail = new Tail(BOUNDS);
     const [one, two, other] = [new Collector(), new Collector(), new Collector()];
