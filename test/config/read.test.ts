@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { type Config, SETTINGS } from "../../src/config.ts";
-import { ConfigError, readConfig } from "../../src/config/read.ts";
+import { readConfig } from "../../src/config/read.ts";
 
 function read(file: Record<string, unknown>): Config {
   return readConfig({ flags: {}, environment: {}, file });
