@@ -24,11 +24,22 @@ const ERROR_LEVEL = 3;
 
 /** Passes the output and the late errors of a run to its record, to readers that follow the container, and to the log. */
 export class LogFileSink implements RunLogSink {
-  readonly #with: LogSinkParts;
+  readonly #with: Omit<LogSinkParts, "trace" | "recorded">;
+  /** The record and its reader until the end of the run. */
+  #run: Pick<LogSinkParts, "trace" | "recorded"> | null;
   #failed = false;
 
-  constructor(parts: LogSinkParts) {
-    this.#with = parts;
+  constructor({ trace, recorded, ...rest }: LogSinkParts) {
+    this.#with = rest;
+    this.#run = { trace, recorded };
+  }
+
+  /**
+   * Called when the run has ended. A guest keeps the sinks of thousands of ended runs for late lines, which go only to the log.
+   * They would keep the lines and the errors of all these runs in memory, which no bound of the records counts.
+   */
+  end(): void {
+    this.#run = null;
   }
 
   log(level: number, text: Buffer): void {
@@ -51,10 +62,11 @@ export class LogFileSink implements RunLogSink {
   }
 
   #keep(level: number, bytes: number, text: () => string): void {
-    const { records, trace, recorded } = this.#with;
+    if (!this.#run) return;
+    const { trace, recorded } = this.#run;
     const line = trace.print(level, bytes, text);
     if (!line) return;
-    records.printed(trace.container, trace.run, line);
+    this.#with.records.printed(trace.container, trace.run, line);
     recorded?.onLine?.(line);
   }
 }

@@ -25,12 +25,14 @@ export function observeRun(
   const { request, secrets, recorded } = call;
   const names = namesOf(call);
   const client = proxies.clientOf(request);
+  const logSink = new LogFileSink({ log, counts: runCounts, records, trace, names, secrets, recorded });
   let type = JSON_TYPE;
   return {
     over: () => {
       // Neither an answer nor an error: the client has left.
       if (trace.status === "running") trace.failed(CLIENT_LEFT);
       over();
+      logSink.end();
     },
     responded: ({ status, headers }: HeadMessage) => {
       const allowed = allowedHeaders(headers);
@@ -48,7 +50,7 @@ export function observeRun(
       log.refused(names, secrets ? redactionOf(secrets).value(refusal) : refusal);
     },
     usesEgress: (use) => (trace.egress = use),
-    logSink: new LogFileSink({ log, counts: runCounts, records, trace, names, secrets, recorded }),
+    logSink,
   };
 }
 
