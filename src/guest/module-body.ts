@@ -31,7 +31,8 @@ const WORDS = /\b(?:export|import(?!\s*[(]))\b/g;
 const DEFAULT = /export default\b/y;
 /** A function or a class without a name. V8 gives it the name `default`. */
 const NAMELESS = /export default (?:async function|function|class)(?=\s*[({]|\s+extends\b)/y;
-const NAMED = /export default (?:async function|function|class)\*?\s+(?!extends\b)([\p{ID_Start}$_][\p{ID_Continue}$]*)/uy;
+const NAMED =
+  /export default (?:async function|function|class)\*?\s+(?!extends\b)([\p{ID_Start}$_][\p{ID_Continue}$]*)/uy;
 const GENERATOR = /export default (?:async )?function\s*\*/y;
 const DECLARED =
   /export (?:const|let|var|class|function\*?|async function\*?)\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)(?=\s*[=({;]|\s+extends\b|\s*\n)/uy;

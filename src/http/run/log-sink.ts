@@ -12,10 +12,14 @@ export interface LogSinkParts {
   readonly log: Log;
   readonly counts: RunCounts;
   readonly records: Pick<Records, "printed">;
-  readonly trace: RunTrace;
   readonly names: RunNames;
   /** The secrets that are redacted in all texts. */
   readonly secrets: RunSecrets | null;
+}
+
+/** What receives the lines of a run until its end. */
+export interface RecordedLines {
+  readonly trace: RunTrace;
   /** The caller that waits for the record; null if there is none. */
   readonly recorded: Pick<RecordAnswer, "onLine"> | null;
 }
@@ -24,14 +28,14 @@ const ERROR_LEVEL = 3;
 
 /** Passes the output and the late errors of a run to its record, to readers that follow the container, and to the log. */
 export class LogFileSink implements RunLogSink {
-  readonly #with: Omit<LogSinkParts, "trace" | "recorded">;
-  /** The record and its reader until the end of the run. */
-  #run: Pick<LogSinkParts, "trace" | "recorded"> | null;
+  readonly #with: LogSinkParts;
+  /** Null after the end of the run. */
+  #run: RecordedLines | null;
   #failed = false;
 
-  constructor({ trace, recorded, ...rest }: LogSinkParts) {
-    this.#with = rest;
-    this.#run = { trace, recorded };
+  constructor(parts: LogSinkParts, run: RecordedLines) {
+    this.#with = parts;
+    this.#run = run;
   }
 
   /**

@@ -25,7 +25,7 @@ export function observeRun(
   const { request, secrets, recorded } = call;
   const names = namesOf(call);
   const client = proxies.clientOf(request);
-  const logSink = new LogFileSink({ log, counts: runCounts, records, trace, names, secrets, recorded });
+  const logSink = new LogFileSink({ log, counts: runCounts, records, names, secrets }, { trace, recorded });
   let type = JSON_TYPE;
   return {
     over: () => {

@@ -18,17 +18,8 @@ function sinksOf(count: number, logged: string[]): { sinks: LogFileSink[]; trace
   const sinks = Array.from({ length: count }, () => {
     const trace = { container: "c", run: "r", print: () => null } as unknown as RunTrace;
     traces.push(new WeakRef(trace));
-    return new LogFileSink({
-      ...({
-        log: log as unknown as Log,
-        counts: {},
-        records: {},
-        names: {},
-        secrets: null,
-        recorded: null,
-      } as unknown as LogSinkParts),
-      trace,
-    });
+    const parts = { log: log as unknown as Log, counts: {}, records: {}, names: {}, secrets: null };
+    return new LogFileSink(parts as unknown as LogSinkParts, { trace, recorded: null });
   });
   return { sinks, traces };
 }
