@@ -31,7 +31,8 @@ const WORDS = /\b(?:export|import(?!\s*[(]))\b/g;
 const DEFAULT = /export default\b/y;
 /** A function or a class without a name. V8 gives it the name `default`. */
 const NAMELESS = /export default (?:async function|function|class)(?=\s*[({]|\s+extends\b)/y;
-const NAMED = /export default (?:async function|function|class)\*?\s+(?!extends\b)([\p{ID_Start}$_][\p{ID_Continue}$]*)/uy;
+const NAMED =
+  /export default (?:async function|function|class)\*?\s+(?!extends\b)([\p{ID_Start}$_][\p{ID_Continue}$]*)/uy;
 const GENERATOR = /export default (?:async )?function\s*\*/y;
 const DECLARED =
   /export (?:const|let|var|class|function\*?|async function\*?)\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)(?=\s*[=({;]|\s+extends\b|\s*\n)/uy;
@@ -102,26 +103,36 @@ export function moduleBody(text: string, isBuiltin: (specifier: string) => boole
   };
 }
 
-/** Returns the offsets of all imports and exports, or null if the text has none or one that is not at the start of a line. */
+/** A module with more imports and exports is loaded. */
+const MAX_STATEMENTS = 100;
+/** The marks of comments of several lines and of templates, in which an import or export is no statement. */
+const QUOTES = /`|\/\*|\*\//g;
+
+/** Returns the offsets of all imports and exports, or null if the text has none or one that may be no statement. */
 function statementsOf(text: string): number[] | null {
   const found: number[] = [];
+  let quoted = 0;
   WORDS.lastIndex = 0;
   for (let match = WORDS.exec(text); match; match = WORDS.exec(text)) {
     const { index } = match;
     const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
-    if (!/^[ \t]*$/.test(line) || isQuoted(text, index)) return null;
+    if (found.length === MAX_STATEMENTS || !/^[ \t]*$/.test(line)) return null;
+    if (isQuoted(text.slice(quoted, index))) return null;
+    quoted = index;
     found[found.length] = index;
   }
   return found.length === 0 ? null : found;
 }
 
-/** Whether an offset may be in a comment of several lines or in a template. It is true for some that are not. */
-function isQuoted(text: string, at: number): boolean {
-  const before = text.slice(0, at);
-  if (before.lastIndexOf("/*") > before.lastIndexOf("*/")) return true;
-  let ticks = 0;
-  for (let next = before.indexOf("`"); next !== -1; next = before.indexOf("`", next + 1)) ticks += 1;
-  return ticks > 0;
+/** Whether the end of a text that begins with a statement may be in a comment of several lines, or after a template. */
+function isQuoted(text: string): boolean {
+  let isComment = false;
+  QUOTES.lastIndex = 0;
+  for (let match = QUOTES.exec(text); match; match = QUOTES.exec(text)) {
+    if (match[0] === "`") return true;
+    isComment = match[0] === "/*";
+  }
+  return isComment;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
