@@ -8,7 +8,7 @@ export interface ModuleBody {
   /** Goes before the text, on its first line. */
   readonly head: string;
   readonly text: string;
-  /** Goes after the text, on a line of its own. */
+  /** Goes after the text, on a separate line. */
   readonly tail: string;
   /** The built-in modules that the head reads, each by its place in this list. */
   readonly imports: readonly ModuleImport[];
