@@ -8,7 +8,7 @@ export interface ModuleBody {
   /** Goes before the text, on its first line. */
   readonly head: string;
   readonly text: string;
-  /** Goes after the text, on a line of its own. */
+  /** Goes after the text, on a separate line. */
   readonly tail: string;
   /** The built-in modules that the head reads, each by its place in this list. */
   readonly imports: readonly ModuleImport[];
@@ -103,26 +103,36 @@ export function moduleBody(text: string, isBuiltin: (specifier: string) => boole
   };
 }
 
-/** Returns the offsets of all imports and exports, or null if the text has none or one that is not at the start of a line. */
+/** A module with more imports and exports is loaded. */
+const MAX_STATEMENTS = 100;
+/** The marks of comments of several lines and of templates, in which an import or export is no statement. */
+const QUOTES = /`|\/\*|\*\//g;
+
+/** Returns the offsets of all imports and exports, or null if the text has none or one that may be no statement. */
 function statementsOf(text: string): number[] | null {
   const found: number[] = [];
+  let quoted = 0;
   WORDS.lastIndex = 0;
   for (let match = WORDS.exec(text); match; match = WORDS.exec(text)) {
     const { index } = match;
     const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
-    if (!/^[ \t]*$/.test(line) || isQuoted(text, index)) return null;
+    if (found.length === MAX_STATEMENTS || !/^[ \t]*$/.test(line)) return null;
+    if (isQuoted(text.slice(quoted, index))) return null;
+    quoted = index;
     found[found.length] = index;
   }
   return found.length === 0 ? null : found;
 }
 
-/** Whether an offset may be in a comment of several lines or in a template. It is true for some that are not. */
-function isQuoted(text: string, at: number): boolean {
-  const before = text.slice(0, at);
-  if (before.lastIndexOf("/*") > before.lastIndexOf("*/")) return true;
-  let ticks = 0;
-  for (let next = before.indexOf("`"); next !== -1; next = before.indexOf("`", next + 1)) ticks += 1;
-  return ticks > 0;
+/** Whether the end of a text that begins with a statement may be in a comment of several lines, or after a template. */
+function isQuoted(text: string): boolean {
+  let isComment = false;
+  QUOTES.lastIndex = 0;
+  for (let match = QUOTES.exec(text); match; match = QUOTES.exec(text)) {
+    if (match[0] === "`") return true;
+    isComment = match[0] === "/*";
+  }
+  return isComment;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

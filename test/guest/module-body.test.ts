@@ -133,11 +133,9 @@ describe("moduleBody", () => {
     assert.throws(fail as () => void, (error: Error) => /task\.js:2:36\)/.test(error.stack!.split("\n")[1]!));
   });
 
-  it("takes linear time", () => {
+  it("takes linear time: quadratic time would exceed the time of the test", { timeout: 60_000 }, () => {
     for (const text of ["export ", "import {", "export default ", "import a from ", "\nexport const a = 1", "`"]) {
-      const begunMs = performance.now();
-      moduleBody(text.repeat(20_000), isBuiltin);
-      assert.ok(performance.now() - begunMs < 5_000, text);
+      moduleBody(text.repeat(200_000), isBuiltin);
     }
   });
 });
