@@ -12,8 +12,10 @@ interface Sent {
   readonly run: string;
 }
 
-/** The record of this run has 360 KB. */
-const LOUD = 'for (let line = 0; line < 15; line++) console.log("\\u0001".repeat(4_000)); return 1';
+/** Prints lines of 4,000 control characters, which have 24 KB in a record. */
+function printing(lines: number): string {
+  return `for (let line = 0; line < ${lines}; line++) console.log("\\u0001".repeat(4_000)); console.log(1); return 1`;
+}
 
 it("a token with 50 tokens below it that floods a slow collector takes no record of another token", async () => {
   const received: Sent[] = [];
@@ -53,20 +55,25 @@ it("a token with 50 tokens below it that floods a slow collector takes no record
       return records?.logDrain ?? {};
     };
     let runs = 0;
-    const flood = async (): Promise<void> => {
+    const flood = async (lines: number): Promise<void> => {
       const at = runs++ % loud.length;
-      assert.equal((await service.run(`loud-${at % 8}`, LOUD, { token: loud[at]! })).status, 200);
+      const answer = await service.run(`loud-${at % 8}`, printing(lines), { token: loud[at]! });
+      assert.equal(answer.status, 200, answer.text);
     };
-    while (!("dropped" in (await losses()))) await flood();
+    // Ever smaller records leave no room in the queue.
+    for (const lines of [15, 1, 0]) {
+      const before = (await losses())["dropped"];
+      while ((await losses())["dropped"] === before) await flood(lines);
+    }
     const quiet = await service.issue({ containers: ["quiet"] });
     const expected: string[] = [];
     for (let at = 0; at < 10; at++) {
       const answer = await service.run("quiet", `console.log(${at}); return 1`, { token: quiet });
       expected.push(answer.headers["caisson-run"]!);
-      await flood();
+      await flood(0);
     }
     // A flood that goes on has no more than its share of a minute.
-    while (!("omitted" in (await losses()))) await flood();
+    while (!("omitted" in (await losses()))) await flood(15);
     isSlow = false;
     for (const response of waiting) response.end();
     const ofQuiet = (): string[] => received.filter(({ container }) => container === "quiet").map(({ run }) => run);
