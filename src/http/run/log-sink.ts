@@ -40,7 +40,8 @@ export class LogFileSink implements RunLogSink {
 
   /**
    * Called when the run has ended. A guest keeps the sinks of thousands of ended runs for late lines, which go only to the log.
-   * They would keep the lines and the errors of all these runs in memory, which no bound of the records counts.
+   * They would keep the lines and the errors of all these runs in memory, which no bound of the records counts. The secrets stay
+   * for late lines; runs of a token share them.
    */
   end(): void {
     this.#run = null;

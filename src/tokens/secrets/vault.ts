@@ -4,6 +4,7 @@ import type { Claims } from "../claims.ts";
 import { quotaExceeded } from "../family-quota.ts";
 import { LEEWAY_S } from "../format.ts";
 import type { SecretKey } from "./key.ts";
+import { SharedValues } from "./shared-values.ts";
 import type { SecretStore } from "./store.ts";
 
 /** Secrets by name. */
@@ -45,6 +46,8 @@ export class Vault {
   readonly #key: SecretKey;
   readonly #nowMs: () => number;
   readonly #familyBytes: number;
+  /** A guest keeps the secrets of up to 2,048 ended runs, to remove them from late lines. Runs of a token share them. */
+  readonly #inUse = new SharedValues<RunSecrets>();
 
   /** @param familyBytes how many bytes of encrypted secrets a token and all tokens below it may have */
   constructor(store: SecretStore, key: SecretKey, nowMs: () => number, familyBytes: number = Infinity) {
@@ -152,7 +155,9 @@ export class Vault {
     const values = Object.values(all);
     // This is not found when secrets are set: a token above may get more secrets after those below it have theirs.
     if (bytesOf(values) > MAX_VALUE_BYTES) throw tooMany(bytesOf(values));
-    return { json: JSON.stringify(all), names: Object.keys(all), values, version, family: jtis.at(-1)! };
+    const read = { json: JSON.stringify(all), names: Object.keys(all), values, version, family: jtis.at(-1)! };
+    // The texts were authentic, and each has a unique nonce. So equal versions are equal secrets.
+    return this.#inUse.share(version, read);
   }
 
   #open(jti: string, sealed: string): Secrets {

@@ -43,6 +43,21 @@ test("the version changes with the secrets, and only with them", async (t) => {
   assert.equal(await vault.of(claims), null);
 });
 
+test("runs share the secrets of their token, also runs of 50 tokens below it, and changed secrets are others", async (t) => {
+  const { issue, vault } = await testTokens(t);
+  const head = await issue({ ...READABLE, secrets: { KEY: "1" } }, "me");
+  const found = await vault.of(head.claims);
+  assert.equal(await vault.of(head.claims), found);
+  for (let at = 0; at < 50; at++) {
+    const child = await issue({ containers: ["a"] }, callerOf(head.claims));
+    assert.equal(await vault.of(child.claims), found);
+  }
+  const own = await issue({ containers: ["a"], secrets: { OWN: "2" } }, callerOf(head.claims));
+  assert.deepEqual(given(await vault.of(own.claims)), { KEY: "1", OWN: "2" });
+  await vault.set(head.claims, { KEY: "3" });
+  assert.deepEqual(given(await vault.of(head.claims)), { KEY: "3" });
+});
+
 test("a token inherits the secrets of the tokens above, and cannot override them", async (t) => {
   const { issue, vault } = await testTokens(t);
   const head = await issue({ ...READABLE, secrets: { KEY: "head", MORE: "head" } }, "me");
