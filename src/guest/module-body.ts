@@ -1,6 +1,6 @@
 /**
- * Rewrites an ES module as the text of a class, which V8 compiles like a function and frees when nothing refers to it. Node's
- * loader takes twenty times as long for a module, and never frees it.
+ * Rewrites an ES module as the body of a function, which V8 frees when nothing refers to it. Node's loader takes twenty times
+ * as long for a module, and never frees it.
  */
 
 /** A module whose every character but those of imports and exports is where it was. */
@@ -21,11 +21,13 @@ export interface ModuleImport {
 }
 
 /** The names of the parameters of the compiled text. A text that contains one of them is not rewritten. */
-export const BODY_PARAMETERS = ["$imports$", "$exports$"] as const;
+export const BODY_PARAMETERS: string[] = ["$imports$", "$exports$"];
 /** The name of a default export that has none. */
 export const DEFAULT_NAME = "$default$";
 
-const OWN_NAMES = /\$(?:imports|exports|default|module)\$/;
+const OWN_NAMES = /\$(?:imports|exports|default)\$/;
+/** Names for which Node explains that a module does not have them. */
+const COMMON_JS = /\b(?:module\.exports|exports\.\w)/;
 /** Every `export` and each static `import` must be found by these patterns at the start of its line. */
 const WORDS = /\b(?:export|import(?!\s*[(]))\b/g;
 const DEFAULT = /export default\b/y;
@@ -52,7 +54,7 @@ const SPECIFIER = new RegExp(String.raw`^(${IDENTIFIER})(?:\s+as\s+(${IDENTIFIER
  */
 export function moduleBody(text: string, isBuiltin: (specifier: string) => boolean): ModuleBody | null {
   const statements = statementsOf(text);
-  if (statements === null || OWN_NAMES.test(text)) return null;
+  if (statements === null || OWN_NAMES.test(text) || COMMON_JS.test(text)) return null;
   const parts: string[] = [];
   const imports: ModuleImport[] = [];
   const bindings: string[] = [];
@@ -96,43 +98,50 @@ export function moduleBody(text: string, isBuiltin: (specifier: string) => boole
   }
   parts[parts.length] = text.slice(end);
   return {
-    head: `class $module$ {static{${bindings.join("")}`,
+    head: `"use strict";${bindings.join("")}`,
     text: parts.join(""),
-    tail: `\n;$exports$({__proto__:null,${exported.join(",")}})}}`,
+    tail: `\n;$exports$({__proto__:null,${exported.join(",")}})`,
     imports,
   };
 }
 
 /** A module with more imports and exports is loaded. */
 const MAX_STATEMENTS = 100;
-/** The marks of comments of several lines and of templates, in which an import or export is no statement. */
-const QUOTES = /`|\/\*|\*\//g;
+/** The marks of comments of several lines, of templates and of blocks, in which an import or export is no statement. */
+const QUOTES = /`|\/\*|\*\/|[{}]/g;
 
 /** Returns the offsets of all imports and exports, or null if the text has none or one that may be no statement. */
 function statementsOf(text: string): number[] | null {
   const found: number[] = [];
-  let quoted = 0;
+  let read = 0;
   WORDS.lastIndex = 0;
   for (let match = WORDS.exec(text); match; match = WORDS.exec(text)) {
     const { index } = match;
     const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
     if (found.length === MAX_STATEMENTS || !/^[ \t]*$/.test(line)) return null;
-    if (isQuoted(text.slice(quoted, index))) return null;
-    quoted = index;
+    if (!endsBetween(text.slice(read, index))) return null;
+    read = index;
     found[found.length] = index;
   }
   return found.length === 0 ? null : found;
 }
 
-/** Whether the end of a text that begins with a statement may be in a comment of several lines, or after a template. */
-function isQuoted(text: string): boolean {
+/**
+ * Whether the end of a text is between two statements: in no comment, template or block. It is false for some texts that end
+ * there, such as those with a template, or with a bracket in a string.
+ */
+function endsBetween(text: string): boolean {
   let isComment = false;
+  let depth = 0;
   QUOTES.lastIndex = 0;
   for (let match = QUOTES.exec(text); match; match = QUOTES.exec(text)) {
-    if (match[0] === "`") return true;
-    isComment = match[0] === "/*";
+    const [mark] = match;
+    if (mark === "`") return false;
+    if (mark === "{") depth += 1;
+    else if (mark === "}") depth -= 1;
+    else isComment = mark === "/*";
   }
-  return isComment;
+  return depth === 0 && !isComment;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
