@@ -9,6 +9,8 @@ export interface Target {
 }
 
 const NO_QUERY = new URLSearchParams();
+/** The longest query that a path may keep in memory. A copy takes longer than most requests need for their target. */
+const MOST_SHARED = 256;
 const RESERVED = "task_";
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$/;
 const NAME_HINT =
@@ -19,7 +21,16 @@ export function parseTarget(text: string): Target {
   const mark = text.indexOf("?");
   if (mark < 0) return { path: text, query: NO_QUERY, search: "" };
   const search = text.slice(mark + 1);
-  return { path: text.slice(0, mark), query: new URLSearchParams(search), search };
+  const path = text.slice(0, mark);
+  return { path: mark + MOST_SHARED < text.length ? ownText(path) : path, query: new URLSearchParams(search), search };
+}
+
+/**
+ * Returns a text that does not share memory with the text that it is a part of. The name of a container is kept for as long as
+ * the records of its runs. V8 would keep the whole target with it, with a query of 16 KiB that no bound counts.
+ */
+export function ownText(part: string): string {
+  return Buffer.from(part).toString();
 }
 
 /** @throws {Problem} `container_invalid` unless the segment, percent-decoded once, is a valid container name */

@@ -1,10 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import * as fc from "fast-check";
 
 import type { Problem } from "../../src/errors.ts";
 import { containerName, decode, parseTarget, publicTarget, taskUrl } from "../../src/http/target.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function liveBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
 
 describe("parseTarget", () => {
   it("splits path and query without decoding the path or the text of the query", () => {
@@ -12,6 +22,19 @@ describe("parseTarget", () => {
     assert.equal(target.path, "/api/run/a%2Fb");
     assert.equal(target.search, "x=%31&x=2?3");
     assert.deepEqual(target.query.getAll("x"), ["1", "2?3"]);
+  });
+
+  it("returns a path that keeps no long query in memory", () => {
+    const paths: string[] = [];
+    const beforeBytes = liveBytes();
+    for (let at = 0; at < 2_000; at++) {
+      const target = Buffer.from(`/api/run/a-long-container-name-${at}?${"x".repeat(15_000)}`).toString("latin1");
+      paths.push(parseTarget(target).path.slice("/api/run/".length));
+    }
+    const grown = liveBytes() - beforeBytes;
+    assert.equal(paths.at(-1), "a-long-container-name-1999");
+    // The queries have 30 MB.
+    assert.ok(grown < 3_000_000, `${grown} bytes`);
   });
 
   it("returns a target in any other form unchanged, so that no path matches it", () => {

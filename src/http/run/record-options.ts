@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { Problem } from "../../errors.ts";
 import { formatSize, parseDuration, parseSize } from "../../units.ts";
+import { ownText } from "../target.ts";
 
 /** The options of a run that is answered with its record. */
 export interface RecordOptions {
@@ -147,7 +148,7 @@ function optionsOf(given: object, resultLimit: number): RecordOptions {
   }
   return {
     timeoutMs: data.timeout ?? Infinity,
-    file: data.file ?? null,
+    file: data.file === undefined ? null : ownText(data.file),
     maxResult: data.maxResult ?? null,
     query: data.query ?? "",
   };
