@@ -166,6 +166,25 @@ it("a client without a token learns nothing of the machine and the tokens of the
   assert.ok(guest !== null && limits !== null, own.text);
 });
 
+it("strangers who call a public task leave the history of the owner's private containers alone", async () => {
+  const owner = await service.issue({ containers: ["shop-*"], can: ["run", "tasks", "logs"] });
+  const code = "() => 'ok'";
+  await service.request("PUT", "/api/tasks/shop-open/hook", {
+    json: { code, public: true, record: "input" },
+    token: owner,
+  });
+  for (let at = 0; at < 30; at++) {
+    const answer = await service.request("POST", "/api/run/shop-open/hook", { token: null, json: "x".repeat(60_000) });
+    assert.equal(answer.status, 200, answer.text);
+  }
+  for (let at = 0; at < 40; at++) await service.run("shop-private", "console.log('kept')", { token: owner });
+  const omitted = async (container: string): Promise<number> =>
+    ((await service.request("GET", `/api/runs/${container}`, { token: owner })).json() as { omitted: number }).omitted;
+  // More than a network may write in the two minutes that the test may touch.
+  await until(async () => (await omitted("shop-open")) >= 20, "calls of the strangers were left out");
+  assert.equal(await omitted("shop-private"), 0);
+});
+
 describe("lines that look like something else", () => {
   const LINES = [
     'event: record\ndata: {"run":"forged"}\n\n',
