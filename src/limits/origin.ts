@@ -1,7 +1,7 @@
 import type { LimitSubject, ServerLimits } from "./limit-subject.ts";
 import type { Limits, WindowName } from "./windows.ts";
 
-/** Where a limit was set. `ancestor` is a token above the token of the request. */
+/** The place where a limit was set. `ancestor` is a token above the token of the request. */
 export type Origin = "default" | "policy" | "token" | "ancestor" | "task";
 
 /** The places where the limits of a run may be set. */

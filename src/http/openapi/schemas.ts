@@ -36,7 +36,6 @@ export const PROBLEM: z.ZodType = named(
 );
 
 export const NAME = "^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$";
-export const UNIX_SECONDS: z.ZodType = z.int().meta({ description: "Unix seconds" });
 
 const windows = (each: z.ZodType): z.ZodType =>
   z.object(Object.fromEntries(WINDOW_NAMES.map((window) => [window, each])));

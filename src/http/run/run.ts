@@ -17,7 +17,7 @@ import { hideFault } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
 import { observeRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
-import { callersOf, type RunCall } from "./run-call.ts";
+import { callersOf, namesOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
@@ -160,15 +160,15 @@ export class RunEndpoint {
    * fault of a body, and every answer has the rate-limit headers.
    */
   async #refuse(cause: unknown, call: RunCall): Promise<void> {
-    const { request, container, subject, secrets, answer, trace, recorded } = call;
+    const { request, secrets, answer, trace, recorded } = call;
     let error = cause;
     if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
     // An error that the task throws may hold its secrets.
     if (secrets) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
     const client = proxies.clientOf(request);
-    if (answer.isCounted) log.run(answer.run, container, subject.jti, client, error);
-    else log.refusedRun(call.memory.name, answer.run, container, subject.jti, client, error);
+    if (answer.isCounted) log.run(namesOf(call), client, error);
+    else log.refusedRun(call.memory.name, namesOf(call), client, error);
     if (!trace) this.#with.traces.refused(call, asProblem(error));
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
     if (trace && recorded) await recorded.fail(trace);
