@@ -11,7 +11,7 @@ export interface Taken {
   readonly start: Start;
 }
 
-/** Who takes a guest, and why. */
+/** The family that takes a guest, and the reason. */
 export type Taker = Waiting;
 
 interface Demand extends Pick<Taker, "holder" | "replaces"> {

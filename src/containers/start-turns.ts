@@ -87,7 +87,7 @@ function isBefore(a: Line<Waiting>, b: Line<Waiting>): boolean {
   return a.next.replaces && !b.next.replaces;
 }
 
-/** The waiting runs of a family. Those of clients with and without a token alternate. */
+/** The waiting runs of a family. Runs with and without a token alternate. */
 class Line<T extends Waiting> {
   /** The round in which the family has its next turn. */
   round: number;

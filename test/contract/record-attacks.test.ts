@@ -174,10 +174,10 @@ it("strangers who call a public task leave the history of the owner's private co
     token: owner,
   });
   for (let at = 0; at < 30; at++) {
-    const answer = await service.request("POST", "/api/run/shop-open/hook", { token: null, json: "x".repeat(60_000) });
+    const answer = await service.request("POST", "/api/run/shop-open/hook", { token: null, json: "x".repeat(3_000) });
     assert.equal(answer.status, 200, answer.text);
   }
-  for (let at = 0; at < 40; at++) await service.run("shop-private", "console.log('k'.repeat(4_000))", { token: owner });
+  for (let at = 0; at < 20; at++) await service.run("shop-private", "console.log('k'.repeat(1_000))", { token: owner });
   const omitted = async (container: string): Promise<number> =>
     ((await service.request("GET", `/api/runs/${container}`, { token: owner })).json() as { omitted: number }).omitted;
   // More than a network may write in the two minutes that the test may touch.
