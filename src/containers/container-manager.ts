@@ -101,7 +101,8 @@ export class ContainerManager {
     const container = this.#containers.get(name);
     const existing = group.fresh ? undefined : container?.slots.get(group.isolationKey);
     const cold = existing?.isCold ?? true;
-    if (cold && this.#pool.full) throw new Problem("overloaded", "too many containers wait to be started", BUSY);
+    if (cold && this.#pool.isFull((existing?.owner ?? lineage).head))
+      throw new Problem("overloaded", "too many containers wait to be started", BUSY);
     if (container) this.#admitTo(container, network);
     this.#quotas.admitRun(lineage, network, existing ?? null);
     if (existing && cold) refuseCrashLoop(existing, nowMs);

@@ -124,7 +124,11 @@ export class GuestSlot {
 
   async #take(): Promise<Taken> {
     try {
-      const taken = await this.#pool.take(this.#warmSinceMs > 0);
+      const taken = await this.#pool.take({
+        holder: this.owner.head,
+        isPublic: this.isPublic,
+        replaces: this.#warmSinceMs > 0,
+      });
       // Set before the guest receives any code.
       taken.guest.net = this.group.net;
       this.#warm = { guest: taken.guest, start: "warm" };

@@ -1,6 +1,7 @@
 import { Problem } from "../errors.ts";
 import { REPLACED } from "./guest/exit-causes.ts";
 import type { Guest } from "./guest/guest.ts";
+import { StartTurns, type Waiting } from "./start-turns.ts";
 
 /** The source of a guest, as `Server-Timing` reports it: the slot's own guest, a spare, or a guest started for the run. */
 export type Start = "warm" | "new" | "cold";
@@ -10,13 +11,14 @@ export interface Taken {
   readonly start: Start;
 }
 
-interface Demand {
+/** The family that takes a guest, and the reason. */
+export type Taker = Waiting;
+
+interface Demand extends Pick<Taker, "holder" | "replaces"> {
   readonly atMs: number;
-  /** Whether the guest replaces a guest that its container has lost. */
-  readonly replaces: boolean;
 }
 
-interface Waiter extends PromiseWithResolvers<Taken>, Pick<Demand, "replaces"> {}
+interface Waiter extends PromiseWithResolvers<Taken>, Taker {}
 
 /** The maximum number of starts at once. More would only slow each other down, because a start is mostly processor time. */
 const STARTS_AT_ONCE = 2;
@@ -24,8 +26,13 @@ const STARTS_AT_ONCE = 2;
 const REFILL_DELAY_MS = 10;
 /** The time between attempts to refill after a start has failed, if no run waits. */
 const RETRY_MS = 1_000;
-/** The maximum number of waiting runs. More could not be served before a patient client gives up. */
+/**
+ * The number of waiting runs from which on a family may only wait with its share of them. More could not be served before a
+ * patient client gives up.
+ */
 const MAX_WAITING = 256;
+/** The maximum number of waiting runs of all families, however many wait: stops many families at once. */
+const MAX_WAITING_EVER = 4 * MAX_WAITING;
 
 /** The time between two checks for spares that the demand no longer needs, as a part of the window of demand. */
 const TRIM_PART = 1 / 6;
@@ -34,6 +41,11 @@ const TRIM_PART = 1 / 6;
  * that opens many containers at once waits for starts, and a client that lost its guest does not.
  */
 const MAX_RESERVED_PART = 1 / 2;
+/**
+ * The part of the minimum number of spares, and at least one, that is kept from a family which lately took more guests than
+ * that number. Otherwise a family that takes guests all the time would leave no spare to a family that needs its first one.
+ */
+const KEPT_PART = 1 / 4;
 /** The runs that receive this were counted, so its code must not promise that a retry is free. */
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
 
@@ -61,7 +73,9 @@ export class Pool {
   readonly #spares: Guest[] = [];
   /** The latest demand, oldest first. */
   readonly #demand: Demand[] = [];
-  readonly #waiting: Waiter[] = [];
+  /** The number of guests that each family has lately taken. */
+  readonly #taken = new Map<object | null, number>();
+  readonly #waiting = new StartTurns<Waiter>();
   #starting = 0;
   #closed = false;
   #nextFill: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
@@ -80,19 +94,25 @@ export class Pool {
     this.#now = now;
   }
 
-  /** Whether too many runs already wait for a guest. */
-  get full(): boolean {
-    return this.#waiting.length >= MAX_WAITING;
+  /** Whether too many runs already wait for a guest, so that no other run of a family may. */
+  isFull(holder: Taker["holder"]): boolean {
+    const { count, holders } = this.#waiting;
+    if (count < MAX_WAITING) return false;
+    const ofFamily = this.#waiting.countOf(holder);
+    return count >= MAX_WAITING_EVER || ofFamily >= MAX_WAITING / (ofFamily > 0 ? holders : holders + 1);
   }
 
   /**
-   * @param replaces whether the container has lost its guest. It then comes before containers that had none.
+   * Families take turns. In its turn, a family's container that has lost its guest comes before those that had none.
+   *
    * @returns a spare, or the promise of a guest that is started for the caller. @throws {Problem} `sandbox_failed`.
    */
-  take(replaces: boolean): Taken | Promise<Taken> {
+  take(taker: Taker): Taken | Promise<Taken> {
     if (this.#closed) throw STOPPED;
-    this.#demand.push({ atMs: this.#now(), replaces });
-    const reserved = replaces ? 0 : this.#reserved();
+    const { holder, replaces } = taker;
+    this.#demand.push({ atMs: this.#now(), holder, replaces });
+    this.#taken.set(holder, (this.#taken.get(holder) ?? 0) + 1);
+    const reserved = this.#reservedFrom(taker);
     while (this.#spares.length > reserved) {
       // The oldest spare is the warmest.
       const guest = this.#spares.shift()!;
@@ -100,9 +120,8 @@ export class Pool {
       this.#fillLater();
       return { guest, start: "new" };
     }
-    const waiter = { ...Promise.withResolvers<Taken>(), replaces };
-    const index = replaces ? this.#waiting.findIndex((each) => !each.replaces) : -1;
-    this.#waiting.splice(index < 0 ? this.#waiting.length : index, 0, waiter);
+    const waiter = { ...Promise.withResolvers<Taken>(), ...taker };
+    this.#waiting.add(waiter);
     this.fill();
     return waiter.promise;
   }
@@ -120,37 +139,64 @@ export class Pool {
   close(): void {
     this.#closed = true;
     if (this.#nextFill) clearTimeout(this.#nextFill.timer);
-    for (const waiter of this.#waiting.splice(0)) waiter.reject(STOPPED);
+    for (const waiter of this.#waiting.drain()) waiter.reject(STOPPED);
     for (const guest of this.#spares.splice(0)) guest.end(STOPPED);
   }
 
   #missing(): number {
-    return this.#waiting.length + this.#wanted() - this.#spares.length;
+    return this.#waiting.count + this.#wanted() - this.#spares.length;
   }
 
   #wanted(): number {
     const sinceMs = this.#now() - this.#demandMs;
     const expired = this.#demand.findIndex(({ atMs }) => atMs >= sinceMs);
-    this.#demand.splice(0, expired < 0 ? this.#demand.length : expired);
+    for (const { holder } of this.#demand.splice(0, expired < 0 ? this.#demand.length : expired)) {
+      const taken = this.#taken.get(holder)! - 1;
+      if (taken === 0) this.#taken.delete(holder);
+      else this.#taken.set(holder, taken);
+    }
     return Math.min(Math.max(this.#size, this.#demand.length), this.#most);
   }
 
-  #reserved(): number {
+  /** Returns the number of spares that a run may not take. */
+  #reservedFrom({ holder, replaces }: Taker): number {
     const most = Math.floor(this.#wanted() * MAX_RESERVED_PART);
-    return Math.min(most, this.#demand.filter(({ replaces }) => replaces).length);
+    const kept = this.#isHeavy(holder) ? this.#kept : 0;
+    if (replaces) return kept;
+    const replaced = this.#demand.filter(
+      (each) => each.replaces && (each.holder === holder || !this.#isHeavy(each.holder)),
+    );
+    return Math.max(kept, Math.min(most, replaced.length));
+  }
+
+  /** The number of spares that are kept from families that take many. */
+  get #kept(): number {
+    return Math.ceil(this.#size * KEPT_PART);
+  }
+
+  /** Whether a family has lately taken more guests than the minimum number of spares. */
+  #isHeavy(holder: Taker["holder"]): boolean {
+    return holder !== null && (this.#taken.get(holder) ?? 0) > this.#size;
+  }
+
+  /** Returns the run that gets a guest which was started now; null if the guest becomes a spare. */
+  #nextWaiter(): Waiter | null {
+    const next = this.#waiting.peek();
+    if (next && this.#isHeavy(next.holder) && this.#spares.length < this.#kept) return null;
+    return this.#waiting.take();
   }
 
   async #start(): Promise<void> {
     try {
       const guest = await this.#launch();
       this.#starting--;
-      const waiter = this.#waiting.shift();
+      const waiter = this.#closed ? null : this.#nextWaiter();
       if (waiter) waiter.resolve({ guest, start: "cold" });
       else if (this.#closed) guest.end(STOPPED);
       else this.#spares.push(guest);
     } catch (error) {
       this.#starting--;
-      const waiter = this.#waiting.shift();
+      const waiter = this.#waiting.take();
       waiter?.reject(error);
       if (!waiter) return this.#fillLater(RETRY_MS);
     }

@@ -12,6 +12,7 @@ const EXPOSED = [
   "Caisson-Run",
   "Caisson-Fault",
   "Caisson-Nodes",
+  "Caisson-Truncated",
   "Server-Timing",
   "Caisson-Version",
   "ETag",

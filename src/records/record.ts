@@ -111,6 +111,8 @@ export interface KeptRun {
   readonly record: RunRecord;
   /** The family of tokens that the storage counts for. A public call counts for the family of the task. */
   readonly family: string;
+  /** The network of a client without a token, which has a part of the family's share; null if the client has a token. */
+  readonly network: string | null;
   /** The `jti`s of the request's token and of the tokens above it. A token may cancel its own runs and those below it. */
   readonly lineage: readonly string[];
   /** Unix milliseconds. */

@@ -64,12 +64,14 @@ export class Redaction {
 
   /** Redacts the answer to a client and its log line, which can contain the last output of a guest. */
   problem(problem: Problem): Problem {
-    const { hint, violations, error: taskError, cause, ...rest } = problem.options;
+    const { hint, violations, error: taskError, at, cause, ...rest } = problem.options;
     return new Problem(problem.code, this.text(problem.message), {
       ...rest,
       ...(hint !== undefined && { hint: this.text(hint) }),
       ...(violations && { violations: this.value(violations) }),
       ...(taskError && { error: this.value(taskError) }),
+      // Code in a guest can write the message of the guest itself, with any text as the position.
+      ...(at && { at: this.value(at) }),
       ...(cause !== undefined && { cause: cause instanceof Error ? new Error(this.text(cause.message)) : cause }),
     });
   }

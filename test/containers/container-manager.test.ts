@@ -150,11 +150,12 @@ it("a run that is refused because too many wait for guests does not close anothe
   const warm = (await makeGuest(t)).guest;
   let isTaken = false;
   const take = pool.take.bind(pool);
-  pool.take = () => (isTaken ? take(false) : ((isTaken = true), { guest: warm, start: "new" as const }));
+  pool.take = (taker) => (isTaken ? take(taker) : ((isTaken = true), { guest: warm, start: "new" as const }));
   const manager = new ContainerManager(pool, { ...OPTIONS, maxContainers: 1 });
   t.after(() => manager.close());
   const { slot, guest } = await used(manager, "settled", 0);
-  while (!pool.full) void Promise.resolve(pool.take(false)).catch(() => {});
+  while (!pool.isFull({}))
+    void Promise.resolve(pool.take({ holder: {}, isPublic: false, replaces: false })).catch(() => {});
   assert.throws(() => reserve(manager, "newcomer", 1), { code: "overloaded" });
   assert.equal(guest.ended, false);
   assert.equal(reserve(manager, "settled", 2).slot, slot);

@@ -63,7 +63,7 @@ it("a guest that replaces a lost guest is requested as a replacement, and the fi
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
   t.after(() => pool.close());
   const take = pool.take.bind(pool);
-  pool.take = (replaces) => (requests.push(replaces), take(replaces));
+  pool.take = (taker) => (requests.push(taker.replaces), take(taker));
   const slot = new GuestSlot(new Container("demo"), FREE, owner(), pool);
   const { guest } = await slot.arrive();
   guest.retire();

@@ -142,6 +142,49 @@ describe("a reader without the rights", () => {
   });
 });
 
+it("a client without a token learns nothing of the machine and the tokens of the owner from a record", async () => {
+  const owner = await service.issue({
+    containers: ["open-2"],
+    can: ["run", "tasks"],
+    limits: { token: { month: 1_000 } },
+  });
+  const code = "() => { console.log('printed'); return 1; }";
+  await service.request("PUT", "/api/tasks/open-2/door", {
+    json: { code, public: true, errors: "shown" },
+    token: owner,
+  });
+  const answer = await service.request("POST", "/api/runs/open-2?task=door", { token: null, json: {} });
+  const { run, startedAt, ms, start, ...record } = answer.json() as Record<string, unknown>;
+  assert.ok(run && startedAt && ms && start, answer.text);
+  assert.deepEqual(record, {
+    ...{ container: "open-2", task: "door", version: 1, trigger: "call", status: "ok", result: 1 },
+    ...{ resultType: "application/json", response: null, error: null, hint: null, token: null, traceparent: null },
+    ...{ node: null, console: null, dropped: null, guest: null, egress: null, limits: null },
+  });
+  const own = await service.request("GET", `/api/runs/open-2/${run as string}`);
+  const { guest, limits } = own.json() as { guest: object | null; limits: object | null };
+  assert.ok(guest !== null && limits !== null, own.text);
+});
+
+it("strangers who call a public task leave the history of the owner's private containers alone", async () => {
+  const owner = await service.issue({ containers: ["shop-*"], can: ["run", "tasks", "logs"] });
+  const code = "() => 'ok'";
+  await service.request("PUT", "/api/tasks/shop-open/hook", {
+    json: { code, public: true, record: "input" },
+    token: owner,
+  });
+  for (let at = 0; at < 30; at++) {
+    const answer = await service.request("POST", "/api/run/shop-open/hook", { token: null, json: "x".repeat(3_000) });
+    assert.equal(answer.status, 200, answer.text);
+  }
+  for (let at = 0; at < 20; at++) await service.run("shop-private", "console.log('k'.repeat(1_000))", { token: owner });
+  const omitted = async (container: string): Promise<number> =>
+    ((await service.request("GET", `/api/runs/${container}`, { token: owner })).json() as { omitted: number }).omitted;
+  // More than a network may write in the two minutes that the test may touch.
+  await until(async () => (await omitted("shop-open")) >= 20, "calls of the strangers were left out");
+  assert.equal(await omitted("shop-private"), 0);
+});
+
 describe("lines that look like something else", () => {
   const LINES = [
     'event: record\ndata: {"run":"forged"}\n\n',

@@ -8,6 +8,8 @@ import { jtiOf } from "./record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 const HOUR_MS = 3_600_000;
+/** When a family used more containers than an answer has entries. */
+const FLOOD_MS = Date.now() - 50 * HOUR_MS;
 
 let home: Home;
 let service: Service;
@@ -22,6 +24,12 @@ before(async () => {
       if (run > 0) counts.ended(cell, "ok", 2, 100);
     }
   };
+  for (let at = 0; at < 10_500; at++) {
+    counts.admitted({ container: `flood-${at}`, task: null, token: null, family: "flood" }, FLOOD_MS);
+    if (at % 2_000 === 0) await counts.flush();
+  }
+  counts.admitted({ container: "quiet", task: null, token: null, family: "quiet" }, FLOOD_MS);
+  await counts.flush();
   count("acme", null, 10);
   count("acme", "hook", 5);
   count("acme-2", null, 3);
@@ -119,6 +127,25 @@ describe("GET /api/usage", () => {
       );
     });
   }
+
+  it("adds up the containers of a family with too many, and names those of the others", async () => {
+    const query = { from: new Date(FLOOD_MS).toISOString(), to: new Date(FLOOD_MS + HOUR_MS).toISOString() };
+    const answer = await service.request("GET", "/api/usage", { query });
+    assert.equal(answer.status, 200, answer.text);
+    const { usage: rows, truncated } = answer.json() as { usage: UsageRow[]; truncated: boolean };
+    assert.deepEqual([truncated, rows.length <= 10_000, rows[0]?.container], [true, true, "(other)"]);
+    assert.ok(rows.some(({ container }) => container === "quiet"));
+    assert.equal(
+      rows.reduce((sum, { runs }) => sum + runs["interrupted"]!, 0),
+      10_501,
+    );
+    const csv = await service.request("GET", "/api/usage", { query, headers: { accept: "text/csv" } });
+    assert.equal(csv.headers["caisson-truncated"], "?1");
+    const token = await service.issue({ containers: ["quiet"], can: ["logs"] });
+    const own = await service.request("GET", "/api/usage", { query, token });
+    const seen = own.json() as { usage: UsageRow[]; truncated: boolean };
+    assert.deepEqual([own.status, seen.truncated, seen.usage.length], [200, false, 1]);
+  });
 
   it("refuses a parameter that occurs twice", async () => {
     assertProblem(await service.request("GET", "/api/usage?by=task&by=token"), 400, "request_invalid");

@@ -11,7 +11,7 @@ import { type AuditCursor, type AuditQuery, parseAuditCursor } from "../../src/r
 import { byNewest, type Cursor, type RunQuery } from "../../src/records/query.ts";
 import type { Failures, History, RunPage } from "../../src/records/records.ts";
 import type { FailureGroup } from "../../src/records/store.ts";
-import type { UsageRow } from "../../src/records/usage/usage.ts";
+import type { UsageAnswer, UsageRow } from "../../src/records/usage/usage.ts";
 import { runOf } from "../records/run-of.ts";
 import { seeded } from "../seeded.ts";
 
@@ -200,7 +200,30 @@ const row = (changes: Partial<UsageRow>): UsageRow => ({
   ...changes,
 });
 
+const whole = (rows: UsageRow[]): UsageAnswer => ({ rows, isTruncated: false });
+
+const tasksOf = (prefix: string, runs: number[]): UsageAnswer =>
+  whole(runs.map((ok, at) => row({ task: `${prefix}${at}`, runs: { ok } })));
+
 describe("merged usage", () => {
+  it("adds up the rows with the fewest requests if there are more rows than places, and says so", async () => {
+    const kind = usageRows({ by: "task" }, 5);
+    const { rows, isTruncated } = await merged(kind, [tasksOf("a", [9, 1, 1, 40]), tasksOf("b", [1, 100, 1])]);
+    assert.equal(isTruncated, true);
+    assert.deepEqual(
+      rows.map(({ container, task, runs }) => [container, task, runs["ok"]]),
+      [
+        ["(other)", "(other)", 3],
+        ["demo", "a0", 9],
+        ["demo", "a1", 1],
+        ["demo", "a3", 40],
+        ["demo", "b1", 100],
+      ],
+    );
+    const fits = await merged(kind, [tasksOf("a", [1, 2]), { ...tasksOf("b", [3]), isTruncated: true }]);
+    assert.deepEqual([fits.rows.length, fits.isTruncated], [3, true], "a part that was truncated makes the whole so");
+  });
+
   it("sums the rows of one container, token or task and time, in the order of a single node", async () => {
     const later = { from: "2026-11-23T11:00:00.000Z" };
     const first = [row({}), row({ container: "x" }), row(later)];
@@ -208,7 +231,8 @@ describe("merged usage", () => {
       row({ runs: { ok: 2, threw: 1 }, refused: { overloaded: 4 }, cpuMs: 0.2 }),
       row({ container: "a", ...later }),
     ];
-    assert.deepEqual(await merged(usageRows({ by: "container" }), [first, second]), [
+    const sums = await merged(usageRows({ by: "container" }), [whole(first), whole(second)]);
+    assert.deepEqual(sums.rows, [
       row({
         runs: { ok: 3, threw: 1 },
         refused: { overloaded: 4 },
@@ -222,9 +246,9 @@ describe("merged usage", () => {
       row(later),
     ]);
     const tasks = [row({ task: null }), row({ task: "b" })];
-    const both = await merged(usageRows({ by: "task" }), [tasks, tasks]);
+    const both = await merged(usageRows({ by: "task" }), [whole(tasks), whole(tasks)]);
     assert.deepEqual(
-      both.map(({ task, runs }) => [task, runs["ok"]]),
+      both.rows.map(({ task, runs }) => [task, runs["ok"]]),
       [
         [null, 2],
         ["b", 2],
@@ -235,8 +259,8 @@ describe("merged usage", () => {
   it("sums names that objects have by themselves, and rejects what is no count", async () => {
     const kind = usageRows({ by: "container" });
     const odd = row({ refused: { constructor: 2, toString: 1 } });
-    const [sum] = await merged(kind, [[odd], [odd]]);
-    assert.deepEqual({ ...sum!.refused }, { constructor: 4, toString: 2 });
+    const { rows } = await merged(kind, [whole([odd]), whole([odd])]);
+    assert.deepEqual({ ...rows[0]!.refused }, { constructor: 4, toString: 2 });
     for (const bad of [{ runs: { ok: -1 } }, { runs: { ok: "1" } }, { cpuMs: null }, { from: "soon" }, { more: 1 }]) {
       assert.throws(() => kind.newReader().line({ ...row({}), ...bad }), JSON.stringify(bad));
     }

@@ -45,7 +45,7 @@ export function runOf(options: RunOptions = {}): EndedRun & { readonly record: R
     withoutLines: () => new TrimmedRun(ended, 0),
     bytes: texts.reduce((sum, text) => sum + text.length, 64 * printed.length),
     isSilent: status === "ok" && printed.length === 0,
-    kept: () => ({ record, family, lineage: [family], startedMs }),
+    kept: () => ({ record, family, network: null, lineage: [family], startedMs }),
   };
   return ended;
 }

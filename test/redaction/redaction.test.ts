@@ -197,3 +197,10 @@ test("a problem is redacted in its detail, its hint and everywhere in the task's
   const defect = new TypeError("x");
   assert.equal(new Redaction([secret]).error(defect), defect);
 });
+
+test("the position of an error is redacted, because code in a guest can write any text as a position", () => {
+  const at = { file: LIVE, line: 1, column: 2, frame: `> 1 | fetch("${LIVE}")` };
+  const problem = new Redaction([LIVE]).problem(new Problem("task_threw", "failed", { at }));
+  const redacted = { file: "[secret]", line: 1, column: 2, frame: '> 1 | fetch("[secret]")' };
+  assert.deepEqual(problem.options.at, redacted);
+});

@@ -1,9 +1,7 @@
 import { membersProblem } from "../../members.ts";
 import { nextTurn } from "../../next-turn.ts";
 import { usageRows } from "../../nodes/answers/usage.ts";
-import { tooMuch } from "../../records/usage/stored-usage.ts";
-import { READ_BOUNDS } from "../../records/usage/usage-reader.ts";
-import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
+import type { UsageAnswer, UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
 import { answerOfAll, authenticateReading } from "./node-reads.ts";
@@ -28,16 +26,17 @@ export function serveUsage(api: Api, dependencies: ApiDependencies): void {
         const { by: caller } = reading;
         const range = usageRange(call, Date.now());
         if (!permitsVerb(caller.claims, "logs")) throw forbidden();
-        const read = (): Promise<readonly UsageRow[]> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
-        return answerOfAll(call, dependencies, reading, usageRows(range), read, async (rows, nodes) => {
-          if (rows.length > READ_BOUNDS.rows) throw tooMuch({ exceeded: "rows", most: READ_BOUNDS.rows });
+        const read = (): Promise<UsageAnswer> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
+        return answerOfAll(call, dependencies, reading, usageRows(range), read, async (answer, nodes) => {
+          const { rows, isTruncated } = answer;
           if (!wantsCsv(call)) {
             const written = await inSlices(rows, JSON.stringify, ",", caller);
-            return jsonText(200, `{"usage":[${written}],"nodes":${JSON.stringify(nodes)}}`);
+            return jsonText(200, `{"usage":[${written}],"truncated":${isTruncated},"nodes":${JSON.stringify(nodes)}}`);
           }
           const { head, line } = csvTable(range.by, rows);
-          // A table has no place for it. The header is a dictionary (RFC 9651, section 3.2).
+          // A table has no place for them. The headers are a dictionary and a boolean (RFC 9651, sections 3.2 and 3.3.6).
           const counts = ["Caisson-Nodes", `asked=${nodes.asked}, answered=${nodes.answered}`];
+          if (isTruncated) counts.push("Caisson-Truncated", "?1");
           return text(200, head + (await inSlices(rows, line, "", caller)), CSV_TYPE, counts);
         });
       },

@@ -26,6 +26,7 @@ export const HEADERS: Readonly<Record<string, Header>> = {
   },
   "Caisson-Nodes": { description: "the nodes that a table covers", schema: text, example: "asked=2, answered=2" },
   "Caisson-Run": { description: "the id of the run", schema: text, example: "e506c653c0d4-2" },
+  "Caisson-Truncated": { description: "`?1` if entries of a table were added up", schema: text, example: "?1" },
   "Caisson-Version": { description: "the version of the service", schema: text, example: "1.0.0" },
   "Content-Security-Policy": {
     description: "gives the page of a task no origin",

@@ -11,6 +11,7 @@ export type HeaderName =
   | "Caisson-Fault"
   | "Caisson-Nodes"
   | "Caisson-Run"
+  | "Caisson-Truncated"
   | "Content-Security-Policy"
   | "ETag"
   | "RateLimit"

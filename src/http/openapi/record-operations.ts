@@ -28,6 +28,7 @@ const usage = named(
         durations: counts.meta({ description: "ended runs by duration: the name is the upper bound in milliseconds" }),
       }),
     ),
+    truncated: z.boolean().meta({ description: "whether entries were added up as `(other)`, for want of places" }),
     nodes: NODES,
   }),
 );
@@ -47,6 +48,8 @@ const audit = named(
     nodes: NODES,
   }),
 );
+
+const EXAMPLE_USAGE = { usage: [], truncated: false, nodes: EXAMPLE_NODES };
 
 const listErrors = [...TOKEN_ERRORS, "container_invalid", "container_busy", "overloaded"] as const;
 const runErrors = [...listErrors, "not_found", "node_unavailable"] as const;
@@ -162,12 +165,12 @@ export const RECORD_OPERATIONS: readonly Operation[] = [
     headers: ["Accept"],
     answers: [
       {
-        ...ok("the counts; as a table with `Accept: text/csv`", usage, { usage: [], nodes: EXAMPLE_NODES }),
+        ...ok("the counts; as a table with `Accept: text/csv`", usage, EXAMPLE_USAGE),
         content: [
-          { type: "application/json", schema: usage, example: { usage: [], nodes: EXAMPLE_NODES } },
+          { type: "application/json", schema: usage, example: EXAMPLE_USAGE },
           { type: "text/csv", schema: lines, example: "container,from,...\r\n" },
         ],
-        headers: ["Caisson-Nodes"],
+        headers: ["Caisson-Nodes", "Caisson-Truncated"],
       },
     ],
     errors: listErrors,

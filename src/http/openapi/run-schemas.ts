@@ -63,11 +63,17 @@ const entry = {
 const lines = z.array(line).nullable().meta({ description: "null if the caller may not see it" });
 const input = z.string().exactOptional().meta({ description: 'the body, if the task says `record: "input"`' });
 
+/** A client without a token, of a public task, sees nothing of the machine and of the tokens of the owner. */
+const hiddenFromStrangers = {
+  ...{ node: entry.node.nullable(), dropped: entry.dropped.nullable(), guest: entry.guest.nullable() },
+  ...{ egress: entry.egress.nullable(), limits: entry.limits.nullable() },
+};
 export const RUN_RECORD: z.ZodType = named("RunRecord", z.object({ ...entry, console: lines, input }));
 export const ANSWERED_RECORD: z.ZodType = named(
   "AnsweredRunRecord",
   z.object({
     ...entry,
+    ...hiddenFromStrangers,
     console: lines,
     input,
     result: z.unknown().meta({ description: "the result; base64 if `resultType` is not JSON" }),

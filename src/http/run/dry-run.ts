@@ -35,7 +35,7 @@ export async function dryRun(
   const { resultLimit } = config;
   const options = readQueryOptions(new URLSearchParams(), resultLimit);
   // The caller sent the code.
-  const view = { console: true, frame: true, message: true };
+  const view = { console: true, frame: true, message: true, use: true };
   const recorded = new RecordAnswer({ answer, options, view, holder: by.family, accept: undefined, resultLimit });
   const secrets = secretsOf(draft, by);
   const path = `/api/run/${container}/${name}`;

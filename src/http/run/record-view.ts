@@ -12,6 +12,8 @@ export interface RecordView {
   readonly frame: boolean;
   /** The name and the message of an error of the task. */
   readonly message: boolean;
+  /** The node, what the run used and printed, and the limits of the tokens that it counted for. */
+  readonly use: boolean;
 }
 
 /**
@@ -22,23 +24,30 @@ export interface RecordView {
  * @param bearer the token of the request, or null
  */
 export function viewOf(task: Task | null, bearer: Caller | null): RecordView {
-  if (task === null && bearer?.claims.code?.url === undefined) return { console: true, frame: true, message: true };
-  if (bearer === null) return { console: false, frame: false, message: !hidesFaults(task, bearer) };
+  if (task === null && bearer?.claims.code?.url === undefined)
+    return { console: true, frame: true, message: true, use: true };
+  if (bearer === null) return { console: false, frame: false, message: !hidesFaults(task, bearer), use: false };
   const console = permitsVerb(bearer.claims, "logs");
-  return { console, frame: console && permitsVerb(bearer.claims, "tasks"), message: true };
+  return { console, frame: console && permitsVerb(bearer.claims, "tasks"), message: true, use: true };
 }
 
 /** A record as a caller sees it. */
-export type VisibleRecord = Omit<RunRecord, "console"> & {
+export type VisibleRecord = {
   /** Null if the caller may not see it. */
-  readonly console: RunRecord["console"] | null;
+  readonly [Name in keyof RunRecord]: RunRecord[Name] | (Name extends Hidden ? null : never);
 };
+
+type Hidden = "console" | keyof typeof NO_USE;
+
+/** What a client without a token does not learn: it is about the machine and the tokens of the task's owner. */
+const NO_USE = { node: null, dropped: null, guest: null, egress: null, limits: null } as const;
 
 /** Returns the members of a record that the caller may see. */
 export function visiblePart({ console, error, input, ...rest }: RunRecord, view: RecordView): VisibleRecord {
   const shown = error && (view.message ? error : hideError(error));
   return {
     ...rest,
+    ...(!view.use && NO_USE),
     console: view.console ? console : null,
     error: shown && {
       ...shown,

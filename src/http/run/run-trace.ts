@@ -33,6 +33,8 @@ export interface TracedRun {
   readonly container: string;
   readonly task: { readonly name: string; readonly version: number | null } | null;
   readonly bearer: Caller | null;
+  /** The network of a client without a token; null if the client has a token. */
+  readonly network: string | null;
   /** The tokens that the run is counted for. */
   readonly callers: readonly Caller[];
   readonly traceparent: string | null;
@@ -62,6 +64,7 @@ export class RunTrace implements EndedRun {
   /** The `jti` of the token of the request; null for a public task that was called without a token. */
   readonly token: string | null;
   readonly family: string;
+  readonly #network: string | null;
   readonly traceparent: string | null;
   readonly admission: Admission;
   readonly #usage: readonly KeyUsage[];
@@ -92,12 +95,16 @@ export class RunTrace implements EndedRun {
   readonly #consoleLimit: number;
   #measured: Promise<void> | null = null;
 
-  constructor({ run, container, task, bearer, callers, traceparent, file, usage }: TracedRun, admission: Admission) {
+  constructor(
+    { run, container, task, bearer, network, callers, traceparent, file, usage }: TracedRun,
+    admission: Admission,
+  ) {
     this.run = run;
     this.container = container;
     this.task = task;
     this.token = bearer && bearer.claims.jti;
     this.family = (bearer ?? callers[0]!).family;
+    this.#network = network;
     this.traceparent = traceparent;
     this.#callers = callers;
     this.#file = file;
@@ -229,7 +236,8 @@ export class RunTrace implements EndedRun {
   }
 
   kept(): KeptRun {
-    return { record: makeRecord(this), family: this.family, lineage: this.lineage, startedMs: this.startedMs };
+    const { family, lineage, startedMs } = this;
+    return { record: makeRecord(this), family, network: this.#network, lineage, startedMs };
   }
 }
 

@@ -47,7 +47,7 @@ export class RunTraces {
 
   /** Called once for each admitted run. */
   admitted(call: RunCall): RunTrace {
-    const { container, task, draft, bearer, answer, recorded } = call;
+    const { container, task, draft, bearer, memory, answer, recorded } = call;
     const { config, usage, node } = this.#with;
     const trace = new RunTrace(
       {
@@ -60,6 +60,7 @@ export class RunTraces {
             ? null
             : { name: draft, version: null },
         bearer,
+        network: memory.isPublic ? memory.name : null,
         callers: callersOf(call),
         traceparent: traceparentOf(call.request.headers["traceparent"]),
         file: recorded?.options.file ?? null,

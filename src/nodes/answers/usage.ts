@@ -2,18 +2,19 @@ import { z } from "zod";
 
 import { Slices } from "../../next-turn.ts";
 import { READ_BOUNDS } from "../../records/usage/usage-reader.ts";
-import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
+import { OTHER, type UsageAnswer, type UsageQuery, type UsageRow } from "../../records/usage/usage.ts";
 import type { AnswerReader } from "../ask-node.ts";
 import { type AnswerKind, foreign, writeLines } from "./kind.ts";
 
 type Rows = readonly UsageRow[];
 
-/** Counts of runs. Merged rows may be more than a read may return; then the rows of some nodes are left out. */
-export function usageRows({ by }: Pick<UsageQuery, "by">): AnswerKind<Rows> {
+/** Counts of runs. If the merged rows are more than an answer has, those with the fewest requests are added up. */
+export function usageRows({ by }: Pick<UsageQuery, "by">, most: number = READ_BOUNDS.rows): AnswerKind<UsageAnswer> {
   return {
-    write: (rows, family) => writeLines([...rows, { rows: rows.length }], family),
+    write: ({ rows, isTruncated }, family) =>
+      writeLines([...rows, { rows: rows.length, truncated: isTruncated }], family),
     newReader: () => new RowsReader(by),
-    merge: (parts, family) => mergeRows(parts, by, family),
+    merge: (parts, family) => mergeAnswers(parts, by, most, family),
   };
 }
 
@@ -26,12 +27,13 @@ const row: z.ZodType<UsageRow> = z.strictObject({
   ...{ runs: counts, refused: counts, durations: counts },
   ...{ cpuMs: z.number().nonnegative(), runMs: z.number().nonnegative(), egressBytes: z.number().nonnegative() },
 });
-const endLine = z.strictObject({ rows: z.int() });
+const endLine = z.strictObject({ rows: z.int(), truncated: z.boolean() });
 
-class RowsReader implements AnswerReader<Rows> {
+class RowsReader implements AnswerReader<UsageAnswer> {
   readonly #by: UsageQuery["by"];
   readonly #rows: UsageRow[] = [];
   #isComplete = false;
+  #isTruncated = false;
 
   constructor(by: UsageQuery["by"]) {
     this.#by = by;
@@ -40,7 +42,9 @@ class RowsReader implements AnswerReader<Rows> {
   line(value: unknown): void {
     if (this.#isComplete || typeof value !== "object" || value === null) throw foreign();
     if ("rows" in value) {
-      if (endLine.parse(value).rows !== this.#rows.length) throw foreign();
+      const { rows, truncated } = endLine.parse(value);
+      if (rows !== this.#rows.length) throw foreign();
+      this.#isTruncated = truncated;
       this.#isComplete = true;
       return;
     }
@@ -51,31 +55,82 @@ class RowsReader implements AnswerReader<Rows> {
     this.#rows.push(read);
   }
 
-  end(): Rows {
+  end(): UsageAnswer {
     if (!this.#isComplete) throw foreign();
-    return this.#rows;
+    return { rows: this.#rows, isTruncated: this.#isTruncated };
   }
 }
 
 /** Merges parts two by two: to sort thousands of rows at once would take tens of milliseconds in one turn. */
-async function mergeRows(parts: readonly Rows[], by: UsageQuery["by"], family: string): Promise<Rows> {
+async function mergeAnswers(
+  parts: readonly UsageAnswer[],
+  by: UsageQuery["by"],
+  most: number,
+  family: string,
+): Promise<UsageAnswer> {
   const slices = new Slices(family);
   let merged: Rows = [];
+  let isTruncated = false;
   for (const part of parts) {
-    if (merged.length > READ_BOUNDS.rows) break;
-    const before = merged;
-    const rows: UsageRow[] = [];
-    for (let [a, b] = [0, 0]; a < before.length || b < part.length;) {
-      if (slices.hasEnded) await slices.next();
-      const [left, right] = [before[a], part[b]];
-      const order = left && right ? compare(left, right, by) : left ? -1 : 1;
-      rows.push(order === 0 ? sum(left!, right!) : order < 0 ? left! : right!);
-      if (order <= 0) a += 1;
-      if (order >= 0) b += 1;
-    }
-    merged = rows;
+    isTruncated ||= part.isTruncated;
+    merged = await mergeRows(merged, part.rows, by, slices);
+    if (merged.length <= most) continue;
+    isTruncated = true;
+    merged = await addUp(merged, by, most, slices);
   }
-  return merged;
+  return { rows: merged, isTruncated };
+}
+
+async function mergeRows(before: Rows, part: Rows, by: UsageQuery["by"], slices: Slices): Promise<Rows> {
+  const rows: UsageRow[] = [];
+  for (let [a, b] = [0, 0]; a < before.length || b < part.length;) {
+    if (slices.hasEnded) await slices.next();
+    const [left, right] = [before[a], part[b]];
+    const order = left && right ? compare(left, right, by) : left ? -1 : 1;
+    rows.push(order === 0 ? sum(left!, right!) : order < 0 ? left! : right!);
+    if (order <= 0) a += 1;
+    if (order >= 0) b += 1;
+  }
+  return rows;
+}
+
+/** Adds up the rows with the fewest requests as `OTHER`, until so many rows are left. */
+async function addUp(rows: Rows, by: UsageQuery["by"], most: number, slices: Slices): Promise<Rows> {
+  // By the number of binary digits of their requests: to sort them would take too long for one turn.
+  const byDigits: number[] = [];
+  const steps = new Set<string>();
+  for (const each of rows) {
+    if (slices.hasEnded) await slices.next();
+    steps.add(each.from);
+    if (!isOther(each, by)) byDigits[digitsOf(each)] = (byDigits[digitsOf(each)] ?? 0) + 1;
+  }
+  let places = Math.max(0, most - steps.size);
+  let least = byDigits.length;
+  while (least > 0 && (byDigits[least - 1] ?? 0) <= places) places -= byDigits[--least] ?? 0;
+  const others = new Map<string, UsageRow>();
+  const named: UsageRow[] = [];
+  for (const each of rows) {
+    if (slices.hasEnded) await slices.next();
+    const digits = isOther(each, by) ? -1 : digitsOf(each);
+    if (digits >= least || (digits >= 0 && digits === least - 1 && places-- > 0)) named.push(each);
+    else {
+      const other = { ...each, container: OTHER, ...(by !== "container" && { [by]: OTHER }) };
+      const known = others.get(each.from);
+      others.set(each.from, known ? sum(known, other) : other);
+    }
+  }
+  // `OTHER` is before all names of containers, so both are in order.
+  return mergeRows(named, [...others.values()], by, slices);
+}
+
+function isOther(each: UsageRow, by: UsageQuery["by"]): boolean {
+  return each.container === OTHER && (by === "container" || each[by] === OTHER);
+}
+
+function digitsOf({ runs, refused }: UsageRow): number {
+  let requests = 0;
+  for (const group of [runs, refused]) for (const count of Object.values(group)) requests += count;
+  return 32 - Math.clz32(requests);
 }
 
 /** The order of the rows of a single node: by time, container and name. */

@@ -3,6 +3,7 @@ import type { SQLOutputValue } from "node:sqlite";
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { isAboutValue } from "../sqlite-fault.ts";
 import type { Batch, BatchOutcome, Omission } from "./messages.ts";
+import { publicPartOf, publicShare } from "./public-shares.ts";
 import type { StoredRow } from "./stored-row.ts";
 
 /** The version of the schema. A reader ignores a file without it, which is being created. */
@@ -97,11 +98,11 @@ export class DayFile {
         // Not before the first row: each batch must bring its rows further.
         if (done > 0 && performance.now() > room.endMs) break;
         done += 1;
-        const [, , container, , , , , , , family, bytes] = row;
-        if (usage.fits(family, bytes)) {
+        const [, , container, , , , , , , family, bytes, isPublic] = row;
+        if (usage.fits(family, bytes, isPublic)) {
           const added = this.#add(row);
           if (added === null) dropped += 1;
-          else if (added) usage.add(family, bytes);
+          else if (added) usage.add(family, bytes, isPublic);
         } else omitted.push([family, container, 1]);
       }
       usage.save();
@@ -143,7 +144,7 @@ function countOf(row: Record<string, SQLOutputValue> | undefined): number {
 
 /** The bytes that families use of a file, during one transaction. */
 class FamilyUsage {
-  /** The families that have used their quota. */
+  /** The families that have used their quota, and the public parts of families that are used up. */
   readonly full = new Set<string>();
   readonly #statements: Database<Statement>["statements"];
   readonly #familyBytes: number;
@@ -156,21 +157,26 @@ class FamilyUsage {
     this.#fileBytes = fileBytes;
   }
 
-  fits(family: string, bytes: number): boolean {
-    if (this.#used(family) + bytes > this.#familyBytes) {
-      this.full.add(family);
-      return false;
-    }
+  fits(family: string, bytes: number, isPublic: 0 | 1): boolean {
+    if (this.#isOver(family, bytes, this.#familyBytes)) return false;
+    if (isPublic && this.#isOver(publicPartOf(family), bytes, publicShare(this.#familyBytes))) return false;
     return bytes * BYTES_ON_DISK <= this.#fileBytes;
   }
 
-  add(family: string, bytes: number): void {
-    this.#bytes.set(family, this.#used(family) + bytes);
+  add(family: string, bytes: number, isPublic: 0 | 1): void {
+    const names = isPublic ? [family, publicPartOf(family)] : [family];
+    for (const name of names) this.#bytes.set(name, this.#used(name) + bytes);
     this.#fileBytes -= bytes * BYTES_ON_DISK;
   }
 
   save(): void {
     for (const [family, bytes] of this.#bytes) if (bytes > 0) this.#statements.setUsed.run(family, bytes);
+  }
+
+  #isOver(name: string, bytes: number, most: number): boolean {
+    if (this.#used(name) + bytes <= most) return false;
+    this.full.add(name);
+    return true;
   }
 
   #used(family: string): number {

@@ -6,6 +6,7 @@ import type { FailureGroup, RecordLosses, RecordStore, StoredPage } from "../sto
 import { type Day, dayOf } from "./day.ts";
 import type { BatchOutcome } from "./messages.ts";
 import { NoStore } from "./no-store.ts";
+import { publicPartOf } from "./public-shares.ts";
 import { RecordReader } from "./record-reader.ts";
 import { RecordWriter } from "./record-writer.ts";
 import { Shares } from "./shares.ts";
@@ -39,7 +40,7 @@ class DayStore implements RecordStore {
   readonly #reader: RecordReader;
   readonly #shares: Shares;
   readonly #now: () => number;
-  /** The families that have used their quota of a day. */
+  /** The families that have used their quota of a day, and the public parts of families that are used up. */
   readonly #full = new Map<Day, Set<string>>();
   #dropped = 0;
   #omitted = 0;
@@ -52,7 +53,7 @@ class DayStore implements RecordStore {
     const settings = { folder, keepRuns, runsSize, familyRuns };
     this.#writer = new RecordWriter(threads, settings, (day, outcome) => this.#onWritten(day, outcome));
     this.#reader = new RecordReader(threads, folder, familyReads);
-    this.#shares = new Shares(runsRate);
+    this.#shares = new Shares(runsRate, familyRuns);
     this.#now = now;
   }
 
@@ -95,7 +96,7 @@ class DayStore implements RecordStore {
   }
 
   #add(kept: KeptRun): void {
-    const { family, startedMs, record } = kept;
+    const { family, network, startedMs, record } = kept;
     const { container } = record;
     const day = dayOf(startedMs);
     const nowMs = this.#now();
@@ -104,15 +105,22 @@ class DayStore implements RecordStore {
       this.#dropped += 1;
     } else if (
       leastBytes > MOST_RECORD_BYTES ||
-      this.#full.get(day)?.has(family) ||
-      !this.#shares.fits(family, container, leastBytes, nowMs)
+      this.#isFull(day, family, network) ||
+      !this.#shares.fits(family, container, leastBytes, nowMs, network)
     ) {
       this.#omit(day, family, container);
     } else {
       const row = rowOf(kept);
-      if (this.#shares.take(family, container, row[ROW_SIZE], nowMs)) this.#writer.add(day, row);
+      if (this.#shares.take(family, container, row[ROW_SIZE], nowMs, network)) this.#writer.add(day, row);
       else this.#omit(day, family, container);
     }
+  }
+
+  /** Whether the quota of the day is used up. */
+  #isFull(day: Day, family: string, network: string | null): boolean {
+    const full = this.#full.get(day);
+    if (!full) return false;
+    return full.has(family) || (network !== null && full.has(publicPartOf(family)));
   }
 
   #omit(day: Day, family: string, container: string): void {

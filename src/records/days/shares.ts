@@ -1,4 +1,7 @@
+import { NetworkShares, networkShare, publicShare } from "./public-shares.ts";
+
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 /** The most families that are counted apart in one minute. Further ones have one share together. */
 const MOST_FAMILIES = 10_000;
 /** The most containers that are counted in one minute. */
@@ -9,43 +12,72 @@ const MOST_CONTAINERS = 10_000;
  */
 const MOST_CONTAINERS_OF_FAMILY = 100;
 
-interface FamilyShare {
+/** What the records of a family or of a container have taken. */
+interface Share {
   bytes: number;
+  /** The part of it for clients without a token. */
+  publicBytes: number;
+}
+
+interface FamilyShare extends Share {
   /** The containers that this family has added to the count. */
   containers: number;
 }
 
 /**
  * The bytes of records that each family and each container may write in a minute. A flood of one family neither fills the
- * queue to the writer nor the files.
+ * queue to the writer nor the files. Clients without a token together get a part of both, and of that part each of their
+ * networks, also of the quota of a day: a stranger must not use up the history of the owner of a public task.
  */
 export class Shares {
   readonly #rateBytes: number;
   readonly #families = new Map<string, FamilyShare>();
-  readonly #containers = new Map<string, number>();
-  #others: FamilyShare = { bytes: 0, containers: MOST_CONTAINERS_OF_FAMILY };
+  readonly #containers = new Map<string, Share>();
+  #others: FamilyShare = newShare(MOST_CONTAINERS_OF_FAMILY);
+  readonly #minuteNetworks: NetworkShares;
+  /** The writer holds families to their quota. It does not know networks, so a restart forgets what they have taken. */
+  readonly #dayNetworks: NetworkShares;
   #minute = Number.NaN;
+  #day = Number.NaN;
 
-  /** @param rateBytes the bytes a minute */
-  constructor(rateBytes: number) {
+  /**
+   * @param rateBytes the bytes a minute
+   * @param dayBytes the bytes of a family a day
+   */
+  constructor(rateBytes: number, dayBytes: number = Infinity) {
     this.#rateBytes = rateBytes;
+    this.#minuteNetworks = new NetworkShares(networkShare(rateBytes));
+    this.#dayNetworks = new NetworkShares(networkShare(dayBytes));
   }
 
-  /** Returns whether both shares have that many bytes left. */
-  fits(family: string, container: string, bytes: number, nowMs: number): boolean {
+  /**
+   * Returns whether all shares have that many bytes left.
+   *
+   * @param network the network of a client without a token; null if the client has a token
+   */
+  fits(family: string, container: string, bytes: number, nowMs: number, network: string | null = null): boolean {
     this.#turn(nowMs);
-    const ofFamily = this.#families.get(family)?.bytes ?? (this.#isFull ? this.#others.bytes : 0);
-    return Math.max(ofFamily, this.#containers.get(container) ?? 0) + bytes <= this.#rateBytes;
+    const ofFamily = this.#families.get(family) ?? (this.#isFull ? this.#others : undefined);
+    for (const share of [ofFamily, this.#containers.get(container)]) {
+      if ((share?.bytes ?? 0) + bytes > this.#rateBytes) return false;
+      if (network !== null && (share?.publicBytes ?? 0) + bytes > publicShare(this.#rateBytes)) return false;
+    }
+    if (network === null) return true;
+    return this.#minuteNetworks.fits(family, network, bytes) && this.#dayNetworks.fits(family, network, bytes);
   }
 
-  /** Takes bytes from both shares. @returns false, without an effect, if one of them has too few left. */
-  take(family: string, container: string, bytes: number, nowMs: number): boolean {
-    if (!this.fits(family, container, bytes, nowMs)) return false;
+  /** Takes bytes from all shares. @returns false, without an effect, if one of them has too few left. */
+  take(family: string, container: string, bytes: number, nowMs: number, network: string | null = null): boolean {
+    if (!this.fits(family, container, bytes, nowMs, network)) return false;
     let share = this.#families.get(family);
     if (!share && this.#isFull) share = this.#others;
-    if (!share) this.#families.set(family, (share = { bytes: 0, containers: 0 }));
+    if (!share) this.#families.set(family, (share = newShare(0)));
+    const publicBytes = network === null ? 0 : bytes;
     share.bytes += bytes;
-    this.#count(share, container, bytes);
+    share.publicBytes += publicBytes;
+    this.#count(share, container, bytes, publicBytes);
+    if (network !== null)
+      for (const each of [this.#minuteNetworks, this.#dayNetworks]) each.add(family, network, bytes);
     return true;
   }
 
@@ -53,13 +85,15 @@ export class Shares {
     return this.#families.size >= MOST_FAMILIES;
   }
 
-  #count(share: FamilyShare, container: string, bytes: number): void {
-    const counted = this.#containers.get(container);
-    if (counted === undefined) {
-      if (share.containers >= MOST_CONTAINERS_OF_FAMILY || this.#containers.size >= MOST_CONTAINERS) return;
-      share.containers += 1;
+  #count(family: FamilyShare, container: string, bytes: number, publicBytes: number): void {
+    let counted = this.#containers.get(container);
+    if (!counted) {
+      if (family.containers >= MOST_CONTAINERS_OF_FAMILY || this.#containers.size >= MOST_CONTAINERS) return;
+      family.containers += 1;
+      this.#containers.set(container, (counted = { bytes: 0, publicBytes: 0 }));
     }
-    this.#containers.set(container, (counted ?? 0) + bytes);
+    counted.bytes += bytes;
+    counted.publicBytes += publicBytes;
   }
 
   #turn(nowMs: number): void {
@@ -68,6 +102,14 @@ export class Shares {
     this.#minute = minute;
     this.#families.clear();
     this.#containers.clear();
-    this.#others = { bytes: 0, containers: MOST_CONTAINERS_OF_FAMILY };
+    this.#others = newShare(MOST_CONTAINERS_OF_FAMILY);
+    this.#minuteNetworks.clear();
+    const day = Math.floor(nowMs / DAY_MS);
+    if (day !== this.#day) this.#dayNetworks.clear();
+    this.#day = day;
   }
+}
+
+function newShare(containers: number): FamilyShare {
+  return { bytes: 0, publicBytes: 0, containers };
 }

@@ -24,6 +24,8 @@ export type StoredRow = readonly [
   detail: string | null,
   family: string,
   bytes: number,
+  /** Whether the client had no token. */
+  isPublic: 0 | 1,
 ];
 
 /** The index of the bytes in a row. */
@@ -37,13 +39,15 @@ interface Detail {
 }
 
 /** Returns the row of a record. This is all that the thread of the service does for it, so it is kept cheap. */
-export function rowOf({ record, family, lineage, startedMs }: KeptRun): StoredRow {
+export function rowOf({ record, family, network, lineage, startedMs }: KeptRun): StoredRow {
   const { run, container, task, status } = record;
   const entry = JSON.stringify(entryOf(record));
   const detail = detailOf(record);
   const bytes = Buffer.byteLength(entry) + (detail === null ? 0 : Buffer.byteLength(detail)) + ROW_BYTES;
   const failed = isFailure(status) ? 1 : 0;
-  return [startedMs, run, container, task, status, failed, JSON.stringify(lineage), entry, detail, family, bytes];
+  const isPublic = network === null ? 0 : 1;
+  const names = JSON.stringify(lineage);
+  return [startedMs, run, container, task, status, failed, names, entry, detail, family, bytes, isPublic];
 }
 
 /** Returns a lower bound of the bytes of the row, without making it: a flood must not cost the time of its JSON. */

@@ -9,6 +9,11 @@ export interface CellBounds {
   readonly familyContainers: number;
   /** The subjects of a family in an hour: stops a family with many tokens that use many containers each. */
   readonly familySubjects: number;
+  /**
+   * The subjects of a family in an hour that only refused requests have named. A refused request counts against no limit, so
+   * no limit stops a caller that sends each one to another container.
+   */
+  readonly familyRefused: number;
   /** The subjects of all families in an hour: stops many families at once. */
   readonly subjects: number;
   /** The subjects of a family that always have their own counts, so that other families cannot take this away. */
@@ -20,6 +25,7 @@ export interface CellBounds {
 export const CELL_BOUNDS: CellBounds = {
   familyContainers: 10_000,
   familySubjects: 20_000,
+  familyRefused: 100,
   subjects: 50_000,
   leastSubjects: 100,
   waiting: 50_000,
@@ -41,6 +47,8 @@ type SubjectTree = Map<string, Map<string | null, Map<string | null, Subject>>>;
 interface FamilyHour {
   readonly subjects: SubjectTree;
   count: number;
+  /** The subjects that a refused request has named. */
+  refused: number;
 }
 
 /**
@@ -94,7 +102,7 @@ export class UsageCells {
   }
 
   refused(subject: UsageSubject, code: string, nowMs: number): void {
-    const cell = this.#refusalsOf(this.#subjectOf(subject, nowMs), code, Math.floor(nowMs / MINUTE_MS));
+    const cell = this.#refusalsOf(this.#refusedSubjectOf(subject, nowMs), code, Math.floor(nowMs / MINUTE_MS));
     if (this.#wait(cell)) cell.numbers[REFUSED]!++;
   }
 
@@ -137,10 +145,31 @@ export class UsageCells {
   }
 
   #subjectOf(subject: UsageSubject, nowMs: number): Subject {
+    return this.#knownSubject(subject, nowMs) ?? this.#newSubject(subject);
+  }
+
+  /** Returns a subject with a name if it is known, or if refused requests of its family may name another one. */
+  #refusedSubjectOf(subject: UsageSubject, nowMs: number): Subject {
+    const known = this.#knownSubject(subject, nowMs);
+    if (known) return known;
+    const { family: name, container } = subject;
+    const family = this.#familyOf(name);
+    if (family.refused < this.#bounds.familyRefused) {
+      family.refused++;
+      return this.#newSubject(subject);
+    }
+    return this.#named(family, name, family.subjects.has(container) ? container : OTHER, OTHER, OTHER);
+  }
+
+  #knownSubject(subject: UsageSubject, nowMs: number): Subject | undefined {
     const hour = Math.floor(nowMs / HOUR_MS);
     if (hour !== this.#hour) this.#begin(hour);
     const family = this.#families.get(subject.family);
-    return family?.subjects.get(subject.container)?.get(subject.token)?.get(subject.task) ?? this.#newSubject(subject);
+    return family?.subjects.get(subject.container)?.get(subject.token)?.get(subject.task);
+  }
+
+  #familyOf(name: string): FamilyHour {
+    return getOrSet(this.#families, name, () => ({ subjects: new Map(), count: 0, refused: 0 }));
   }
 
   #begin(hour: number): void {
@@ -150,8 +179,7 @@ export class UsageCells {
   }
 
   #newSubject({ family: name, container, token, task }: UsageSubject): Subject {
-    let family = this.#families.get(name);
-    if (!family) this.#families.set(name, (family = { subjects: new Map(), count: 0 }));
+    const family = this.#familyOf(name);
     const { subjects } = family;
     const isKnown = subjects.has(container);
     const place = isKnown || (subjects.size < this.#bounds.familyContainers && !this.#isCrowdedOut(family));

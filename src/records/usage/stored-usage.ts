@@ -1,5 +1,6 @@
 import type { RecordConfig } from "../../config/groups/records.ts";
 import { Problem } from "../../errors.ts";
+import { FairQueue } from "../../fair-queue.ts";
 import { nextTurn } from "../../next-turn.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import type { RunStatus } from "../record.ts";
@@ -9,13 +10,15 @@ import { CELL_BOUNDS, UsageCells } from "./cells.ts";
 import { FamilyReads } from "./family-reads.ts";
 import type { ReadReply, ReadRequest } from "./usage-reads.ts";
 import type { WriteReply, WriteRequest } from "./usage-writer.ts";
-import type { Usage, UsageCell, UsageLosses, UsageQuery, UsageRow, UsageSubject } from "./usage.ts";
+import type { Usage, UsageAnswer, UsageCell, UsageLosses, UsageQuery, UsageRow, UsageSubject } from "./usage.ts";
 
 /** A killed process loses at most the counts of this time. A read shows a run after it. */
 const FLUSH_MS = 1_000;
 const TIDY_MS = 60_000;
 /** The cells that are copied to the writer in one turn of the event loop: about a millisecond of work. */
 const BATCH_CELLS = 250;
+/** The reads at once. Each holds up to 20 000 entries in the thread that reads, some 10 MiB. */
+const READS_AT_ONCE = 8;
 
 export interface UsageOptions extends Pick<RecordConfig, "familyReads" | "familyContainers"> {
   /** Called when the writer fails for the first time after it worked. The message may contain a path, for the log only. */
@@ -28,6 +31,7 @@ export interface UsageOptions extends Pick<RecordConfig, "familyReads" | "family
 export class StoredUsage implements Usage {
   readonly #cells: UsageCells;
   readonly #reads: FamilyReads;
+  readonly #readsAtOnce: FairQueue = new FairQueue(READS_AT_ONCE);
   readonly #writer: Channel<WriteRequest, WriteReply>;
   readonly #reader: Channel<ReadRequest, ReadReply>;
   readonly #onFailure: (error: Error) => void;
@@ -77,11 +81,13 @@ export class StoredUsage implements Usage {
     return { lost: this.#cells.lost, failure: this.#failure, setAside: this.#setAside };
   }
 
-  read(query: UsageQuery, reader: string): Promise<readonly UsageRow[]> {
-    return this.#reads.run(reader, async () => {
-      await this.flush();
-      return await this.#readAll(query, reader);
-    });
+  read(query: UsageQuery, reader: string): Promise<UsageAnswer> {
+    return this.#reads.run(reader, () =>
+      this.#readsAtOnce.run(reader, async () => {
+        await this.flush();
+        return await this.#readAll(query, reader);
+      }),
+    );
   }
 
   /** Writes all counts that were made before the call. Never rejects: a failure is in `losses`. */
@@ -155,15 +161,14 @@ export class StoredUsage implements Usage {
     );
   }
 
-  async #readAll(query: UsageQuery, reader: string): Promise<readonly UsageRow[]> {
+  async #readAll(query: UsageQuery, reader: string): Promise<UsageAnswer> {
     const rows: UsageRow[] = [];
     let request: ReadRequest = { query };
     for (;;) {
-      const found = await this.#askReader(request);
-      if (!("rows" in found)) throw tooMuch(found);
-      rows.push(...found.rows);
-      if (found.rest === null) return rows;
-      request = { rest: found.rest };
+      const { rows: part, isTruncated, rest } = await this.#askReader(request);
+      rows.push(...part);
+      if (rest === null) return { rows, isTruncated };
+      request = { rest };
       await nextTurn(reader);
     }
   }
@@ -175,12 +180,4 @@ export class StoredUsage implements Usage {
       throw new Problem("store_unavailable", "the counts of usage cannot be read", { cause: error });
     }
   }
-}
-
-/** Returns the problem of a read that exceeds a bound. */
-export function tooMuch({ exceeded, most }: { exceeded: "looked" | "rows"; most: number }): Problem {
-  const what = exceeded === "looked" ? "stored counts" : "entries";
-  return new Problem("request_invalid", `from and to select more than ${most} ${what}`, {
-    hint: "Choose from and to that are closer together, or step=day for shorter answers.",
-  });
 }

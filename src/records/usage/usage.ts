@@ -49,6 +49,13 @@ export interface UsageRow {
   readonly durations: Readonly<Record<string, number>>;
 }
 
+/** What a read found. */
+export interface UsageAnswer {
+  readonly rows: readonly UsageRow[];
+  /** Whether entries were added up under the name `OTHER`, because an answer has no place for all of them. */
+  readonly isTruncated: boolean;
+}
+
 /** Why counts were lost, or may be lost. */
 export interface UsageLosses {
   /** Counts that the memory had no place for while the file could not be written. */
@@ -70,10 +77,9 @@ export interface Usage {
   refused(subject: UsageSubject, code: string, nowMs: number): void;
   /**
    * @param reader the family of the reader, which has one read at a time.
-   * @throws {Problem} `request_invalid` if the query selects too much, `token_limited` if too many reads of the family wait,
-   *   `store_unavailable` if the counts cannot be read.
+   * @throws {Problem} `token_limited` if too many reads of the family wait, `store_unavailable` if the counts cannot be read.
    */
-  read(query: UsageQuery, reader: string): Promise<readonly UsageRow[]>;
+  read(query: UsageQuery, reader: string): Promise<UsageAnswer>;
   readonly losses: UsageLosses;
   /** Writes all counts, and closes the file. */
   close(): Promise<void>;

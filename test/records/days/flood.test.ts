@@ -85,3 +85,28 @@ it("the quota of a family in a day survives a restart, and another day has its o
   assert.equal((await walkAll(last.store, { container: "quiet" })).length, 10);
   assert.equal(await omittedIn(last.store, "loud", "loud"), 2 * added - before);
 });
+
+it("strangers use up a part of the quota of a day, also after a restart, and the owner of the task has the rest", async () => {
+  let nowMs = NOW;
+  const options = { runsRate: 2 ** 20, familyRuns: RATE, now: () => nowMs };
+  const first = await openStore(options);
+  const strangers = (store: RecordStore, round: number): void => {
+    for (let at = 0; at < 500; at++) {
+      const network = `203.0.113.${at % 50}-${round}`;
+      store.add(keptRun({ family: "owner", network, container: "open", console: printed(1_000), startedMs: NOW }));
+    }
+  };
+  strangers(first.store, 1);
+  await first.store.close();
+  const again = reopenStore(first.folder, options);
+  nowMs += 60_000;
+  strangers(again.store, 2);
+  for (let at = 0; at < 20; at++) again.store.add(keptRun({ family: "owner", container: "private", startedMs: NOW }));
+  await again.store.close();
+
+  await using last = reopenStore(first.folder, options);
+  const open = await walkAll(last.store, { container: "open" });
+  assert.ok(open.length > 10 && open.length * 1_000 < RATE / 2, `${open.length} runs`);
+  assert.equal((await walkAll(last.store, { container: "private" })).length, 20);
+  assert.equal(await omittedIn(last.store, "private", "owner"), 0);
+});

@@ -37,11 +37,12 @@ const ADDED_AT_ONCE = 5_000;
 let runs = 0;
 const folders: string[] = [];
 
-export type Made = Partial<RunRecord> & Partial<Pick<KeptRun, "family" | "lineage" | "startedMs">>;
+export type Made = Partial<RunRecord> & Partial<Pick<KeptRun, "family" | "network" | "lineage" | "startedMs">>;
 
 /** Makes the record of a run. Each call has another id. */
 export function keptRun({
   family = "family",
+  network = null,
   lineage = ["jti"],
   startedMs = Date.now(),
   ...members
@@ -70,7 +71,7 @@ export function keptRun({
     limits: { container: { minute: { limit: 60, remaining: 58, resetMs: 41_000, setBy: "token" } }, token: {} },
     ...members,
   };
-  return { record, family, lineage, startedMs };
+  return { record, family, network, lineage, startedMs };
 }
 
 /** Makes an error that a task threw at a line of its text. */

@@ -24,6 +24,36 @@ it("a record that is left out takes nothing from the shares", () => {
   assert.equal(shares.take("a", "one", 1_000, 0), true);
 });
 
+it("clients without a token get half of the shares, and one network half of that", () => {
+  const shares = new Shares(RATE);
+  assert.equal(shares.take("a", "one", 251, 0, "near"), false);
+  assert.equal(shares.take("a", "one", 250, 0, "near"), true);
+  assert.equal(shares.take("a", "one", 1, 0, "near"), false, "the network has used its part");
+  assert.equal(shares.take("a", "one", 250, 0, "far"), true);
+  assert.equal(shares.take("a", "two", 1, 0, "third"), false, "the strangers of the family have used their part");
+  assert.equal(shares.take("b", "one", 1, 0, "third"), false, "the strangers of the container have used their part");
+  assert.equal(shares.take("b", "three", 250, 0, "near"), true, "another family has its own part");
+  assert.equal(shares.take("a", "one", RATE / 2, 0), true, "the owner has the rest");
+  assert.equal(shares.take("a", "one", 1, 0), false);
+});
+
+it("one network gets a quarter of the quota of a day, however many minutes it takes", () => {
+  const shares = new Shares(RATE, 2 * RATE);
+  let taken = 0;
+  for (let minute = 0; minute < 1_000; minute++) if (shares.take("a", "c", 100, minute * 60_000, "near")) taken += 100;
+  assert.equal(taken, RATE / 2);
+  assert.equal(shares.take("a", "c", 100, 1_000 * 60_000, "far"), true);
+  assert.equal(shares.take("a", "c", 100, 86_400_000, "near"), true);
+});
+
+it("networks beyond the count share one part", () => {
+  const shares = new Shares(1_000 * RATE, Infinity);
+  for (let at = 0; at < 10_000; at++) shares.take("a", "c", 1, 0, `n${at}`);
+  let taken = 0;
+  for (let at = 0; at < 100_000; at++) if (shares.take(`f${at % 10}`, `c${at % 10}`, 100, 0, `m${at}`)) taken += 100;
+  assert.equal(taken, (1_000 * RATE) / 4);
+});
+
 it("10,000 containers of one family get the share of the family, and others keep theirs", () => {
   const shares = new Shares(RATE);
   let taken = 0;

@@ -151,6 +151,39 @@ describe("the bounds of a family", () => {
     assert.ok(taken.length <= 1_020, `${taken.length} cells`);
   });
 
+  it("refused requests name a hundred containers an hour without a run, and the further ones count together", () => {
+    const cells = cellsWith();
+    for (let at = 0; at < 5_000; at++) cells.refused(subject({ container: `c${at}` }), "token_limited", 0);
+    cells.admitted(subject({ container: "used" }), 0);
+    for (const token of ["t", "u"]) cells.refused(subject({ container: "used", token }), "container_limited", 0);
+    const taken = takeAll(cells);
+    const named = new Set(taken.map(({ container }) => container));
+    assert.ok(named.size <= 102, `${named.size} containers`);
+    assert.deepEqual(
+      [sum(taken, "refused"), taken.find(({ container }) => container === OTHER)?.counts["refused"]],
+      [5_002, 4_900],
+    );
+    const used = taken.filter(({ container, code }) => container === "used" && code !== "");
+    assert.deepEqual(
+      used.map(({ token }) => token),
+      ["t", OTHER],
+      "a container with runs keeps its name",
+    );
+  });
+
+  it("a container that was refused has its own counts from its first run on", () => {
+    const cells = cellsWith({ familyRefused: 0 });
+    for (const turn of [1, 2]) {
+      cells.refused(subject(), "overloaded", 0);
+      if (turn === 1) cells.admitted(subject(), 0);
+    }
+    const refusals = takeAll(cells).filter(({ code }) => code !== "");
+    assert.deepEqual(
+      refusals.map(({ container }) => container),
+      [OTHER, "demo"],
+    );
+  });
+
   it("refusals with any names and codes are bounded too", () => {
     const cells = cellsWith({ familySubjects: 100 });
     for (let at = 0; at < 1_000; at++) cells.refused(subject({ container: `c${at}` }), `code_${at % 10}`, 0);

@@ -4,7 +4,7 @@ import path from "node:path";
 
 import { RecordThreads } from "../../../src/records/record-threads.ts";
 import { StoredUsage, type UsageOptions } from "../../../src/records/usage/stored-usage.ts";
-import type { UsageQuery, UsageRow } from "../../../src/records/usage/usage.ts";
+import type { UsageAnswer, UsageQuery, UsageRow } from "../../../src/records/usage/usage.ts";
 import { BOUNDS } from "../bounds.ts";
 
 /** A data folder that is removed when it is disposed of. */
@@ -38,7 +38,11 @@ export function openUsage(folder: string, options?: Partial<UsageOptions>): Stor
 }
 
 /** Reads everything of the last two days. */
-export function readAll(usage: StoredUsage, members: Partial<UsageQuery> = {}): Promise<readonly UsageRow[]> {
+export async function readAll(usage: StoredUsage, members: Partial<UsageQuery> = {}): Promise<readonly UsageRow[]> {
+  return (await answerOf(usage, members)).rows;
+}
+
+export function answerOf(usage: StoredUsage, members: Partial<UsageQuery> = {}): Promise<UsageAnswer> {
   const toMs = Date.now() + 60_000;
   const query = { by: "container", step: "day", fromMs: toMs - 2 * 86_400_000, toMs } as const;
   return usage.read({ ...query, permitted: ["*"], others: "all", ...members }, "reader");

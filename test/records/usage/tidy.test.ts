@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { UsageCells } from "../../../src/records/usage/cells.ts";
+import { spansOf } from "../../../src/records/usage/read-parts.ts";
 import { tidy, TIDY_BOUNDS, type TidyBounds } from "../../../src/records/usage/tidy.ts";
 import { UsageFile, usageFile } from "../../../src/records/usage/usage-file.ts";
-import { readUsage, spansOf } from "../../../src/records/usage/usage-reader.ts";
+import { readUsage } from "../../../src/records/usage/usage-reader.ts";
 import { OTHER, type UsageRow } from "../../../src/records/usage/usage.ts";
 import { runsIn, type UsageFolder, usageFolder } from "./folder.ts";
 

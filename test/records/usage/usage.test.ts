@@ -4,12 +4,12 @@ import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, it } from "node:test";
 
-import { Problem } from "../../../src/errors.ts";
+import type { Problem } from "../../../src/errors.ts";
 import type { StoredUsage } from "../../../src/records/usage/stored-usage.ts";
-import { readUsage } from "../../../src/records/usage/usage-reader.ts";
+import { readUsage, UsageRead } from "../../../src/records/usage/usage-reader.ts";
 import { OTHER, type UsageSubject } from "../../../src/records/usage/usage.ts";
 import { until } from "../../contract/until.ts";
-import { readAll, runsIn, usageFolder } from "./folder.ts";
+import { answerOf, readAll, runsIn, usageFolder } from "./folder.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -111,7 +111,7 @@ describe("a read of usage", () => {
       permitted: string[],
       others: "all" | "none" | { family: string },
     ): Promise<{ names: Set<string>; runs: number }> => {
-      const rows = await usage.read(
+      const { rows } = await usage.read(
         { by: "container", step: "day", fromMs: Date.now() - HOUR_MS, toMs: Date.now() + 60_000, permitted, others },
         "reader",
       );
@@ -124,18 +124,45 @@ describe("a read of usage", () => {
     assert.equal((await seen(["acme-1*"], { family: "f" })).names.has(OTHER), true);
   });
 
-  it("that selects too much is refused with the members to change", async () => {
+  it("that finds more entries than an answer has places adds up those of the family with the most, and says so", async () => {
     await using folder = await usageFolder();
     await using usage = folder.open();
-    for (let at = 0; at < 10_100; at++)
-      count(usage, { container: `c${at % 9_000}`, family: `f${at % 2}`, task: `${at}` });
-    await assert.rejects(readAll(usage, { by: "task" }), (error: unknown) => {
-      assert.ok(error instanceof Problem);
-      assert.equal(error.code, "request_invalid");
-      assert.match(error.message, /^from and to select more than 10000 entries$/);
-      return true;
-    });
-    assert.equal(runsIn(await readAll(usage)), 10_100);
+    for (let at = 0; at < 10_100; at++) count(usage, { family: "flood", task: `t${at}` }, at === 10_099 ? 3 : 1);
+    count(usage, { family: "quiet", container: "quiet", task: "named" });
+    const { rows, isTruncated } = await answerOf(usage, { by: "task" });
+    assert.deepEqual([rows.length <= 10_000, isTruncated, runsIn(rows)], [true, true, 10_103]);
+    assert.ok(rows.some(({ container, task }) => container === "quiet" && task === "named"));
+    assert.equal(rows.find(({ task }) => task === "t10099")?.runs["ok"], 3, "the busiest keeps its name");
+    assert.equal(rows[0]?.container, OTHER);
+    assert.deepEqual([rows[0].task, runsIn([rows[0]]) >= 101], [OTHER, true]);
+    const all = await answerOf(usage);
+    assert.deepEqual([all.isTruncated, runsIn(all.rows)], [false, 10_103]);
+  });
+
+  it("of a token looks at the rows of its containers only, and never fails because of those of others", async () => {
+    await using folder = await usageFolder();
+    const [toMs, file] = [Date.now() + 60_000, path.join(folder.runs, "usage.sqlite")];
+    {
+      await using usage = folder.open();
+      for (let at = 0; at < 3_000; at++) {
+        count(usage, { container: `flood-${at}`, family: "flood" }, 1, Date.now() - Math.floor(at / 150) * HOUR_MS);
+      }
+      for (let at = 0; at < 30; at++) count(usage, { container: `acme-${at}`, family: at % 2 ? "f" : "g" });
+    }
+    const query = { by: "container", step: "day", fromMs: toMs - DAY_MS, toMs, others: { family: "f" } } as const;
+    const steps = (permitted: string[]): [steps: number, runs: number] => {
+      // A step reads one part, or 100 rows of it.
+      const read = new UsageRead(file, { ...query, permitted }, { stepRows: 100, stepMs: 0, rows: 10_000 });
+      let made = 1;
+      while (!read.step()) made++;
+      const { rows } = read.answer();
+      read.close();
+      return [made, runsIn(rows)];
+    };
+    const [few, runs] = steps(["acme-*", "acme-1", "acme-1*"]);
+    assert.deepEqual([few <= 7, runs], [true, 30], `${few} steps`);
+    const [many, all] = steps(["*"]);
+    assert.deepEqual([many >= 20, all], [true, 3_030], `${many} steps`);
   });
 
   it("takes turns with the other reads of its family, and is refused when too many wait", async () => {
@@ -169,7 +196,7 @@ describe("the file of the counts", () => {
       // Another connection may open the file while it is created.
       try {
         const found = readUsage(file, query);
-        return "rows" in found && runsIn(found.rows) === 1;
+        return runsIn(found.rows) === 1;
       } catch {
         return false;
       }
