@@ -85,6 +85,11 @@ export class Pool {
     return this.#waiting.length >= MAX_WAITING;
   }
 
+  /** The number of spares, of guests that are being started, and of runs that wait for one. */
+  get state(): { spares: number; starting: number; waiting: number } {
+    return { spares: this.#spares.length, starting: this.#starting, waiting: this.#waiting.length };
+  }
+
   /**
    * @param replaces whether the container has lost its guest. It then comes before containers that had none.
    * @returns a spare, or the promise of a guest that is started for the caller. @throws {Problem} `sandbox_failed`.

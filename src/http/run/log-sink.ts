@@ -38,7 +38,7 @@ export class LogFileSink implements RunLogSink {
     let shown: string | null = null;
     const show = (): string => (shown ??= secrets ? redactionOf(secrets).text(text.toString()) : text.toString());
     this.#keep(level, text.length, show);
-    log.task(trace.run, trace.container, level, show);
+    log.task(trace, level, show);
   }
 
   lateError(problem: Problem): void {
@@ -47,7 +47,7 @@ export class LogFileSink implements RunLogSink {
     const shown = secrets ? redactionOf(secrets).problem(problem) : problem;
     const text = `after the answer: ${shown.options.error?.stack ?? shown.message}`;
     this.#keep(ERROR_LEVEL, Buffer.byteLength(text), () => text);
-    log.lateError(trace.run, trace.container, jti, shown, this.#failed);
+    log.lateError(trace, jti, shown, this.#failed);
     this.#failed = true;
   }
 

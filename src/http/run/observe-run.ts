@@ -17,12 +17,11 @@ const JSON_TYPE = "application/json";
  * @param over is called once, when the guest is done with the run.
  */
 export function observeRun(
-  { request, answer, container, subject, secrets, recorded }: RunCall,
+  { request, subject, secrets, recorded }: RunCall,
   trace: RunTrace,
   { log, proxies, runCounts, records }: Pick<RunDependencies, "log" | "proxies" | "runCounts" | "records">,
   over: () => void,
 ): RunObserver {
-  const { run } = answer;
   const { jti } = subject;
   const client = proxies.clientOf(request);
   let type = JSON_TYPE;
@@ -42,10 +41,10 @@ export function observeRun(
     failed: (problem, isCut) => {
       const error = secrets ? redactionOf(secrets).problem(problem) : problem;
       trace.failed(error);
-      if (isCut) log.run(run, container, jti, client, error);
+      if (isCut) log.run(trace, jti, client, error);
     },
     refused: (refusal) => {
-      log.refused(run, container, jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
+      log.refused(trace, jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
     },
     usesEgress: (use) => (trace.egress = use),
     logSink: new LogFileSink({ log, counts: runCounts, records, trace, jti, secrets, recorded }),

@@ -26,6 +26,8 @@ export interface RunCall {
   /** The name of a task that is run once and not published, or null. */
   readonly draft: string | null;
   readonly taskUrl: string | null;
+  /** The trace that the caller's request belongs to, or null. */
+  readonly traceparent: string | null;
   readonly subject: LimitSubject;
   readonly group: IsolationGroup;
   /** The only code that the token may run, or null. */

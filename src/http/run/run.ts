@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
+import type { Decision } from "../../limits/store.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { asProblem } from "../problem.ts";
@@ -33,7 +34,13 @@ export class RunEndpoint {
 
   /** @throws {Problem} until the request is authorized; after that, the run answers every error itself. */
   async handle(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
-    const call = await authorizeRun(request, response, target, path, this.#with);
+    let call: RunCall;
+    try {
+      call = await authorizeRun(request, response, target, path, this.#with);
+    } catch (error) {
+      this.#with.runMetrics.refused(asProblem(error).code);
+      throw error;
+    }
     try {
       const outcome = await this.#run(call);
       if (call.recorded) await call.recorded.finish(call.trace!, outcome);
@@ -84,7 +91,13 @@ export class RunEndpoint {
   async #look({ container, subject, answer }: RunCall): Promise<void> {
     const decision = await this.#with.limiter.look(container, subject);
     answer.usage = decision.usage;
-    if (!decision.admitted) throw limitProblem(container, decision);
+    if (!decision.admitted) throw this.#limited(container, decision);
+  }
+
+  #limited(container: string, decision: Decision): Problem {
+    const problem = limitProblem(container, decision);
+    this.#with.runMetrics.decided(problem.code);
+    return problem;
   }
 
   async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
@@ -128,9 +141,20 @@ export class RunEndpoint {
 
   async #admit(call: RunCall): Promise<RunTrace> {
     const { container, subject, answer } = call;
-    const decision = await this.#with.limiter.admit(container, subject);
+    const { limiter, runMetrics } = this.#with;
+    const askedMs = performance.now();
+    let decision: Decision;
+    try {
+      decision = await limiter.admit(container, subject);
+    } catch (error) {
+      runMetrics.decided("store_unavailable");
+      throw error;
+    } finally {
+      runMetrics.waitedForStore(performance.now() - askedMs);
+    }
     answer.decided(decision);
-    if (!decision.admitted) throw limitProblem(container, decision);
+    if (!decision.admitted) throw this.#limited(container, decision);
+    runMetrics.decided("admitted");
     for (const { claims } of callersOf(call)) this.#with.tokens.uses.ran(claims);
     return (call.trace = this.#with.traces.admitted(call));
   }
@@ -143,9 +167,9 @@ export class RunEndpoint {
   }
 
   #contextOf(call: RunCall, data: string | null): string {
-    const { request, container, caller, secrets, answer } = call;
+    const { request, container, caller, secrets, answer, traceparent } = call;
     const origin = this.#with.proxies.originOf(request);
-    const run = { id: answer.run, container, origin, params: caller.claims.params };
+    const run = { id: answer.run, container, origin, params: caller.claims.params, traceparent };
     return contextText(runContext(request, targetOfTask(call), run), data, secrets?.json);
   }
 
@@ -154,15 +178,16 @@ export class RunEndpoint {
    * fault of a body, and every answer has the rate-limit headers.
    */
   async #refuse(cause: unknown, call: RunCall): Promise<void> {
-    const { request, container, subject, secrets, answer, trace, recorded } = call;
+    const { request, container, subject, secrets, answer, trace, recorded, traceparent } = call;
     let error = cause;
     if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
     // An error that the task throws may hold its secrets.
     if (secrets) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
     const client = proxies.clientOf(request);
-    if (answer.isCounted) log.run(answer.run, container, subject.jti, client, error);
-    else log.refusedRun(call.memory.name, answer.run, container, subject.jti, client, error);
+    const run = trace ?? { run: answer.run, container, task: call.task, traceparent };
+    if (answer.isCounted) log.run(run, subject.jti, client, error);
+    else log.refusedRun(call.memory.name, run, subject.jti, client, error);
     if (!trace) this.#with.traces.refused(call, asProblem(error));
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
     if (trace && recorded) await recorded.fail(trace);
