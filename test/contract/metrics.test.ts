@@ -90,6 +90,10 @@ describe("/metrics counts", () => {
     assert.equal(sum("caisson_runs_total", { outcome: "called_back" }), 1);
     assert.equal(sum("caisson_runs_total", { outcome: "syntax" }), 1);
     assert.equal(sum("caisson_runs_total"), 6);
+    for (const code of ["task_threw", "task_error", "code_syntax"]) {
+      assert.equal(sum("caisson_run_errors_total", { code }), 1, code);
+    }
+    assert.equal(sum("caisson_run_errors_total"), 3);
     assert.equal(sum("caisson_run_duration_seconds_count"), 6);
     assert.equal(sum("caisson_run_start_seconds_count"), 6);
     assert.equal(sum("caisson_run_start_seconds_count", { start: "warm" }), 5);

@@ -5,6 +5,7 @@ import { Histogram } from "./histogram.ts";
 export interface MeasuredRun {
   readonly container: string;
   readonly status: string;
+  readonly error: { readonly code: string } | null;
   /** How the guest of the run was found; null if no guest received the run. */
   readonly start: string | null;
   readonly admission: { readonly nowMs: number };
@@ -44,6 +45,7 @@ export class RunMetrics {
   readonly #listed: ReadonlyMap<string, ContainerCounts>;
   readonly #others: ContainerCounts;
   readonly #starts: ReadonlyMap<string, Histogram>;
+  readonly #errors: Counts;
   readonly #refusals: Counts;
   readonly #decisions: Counts = zeros(DECISIONS);
   readonly #store = new Histogram();
@@ -53,6 +55,7 @@ export class RunMetrics {
     this.#listed = new Map(containers.map((name) => [name, this.#emptyCounts()]));
     this.#others = this.#emptyCounts();
     this.#starts = new Map(starts.map((start) => [start, new Histogram()]));
+    this.#errors = zeros(codes);
     this.#refusals = zeros(codes);
   }
 
@@ -71,9 +74,10 @@ export class RunMetrics {
     this.#store.observe(milliseconds);
   }
 
-  ended({ container, status, start, admission, sentMs, endedMs }: MeasuredRun): void {
+  ended({ container, status, error, start, admission, sentMs, endedMs }: MeasuredRun): void {
     const counts = this.#countsOf(container);
     counts.outcomes[status]!++;
+    if (error !== null) this.#errors[error.code]!++;
     if (sentMs === 0) return;
     counts.duration.observe(endedMs - sentMs);
     this.#starts.get(start!)?.observe(sentMs - admission.nowMs);
@@ -95,6 +99,11 @@ export class RunMetrics {
       all.flatMap(([labels, { outcomes }]) =>
         this.#outcomes.map((outcome) => [{ ...labels, outcome }, outcomes[outcome]!] as const),
       ),
+    );
+    yield counter(
+      "caisson_run_errors_total",
+      "Admitted runs that have ended with an error, by its code.",
+      Object.entries(this.#errors).map(([code, count]) => [{ code }, count]),
     );
     yield histogram(
       "caisson_run_duration_seconds",
