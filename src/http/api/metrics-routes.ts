@@ -2,7 +2,9 @@ import { createHash, timingSafeEqual } from "node:crypto";
 
 import { EXPOSITION_TYPE } from "../../telemetry/metrics/exposition.ts";
 import { readCredential } from "../credential.ts";
-import { readParameters } from "./parameters.ts";
+import { parseTarget } from "../target.ts";
+import { NO_QUERY } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 import { type Api, type ApiDependencies, authenticate, type Call, forbidden, resource, text } from "./route.ts";
 
 /** Serves the metrics, for administrators and for the collector that has the token of `--metrics-token`. */
@@ -18,8 +20,9 @@ export function serveMetrics(api: Api, dependencies: ApiDependencies): void {
 /** @throws {Problem} unless the request has the token of the collector, or a token of an administrator */
 async function authorize(call: Call, dependencies: ApiDependencies): Promise<void> {
   const { metricsToken, config } = dependencies;
-  const query = readParameters(call.env.incoming.url!, []);
-  const { token } = readCredential(call.env.incoming, query, config.queryKey);
+  const { incoming } = call.env;
+  readQuery(incoming.url!, NO_QUERY);
+  const { token } = readCredential(incoming, parseTarget(incoming.url!).query, config.queryKey);
   if (metricsToken !== null && isSame(token, metricsToken)) return;
   const { claims } = await authenticate(call, dependencies);
   if (!claims.admin) throw forbidden();

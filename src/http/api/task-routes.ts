@@ -9,11 +9,12 @@ import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
-import { containerName, parseTarget, taskName } from "../target.ts";
+import { containerName, taskName } from "../target.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { listPage } from "./list-page.ts";
-import { pageQuery } from "./page-query.ts";
+import { DRY_RUN, PAGE } from "./queries.ts";
 import { readBytes } from "./read-json.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -45,7 +46,7 @@ const SEGMENT = "{[^/]*}";
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   const { tasks, issueRate } = dependencies;
   const path = `/api/tasks/:container${SEGMENT}`;
-  resource(api, path, { GET: listTasks(dependencies) }, "own");
+  resource(api, path, { GET: listTasks(dependencies) }, { GET: PAGE });
   resource(
     api,
     `${path}/:name${SEGMENT}`,
@@ -69,7 +70,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       },
       PUT: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
-        if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
+        if (readQuery(call.env.incoming.url!, DRY_RUN).dryRun) return await dryRun(call, ref, by, dependencies);
         await issueRate.look(by);
         const members = await readMembers(call, dependencies, by);
         const check = codeCheck(ref, by, dependencies);
@@ -85,7 +86,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         return json(200, { ...ref, deleted: true });
       },
     },
-    { PUT: ["dryRun"] },
+    { PUT: DRY_RUN },
   );
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
@@ -116,15 +117,6 @@ async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDep
   return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
 }
 
-/** @throws {Problem} `request_invalid` if the query has another parameter or value. */
-function isDryRun(call: Call): boolean {
-  const { query } = parseTarget(call.env.incoming.url!);
-  const given = query.getAll("dryRun");
-  if (given.length === 0) return false;
-  if (given.length === 1 && /^(?:true|false)$/.test(given[0]!)) return given[0] === "true";
-  throw new Problem("request_invalid", "dryRun must be true or false, once");
-}
-
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {
   return async (code) => {
     await checkCode(containers, container, await by.limitSubject(), withoutPreamble(Buffer.from(code)));
@@ -136,10 +128,10 @@ function listTasks(dependencies: ApiDependencies): Handler {
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
-    const { after, count } = pageQuery(call);
+    const { cursor = "", limit } = readQuery(call.env.incoming.url!, PAGE);
     requireTasksVerb(by, container);
-    const page = await listPage<Task>("tasks", after, count, {
-      read: (cursor, most) => tasks.list(container, cursor, most),
+    const page = await listPage<Task>("tasks", cursor, limit, {
+      read: (after, most) => tasks.list(container, after, most),
       entriesPerTurn: TASKS_PER_TURN,
       holder: by.family,
       cursorOf: ({ name }) => name,

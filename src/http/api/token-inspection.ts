@@ -6,8 +6,9 @@ import type { IssuedToken } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import { containerName, decode } from "../target.ts";
 import { listPage } from "./list-page.ts";
-import { pageQuery } from "./page-query.ts";
+import { TOKEN_PAGE } from "./queries.ts";
 import { readBytes } from "./read-json.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -35,12 +36,11 @@ export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
     const { claims: by, family } = await authenticate(call, dependencies);
-    const { after, count, query } = pageQuery(call, ["container"]);
-    const containerParam = query.get("container");
-    const container = containerParam === null ? null : containerName(containerParam);
+    const query = readQuery(call.env.incoming.url!, TOKEN_PAGE);
+    const container = query.container === undefined ? null : containerName(query.container);
     if (!permitsVerb(by, "issue")) throw forbidden();
     const { store } = tokens;
-    const page = await listPage<IssuedToken>("tokens", after, count, {
+    const page = await listPage<IssuedToken>("tokens", query.cursor ?? "", query.limit, {
       read: (cursor, most) => (by.admin ? store.list(cursor, most) : store.listBelow(by, cursor, most)),
       // Any tenant can request this list at any time, so its turns are the shortest.
       entriesPerTurn: by.admin ? TOKENS_PER_TURN : 1,
