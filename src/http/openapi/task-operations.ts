@@ -14,7 +14,7 @@ import {
   TOKEN_ERRORS,
 } from "./operation.ts";
 import { ANSWERED_RECORD, EXAMPLE_RECORD } from "./run-schemas.ts";
-import { EXAMPLE_JTI, LIMITS, NEXT, UNIX_SECONDS } from "./schemas.ts";
+import { EXAMPLE_JTI, LIMITS, NEXT } from "./schemas.ts";
 
 const TAG = "Tasks";
 
@@ -38,7 +38,7 @@ const members = {
   fresh: z.boolean(),
   exp: z.int().nullable(),
   by: z.string(),
-  changedAt: UNIX_SECONDS,
+  changedAt: z.iso.datetime(),
 };
 const end = {
   expired: z.boolean().exactOptional(),
@@ -68,7 +68,7 @@ const EXAMPLE = {
   fresh: false,
   exp: null,
   by: EXAMPLE_JTI,
-  changedAt: 1_795_353_012,
+  changedAt: "2026-11-23T10:00:12.000Z",
 };
 const EXAMPLE_RUN = { record: { ...EXAMPLE_RECORD, result: 42 } };
 const PATH = "/api/tasks/{container}/{task}";
