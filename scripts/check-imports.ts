@@ -12,8 +12,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
   capacity: ["config"],
+  metrics: ["containers", "egress", "records", "telemetry", ...LEAVES],
   service: [
     "capacity",
+    "metrics",
     "stores",
     "http",
     "tokens",

@@ -29,6 +29,8 @@ if (process.platform === "linux") {
     installProgram("faketime", "faketime");
     // Creates certificates.
     installProgram("openssl", "openssl");
+    // Checks metrics and alert rules.
+    installProgram("promtool", "prometheus");
   }
 }
 

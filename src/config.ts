@@ -1,6 +1,7 @@
 import { type ContainerConfig, CONTAINERS } from "./config/groups/containers.ts";
 import { DATA, type DataConfig } from "./config/groups/data.ts";
 import { LISTENING, type ListeningConfig } from "./config/groups/listening.ts";
+import { METRICS, type MetricsConfig } from "./config/groups/metrics.ts";
 import { NETWORK, type NetworkConfig } from "./config/groups/network.ts";
 import { type NodeConfig, NODES } from "./config/groups/nodes.ts";
 import { type QuotaConfig, QUOTAS } from "./config/groups/quotas.ts";
@@ -24,6 +25,7 @@ export interface Config
     RateLimitConfig,
     QuotaConfig,
     RecordConfig,
+    MetricsConfig,
     NodeConfig {}
 
 /** The settings by the headings of `--help` and of the settings page, in reading order. */
@@ -38,6 +40,7 @@ export const SETTING_GROUPS: Readonly<Record<string, Readonly<Record<string, Set
   "Rate limits": RATE_LIMITS,
   "Caps and quotas of tokens": QUOTAS,
   "Records of runs": RECORDS,
+  Metrics: METRICS,
   "Several nodes": NODES,
 };
 
@@ -53,5 +56,6 @@ export const SETTINGS: Settings<Config> = {
   ...RATE_LIMITS,
   ...QUOTAS,
   ...RECORDS,
+  ...METRICS,
   ...NODES,
 };

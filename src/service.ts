@@ -15,10 +15,13 @@ import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import type { Egress } from "./egress/gateway.ts";
 import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
+import { PROBLEMS } from "./error-codes.ts";
 import { Problem } from "./errors.ts";
+import type { ApiDependencies } from "./http/api/route.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
 import { ConnectionShare } from "./http/connection-share.ts";
+import { VERSION } from "./http/headers.ts";
 import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { OpenConnections } from "./http/open-connections.ts";
@@ -28,12 +31,15 @@ import { cancelRun, runningIn } from "./http/run/find-runs.ts";
 import type { RunTrace } from "./http/run/run-trace.ts";
 import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
+import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
+import { type MeasuredService, metricsText } from "./metrics.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
 import type { Audit } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
 import { RecordThreads } from "./records/record-threads.ts";
+import { GUEST_STARTS, RUN_STATUSES } from "./records/record.ts";
 import { Records } from "./records/records.ts";
 import { StoredUsage } from "./records/usage/stored-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
@@ -49,6 +55,11 @@ import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } fr
 import { Tasks } from "./tasks/tasks.ts";
 import { egressCounts } from "./telemetry/egress-counts.ts";
 import { type Log, openLog } from "./telemetry/log.ts";
+import { EventLoopLag } from "./telemetry/metrics/event-loop-lag.ts";
+import { loadExposition } from "./telemetry/metrics/exposition.ts";
+import { Launches } from "./telemetry/metrics/launches.ts";
+import { readMetricsToken } from "./telemetry/metrics/read-token.ts";
+import { RunMetrics } from "./telemetry/metrics/run-metrics.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
@@ -104,6 +115,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
+  const metricsToken = await readMetricsToken(config.metricsToken);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   const history = identity ? await historyFolder(data, identity, log) : folder;
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
@@ -140,7 +152,9 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   let server: Server | null = null;
   const egress = openEgress(config, capacity.egressConnections, () => listeningPorts(server));
-  const launch = (): Promise<Guest> => launchGuest(sandbox, guests, { ...times, ...resources }, egress);
+  const launches = new Launches();
+  const launch = (): Promise<Guest> =>
+    launches.measure(() => launchGuest(sandbox, guests, { ...times, ...resources }, egress));
   const { level, held, layers } = sandbox.facts;
   // At isolation level "none" the service promises no isolation, so there is nothing to test.
   if (level !== "none") {
@@ -175,12 +189,32 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const kept = config.keepRuns === 0 ? null : recordStore;
   const records = new Records({ store: kept, drain, bounds: config, running });
   const runIds = new RunIds();
+  const runMetrics = new RunMetrics({
+    outcomes: RUN_STATUSES.filter((status) => status !== "running"),
+    starts: GUEST_STARTS,
+    codes: Object.keys(PROBLEMS),
+    containers: config.metricsContainers,
+  });
+  const node = config.nodeName ?? runIds.process;
   const traces = closers.adopt(
-    new RunTraces({ config, policies, records, usage, guests, node: config.nodeName ?? runIds.process }),
+    new RunTraces({ config, policies, records, usage, metrics: runMetrics, guests, node }),
     (open) => open.close(),
   );
   const nodes = await openNodes(config, link, tokens.keys, runIds.process, (silent) => log.pino.warn(silent));
   let draining = false;
+  const trouble = (): ReturnType<ApiDependencies["trouble"]> => {
+    if (draining) return "draining";
+    return link?.lost && config.onStoreLoss === "deny" ? "store_unavailable" : null;
+  };
+  const counts = { runCounts: runCounts(), egressCounts: egress.counts };
+  const lag = closers.adopt(new EventLoopLag(), (open) => open.close());
+  const measured: MeasuredService = {
+    ...{ version: VERSION, isolation: level, runs: runMetrics, containers, maxSlots: capacity.containers, guests },
+    ...{ launches, pool, lag, recordStore, usage, audit, drain, ...counts },
+    isReady: () => trouble() === null,
+    isRedisConnected: () => link && link.lost === null,
+    limitKeys: () => (store instanceof EmbeddedLimitStore ? store.size : null),
+  };
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   server = createListener(config, {
     config,
@@ -207,19 +241,21 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     runIds,
     traces,
     cancel: (container, run, by) => cancelRun(guests, container, run, by),
-    runCounts: runCounts(),
-    egressCounts: egress.counts,
+    ...counts,
+    runMetrics,
+    metricsText: () => metricsText(measured),
+    metricsToken,
     running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
     isolation: sandbox.facts,
-    trouble: () => {
-      if (draining) return "draining";
-      return link?.lost && config.onStoreLoss === "deny" ? "store_unavailable" : null;
-    },
+    trouble,
   });
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
   const openConnections = new OpenConnections(server);
-  if (identity && !(await isReadable(import.meta.filename, identity))) await threads.load();
+  // What is loaded later must be loaded now if the service's user cannot read it.
+  if (identity && !(await isReadable(import.meta.filename, identity))) {
+    await Promise.all([threads.load(), loadExposition()]);
+  }
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.

@@ -92,6 +92,19 @@ export function nodeName(input: string): string {
   return plainName(input);
 }
 
+const MAX_CONTAINER_NAMES = 50;
+
+/** Parses names of containers. The service checks the names of requests in the same way. */
+export function containerNames(texts: readonly string[]): string[] {
+  const names = [...new Set(texts.flatMap((input) => input.split(",")).map((input) => input.trim()))];
+  const wrong = names.find((name) => !/^[A-Za-z0-9_][\w.@-]{0,127}$/.test(name));
+  if (wrong !== undefined) throw new TypeError(`${JSON.stringify(wrong)} is not the name of a container`);
+  if (names.length > MAX_CONTAINER_NAMES) {
+    throw new TypeError(`${names.length} names are more than the maximum of ${MAX_CONTAINER_NAMES}`);
+  }
+  return names;
+}
+
 function plainName(input: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(input)) return input;
   throw new TypeError(

@@ -65,6 +65,16 @@ export class ContainerManager {
     return this.#taken;
   }
 
+  /** The number of live slots. */
+  get slots(): number {
+    return this.#alive;
+  }
+
+  /** The number of live containers. */
+  get activeContainers(): number {
+    return this.#containers.size;
+  }
+
   /** The names of the live containers. */
   names(): Iterable<string> {
     return this.#containers.keys();

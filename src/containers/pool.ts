@@ -102,6 +102,11 @@ export class Pool {
     return count >= MAX_WAITING_EVER || ofFamily >= MAX_WAITING / (ofFamily > 0 ? holders : holders + 1);
   }
 
+  /** The number of spares, of guests that are being started, and of runs that wait for one. */
+  get state(): { spares: number; starting: number; waiting: number } {
+    return { spares: this.#spares.length, starting: this.#starting, waiting: this.#waiting.length };
+  }
+
   /**
    * Families take turns. In its turn, a family's container that has lost its guest comes before those that had none.
    *

@@ -14,6 +14,8 @@ export interface TaskContext {
   url: string;
   query: Record<string, string | string[]>;
   headers: Record<string, string>;
+  /** The trace that the request belongs to (W3C Trace Context); null if it belongs to none. */
+  traceparent: string | null;
   body: unknown;
   params: Record<string, unknown>;
   secrets: Record<string, string>;
@@ -36,6 +38,7 @@ export function contextOf(run: Run): TaskContext {
     url: request.url,
     query,
     headers: request.headers,
+    traceparent: request.traceparent ?? null,
     body: request.body,
     params,
     secrets: assign(bare<string>(), request.secrets),

@@ -26,7 +26,8 @@ export const RUN_STATUSES = [
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** How the guest of a run was found: warm, a spare of the pool, or launched for the run. */
-export type GuestStart = "warm" | "new" | "cold";
+export const GUEST_STARTS = ["warm", "new", "cold"] as const;
+export type GuestStart = (typeof GUEST_STARTS)[number];
 
 export interface ConsoleLine {
   /** Milliseconds since the guest received the run. */

@@ -15,6 +15,8 @@ export interface RunNames {
   /** The name of the named task. */
   readonly task?: string;
   readonly jti: string;
+  /** The trace that the request belongs to. */
+  readonly traceparent?: string;
 }
 
 /** The service's log: JSON lines on stderr. No line contains a token, because no function here receives one. */

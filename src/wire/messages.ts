@@ -135,6 +135,8 @@ export interface RunContext {
   /** Absolute, without the reserved parameters. */
   url: string;
   headers: Record<string, string>;
+  /** The trace of the request (W3C Trace Context). */
+  traceparent?: string;
   /** The envelope's `data`. */
   body?: unknown;
   /** The token's params, which its holder can read. */

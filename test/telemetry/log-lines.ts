@@ -8,6 +8,8 @@ const [level, what] = process.argv.slice(2) as ["debug" | "info" | "error", stri
 const log = openLog(level);
 const cause = new Error("exit code 139");
 const names = { run: "r-1", container: "demo", jti: "jti-1" };
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const traced = { ...names, task: "hook", traceparent };
 switch (what) {
   case "failures":
     log.run(names, "192.0.2.7", new Problem("task_threw", "of the task"));
@@ -39,6 +41,13 @@ switch (what) {
     );
     break;
   }
+  case "traced":
+    log.run(traced, "192.0.2.7", new Problem("task_threw", "of the task"));
+    log.refusedRun("family-1", traced, "192.0.2.7", new Problem("token_limited", "of the limits"));
+    log.task(traced, 1, () => "a line");
+    log.lateError(traced, new Problem("task_threw", "late"), false);
+    log.refused(traced, { host: "10.0.0.1", port: 80, reason: "address", unreported: 0 });
+    break;
   case "connections":
     for (let at = 0; at < 1_000; at++) log.refusedConnection(`192.0.2.${at % 20}`, 64);
     break;

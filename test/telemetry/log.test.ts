@@ -39,6 +39,18 @@ it("a failed run is logged with its ids and code, and as an error only if the se
   assert.equal(defect!["level"], service!["level"]);
 });
 
+it("every line about a run names its task and its trace, if the run has them", () => {
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const written = lines("debug", "traced");
+  assert.equal(written.length, 5);
+  for (const line of written) {
+    assert.deepEqual(
+      [line["run"], line["container"], line["task"], line["traceparent"]],
+      ["r-1", "demo", "hook", traceparent],
+    );
+  }
+});
+
 it("at the level error, only failures of the service are logged, and not failures of tasks", () => {
   assert.deepEqual(
     lines("error", "failures").map(({ run }) => run),

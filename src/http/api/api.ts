@@ -6,6 +6,7 @@ import { serveAudit } from "./audit-routes.ts";
 import { cancelRoute } from "./cancel-route.ts";
 import { serveContainers } from "./container-routes.ts";
 import { serveLimits } from "./limit-routes.ts";
+import { serveMetrics } from "./metrics-routes.ts";
 import { servePublic } from "./public-routes.ts";
 import { type Api, type ApiDependencies, incomingOf, notFound, problem } from "./route.ts";
 import { serveRuns } from "./run-routes.ts";
@@ -28,6 +29,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
     container: { POST: (call) => problem(call, notFound(call.req.path)) },
     run: { DELETE: cancelRoute(dependencies) },
   });
+  serveMetrics(api, dependencies);
   servePublic(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path)));
   api.onError((error, call) => {

@@ -55,6 +55,10 @@ export interface ApiDependencies {
   readonly drain: Pick<Drain, "losses"> | null;
   readonly runCounts: RunCounts;
   readonly egressCounts: Pick<EgressCounts, "refused">;
+  /** Returns all metrics in the text format of Prometheus. */
+  readonly metricsText: () => Promise<string>;
+  /** The token that reads the metrics and nothing else; null if the operator set none. */
+  readonly metricsToken: string | null;
   /**
    * Runs a task once without publishing it.
    *

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { named, ok, type Operation } from "./operation.ts";
+import { named, ok, type Operation, TOKEN_ERRORS } from "./operation.ts";
 
 const TAG = "Service";
 
@@ -19,6 +19,7 @@ const health = named(
 );
 const jwks = named("KeySet", z.object({ keys: z.array(z.looseObject({ kty: z.string(), kid: z.string() })) }));
 const html = named("Html", z.string());
+const metrics = named("Metrics", z.string());
 const openApi = named("OpenApi", z.looseObject({ openapi: z.string() }));
 const index = named(
   "Index",
@@ -91,6 +92,29 @@ export const PUBLIC_OPERATIONS: readonly Operation[] = [
   },
   healthAt("/healthz", "getHealth", "Read whether the service takes runs"),
   healthAt("/readyz", "getReadiness", "Read whether the service takes runs, as /healthz"),
+  {
+    method: "get",
+    path: "/metrics",
+    id: "getMetrics",
+    tag: TAG,
+    summary: "Read the metrics of this node",
+    description: "For administrators, and for a collector with the token of --metrics-token.",
+    token: "required",
+    answers: [
+      {
+        status: 200,
+        description: "the text format of Prometheus",
+        content: [
+          {
+            type: "text/plain",
+            schema: metrics,
+            example: "# HELP caisson_ready 1 if the service takes runs\n# TYPE caisson_ready gauge\ncaisson_ready 1\n",
+          },
+        ],
+      },
+    ],
+    errors: TOKEN_ERRORS,
+  },
   {
     method: "get",
     path: "/.well-known/jwks.json",

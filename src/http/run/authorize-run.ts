@@ -15,6 +15,7 @@ import { viewOf } from "./record-view.ts";
 import { RunAnswer } from "./run-answer.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
+import { traceparentOf } from "./traceparent.ts";
 
 type AuthorizeDependencies = Pick<
   RunDependencies,
@@ -62,7 +63,8 @@ export async function authorizeRun(
   const view = viewOf(task, bearer);
   const recorded = options && new RecordAnswer({ answer, options, view, holder, accept, resultLimit });
   const run = { request, response, target, container, caller, bearer, task, draft: null, taskUrl: url, recorded };
-  return { ...run, subject, group, pin: claims.code, memory, secrets, answer, trace: null };
+  const traceparent = traceparentOf(request.headers["traceparent"]);
+  return { ...run, traceparent, subject, group, pin: claims.code, memory, secrets, answer, trace: null };
 }
 
 /** The memory of a request without a token belongs to the network of its client. */

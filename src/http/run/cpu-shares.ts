@@ -1,5 +1,6 @@
 import type { Guest } from "../../containers/guest/guest.ts";
 import type { Usage, UsageCell } from "../../records/usage/usage.ts";
+import type { RunMetrics } from "../../telemetry/metrics/run-metrics.ts";
 import { Execution } from "./execution.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -8,6 +9,9 @@ type MeasuredGuest = Pick<Guest, "listeners" | "process" | "ended">;
 export interface CpuSharesOptions {
   readonly guests: Iterable<MeasuredGuest>;
   readonly usage: Pick<Usage, "addCpu">;
+  readonly metrics: Pick<RunMetrics, "used">;
+  /** The processors that a guest may use. */
+  readonly cores: number;
   readonly cellOf: (trace: RunTrace) => UsageCell | null;
 }
 
@@ -16,14 +20,31 @@ const TICK_MS = 2_000;
 /** The most guests that are measured at once. A measurement takes the service some tenths of a millisecond. */
 const MAX_MEASURED = 200;
 
+/** The ended runs of a guest that count for the same. */
+interface EndedRuns {
+  readonly container: string;
+  runs: number;
+  /** Their time in flight since the last measurement. */
+  tookMs: number;
+  /** What earlier measurements have given them. */
+  cpuMs: number;
+}
+
 /** What the runs of a guest have taken since its last measurement. */
 interface Share {
   /** On the clock of `performance.now()`. */
   sinceMs: number;
   /** What the guest had used at its last measurement. */
   cpuMs: number;
-  /** The time in flight of runs that have ended, by what they count for. */
-  readonly ended: Map<UsageCell, number>;
+  /** The runs that have ended, by what they count for. */
+  ended: Map<UsageCell, EndedRuns>;
+}
+
+/** What a measurement shares out. */
+interface Due {
+  readonly guest: MeasuredGuest;
+  readonly ended: ReadonlyMap<UsageCell, EndedRuns>;
+  readonly inFlight: readonly { readonly trace: RunTrace; readonly cell: UsageCell; readonly tookMs: number }[];
 }
 
 /**
@@ -42,21 +63,24 @@ export class CpuShares {
 
   /** Called when a guest is done with a run. */
   ended(guest: MeasuredGuest, trace: RunTrace, cell: UsageCell): void {
-    const share = this.#shareOf(guest);
-    const tookMs = trace.endedMs - Math.max(trace.sentMs, share.sinceMs);
-    share.ended.set(cell, (share.ended.get(cell) ?? 0) + Math.max(0, tookMs));
+    const { ended, sinceMs } = this.#shareOf(guest);
+    let runs = ended.get(cell);
+    if (!runs) ended.set(cell, (runs = { container: trace.container, runs: 0, tookMs: 0, cpuMs: 0 }));
+    runs.runs++;
+    runs.tookMs += Math.max(0, trace.endedMs - Math.max(trace.sentMs, sinceMs));
+    runs.cpuMs += trace.sharedCpuMs;
   }
 
   /** Measures the guests that have had runs since their last measurement. */
   async measure(): Promise<void> {
     const nowMs = performance.now();
-    const due: { guest: MeasuredGuest; weights: Map<UsageCell, number> }[] = [];
+    const all: Due[] = [];
     for (const guest of this.#with.guests) {
-      const weights = this.#weightsOf(guest, nowMs);
-      if (weights.size > 0) due.push({ guest, weights });
-      if (due.length === MAX_MEASURED) break;
+      const due = this.#dueOf(guest, nowMs);
+      if (due) all.push(due);
+      if (all.length === MAX_MEASURED) break;
     }
-    await Promise.all(due.map(({ guest, weights }) => this.#shareOut(guest, weights, nowMs)));
+    await Promise.all(all.map((due) => this.#shareOut(due)));
     for (const [guest] of this.#shares) if (guest.ended) this.#shares.delete(guest);
   }
 
@@ -66,33 +90,53 @@ export class CpuShares {
     await this.measure();
   }
 
-  #weightsOf(guest: MeasuredGuest, nowMs: number): Map<UsageCell, number> {
-    const known = this.#shares.get(guest);
-    const weights = new Map(known?.ended);
+  /** Takes what a guest has had until now. Runs that end during the measurement belong to the next one. */
+  #dueOf(guest: MeasuredGuest, nowMs: number): Due | null {
+    const share = this.#shares.get(guest);
+    const sinceMs = share?.sinceMs ?? 0;
+    const inFlight: Due["inFlight"][number][] = [];
     for (const listener of guest.listeners()) {
-      const cell = listener instanceof Execution ? this.#with.cellOf(listener.trace) : null;
-      if (!cell) continue;
-      const { trace } = listener as Execution;
-      const tookMs = nowMs - Math.max(trace.sentMs, this.#shareOf(guest).sinceMs);
-      weights.set(cell, (weights.get(cell) ?? 0) + Math.max(0, tookMs));
+      if (!(listener instanceof Execution)) continue;
+      const { trace } = listener;
+      const cell = this.#with.cellOf(trace);
+      if (cell) inFlight.push({ trace, cell, tookMs: Math.max(0, nowMs - Math.max(trace.sentMs, sinceMs)) });
     }
-    return weights;
+    const ended = share?.ended ?? new Map<UsageCell, EndedRuns>();
+    if (ended.size === 0 && inFlight.length === 0) return null;
+    const taken = this.#shareOf(guest);
+    taken.ended = new Map();
+    taken.sinceMs = nowMs;
+    return { guest, ended, inFlight };
   }
 
-  async #shareOut(guest: MeasuredGuest, weights: ReadonlyMap<UsageCell, number>, nowMs: number): Promise<void> {
+  async #shareOut({ guest, ended, inFlight }: Due): Promise<void> {
+    const { usage, metrics, cores } = this.#with;
     const use = await guest.process.measure();
-    const share = this.#shareOf(guest);
+    // The guest has ended, so its time is unknown.
     if (!use) return;
+    const share = this.#shareOf(guest);
     const spentMs = Math.max(0, use.cpuMs - share.cpuMs);
-    const total = weights.values().reduce((sum, each) => sum + each, 0);
-    for (const [cell, weight] of weights) {
-      // Runs that took no time share equally.
-      const part = total > 0 ? weight / total : 1 / weights.size;
-      this.#with.usage.addCpu(cell, spentMs * part);
-    }
     share.cpuMs = use.cpuMs;
-    share.sinceMs = nowMs;
-    share.ended.clear();
+    let [tookMs, count] = [0, inFlight.length];
+    for (const run of inFlight) tookMs += run.tookMs;
+    for (const runs of ended.values()) {
+      tookMs += runs.tookMs;
+      count += runs.runs;
+    }
+    // Runs that took no time share equally.
+    const part = (ofMs: number, runs: number): number => spentMs * (tookMs > 0 ? ofMs / tookMs : runs / count);
+    // The time of a guest contains its start, which is no time of a run.
+    const most = (ofMs: number): number => ofMs * cores;
+    for (const [cell, { container, runs, tookMs: ofMs, cpuMs }] of ended) {
+      const spent = part(ofMs, runs);
+      usage.addCpu(cell, spent);
+      metrics.used(container, runs, cpuMs + Math.min(spent, most(ofMs)));
+    }
+    for (const { trace, cell, tookMs: ofMs } of inFlight) {
+      const spent = part(ofMs, 1);
+      trace.sharedCpuMs += Math.min(spent, most(ofMs));
+      usage.addCpu(cell, spent);
+    }
   }
 
   #shareOf(guest: MeasuredGuest): Share {

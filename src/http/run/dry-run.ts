@@ -14,6 +14,7 @@ import { RunAnswer } from "./run-answer.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunInput } from "./run-input.ts";
+import { traceparentOf } from "./traceparent.ts";
 
 /**
  * Runs a task once in an unused guest, without publishing it. The run is admitted and counted for the token of the request.
@@ -42,6 +43,7 @@ export async function dryRun(
   const call: RunCall = {
     ...{ request, response, container, caller, bearer: by, draft: name, answer, recorded, secrets, memory: by.memory },
     ...{ target: { path, query: new URLSearchParams(), search: "" }, task: null, taskUrl: null, trace: null },
+    traceparent: traceparentOf(request.headers["traceparent"]),
     subject: await by.limitSubject(),
     group: { isolationKey: `draft ${answer.run}`, fresh: true, net: caller.claims.net },
     pin: caller.claims.code,

@@ -27,6 +27,8 @@ export interface RunCall {
   /** The name of a task that is run once and not published, or null. */
   readonly draft: string | null;
   readonly taskUrl: string | null;
+  /** The trace that the caller's request belongs to, or null. */
+  readonly traceparent: string | null;
   readonly subject: LimitSubject;
   readonly group: IsolationGroup;
   /** The only code that the token may run, or null. */
@@ -43,9 +45,15 @@ export interface RunCall {
 }
 
 /** The names of the run in the log. */
-export function namesOf({ answer, container, task, draft, subject }: RunCall): RunNames {
+export function namesOf({ answer, container, task, draft, subject, traceparent }: RunCall): RunNames {
   const name = task?.name ?? draft;
-  return { run: answer.run, container, ...(name !== null && { task: name }), jti: subject.jti };
+  return {
+    run: answer.run,
+    container,
+    ...(name !== null && { task: name }),
+    jti: subject.jti,
+    ...(traceparent !== null && { traceparent }),
+  };
 }
 
 /** The tokens that the run is counted for. */

@@ -26,7 +26,7 @@ export function contextText(context: RunContext, data: string | null, secrets: s
 export function runContext(
   request: IncomingMessage,
   target: Target,
-  run: { id: string; container: string; origin: string; params: Params },
+  run: { id: string; container: string; origin: string; params: Params; traceparent: string | null },
 ): RunContext {
   const context: RunContext = {
     runId: run.id,
@@ -36,6 +36,7 @@ export function runContext(
     headers: publicHeaders(request.headers),
   };
   if (Object.keys(run.params).length > 0) context.params = run.params;
+  if (run.traceparent !== null) context.traceparent = run.traceparent;
   return context;
 }
 

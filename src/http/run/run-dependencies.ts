@@ -5,6 +5,7 @@ import type { Records } from "../../records/records.ts";
 import type { Sources } from "../../source/fetch.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { RunMetrics } from "../../telemetry/metrics/run-metrics.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
 import type { RunIds } from "../../telemetry/runs.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
@@ -27,6 +28,7 @@ export interface RunDependencies {
   readonly sources: Sources;
   readonly runIds: RunIds;
   readonly runCounts: RunCounts;
+  readonly runMetrics: RunMetrics;
   readonly records: Records;
   readonly traces: RunTraces;
   readonly log: Log;

@@ -83,6 +83,8 @@ export class RunTrace implements EndedRun {
   sentMs = 0;
   endedMs = 0;
   use: MeteredUse | null = null;
+  /** The estimated processor time until the last measurement of the guest. */
+  sharedCpuMs = 0;
   /** Set only for runs that are answered with their record. */
   meter: RunMeter | null = null;
   concurrentRuns = 0;

@@ -5,15 +5,17 @@ import type { LimitSources } from "../../limits/origin.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
 import type { Usage } from "../../records/usage/usage.ts";
+import type { RunMetrics } from "../../telemetry/metrics/run-metrics.ts";
 import { CpuShares } from "./cpu-shares.ts";
 import { callersOf, type RunCall } from "./run-call.ts";
 import { RunTrace } from "./run-trace.ts";
 
 export interface RunTracesOptions {
-  readonly config: Pick<Config, "containerLimit" | "tokenLimit" | "consoleLimit">;
+  readonly config: Pick<Config, "containerLimit" | "tokenLimit" | "consoleLimit" | "cpuLimit">;
   readonly policies: Pick<PolicyStore, "get">;
   readonly records: Pick<Records, "ended">;
   readonly usage: Pick<Usage, "admitted" | "ended" | "refused" | "addCpu">;
+  readonly metrics: Pick<RunMetrics, "ended" | "refused" | "used">;
   readonly guests: Iterable<Guest>;
   /** The name of this node. */
   readonly node: string;
@@ -29,9 +31,9 @@ export class RunTraces {
 
   constructor(options: RunTracesOptions) {
     this.#with = options;
-    const { guests, usage } = options;
-    this.#shares = new CpuShares({ guests, usage, cellOf: ({ cell }) => cell });
-    this.#defaults = { container: options.config.containerLimit, token: options.config.tokenLimit };
+    const { guests, usage, metrics, config } = options;
+    this.#shares = new CpuShares({ guests, usage, metrics, cores: config.cpuLimit, cellOf: ({ cell }) => cell });
+    this.#defaults = { container: config.containerLimit, token: config.tokenLimit };
   }
 
   /** Returns where the limits of a run may be set. */
@@ -62,7 +64,7 @@ export class RunTraces {
         bearer,
         network: memory.isPublic ? memory.name : null,
         callers: callersOf(call),
-        traceparent: traceparentOf(call.request.headers["traceparent"]),
+        traceparent: call.traceparent,
         file: recorded?.options.file ?? null,
         usage: answer.usage,
       },
@@ -97,12 +99,13 @@ export class RunTraces {
     if (trace.endedMs > 0) return;
     trace.endedMs = performance.now();
     if (this.#isStopping) trace.interrupted();
-    const { records, usage } = this.#with;
+    const { records, usage, metrics } = this.#with;
     const cell = trace.cell!;
     if (guest) this.#shares.ended(guest, trace, cell);
     const runMs = trace.sentMs === 0 ? 0 : trace.endedMs - trace.sentMs;
     const { bytesSent = 0, bytesReceived = 0 } = trace.egress ?? {};
     usage.ended(cell, trace.status, runMs, bytesSent + bytesReceived);
+    metrics.ended(trace);
     if (trace.meter) void trace.measure().then(() => records.ended(trace));
     else {
       records.ended(trace);
@@ -117,6 +120,7 @@ export class RunTraces {
 
   /** Counts a request that was refused before the admission. */
   refused(call: RunCall, problem: Problem): void {
+    this.#with.metrics.refused(problem.code);
     this.#with.usage.refused(this.#subjectOf(call), problem.code, Date.now());
   }
 
@@ -128,11 +132,4 @@ export class RunTraces {
       family: (bearer ?? caller).family,
     };
   }
-}
-
-/** A valid `traceparent` (W3C Trace Context, version 00). */
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-function traceparentOf(header: string | string[] | undefined): string | null {
-  return typeof header === "string" && TRACEPARENT.test(header) ? header : null;
 }

@@ -34,7 +34,13 @@ export class RunEndpoint {
 
   /** @throws {Problem} until the request is authorized; after that, the run answers every error itself. */
   async handle(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
-    const call = await authorizeRun(request, response, target, path, this.#with);
+    let call: RunCall;
+    try {
+      call = await authorizeRun(request, response, target, path, this.#with);
+    } catch (error) {
+      this.#with.runMetrics.refused(asProblem(error).code);
+      throw error;
+    }
     try {
       const outcome = await this.#run(call);
       if (call.recorded) await call.recorded.finish(call.trace!, outcome);
@@ -130,15 +136,28 @@ export class RunEndpoint {
 
   async #admit(call: RunCall): Promise<RunTrace> {
     const { container, subject, answer } = call;
-    const decision = await this.#with.limiter.admit(container, subject);
+    const { limiter, runMetrics } = this.#with;
+    const askedMs = performance.now();
+    let decision: Decision;
+    try {
+      decision = await limiter.admit(container, subject);
+    } catch (error) {
+      runMetrics.decided("store_unavailable");
+      throw error;
+    } finally {
+      runMetrics.waitedForStore(performance.now() - askedMs);
+    }
     answer.decided(decision);
     if (!decision.admitted) throw this.#limitProblem(call, decision);
+    runMetrics.decided("admitted");
     for (const { claims } of callersOf(call)) this.#with.tokens.uses.ran(claims);
     return (call.trace = this.#with.traces.admitted(call));
   }
 
   #limitProblem(call: RunCall, decision: Decision): Problem {
-    return limitProblem(call.container, decision, this.#with.traces.limitSources(call), call.bearer);
+    const problem = limitProblem(call.container, decision, this.#with.traces.limitSources(call), call.bearer);
+    this.#with.runMetrics.decided(problem.code);
+    return problem;
   }
 
   #mustBeInForce({ bearer, task }: RunCall): void {
@@ -149,9 +168,9 @@ export class RunEndpoint {
   }
 
   #contextOf(call: RunCall, data: string | null): string {
-    const { request, container, caller, secrets, answer } = call;
+    const { request, container, caller, secrets, answer, traceparent } = call;
     const origin = this.#with.proxies.originOf(request);
-    const run = { id: answer.run, container, origin, params: caller.claims.params };
+    const run = { id: answer.run, container, origin, params: caller.claims.params, traceparent };
     return contextText(runContext(request, targetOfTask(call), run), data, secrets?.json);
   }
 
