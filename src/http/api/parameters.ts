@@ -1,11 +1,14 @@
 import { Problem } from "../../errors.ts";
 import { parseTarget } from "../target.ts";
 
+/** The filter by labels: all that are given must hold. */
+const REPEATABLE = "label";
+
 /**
  * Returns the query of a request.
  *
  * @param target the request target (RFC 9112, section 3.2)
- * @param names the names of the parameters that the query may contain, each once, besides `key`
+ * @param names the names of the parameters that the query may contain, besides `key`; each once, except for `label`
  * @throws {Problem} `request_invalid` for any other parameter
  */
 export function readParameters(
@@ -20,7 +23,7 @@ export function readParameters(
       const shown = JSON.stringify(name.slice(0, 100));
       throw new Problem("request_invalid", `the query contains the unknown parameter ${shown}`, { hint });
     }
-    if (query.getAll(name).length > 1) {
+    if (name !== REPEATABLE && query.getAll(name).length > 1) {
       throw new Problem("request_invalid", `the query contains ${name} more than once`, { hint });
     }
   }

@@ -9,8 +9,10 @@ import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
-import { containerName, parseTarget, taskName } from "../target.ts";
+import { containerName, taskName } from "../target.ts";
 import { matches, matchesNone } from "./etags.ts";
+import { readFlag } from "./flag.ts";
+import { labelFilter } from "./label-filter.ts";
 import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";
 import { readBytes } from "./read-json.ts";
@@ -69,7 +71,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       },
       PUT: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
-        if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
+        if (readFlag(call, "dryRun")) return await dryRun(call, ref, by, dependencies);
         await issueRate.look(by);
         const members = await readMembers(call, dependencies, by);
         const check = codeCheck(ref, by, dependencies);
@@ -116,15 +118,6 @@ async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDep
   return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
 }
 
-/** @throws {Problem} `request_invalid` if the query has another parameter or value. */
-function isDryRun(call: Call): boolean {
-  const { query } = parseTarget(call.env.incoming.url!);
-  const given = query.getAll("dryRun");
-  if (given.length === 0) return false;
-  if (given.length === 1 && /^(?:true|false)$/.test(given[0]!)) return given[0] === "true";
-  throw new Problem("request_invalid", "dryRun must be true or false, once");
-}
-
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {
   return async (code) => {
     await checkCode(containers, container, await by.limitSubject(), withoutPreamble(Buffer.from(code)));
@@ -136,7 +129,8 @@ function listTasks(dependencies: ApiDependencies): Handler {
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
-    const { after, count } = pageQuery(call);
+    const { after, count, query } = pageQuery(call, ["label"]);
+    const hasLabels = labelFilter(query);
     requireTasksVerb(by, container);
     const page = await listPage<Task>("tasks", after, count, {
       read: (cursor, most) => tasks.list(container, cursor, most),
@@ -144,6 +138,7 @@ function listTasks(dependencies: ApiDependencies): Handler {
       holder: by.family,
       cursorOf: ({ name }) => name,
       describe: (task) => ({ ...describe(task), ...tasks.endOf(task) }),
+      filter: ({ labels }) => hasLabels === null || hasLabels(labels),
     });
     return jsonText(200, page);
   };
@@ -227,6 +222,8 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
     public: task.public,
     errors: task.errors,
     record: task.record,
+    labels: task.labels,
+    description: task.description,
     ...{ params, limits, timeout, net, fresh, exp, by },
     changedAt: Math.floor(at / 1_000),
   };

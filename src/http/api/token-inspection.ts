@@ -5,6 +5,7 @@ import { AUDIENCE, ISSUER } from "../../tokens/format.ts";
 import type { IssuedToken } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import { containerName, decode } from "../target.ts";
+import { labelFilter } from "./label-filter.ts";
 import { listPage } from "./list-page.ts";
 import { pageQuery } from "./page-query.ts";
 import { readBytes } from "./read-json.ts";
@@ -35,9 +36,10 @@ export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
     const { claims: by, family } = await authenticate(call, dependencies);
-    const { after, count, query } = pageQuery(call, ["container"]);
+    const { after, count, query } = pageQuery(call, ["container", "label"]);
     const containerParam = query.get("container");
     const container = containerParam === null ? null : containerName(containerParam);
+    const hasLabels = labelFilter(query);
     if (!permitsVerb(by, "issue")) throw forbidden();
     const { store } = tokens;
     const page = await listPage<IssuedToken>("tokens", after, count, {
@@ -47,7 +49,8 @@ export function listTokens(dependencies: ApiDependencies): Handler {
       holder: family,
       cursorOf: ({ claims: { jti } }) => jti,
       describe: (issued) => describe(issued, tokens),
-      filter: (issued) => container === null || permitsContainer(issued.claims, container),
+      filter: ({ claims }) =>
+        (container === null || permitsContainer(claims, container)) && (!hasLabels || hasLabels(claims.labels)),
     });
     return jsonText(200, page);
   };

@@ -40,7 +40,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
         return json(201, issued);
       },
     },
-    { GET: ["cursor", "limit", "container"] },
+    { GET: ["cursor", "limit", "container", "label"] },
   );
   resource(api, "/api/tokens/:jti{[^/]*}", {
     GET: inspectToken(dependencies),
