@@ -119,7 +119,7 @@ export const PROBLEMS = {
   },
   container_suspended: {
     status: 403,
-    fault: "limit",
+    fault: "caller",
     title: "The container is suspended",
     help: "An administrator has suspended the container, and can resume it with POST /api/containers/{container}/resume.",
   },

@@ -1,4 +1,4 @@
-import { NO_POLICY, type PolicyChange } from "../../policies/store.ts";
+import type { PolicyChange } from "../../policies/store.ts";
 import { resume, suspend } from "../../policies/suspend.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
@@ -40,7 +40,7 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
       const details = after.suspended ? { container: name, now: after.suspended.endsRuns } : { container: name };
       await audit(call, dependencies, what, by, details);
     }
-    return json(200, viewOfPolicy(policies.get(name) ?? NO_POLICY));
+    return json(200, viewOfPolicy(after));
   };
   resource(
     api,
