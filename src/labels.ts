@@ -12,7 +12,9 @@ const MAX_PATCHED = 2 * MAX_LABELS;
 /** The part of an invalid name that an error repeats. */
 const MAX_SHOWN_CHARS = 64;
 
-const NAME = /^[a-z0-9._-]{1,32}$/;
+/** A regular expression for the name of a label. */
+export const LABEL_NAME_PATTERN = "[a-z0-9._-]{1,32}";
+const NAME = new RegExp(`^${LABEL_NAME_PATTERN}$`);
 const NAME_FORM = "has an invalid name; use 1 to 32 of a-z 0-9 . _ -";
 const VALUE = `must be a text of at most ${MAX_VALUE_CHARS} characters`;
 const DESCRIPTION = `must be a text of at most ${MAX_DESCRIPTION_CHARS} characters`;
@@ -20,12 +22,13 @@ const DESCRIPTION = `must be a text of at most ${MAX_DESCRIPTION_CHARS} characte
 const value = z.string(VALUE).max(MAX_VALUE_CHARS, VALUE);
 
 /** Labels by name. */
-export const labelsMember: z.ZodType<Labels> = labelsOf(value, MAX_LABELS);
+export const labelsMember: z.ZodType<Labels> = labelsOf(value, MAX_LABELS, "string");
 
 /** A merge patch of labels (RFC 7396): `null` removes a label. */
 export const labelsPatchMember: z.ZodType<Readonly<Record<string, string | null>>> = labelsOf(
   value.nullable(),
   MAX_PATCHED,
+  ["string", "null"],
 );
 
 export const descriptionMember: z.ZodType<string> = z.string(DESCRIPTION).max(MAX_DESCRIPTION_CHARS, DESCRIPTION);
@@ -42,7 +45,12 @@ function formOf(most: number): string {
   return `must be an object of at most ${most} texts by their names, such as {"team": "billing"}`;
 }
 
-function labelsOf<T>(each: z.ZodType<T>, most: number): z.ZodType<Readonly<Record<string, T>>> {
+/** @param types the types of a value in JSON Schema */
+function labelsOf<T>(
+  each: z.ZodType<T>,
+  most: number,
+  types: string | string[],
+): z.ZodType<Readonly<Record<string, T>>> {
   return (
     z
       .unknown()
@@ -61,5 +69,11 @@ function labelsOf<T>(each: z.ZodType<T>, most: number): z.ZodType<Readonly<Recor
           error: (issue) => (issue.code === "invalid_key" ? NAME_FORM : undefined),
         }),
       )
+      .meta({
+        type: "object",
+        maxProperties: most,
+        propertyNames: { pattern: NAME.source },
+        additionalProperties: { type: types, maxLength: MAX_VALUE_CHARS },
+      })
   );
 }

@@ -11,7 +11,9 @@ export function containerCommand(): Command {
   return new Command("container")
     .description("show, suspend, resume and restart a container of a running service")
     .addCommand(ask("show", "GET", "print its limits, labels, description and suspension"))
-    .addCommand(ask("suspend", "POST", "answer its runs with 403 from now on").option("--now", "end its runs in flight"))
+    .addCommand(
+      ask("suspend", "POST", "answer its runs with 403 from now on").option("--now", "end its runs in flight"),
+    )
     .addCommand(ask("resume", "POST", "let it take runs again"))
     .addCommand(ask("restart", "POST", "replace its guests").option("--now", "end its runs in flight"));
 }

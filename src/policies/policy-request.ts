@@ -12,7 +12,7 @@ import type { PolicyChange } from "./store.ts";
  * @throws {Problem} `request_invalid` with every fault at once.
  */
 export function readLimits(input: unknown): Limits {
-  const parsed = policySchema.safeParse(input);
+  const parsed = policyRequest.safeParse(input);
   if (!parsed.success) throw membersProblem(SUBJECT, schemaFaults(parsed.error, whyNotInPut));
   return setLimits(parsed.data.limits ?? {});
 }
@@ -25,7 +25,7 @@ export function readLimits(input: unknown): Limits {
  * @throws {Problem} `request_invalid` with every fault at once.
  */
 export function readPatch(input: unknown): PolicyChange {
-  const parsed = policyPatchSchema.safeParse(input);
+  const parsed = policyPatch.safeParse(input);
   if (!parsed.success) throw membersProblem(SUBJECT, schemaFaults(parsed.error, whyNotInPatch));
   const { limits, labels, description } = parsed.data;
   return (before) =>
@@ -56,10 +56,10 @@ const NO_OBJECT = {
 const limits = z.exactOptional(settableLimitsMember.nullable());
 
 /** The body of `PUT /api/containers/{container}`. */
-export const policySchema: z.ZodType<PolicyMembers> = z.strictObject({ limits }, NO_OBJECT);
+export const policyRequest: z.ZodType<PolicyMembers> = z.strictObject({ limits }, NO_OBJECT);
 
 /** The body of `PATCH /api/containers/{container}`. */
-export const policyPatchSchema: z.ZodType<PolicyPatch> = z.strictObject(
+export const policyPatch: z.ZodType<PolicyPatch> = z.strictObject(
   {
     limits,
     labels: z.exactOptional(labelsPatchMember.nullable()),

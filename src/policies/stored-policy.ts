@@ -20,7 +20,7 @@ export function storedPolicy({ limits, labels, description, suspended }: Contain
 /**
  * Parses a stored policy as strictly as a request, because a member of a newer version may restrict the container.
  *
- * @throws {z.ZodError} if this version does not write such a policy.
+ * @throws {z.ZodError} if this version does not write the policy.
  */
 export function policyOf(stored: unknown): ContainerPolicy {
   const { limits = {}, labels = {}, description = null, suspended = null } = schema.parse(stored);

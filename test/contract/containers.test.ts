@@ -53,28 +53,28 @@ async function entry(container: string): Promise<Entry | undefined> {
 const NOTHING_ELSE = { labels: {}, description: null, suspended: null };
 
 /** What an answer has for a container with these limits and nothing else. */
-function policy(limits: object): object {
+function policyOf(limits: object): object {
   return { limits, ...NOTHING_ELSE };
 }
 
-/** What the list has for such a container. */
+/** What the list has for that container. */
 function entryOf(limits: object): object {
   return { policy: { limits }, ...NOTHING_ELSE };
 }
 
 describe("the policy of a container", () => {
   it("is the policy that was set last, until it is removed", async () => {
-    assert.deepEqual(await get("set"), policy({}));
-    assert.deepEqual(await set("set", { limits: { minute: 60, day: 9 } }), policy({ minute: 60, day: 9 }));
-    assert.deepEqual(await get("set"), policy({ minute: 60, day: 9 }));
-    assert.deepEqual(await set("set", { limits: { hour: 3, day: null } }), policy({ hour: 3 }));
-    assert.deepEqual(await get("set"), policy({ hour: 3 }));
+    assert.deepEqual(await get("set"), policyOf({}));
+    assert.deepEqual(await set("set", { limits: { minute: 60, day: 9 } }), policyOf({ minute: 60, day: 9 }));
+    assert.deepEqual(await get("set"), policyOf({ minute: 60, day: 9 }));
+    assert.deepEqual(await set("set", { limits: { hour: 3, day: null } }), policyOf({ hour: 3 }));
+    assert.deepEqual(await get("set"), policyOf({ hour: 3 }));
     for (let time = 0; time < 2; time++) {
       const answer = await service.request("DELETE", "/api/containers/set");
       assert.equal(answer.status, 200);
-      assert.deepEqual(answer.json(), policy({}));
+      assert.deepEqual(answer.json(), policyOf({}));
     }
-    assert.deepEqual(await get("set"), policy({}));
+    assert.deepEqual(await get("set"), policyOf({}));
   });
 
   it("applies to the next run of every token, and the lowest limit applies", async () => {
@@ -122,8 +122,8 @@ describe("the policy of a container", () => {
       await service.request("DELETE", `/api/containers/gone-${end}`);
       await service[end]();
       service = await startService(FLAGS, home);
-      assert.deepEqual(await get(`kept-${end}`), policy({ week: 7 }));
-      assert.deepEqual(await get(`gone-${end}`), policy({}));
+      assert.deepEqual(await get(`kept-${end}`), policyOf({ week: 7 }));
+      assert.deepEqual(await get(`gone-${end}`), policyOf({}));
       assert.deepEqual(await containerRecord(service, `kept-${end}`), limitRecord({ day: 50, week: 7, month: 500 }));
     });
   }
@@ -143,7 +143,7 @@ describe("the policy of a container", () => {
     const problem = assertProblem(answer, 400, "request_invalid");
     const members = problem.violations!.map(({ member }) => String(member));
     assert.deepEqual(members.toSorted(), ["limits.days", "limits.hour", "limits.minute", "wall"]);
-    assert.deepEqual(await get("faulty"), policy({}));
+    assert.deepEqual(await get("faulty"), policyOf({}));
   });
 
   for (const body of ["", "{", "minute=60", "null", "[]", `{"limits":${"[".repeat(100)}`, " ".repeat(70_000)]) {
@@ -279,7 +279,7 @@ describe("the policy and the list", () => {
       assertProblem(await service.request(method, target, { token, ...body }), 403, "token_forbidden");
       assertProblem(await service.request(method, target, { token: null, ...body }), 403, "token_missing");
     }
-    assert.deepEqual(await get("mine"), policy({}));
+    assert.deepEqual(await get("mine"), policyOf({}));
   });
 
   it("check the name after the token, and before the permission of the token", async () => {
@@ -291,7 +291,7 @@ describe("the policy and the list", () => {
         assertProblem(await service.request(method, target, { token: "x", json: {} }), 403, "token_invalid");
       }
     }
-    assert.deepEqual(await get("%6dine"), policy({}));
+    assert.deepEqual(await get("%6dine"), policyOf({}));
   });
 
   it("answer preflight requests of browsers", async () => {

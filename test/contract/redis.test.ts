@@ -186,7 +186,10 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     }, "the other node takes no run");
     assertProblem(await ended, 403, "container_suspended");
     await post("resume");
-    await until(async () => (await nodes[1].run("stopped", "globalThis.mark = 2")).status === 200, "it takes runs again");
+    await until(
+      async () => (await nodes[1].run("stopped", "globalThis.mark = 2")).status === 200,
+      "it takes runs again",
+    );
     await post("restart");
     await until(async () => {
       return (await nodes[1].run("stopped", "globalThis.mark ?? null")).json() === null;

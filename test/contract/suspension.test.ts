@@ -46,7 +46,9 @@ async function begun(container: string): Promise<void> {
 
 async function entry(container: string): Promise<(View & { running: number; parties: number }) | undefined> {
   const answer = await service.request("GET", "/api/containers", { query: { limit: "1000" } });
-  const { containers } = answer.json() as { containers: (View & { container: string; running: number; parties: number })[] };
+  const { containers } = answer.json() as {
+    containers: (View & { container: string; running: number; parties: number })[];
+  };
   return containers.find((each) => each.container === container);
 }
 
@@ -203,7 +205,10 @@ describe("a suspended container", () => {
     ] as const) {
       await act("audited", action, { query });
     }
-    const entries = [...(await audited("container suspended", "audited")), ...(await audited("container resumed", "audited"))];
+    const entries = [
+      ...(await audited("container suspended", "audited")),
+      ...(await audited("container resumed", "audited")),
+    ];
     assert.deepEqual(
       entries.map(({ by, details }) => [by, details]),
       [{ container: "audited", now: true }, { container: "audited", now: false }, { container: "audited" }].map(

@@ -51,7 +51,10 @@ it("a patch changes the members that it names, and null removes them (RFC 7396)"
     [{ limits: { minute: null, hour: 2 } }, { limits: { hour: 2, day: 9 } }],
     [{ limits: null }, { limits: {} }],
     [{ labels: { team: null, env: "prod" } }, { labels: { tier: "gold", env: "prod" } }],
-    [{ labels: null, description: "new" }, { labels: {}, description: "new" }],
+    [
+      { labels: null, description: "new" },
+      { labels: {}, description: "new" },
+    ],
     [{ description: null }, { description: null }],
     [{ labels: {} }, {}],
   ];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 
-import type { ContainerPolicy } from "../../src/policies/store.ts";
+import type { PolicyChange } from "../../src/policies/store.ts";
 import { openShared, type Shared } from "../../src/stores.ts";
 import { isRevokedOnRecord } from "../../src/tokens/store.ts";
 import { until } from "../contract/until.ts";
@@ -39,6 +39,11 @@ async function knownInTime(holds: () => boolean, what: string): Promise<void> {
     assert.ok(!isLate || known !== false, `${what} within ${LAG_MS} ms`);
     return known === true;
   }, what);
+}
+
+/** Returns the change that adds a label. */
+function labelling(name: string): PolicyChange {
+  return (before) => ({ ...before, labels: { ...before.labels, [name]: "1" } });
 }
 
 describe("the data that nodes share", { skip: await missing("redis-server") }, () => {
@@ -96,15 +101,13 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
     await using server = await startRedis();
     await nodesOn(server, async (one, other) => {
       const suspended = { at: 1, by: "me", endsRuns: false };
-      // Each node knows nothing of the change of the other node when it makes its own.
+      // Neither node has received the change of the other node when it makes its own.
       await one.policies.change("acme", (before) => ({ ...before, suspended }), "me");
       await other.policies.change("acme", (before) => ({ ...before, description: "other" }), "me");
-      const label = (name: string) => (before: ContainerPolicy) => ({
-        ...before,
-        labels: { ...before.labels, [name]: "1" },
-      });
       const labels = Array.from({ length: 8 }, (_, at) => `label-${at}`);
-      await Promise.all(labels.map((name, at) => (at % 2 ? one : other).policies.change("acme", label(name), "me")));
+      await Promise.all(
+        labels.map((name, at) => (at % 2 ? one : other).policies.change("acme", labelling(name), "me")),
+      );
       const last = await one.policies.change("acme", (before) => before, "me");
       assert.deepEqual([last.after.suspended, last.after.description], [suspended, "other"]);
       assert.deepEqual(Object.keys(last.after.labels).toSorted(), labels);

@@ -113,25 +113,25 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
 
     promise("changes nothing if the change throws", async ({ store }) => {
       await set(store, "demo", policy({ day: 1 }));
-      const change = (): never => {
-        throw new RangeError("too many");
-      };
-      await assert.rejects(store.change("demo", change, "me"), RangeError);
+      await assert.rejects(store.change("demo", failingChange, "me"), RangeError);
       assert.deepEqual(store.get("demo"), policy({ day: 1 }));
     });
 
-    promise("reports a container that was suspended, after it applies, and none that was resumed", async ({ store }) => {
-      const reported: [string, Suspension, boolean][] = [];
-      store.onSuspended((name, suspension) => {
-        reported.push([name, suspension, store.get(name)?.suspended != null]);
-      });
-      const suspended = { at: 1, by: "me", endsRuns: false };
-      await set(store, "demo", { ...NO_POLICY, suspended });
-      assert.deepEqual(reported, [["demo", suspended, true]]);
-      await remove(store, "demo");
-      await set(store, "other", policy({ day: 1 }));
-      assert.equal(reported.length, 1);
-    });
+    promise(
+      "reports a container that was suspended, after it applies, and none that was resumed",
+      async ({ store }) => {
+        const reported: [string, Suspension, boolean][] = [];
+        store.onSuspended((name, suspension) => {
+          reported.push([name, suspension, store.get(name)?.suspended != null]);
+        });
+        const suspended = { at: 1, by: "me", endsRuns: false };
+        await set(store, "demo", { ...NO_POLICY, suspended });
+        assert.deepEqual(reported, [["demo", suspended, true]]);
+        await remove(store, "demo");
+        await set(store, "other", policy({ day: 1 }));
+        assert.equal(reported.length, 1);
+      },
+    );
 
     promise("filters its containers by their policy", async ({ store }) => {
       for (const team of ["a", "b"]) await set(store, `of-${team}`, { ...NO_POLICY, labels: { team } });
@@ -141,6 +141,10 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
       );
     });
   });
+}
+
+function failingChange(): never {
+  throw new RangeError("too many");
 }
 
 export function policy(limits: ContainerPolicy["limits"]): ContainerPolicy {

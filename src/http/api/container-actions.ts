@@ -4,7 +4,8 @@ import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 import { containerName } from "../target.ts";
 import { viewOfPolicy } from "./container-view.ts";
-import { readFlag } from "./flag.ts";
+import { NOW } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -46,10 +47,9 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
     api,
     `${PATH}/suspend`,
     {
-      POST: (call) =>
-        change(call, "container suspended", (by) => suspend(by.claims.jti, readFlag(call, "now"), Date.now())),
+      POST: (call) => change(call, "container suspended", (by) => suspend(by.claims.jti, isNow(call), Date.now())),
     },
-    { POST: ["now"] },
+    { POST: NOW },
   );
   resource(api, `${PATH}/resume`, { POST: (call) => change(call, "container resumed", () => resume) });
   resource(
@@ -58,7 +58,7 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
     {
       POST: async (call) => {
         const [name, by] = await read(call, mayRestart);
-        const now = readFlag(call, "now");
+        const now = isNow(call);
         // A restart costs the machine the starts of processes, like the check of a task's code.
         await issueRate.admit(by);
         await restarts.restart(name, now);
@@ -66,8 +66,13 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
         return json(200, { container: name, restarted: true });
       },
     },
-    { POST: ["now"] },
+    { POST: NOW },
   );
+}
+
+/** Whether runs in flight end too. */
+function isNow(call: Call): boolean {
+  return readQuery(call.env.incoming.url!, NOW).now ?? false;
 }
 
 function isAdmin({ claims }: Caller): boolean {

@@ -7,9 +7,9 @@ import { containerName } from "../target.ts";
 import { serveContainerActions } from "./container-actions.ts";
 import { containerPage } from "./container-list.ts";
 import { viewOfPolicy } from "./container-view.ts";
-import { labelFilter } from "./label-filter.ts";
-import { pageQuery } from "./page-query.ts";
+import { LABELLED_PAGE } from "./queries.ts";
 import { readJson } from "./read-json.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -34,13 +34,16 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
     {
       GET: async (call) => {
         const caller = await authenticate(call, dependencies);
-        const { after, count, query } = pageQuery(call, ["label"]);
-        const filter = labelFilter(query);
+        const {
+          cursor: after = "",
+          limit: count,
+          label: filter = null,
+        } = readQuery(call.env.incoming.url!, LABELLED_PAGE);
         if (!permitsVerb(caller.claims, "issue")) throw forbidden();
         return json(200, await containerPage({ after, count, filter }, caller, dependencies));
       },
     },
-    "own",
+    { GET: LABELLED_PAGE },
   );
 
   const authorizeAdmin = async (call: Call): Promise<[string, Caller]> => {
@@ -83,13 +86,11 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   serveContainerActions(api, dependencies);
 }
 
-/** @throws {Problem} `request_invalid` with status 415 (RFC 5789, section 2.2) for a patch of another form */
+/** @throws {Problem} `request_invalid` for a patch of another form */
 function requirePatchType(call: Call): void {
   const [type = ""] = (call.env.incoming.headers["content-type"] ?? "").split(";", 1);
   if (type === "" || PATCH_TYPES.includes(type.trim().toLowerCase())) return;
   throw new Problem("request_invalid", "the body of a PATCH must be a JSON merge patch (RFC 7396)", {
-    status: 415,
     hint: "Send it as application/merge-patch+json or application/json.",
-    headers: { "Accept-Patch": "application/merge-patch+json, application/json" },
   });
 }

@@ -1,29 +1,35 @@
-import { Problem } from "../../errors.ts";
-import { isLabelName, type Labels, MAX_LABELS } from "../../labels.ts";
+import { z } from "zod";
 
-const HINT =
-  "label=team selects what has the label, and label=team=billing what has it with this value; all must hold.";
+import { isLabelName, LABEL_NAME_PATTERN, type Labels, MAX_LABELS } from "../../labels.ts";
+
+/** Whether labels satisfy all parameters `label` of a query. */
+export type LabelFilter = (labels: Labels) => boolean;
+
+const FORM = "must be a name of 1 to 32 of a-z 0-9 . _ -, or a name and a value such as team=billing";
 
 /**
- * Reads the parameters `label` of a list.
- *
- * @returns whether labels satisfy all of them; null if the query has none
- * @throws {Problem} `request_invalid` if a name is not valid, or if there are too many
+ * The parameters `label` of a list. `label=team` selects what has the label, and `label=team=billing` what has it with this
+ * value.
  */
-export function labelFilter(query: URLSearchParams): ((labels: Labels) => boolean) | null {
-  const wanted = query.getAll("label").map(readLabel);
-  if (wanted.length === 0) return null;
-  if (wanted.length > MAX_LABELS) {
-    throw new Problem("request_invalid", `label may be repeated at most ${MAX_LABELS} times`, { hint: HINT });
-  }
-  return (labels) =>
-    wanted.every(({ name, value }) => Object.hasOwn(labels, name) && (value === null || labels[name] === value));
-}
+export const labelParameter: z.ZodType<LabelFilter | undefined> = z
+  .array(z.string())
+  .max(MAX_LABELS, `may occur at most ${MAX_LABELS} times`)
+  .transform((texts, context): LabelFilter => {
+    const wanted = texts.map(readLabel);
+    if (wanted.some(({ name }) => !isLabelName(name))) {
+      context.addIssue({ code: "custom", message: FORM });
+      return z.NEVER;
+    }
+    return (labels) =>
+      wanted.every(({ name, value }) => Object.hasOwn(labels, name) && (value === null || labels[name] === value));
+  })
+  .optional()
+  .meta({
+    description: "only with this label, as `name` or `name=value`; can be repeated: all must hold",
+    items: { type: "string", pattern: `^${LABEL_NAME_PATTERN}(?:=|$)` },
+  });
 
 function readLabel(text: string): { readonly name: string; readonly value: string | null } {
   const at = text.indexOf("=");
-  const name = at < 0 ? text : text.slice(0, at);
-  if (isLabelName(name)) return { name, value: at < 0 ? null : text.slice(at + 1) };
-  const shown = JSON.stringify(name.slice(0, 100));
-  throw new Problem("request_invalid", `label names ${shown}, which is not 1 to 32 of a-z 0-9 . _ -`, { hint: HINT });
+  return at < 0 ? { name: text, value: null } : { name: text.slice(0, at), value: text.slice(at + 1) };
 }

@@ -1,11 +1,12 @@
-import { Problem } from "../../errors.ts";
 import { limitDetail, limitRecord } from "../../limits/record.ts";
 import type { KeyReading } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 import type { TokenStore } from "../../tokens/store.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
-import { containerName, decode, parseTarget } from "../target.ts";
+import { containerName, decode } from "../target.ts";
+import { DETAIL } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -50,7 +51,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
         return answerContainer(name, by, detail);
       },
     },
-    { GET: ["detail"], DELETE: ["detail"] },
+    { GET: DETAIL, DELETE: DETAIL },
   );
 
   const authorizeToken = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
@@ -81,7 +82,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
         return answerToken(jti, by, detail);
       },
     },
-    { GET: ["detail"], DELETE: ["detail"] },
+    { GET: DETAIL, DELETE: DETAIL },
   );
 }
 
@@ -96,11 +97,8 @@ async function mayRead(jti: string, by: Claims, store: TokenStore): Promise<bool
   return issued !== undefined && issued.claims.task !== null && issued.claims.parents.includes(by.jti);
 }
 
-/** @throws {Problem} `request_invalid` unless `detail` is absent, `true` or `false`, so that a typo is reported */
 function wantsDetail(call: Call): boolean {
-  const value = parseTarget(call.env.incoming.url!).query.get("detail") ?? "false";
-  if (value === "true" || value === "false") return value === "true";
-  throw new Problem("request_invalid", `detail is ${JSON.stringify(value.slice(0, 100))}; it must be true or false`);
+  return readQuery(call.env.incoming.url!, DETAIL).detail === true;
 }
 
 function record(usage: KeyReading, all: readonly KeyReading[], detail: boolean): Response {

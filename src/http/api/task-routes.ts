@@ -11,11 +11,10 @@ import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 import { containerName, taskName } from "../target.ts";
 import { matches, matchesNone } from "./etags.ts";
-import { readFlag } from "./flag.ts";
-import { labelFilter } from "./label-filter.ts";
 import { listPage } from "./list-page.ts";
-import { pageQuery } from "./page-query.ts";
+import { DRY_RUN, LABELLED_PAGE } from "./queries.ts";
 import { readBytes } from "./read-json.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -47,7 +46,7 @@ const SEGMENT = "{[^/]*}";
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   const { tasks, issueRate } = dependencies;
   const path = `/api/tasks/:container${SEGMENT}`;
-  resource(api, path, { GET: listTasks(dependencies) }, "own");
+  resource(api, path, { GET: listTasks(dependencies) }, { GET: LABELLED_PAGE });
   resource(
     api,
     `${path}/:name${SEGMENT}`,
@@ -71,7 +70,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       },
       PUT: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
-        if (readFlag(call, "dryRun")) return await dryRun(call, ref, by, dependencies);
+        if (readQuery(call.env.incoming.url!, DRY_RUN).dryRun) return await dryRun(call, ref, by, dependencies);
         await issueRate.look(by);
         const members = await readMembers(call, dependencies, by);
         const check = codeCheck(ref, by, dependencies);
@@ -87,7 +86,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         return json(200, { ...ref, deleted: true });
       },
     },
-    { PUT: ["dryRun"] },
+    { PUT: DRY_RUN },
   );
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
@@ -129,16 +128,15 @@ function listTasks(dependencies: ApiDependencies): Handler {
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
-    const { after, count, query } = pageQuery(call, ["label"]);
-    const hasLabels = labelFilter(query);
+    const { cursor = "", limit, label: hasLabels } = readQuery(call.env.incoming.url!, LABELLED_PAGE);
     requireTasksVerb(by, container);
-    const page = await listPage<Task>("tasks", after, count, {
-      read: (cursor, most) => tasks.list(container, cursor, most),
+    const page = await listPage<Task>("tasks", cursor, limit, {
+      read: (after, most) => tasks.list(container, after, most),
       entriesPerTurn: TASKS_PER_TURN,
       holder: by.family,
       cursorOf: ({ name }) => name,
       describe: (task) => ({ ...describe(task), ...tasks.endOf(task) }),
-      filter: ({ labels }) => hasLabels === null || hasLabels(labels),
+      filter: ({ labels }) => !hasLabels || hasLabels(labels),
     });
     return jsonText(200, page);
   };

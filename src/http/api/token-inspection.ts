@@ -5,10 +5,10 @@ import { AUDIENCE, ISSUER } from "../../tokens/format.ts";
 import type { IssuedToken } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import { containerName, decode } from "../target.ts";
-import { labelFilter } from "./label-filter.ts";
 import { listPage } from "./list-page.ts";
-import { pageQuery } from "./page-query.ts";
+import { TOKEN_PAGE } from "./queries.ts";
 import { readBytes } from "./read-json.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -36,13 +36,11 @@ export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
     const { claims: by, family } = await authenticate(call, dependencies);
-    const { after, count, query } = pageQuery(call, ["container", "label"]);
-    const containerParam = query.get("container");
-    const container = containerParam === null ? null : containerName(containerParam);
-    const hasLabels = labelFilter(query);
+    const query = readQuery(call.env.incoming.url!, TOKEN_PAGE);
+    const container = query.container === undefined ? null : containerName(query.container);
     if (!permitsVerb(by, "issue")) throw forbidden();
     const { store } = tokens;
-    const page = await listPage<IssuedToken>("tokens", after, count, {
+    const page = await listPage<IssuedToken>("tokens", query.cursor ?? "", query.limit, {
       read: (cursor, most) => (by.admin ? store.list(cursor, most) : store.listBelow(by, cursor, most)),
       // Any tenant can request this list at any time, so its turns are the shortest.
       entriesPerTurn: by.admin ? TOKENS_PER_TURN : 1,
@@ -50,7 +48,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
       cursorOf: ({ claims: { jti } }) => jti,
       describe: (issued) => describe(issued, tokens),
       filter: ({ claims }) =>
-        (container === null || permitsContainer(claims, container)) && (!hasLabels || hasLabels(claims.labels)),
+        (container === null || permitsContainer(claims, container)) && (!query.label || query.label(claims.labels)),
     });
     return jsonText(200, page);
   };
