@@ -16,6 +16,15 @@ const LASTING = `async (context) => {
   await new Promise(() => setInterval(() => {}, 1_000));
 }`;
 
+/** Code whose answer has begun when it writes to the log, and does not end. */
+const STREAMING = `((pulls) => new Response(new ReadableStream({
+    pull(stream) {
+      if (pulls++ === 0) return stream.enqueue(new TextEncoder().encode("first"));
+      console.log("has begun to stream");
+      return new Promise(() => {});
+    },
+  }, { highWaterMark: 0 })))(0)`;
+
 const FLAGS = [...NO_WALL, "--log-level", "debug"];
 
 let home: Home;
@@ -177,14 +186,11 @@ describe("a suspended container", () => {
 
   it("ends runs in flight with now=true: it answers them, cuts streams, and ends fresh guests", async () => {
     const fresh = await service.issue({ containers: ["ended"], fresh: true });
-    const streaming = `new Response(new ReadableStream({
-      start(stream) { stream.enqueue(new TextEncoder().encode("first")); console.log("has begun"); },
-    }))`;
     const runs = [service.run("ended", LASTING), service.run("ended", LASTING, { token: fresh })];
-    const stream = service.run("ended", streaming);
+    const stream = service.run("ended", STREAMING);
     const recorded = service.request("POST", "/api/runs/ended", { body: LASTING });
     await until(async () => (await entry("ended"))?.running === 4, "all runs are in flight");
-    await begun("ended");
+    await service.logLine((line) => line.includes("has begun to stream"));
     await act("ended", "suspend", { query: { now: "true" } });
     for (const run of runs) {
       assert.match(assertProblem(await run, 403, "container_suspended").detail, /suspended, which ended the run/);
