@@ -1,6 +1,6 @@
 import type { ContainerPolicy } from "../../policies/store.ts";
 
-/** Returns what an administrator has set for a container, as answers show it. Times are in Unix seconds. */
+/** Returns what an administrator has set for a container, as answers show it. */
 export function viewOfPolicy({ limits, ...policy }: ContainerPolicy): object {
   return { limits, ...describePolicy(policy) };
 }
@@ -10,6 +10,6 @@ export function describePolicy({ labels, description, suspended }: Omit<Containe
   return {
     labels,
     description,
-    suspended: suspended && { at: Math.floor(suspended.at / 1_000), by: suspended.by },
+    suspended: suspended && { at: new Date(suspended.at).toISOString(), by: suspended.by },
   };
 }

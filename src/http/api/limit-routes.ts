@@ -1,3 +1,4 @@
+import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts";
 import { limitDetail, limitRecord } from "../../limits/record.ts";
 import type { KeyReading } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
@@ -21,7 +22,8 @@ import {
 
 /** Serves the use of limits. Administrators can also reset it. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
-  const { limiter, tokens } = dependencies;
+  const { config, limiter, policies, tokens } = dependencies;
+  const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const authorizeContainer = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
     const caller = await authenticate(call, dependencies);
     const { claims } = caller;
@@ -37,7 +39,16 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
       limiter.container(name, subject),
       limiter.token(subject.jti, subject.limits.token),
     ]);
-    return record(usage[0], usage, detail);
+    const sources: LimitSources = {
+      defaults,
+      policy: policies.get(name)?.limits,
+      subject,
+      isTask: by.claims.task !== null,
+      bearerJti: by.claims.jti,
+    };
+    return record(usage[0], usage, detail, (window, limit) =>
+      shownOrigin(originOf(0, window, limit, sources), isKnownTo(by)),
+    );
   };
   resource(
     api,
@@ -68,7 +79,10 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     // is not in this store, the limits of the service apply.
     const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
     const usage = await limiter.token(jti, claims?.limits.token);
-    return record(usage, [usage], detail);
+    // A caller that may read the limits of a token has named its jti.
+    return record(usage, [usage], detail, (window, limit) =>
+      claims?.limits.token?.[window] === limit ? { setBy: "token", jti } : { setBy: "server" },
+    );
   };
   resource(
     api,
@@ -101,6 +115,15 @@ function wantsDetail(call: Call): boolean {
   return readQuery(call.env.incoming.url!, DETAIL).detail === true;
 }
 
-function record(usage: KeyReading, all: readonly KeyReading[], detail: boolean): Response {
-  return json(200, detail ? limitDetail(usage) : limitRecord(usage), rateLimitHeaders(all));
+function isKnownTo({ claims }: Caller): (jti: string) => boolean {
+  return (jti) => claims.admin || jti === claims.jti || claims.parents.includes(jti);
+}
+
+function record(
+  usage: KeyReading,
+  all: readonly KeyReading[],
+  detail: boolean,
+  origin: Parameters<typeof limitDetail>[1],
+): Response {
+  return json(200, detail ? limitDetail(usage, origin) : limitRecord(usage), rateLimitHeaders(all));
 }

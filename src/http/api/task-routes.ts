@@ -210,7 +210,7 @@ function quoted({ etag }: Task): string {
   return `"${etag}"`;
 }
 
-/** Returns all members of a task except its code and its secrets. Times are in Unix seconds. */
+/** Returns all members of a task except its code and its secrets. `exp` is in Unix seconds, as in a token. */
 function describe({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
   const { jti, exp, limits, timeout, net, fresh, params, code } = caller.claims;
   return {
@@ -223,7 +223,7 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
     labels: task.labels,
     description: task.description,
     ...{ params, limits, timeout, net, fresh, exp, by },
-    changedAt: Math.floor(at / 1_000),
+    changedAt: new Date(at).toISOString(),
   };
 }
 

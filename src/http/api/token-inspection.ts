@@ -111,7 +111,7 @@ function isSelfOrDescendant(claims: Claims, by: Claims): boolean {
   return claims.jti === by.jti || claims.parents.includes(by.jti);
 }
 
-/** Returns all facts about a token, but not the token itself. Times are in Unix seconds. */
+/** Returns all facts about a token, but not the token itself. Its claims have Unix seconds, as RFC 7519 requires. */
 async function describe({ claims, issuedBy, issuedAt }: IssuedToken, { store, uses }: Tokens): Promise<object> {
   const ends = await Promise.all([claims.jti, ...claims.parents].map(async (jti) => store.revocation(jti)));
   const at = ends.findIndex((end) => end !== undefined);
@@ -119,17 +119,18 @@ async function describe({ claims, issuedBy, issuedAt }: IssuedToken, { store, us
   return {
     jti: claims.jti,
     issuedBy,
-    issuedAt: seconds(issuedAt),
+    issuedAt: dateTime(issuedAt),
     // The revocation of the token itself, otherwise of its nearest revoked ancestor.
-    revoked: at < 0 ? null : { jti: [claims.jti, ...claims.parents][at], by: ends[at]!.by, at: seconds(ends[at]!.at) },
-    lastUsed: use ? seconds(use.lastMs) : null,
+    revoked: at < 0 ? null : { jti: [claims.jti, ...claims.parents][at], by: ends[at]!.by, at: dateTime(ends[at]!.at) },
+    lastUsed: use ? dateTime(use.lastMs) : null,
     runs: use?.runs ?? 0,
     claims,
   };
 }
 
-function seconds(ms: number): number {
-  return Math.floor(ms / 1_000);
+/** Returns a time as the log and the records write it (RFC 3339). */
+function dateTime(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** @throws {Problem} `request_invalid` if the body is not a form or is too long */

@@ -3,17 +3,7 @@ import { z } from "zod";
 import { policyPatch, policyRequest } from "../../policies/policy-request.ts";
 import { DETAIL, LABELLED_PAGE, NOW } from "../api/queries.ts";
 import { BODY_ERRORS, jsonContent, named, ok, type Operation, type SuccessAnswer, TOKEN_ERRORS } from "./operation.ts";
-import {
-  DESCRIPTION,
-  EXAMPLE_JTI,
-  EXAMPLE_LIMITS,
-  LABELS,
-  LIMIT_STATE,
-  LIMITS,
-  NEXT,
-  UNIX_SECONDS,
-  USED,
-} from "./schemas.ts";
+import { DESCRIPTION, EXAMPLE_JTI, EXAMPLE_LIMITS, LABELS, LIMIT_STATE, LIMITS, NEXT, USED } from "./schemas.ts";
 
 const CONTAINERS = "Containers";
 const LIMITS_TAG = "Limits";
@@ -27,7 +17,7 @@ const described = {
   labels: LABELS,
   description: DESCRIPTION,
   suspended: z
-    .object({ at: UNIX_SECONDS, by: z.string().meta({ description: "the `jti` of the token that suspended it" }) })
+    .object({ at: z.iso.datetime(), by: z.string().meta({ description: "the `jti` of the token that suspended it" }) })
     .nullable()
     .meta({ description: "null if the container takes runs" }),
 };
@@ -140,7 +130,9 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     summary: "Answer runs in a container with 403 from now on, as an administrator",
     token: "required",
     query: NOW,
-    answers: [ok("the policy", policy, { ...EXAMPLE_POLICY, suspended: { at: 1_795_353_012, by: EXAMPLE_JTI } })],
+    answers: [
+      ok("the policy", policy, { ...EXAMPLE_POLICY, suspended: { at: "2026-11-23T10:00:00.123Z", by: EXAMPLE_JTI } }),
+    ],
     errors: [...TOKEN_ERRORS, "container_invalid", "overloaded"],
   },
   {

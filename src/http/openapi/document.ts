@@ -3,6 +3,7 @@ import { z } from "zod";
 import { VERSION } from "../headers.ts";
 import { CONTAINER_OPERATIONS } from "./container-operations.ts";
 import { HEADERS, headersOf, REQUEST_HEADERS } from "./header-table.ts";
+import { describeMembers } from "./members.ts";
 import { type Content, type Operation, SCHEMAS, type SuccessAnswer } from "./operation.ts";
 import { ProblemResponses } from "./problem-responses.ts";
 import { PUBLIC_OPERATIONS } from "./public-operations.ts";
@@ -79,6 +80,7 @@ function schemas(): Json {
     delete schema.$schema;
     delete schema.$id;
   }
+  describeMembers(made);
   return made;
 }
 

@@ -27,6 +27,11 @@ export const HEADERS: Readonly<Record<string, Header>> = {
   "Caisson-Nodes": { description: "the nodes that a table covers", schema: text, example: "asked=2, answered=2" },
   "Caisson-Run": { description: "the id of the run", schema: text, example: "e506c653c0d4-2" },
   "Caisson-Version": { description: "the version of the service", schema: text, example: "1.0.0" },
+  "Content-Security-Policy": {
+    description: "gives the page of a task no origin",
+    schema: text,
+    example: "sandbox allow-scripts allow-forms",
+  },
   ETag: { description: "the version of the task (RFC 9110, section 8.8.3)", schema: text, example: '"3-9f86d081"' },
   RateLimit: { description: "what is left", schema: text, example: '"token-minute";r=59;t=60' },
   "RateLimit-Policy": { description: "the limits that apply", schema: text, example: '"token-minute";q=60;w=60' },

@@ -11,6 +11,7 @@ export type HeaderName =
   | "Caisson-Fault"
   | "Caisson-Nodes"
   | "Caisson-Run"
+  | "Content-Security-Policy"
   | "ETag"
   | "RateLimit"
   | "RateLimit-Policy"
@@ -57,7 +58,9 @@ export interface Operation {
   readonly body?: { readonly isRequired: boolean; readonly content: readonly Content[] };
   readonly answers: readonly SuccessAnswer[];
   readonly errors: readonly ProblemCode[];
-  /** Whether its answers may have headers that a task has set. */
+  /** Whether it starts a run. Its answers then have the headers of the run. */
+  readonly startsRun?: boolean;
+  /** Whether its answers may have the status, headers and body that a task has set. */
   readonly isOfTask?: boolean;
 }
 
@@ -69,6 +72,15 @@ export function named<T extends z.ZodType>(id: string, schema: T): T {
   SCHEMAS.add(schema, { id });
   return schema;
 }
+
+/** The headers of a run. */
+export const RUN_HEADERS: readonly HeaderName[] = [
+  "Caisson-Run",
+  "Server-Timing",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Content-Security-Policy",
+];
 
 /** The errors of each path that reads a token. */
 export const TOKEN_ERRORS: readonly ProblemCode[] = [

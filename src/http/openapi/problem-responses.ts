@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemCode } from "../../error-codes.ts";
 import { headersOf } from "./header-table.ts";
-import type { HeaderName, Operation } from "./operation.ts";
+import { type HeaderName, type Operation, RUN_HEADERS } from "./operation.ts";
 
 type Json = Record<string, unknown>;
 
@@ -15,10 +15,10 @@ export class ProblemResponses {
   }
 
   /** Returns the answers of an operation to requests that fail, by status. */
-  of({ errors, isOfTask = false }: Operation): Json {
+  of({ errors, startsRun = false }: Operation): Json {
     const byStatus = Map.groupBy(new Set(errors), (code) => PROBLEMS[code].status);
     const inOrder = [...byStatus].toSorted(([a], [b]) => a - b);
-    return Object.fromEntries(inOrder.map(([status, codes]) => [status, this.#shared(status, codes, isOfTask)]));
+    return Object.fromEntries(inOrder.map(([status, codes]) => [status, this.#shared(status, codes, startsRun)]));
   }
 
   /** Returns all answers, by their names in the document. */
@@ -36,8 +36,8 @@ export class ProblemResponses {
     );
   }
 
-  #shared(status: number, codes: readonly ProblemCode[], isOfTask: boolean): Json {
-    const response = this.#response(status, codes, isOfTask);
+  #shared(status: number, codes: readonly ProblemCode[], startsRun: boolean): Json {
+    const response = this.#response(status, codes, startsRun);
     const key = JSON.stringify(response);
     let known = this.#byContent.get(key);
     if (!known) {
@@ -47,12 +47,12 @@ export class ProblemResponses {
     return { $ref: `#/components/responses/${known.name}` };
   }
 
-  #response(status: number, codes: readonly ProblemCode[], isOfTask: boolean): Json {
+  #response(status: number, codes: readonly ProblemCode[], startsRun: boolean): Json {
     const headers: HeaderName[] = ["Caisson-Fault"];
     if (status === 403) headers.push("WWW-Authenticate");
     if (status === 405) headers.push("Allow");
     if (status === 429 || status === 503) headers.push("Retry-After");
-    if (isOfTask) headers.push("Caisson-Run", "Server-Timing", "RateLimit", "RateLimit-Policy");
+    if (startsRun) headers.push(...RUN_HEADERS);
     const schema = { allOf: [this.#schema, { properties: { code: { enum: codes } } }] };
     const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
     return {

@@ -3,12 +3,11 @@ import { z } from "zod";
 import type { ProblemCode } from "../../error-codes.ts";
 import { ENVELOPE } from "../../source/envelope.ts";
 import { RECORD_OPTIONS } from "../run/record-options.ts";
-import { type Content, type HeaderName, type Method, named, type Operation, type SuccessAnswer } from "./operation.ts";
+import { type Content, type Method, named, type Operation, RUN_HEADERS, type SuccessAnswer } from "./operation.ts";
 import { RUN_CODE, RUN_OPTIONS, TASK_CODE } from "./run-queries.ts";
 import { ANSWERED_RECORD, EXAMPLE_RECORD } from "./run-schemas.ts";
 
 const TAG = "Runs";
-const RUN_HEADERS: readonly HeaderName[] = ["Caisson-Run", "Server-Timing", "RateLimit", "RateLimit-Policy"];
 
 const text = named("Text", z.string());
 const envelope = named("Envelope", ENVELOPE);
@@ -34,6 +33,7 @@ const RUN_ERRORS: readonly ProblemCode[] = [
   "token_missing",
   "token_invalid",
   "token_forbidden",
+  "quota_exceeded",
   "container_suspended",
   "not_found",
   "method_not_allowed",
@@ -94,6 +94,7 @@ function runs(method: Method, takesCode: boolean): Operation {
     ...(takesCode && { body: { isRequired: false, content: CODE } }),
     answers: [result],
     errors: [...RUN_ERRORS, ...TASK_ERRORS],
+    startsRun: true,
     isOfTask: true,
   };
 }
@@ -113,6 +114,7 @@ function tasks(method: Method, path: string, id: string, summary: string): Opera
     ...(method !== "get" && { body: { isRequired: false, content: DATA } }),
     answers: [result],
     errors: [...RUN_ERRORS, ...TASK_ERRORS],
+    startsRun: true,
     isOfTask: true,
   };
 }
@@ -168,6 +170,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       },
     ],
     errors: RUN_ERRORS,
+    startsRun: true,
   },
 ];
 

@@ -36,7 +36,6 @@ export const PROBLEM: z.ZodType = named(
 );
 
 export const NAME = "^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$";
-export const UNIX_SECONDS: z.ZodType = z.int().meta({ description: "Unix seconds" });
 
 const windows = (each: z.ZodType): z.ZodType =>
   z.object(Object.fromEntries(WINDOW_NAMES.map((window) => [window, each])));
@@ -55,6 +54,8 @@ const detail = windows(
     remaining: z.int().nullable().meta({ description: "runs that would be admitted now" }),
     used: z.int().meta({ description: "runs that count now" }),
     resetSeconds: z.int().nullable().meta({ description: "seconds until `remaining` next grows" }),
+    setBy: z.enum(["server", "policy", "token"]).nullable().meta({ description: "where the limit was set" }),
+    jti: z.string().exactOptional().meta({ description: "the token that set it, if you may know it" }),
   }),
 );
 /** What is left of limits. */

@@ -3,9 +3,18 @@ import { z } from "zod";
 import { rollBackRequest, taskRequest } from "../../tasks/task-request.ts";
 import { ERROR_VISIBILITIES } from "../../tasks/task.ts";
 import { DRY_RUN, LABELLED_PAGE } from "../api/queries.ts";
-import { BODY_ERRORS, jsonContent, named, ok, type Operation, type SuccessAnswer, TOKEN_ERRORS } from "./operation.ts";
+import {
+  BODY_ERRORS,
+  jsonContent,
+  named,
+  ok,
+  type Operation,
+  RUN_HEADERS,
+  type SuccessAnswer,
+  TOKEN_ERRORS,
+} from "./operation.ts";
 import { ANSWERED_RECORD, EXAMPLE_RECORD } from "./run-schemas.ts";
-import { DESCRIPTION, EXAMPLE_JTI, LABELS, LIMITS, NEXT, UNIX_SECONDS } from "./schemas.ts";
+import { DESCRIPTION, EXAMPLE_JTI, LABELS, LIMITS, NEXT } from "./schemas.ts";
 
 const TAG = "Tasks";
 
@@ -31,7 +40,7 @@ const members = {
   fresh: z.boolean(),
   exp: z.int().nullable(),
   by: z.string(),
-  changedAt: UNIX_SECONDS,
+  changedAt: z.iso.datetime(),
 };
 const end = {
   expired: z.boolean().exactOptional(),
@@ -63,7 +72,7 @@ const EXAMPLE = {
   fresh: false,
   exp: null,
   by: EXAMPLE_JTI,
-  changedAt: 1_795_353_012,
+  changedAt: "2026-11-23T10:00:12.000Z",
 };
 const EXAMPLE_RUN = { record: { ...EXAMPLE_RECORD, result: 42 } };
 const PATH = "/api/tasks/{container}/{task}";
@@ -125,11 +134,12 @@ export const TASK_OPERATIONS: readonly Operation[] = [
       {
         ...one("the task is changed; or, with `dryRun=true`, the record of its one run"),
         content: jsonContent(named("TaskOrDryRun", z.union([task, dryRun])), EXAMPLE_RUN),
-        headers: ["ETag", "Caisson-Run", "Server-Timing", "RateLimit", "RateLimit-Policy"],
+        headers: ["ETag", ...RUN_HEADERS],
       },
       one("the task is created", 201),
     ],
     errors: [...changeErrors, "container_limited", "container_suspended"],
+    startsRun: true,
   },
   {
     method: "delete",

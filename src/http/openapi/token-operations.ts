@@ -4,7 +4,7 @@ import { tokenRequest } from "../../tokens/judge-request.ts";
 import { secretsMember } from "../../tokens/secrets/member.ts";
 import { TOKEN_PAGE } from "../api/queries.ts";
 import { BODY_ERRORS, jsonContent, named, ok, type Operation, TOKEN_ERRORS } from "./operation.ts";
-import { CLAIMS, EXAMPLE_JTI, NEXT, UNIX_SECONDS } from "./schemas.ts";
+import { CLAIMS, EXAMPLE_JTI, NEXT } from "./schemas.ts";
 
 const TAG = "Tokens";
 const EXAMPLE_CLAIMS = {
@@ -41,12 +41,12 @@ const description = named(
   z.object({
     jti: z.string(),
     issuedBy: z.string().meta({ description: "the `jti` of the token that issued it, or what issued it" }),
-    issuedAt: UNIX_SECONDS,
+    issuedAt: z.iso.datetime(),
     revoked: z
-      .object({ jti: z.string(), by: z.string(), at: UNIX_SECONDS })
+      .object({ jti: z.string(), by: z.string(), at: z.iso.datetime() })
       .nullable()
       .meta({ description: "the revocation of the token, or of the nearest revoked token above it" }),
-    lastUsed: z.int().nullable().meta({ description: "Unix seconds" }),
+    lastUsed: z.iso.datetime().nullable(),
     runs: z.int(),
     claims: CLAIMS,
   }),
@@ -78,9 +78,9 @@ const replaced = named("ReplacedSecrets", z.object({ jti: z.string(), replaced: 
 const EXAMPLE_TOKEN = {
   jti: EXAMPLE_JTI,
   issuedBy: "0d0f7f7e-3a55-4c0a-9a3f-6a1b7b7d3c11",
-  issuedAt: 1_795_353_012,
+  issuedAt: "2026-11-23T10:00:12.000Z",
   revoked: null,
-  lastUsed: 1_795_353_600,
+  lastUsed: "2026-11-23T10:10:00.000Z",
   runs: 12,
   claims: EXAMPLE_CLAIMS,
 };
@@ -161,6 +161,6 @@ export const TOKEN_OPERATIONS: readonly Operation[] = [
     token: "required",
     body: { isRequired: true, content: jsonContent(secrets, { API_KEY: "s3cret" }) },
     answers: [ok("the secrets are replaced", replaced, { jti: EXAMPLE_JTI, replaced: true })],
-    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "not_found", "token_limited"],
+    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "not_found", "token_limited", "quota_exceeded"],
   },
 ];

@@ -4,7 +4,7 @@ import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
 import { redactionOf } from "./redactions.ts";
 import { allowedHeaders } from "./response-headers.ts";
-import type { RunCall } from "./run-call.ts";
+import { namesOf, type RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -17,13 +17,13 @@ const JSON_TYPE = "application/json";
  * @param over is called once, when the guest is done with the run.
  */
 export function observeRun(
-  { request, answer, container, subject, secrets, recorded }: RunCall,
+  call: RunCall,
   trace: RunTrace,
   { log, proxies, runCounts, records }: Pick<RunDependencies, "log" | "proxies" | "runCounts" | "records">,
   over: () => void,
 ): RunObserver {
-  const { run } = answer;
-  const { jti } = subject;
+  const { request, secrets, recorded } = call;
+  const names = namesOf(call);
   const client = proxies.clientOf(request);
   let type = JSON_TYPE;
   return {
@@ -42,13 +42,13 @@ export function observeRun(
     failed: (problem, isCut) => {
       const error = secrets ? redactionOf(secrets).problem(problem) : problem;
       trace.failed(error);
-      if (isCut) log.run(run, container, jti, client, error);
+      if (isCut) log.run(names, client, error);
     },
     refused: (refusal) => {
-      log.refused(run, container, jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
+      log.refused(names, secrets ? redactionOf(secrets).value(refusal) : refusal);
     },
     usesEgress: (use) => (trace.egress = use),
-    logSink: new LogFileSink({ log, counts: runCounts, records, trace, jti, secrets, recorded }),
+    logSink: new LogFileSink({ log, counts: runCounts, records, trace, names, secrets, recorded }),
   };
 }
 
